@@ -15,7 +15,7 @@ MUTANTS ?=
 WRITTEN ?= --count 100000
 
 .DEFAULT_GOAL := help
-.PHONY: coq help venv demo test slow docs bench fuzz fuzz-idma fuzz-inputs mutants agree calibrate lint wheel clean
+.PHONY: coq help venv demo test slow docs bench fuzz fuzz-idma fuzz-inputs mutants agree rewritings calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
@@ -29,6 +29,7 @@ help:
 	@echo "make fuzz-inputs  mutated inputs of every kind, ten minutes (ARGS='--seconds 60 --seed 2')"
 	@echo "make mutants    faults put into what proves, one at a time; the tests must notice each (MUTANTS=... names)"
 	@echo "make agree      closed form against simulator on 10,000 random and adversarial programs"
+	@echo "make rewritings 10,000 programs and the same requests in other loops: no price may differ"
 	@echo "make coq        the theorems behind certificates, and the examples by them (needs coqc; Debian: apt install coq)"
 	@echo "make calibrate  fit the cost profiles to the sample data; errors, rows, bands"
 	@echo "make wheel      build dist/*.whl"
@@ -96,6 +97,9 @@ fuzz-idma: $(STAMP)
 
 agree: $(STAMP)
 	$(BIN)/python tests/bench/agree.py $(ARGS)
+
+rewritings: $(STAMP)
+	$(BIN)/python tests/bench/rewritings.py $(ARGS)
 
 calibrate: $(STAMP)
 	$(BIN)/python tests/bench/calibrate.py $(ARGS)

@@ -133,6 +133,17 @@ class Verdict:
         return tuple(f for f in self.findings if f.excuse is not None)
 
 
+def settled(findings: Iterable[Finding], states: Iterable[str]) -> Status:
+    """What findings and the states of obligations amount to: the one place that says PROVED.
+
+    Refuted by any error; open where anything is unknown; else proved. States that count neither way (`not judged`,
+    `reported`) are told in the verdict.
+    """
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        return Status.REFUTED
+    return Status.UNKNOWN if "unknown" in states else Status.PROVED
+
+
 def exit_code(verdicts: Iterable[Verdict], *, internal: bool = False) -> int:
     """0 all as expected, 1 violated, 2 unreadable or empty, 3 inconclusive, 4 internal."""
     seen = list(verdicts)

@@ -1,7 +1,7 @@
 ; claim: For every size n > 0, by induction over the position, up and down: 0 splits into (0, 0), and if p splits by n
 ;   into (h, l), then p + 1 splits into (h, l + 1) or (h + 1, 0), and p - 1 into (h, l - 1) or (h - 1, n - 1). So every
 ;   position, below 0 too, has a quotient and a remainder.
-; relied on by: dmaverify.prove.move.script.Writer
+; relied on by: dmaverify.prove.move.script.ScriptWriter
 ; relied on by: dmaverify.layout.digits.compile_digits
 ; relied on by: dmaverify.layout.refine.drive
 ; quotes: encodings/core/mapping.smt2#core/in-range

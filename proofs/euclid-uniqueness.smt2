@@ -3,7 +3,7 @@
 ; relied on by: dmaverify.layout.addresses.lay_out
 ; relied on by: dmaverify.layout.refine.drive
 ; relied on by: dmaverify.prove.move.units.compare
-; relied on by: dmaverify.prove.move.script.Writer
+; relied on by: dmaverify.prove.move.script.ScriptWriter
 ; relied on by: dmaverify.layout.digits.compile_digits
 ; relied on by: dmaverify.prove.move.obligations.nest_claims
 ; quotes: encodings/core/mapping.smt2#core/in-range

@@ -1,6 +1,6 @@
 ; claim: Cutting a loop p q : s into p : q s and q : s, for all counts and strides: every counter of the loop splits
 ;   into counters (h, l) that are in range, with the same address.
-; relied on by: dmaverify.prove.move.script.Writer
+; relied on by: dmaverify.prove.move.script.ScriptWriter
 ; relied on by: dmaverify.layout.refine.cut_piece
 ; relied on by: dmaverify.layout.addresses.cut_digit
 ; quotes: encodings/core/mapping.smt2#core/in-range

@@ -283,7 +283,7 @@ def told(answer: Any) -> Stop:
 @click.option("--limit", type=click.IntRange(1), default=1 << 26, show_default=True, help="Most units to execute.")
 @click.option("--json", "as_json", is_flag=True)
 def run(path: str, limit: int, as_json: bool) -> None:
-    """Execute a transfer in numpy, byte by byte, and compare with the literal meaning."""
+    """Execute transfers, gathers, accesses and programs byte by byte, and compare with the literal meaning."""
     from dmaverify.cli.run import executed
     from dmaverify.report.data import dumps
 
@@ -304,7 +304,7 @@ def run(path: str, limit: int, as_json: bool) -> None:
 def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
     """Whether two mappings mean the same everywhere, or two plans or kernels (PATH::NAME) do the same."""
     if is_copy_text(a.partition("::")[0]):
-        from dmaverify.cli.pto import compared
+        from dmaverify.jobs.kernels import compared
 
         said, code = compared(a, b, as_json=as_json)
         say(said)
@@ -332,7 +332,7 @@ def emit(path: str, form: str, as_json: bool) -> None:
         from dmaverify.cli.idma import emitted_plan
 
         raise told(emitted_plan(path, form))
-    from dmaverify.cli.pto import written
+    from dmaverify.jobs.kernels import written
 
     if form not in ("inline", "registers", "words", "slices"):
         raise InputError(f"a kernel has no form {form!r}", None, "one of inline, registers, words, slices")
@@ -376,7 +376,7 @@ def synth(
         return lines(lambda request: synth_request(request, settings), patience=10)
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
-    from dmaverify.cli.pto_synth import synthesized
+    from dmaverify.jobs.kernel_synthesis import synthesized
 
     copies = synthesized(paths, output, as_json, certificate)
     if copies is not None:
@@ -409,15 +409,15 @@ def cost(
     reading: tuple[str, ...], as_json: bool, stdin: bool
 ) -> None:  # fmt: skip
     """What the program of a plan costs, or a kernel in its symbols, as named terms."""
-    from dmaverify.cli.priced import Chosen, costs_of
-    from dmaverify.cli.synth import cost_request
+    from dmaverify.cli.entries import Chosen
+    from dmaverify.cli.priced import cost_request, costs_of
 
     if stdin:
         return lines(lambda request: cost_request(request, profile, simulate, explain))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
     if is_copy_text(path.partition("::")[0]):
-        from dmaverify.cli.pto_cost import priced
+        from dmaverify.jobs.kernel_prices import priced
 
         raise told(priced(path, as_json=as_json, values=values, formula=formula, explain=explain))
     text, errors = costs_of(path, Chosen(profile, simulate, explain, formula, readings_of(reading)), as_json)

@@ -1,108 +1,104 @@
-"""`cost` of a plan file: its transfers, gathers, scatters and programs, one after the other.
+"""`cost` of a plan file or a kernel: its transfers, gathers, scatters, and programs in time, one after the other.
 
-Knows: which entries have a price, which have none and why; timelines of programs.
-Does not know: how a transfer is priced, the terminal.
-Law: an entry without a price is named with the reason and takes nothing from the others; a program is laid out in
-time only where every step of it has a price.
+Knows: which entries have a price, which have none and why.
+Does not know: how a transfer is priced, how programs are laid out in time (`cli.timelines`), the terminal.
+Law: an entry without a price is named with the reason and takes nothing from the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import prod
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.cli.entries import CHANNEL, Chosen, Priced, all_turns, rows_of_indirect
 from dmaverify.errors import InputError, errors_of
 
 if TYPE_CHECKING:
+    from dmaverify.cost.gathers import RowMoves
+    from dmaverify.cost.model import Cost
     from dmaverify.plan.plan import Plan
     from dmaverify.program.access import Access
     from dmaverify.program.indirect import Indirect
-    from dmaverify.program.schedule import Program, Step
-    from dmaverify.prove.flow.touches import StepWork
-    from dmaverify.report.timeline import Duration, Slot
-    from dmaverify.targets.target import Target
-
-INDIRECT = (
-    "has no price: how long the engine takes to read an index and a row it names is in no document, "
-    "and one published row (934 cycles for 512 bytes) supports no formula"
-)
-
-
-CHANNEL = "memory/hbm-channel"
-"""The reading of the channel bits of an HBM address."""
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """What was asked for beside the price."""
-
-    profile: str = "book"
-    simulate: bool = False
-    explain: bool = False
-    formula: bool = False
-    readings: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Priced:
-    """One entry: its text and its JSON; `errors` where its input makes no price."""
-
-    text: str
-    data: Mapping[str, Any]
-    errors: tuple[InputError, ...] = ()
 
 
 def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputError]]:
     """The costs of every entry of a plan as text or JSON, and why others have none. Raises InputError where there is
     nothing to price.
     """
-    from dmaverify.cli.rust import with_references
+    from dmaverify.cli.rust import references
     from dmaverify.jobs.load import load
     from dmaverify.report.data import dumps
 
-    plan = with_references(load(path, partly=True), chosen.profile)
+    plan, refused = references(load(path, partly=True), chosen.profile)
     for machine in plan.targets.values():
         machine.check_readings(chosen.readings)
     if chosen.readings:
         plan = replace(plan, targets={name: one.under(chosen.readings) for name, one in plan.targets.items()})
     errors = [error for one in plan.unread for error in one.errors]
-    if not (plan.transfers or plan.accesses or plan.indirects or plan.programs or errors):
+    if not (plan.transfers or plan.accesses or plan.indirects or plan.programs or refused or errors):
         raise InputError(f"{path} has no transfer to price")
-    found = priced_entries(plan, chosen, as_json)
+    found = priced_entries(plan, chosen, as_json, refused)
     errors += [error for one in found for error in one.errors]
     if all(one.errors for one in found):
         return "", errors
     return (dumps([one.data for one in found]) if as_json else "\n".join(one.text for one in found)), errors
 
 
-def priced_entries(plan: Plan, chosen: Chosen, as_json: bool) -> list[Priced]:
-    """Every entry of a plan, priced or not. Raises InputError where the profile does not exist."""
+def priced_entries(
+    plan: Plan, chosen: Chosen, as_json: bool, refused: Mapping[str, InputError] | None = None
+) -> list[Priced]:
+    """Every entry of a plan, priced or not; `refused`: moves of a kernel that have no commands. Raises InputError where
+    the profile does not exist.
+    """
+    from dmaverify.cli.timelines import kernel_timelines, program_timeline
     from dmaverify.cost.constants import cost_data
 
     cost_data(chosen.profile)
+    transfers = [_transfer(plan, item.name, chosen, as_json) for item in plan.transfers]
+    if refused:
+        transfers += [_unpriced(name, error) for name, error in refused.items()]
+        transfers.sort(key=lambda one: _written_at(plan, str(one.data["name"])))
     return [
-        *(_transfer(plan, item.name, chosen, as_json) for item in plan.transfers),
+        *transfers,
         *(_access(plan, item) for item in plan.accesses),
-        *(_indirect(item) for item in plan.indirects),
-        *(_program(plan, program, chosen.profile) for program in plan.programs),
+        *(_indirect(plan, item, chosen) for item in plan.indirects),
+        *(program_timeline(plan, program, chosen.profile) for program in plan.programs),
+        *kernel_timelines(plan, {str(one.data["name"]): one.data for one in transfers}, chosen.profile),
     ]
+
+
+def _written_at(plan: Plan, name: str) -> int:
+    """The place of a kernel's transfer in its text."""
+    from dmaverify.machines.rngd.rust.plans import KernelPlan
+
+    assert isinstance(plan, KernelPlan)
+    return next((number for number, site in enumerate(plan.sites) if name in site.names), len(plan.sites))
+
+
+def _unpriced(name: str, error: InputError) -> Priced:
+    every = tuple(errors_of(error))
+    first = every[0]
+    told = {"message": first.message, "line": first.span.line if first.span else None, "help": first.hint}
+    return Priced(f"{name}   no price: {first.message}", {"name": name, "cycles": None, "error": told}, every)
 
 
 def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
     from dmaverify.api import program_of
     from dmaverify.cli.synth import cost_of, cost_text
 
+    rows = _rows_in_kernel(plan, name)
+    if rows is not None:
+        return _of_rows(name, *rows, chosen)
     try:
         price, data = cost_of(
             plan, name, chosen.profile, chosen.simulate, chosen.explain and as_json, chosen.readings.get(CHANNEL)
         )
         refuted = _refuted_by(plan, name, chosen.readings)
         data |= {"refuted": list(refuted)} if refuted else {}
-        turns = _turns(plan, name)
-        if turns > 1 and data["cycles"] is not None:
-            data |= {"iterations": turns, "all_iterations": data["cycles"] * turns}
+        every = all_turns(plan, name, chosen.profile, chosen.readings.get(CHANNEL))
+        if every is not None and data["cycles"] is not None:
+            data |= {"iterations": every.iterations, "all_iterations": every.cycles, "kinds": every.kinds}
         if as_json:
             return Priced("", data)
         commands = program_of(plan, name)
@@ -111,10 +107,7 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
             lines.insert(1, f"  REFUTED by {', '.join(refuted)}: these are the cycles of a wrong program")
         return Priced("\n".join([*lines, *_all_turns(data)]), data)
     except InputError as error:
-        every = tuple(errors_of(error))
-        first = every[0]
-        told = {"message": first.message, "line": first.span.line if first.span else None, "help": first.hint}
-        return Priced(f"{name}   no price: {first.message}", {"name": name, "cycles": None, "error": told}, every)
+        return _unpriced(name, error)
 
 
 def _refuted_by(plan: Plan, name: str, readings: Mapping[str, str]) -> tuple[str, ...]:
@@ -131,17 +124,13 @@ def _refuted_by(plan: Plan, name: str, readings: Mapping[str, str]) -> tuple[str
     return tuple(dict.fromkeys(broken))
 
 
-def _turns(plan: Plan, name: str) -> int:
-    """How often the loops around a transfer's views run."""
-    views = next(item for item in plan.transfers if item.name == name).transfer.views
-    return views.count if views is not None else 1
-
-
 def _all_turns(data: Mapping[str, Any]) -> list[str]:
     if "iterations" not in data:
         return []
+    kinds = data["kinds"]
     said = f"one of {data['iterations']:,} iterations; one after the other: {data['all_iterations']:,.1f}"
-    return [f"  {said}, each priced as the first"]
+    alike = "all alike" if kinds == 1 else f"of {kinds} kinds, by where they begin"
+    return [f"  {said}, {alike}"]
 
 
 def _access(plan: Plan, item: Access) -> Priced:
@@ -155,137 +144,80 @@ def _access(plan: Plan, item: Access) -> Priced:
     return Priced(price.text(), price.as_data())
 
 
-def _indirect(item: Indirect) -> Priced:
-    return Priced(f"{item.name}   a {item.kind} {INDIRECT}", {"name": item.name, "cycles": None, "reason": INDIRECT})
+# ---------------------------------------------------------------- gathers and scatters
 
 
-# ---------------------------------------------------------------- programs
+def _indirect(plan: Plan, item: Indirect, chosen: Chosen) -> Priced:
+    rows = rows_of_indirect(plan, item)
+    if isinstance(rows, str):
+        return _no_rows(item.name, f"a {item.kind} without a price: {rows}")
+    return _of_rows(item.name, rows, item.kind, chosen)
 
 
-def _program(plan: Plan, program: Program, profile: str) -> Priced:
-    from dmaverify.report.timeline import critical_path, timeline_text
-
-    try:
-        slots = laid_out(plan, program, profile)
-    except InputError as error:
-        none = {"name": program.name, "kind": "program", "cycles": None, "reason": error.message}
-        return Priced(f"{program.name}   no timeline: {error.message}", none)
-    cycles = max((slot.end for slot in slots), default=0.0)
-    shown = ("step", "lane", "start", "end", "waits_for")
-    data = {
-        "name": program.name,
-        "kind": "program",
-        "cycles": cycles,
-        "profile": profile,
-        "critical_path": critical_path(slots),
-        "steps": [{key: getattr(slot, key) for key in shown} for slot in slots],
-        "iterations": iterations(program),
-    }
-    beside = _beside(plan, program, slots)
-    data |= {"contexts": beside} if beside else {}
-    return Priced("\n".join([timeline_text(program.name, slots, profile, iterations(program)), *beside]), data)
+def _no_rows(name: str, reason: str) -> Priced:
+    return Priced(f"{name}   {reason}", {"name": name, "cycles": None, "reason": reason})
 
 
-def _beside(plan: Plan, program: Program, slots: Sequence[Slot]) -> list[str]:
-    """What main and sub accesses that run side by side take from each other at the banks."""
-    from dmaverify.jobs.accesses import banks_of, contention_lines
-    from dmaverify.prove.flow.touches import work_of
-
-    target = plan.targets[program.target]
-    lanes = {slot.step: slot for slot in slots if slot.lane in ("main", "sub")}
-    parts = {}
-    for index, step in enumerate(program.steps):
-        if step.name in lanes:
-            slot, accesses = lanes[step.name], work_of(index, step, target).accesses
-            banks = frozenset[int]().union(*(banks_of(access, command, target) for access, command in accesses))
-            parts[step.name] = (slot.lane, slot.end - slot.start, banks)
-    names = list(parts)
-    return contention_lines(
-        parts,
-        [
-            (one, other)
-            for at, one in enumerate(names)
-            for other in names[at + 1 :]
-            if lanes[one].start < lanes[other].end and lanes[other].start < lanes[one].end
-        ],
-    )
-
-
-def iterations(program: Program) -> int:
-    """How often the loops around all of the steps run; 1 where the steps have different loops."""
-    loops = {step.loops for step in program.steps}
-    return prod(count for _, count in loops.pop()) if len(loops) == 1 else 1
-
-
-def laid_out(plan: Plan, program: Program, profile: str, supported: bool = True) -> tuple[Slot, ...]:
-    """Every piece of work of a program in time, once through its loops. Raises InputError where a step has no price;
-    with `supported`, where no data stands behind it too.
-    """
-    from dmaverify.program.schedule import Circle, order_of
-    from dmaverify.prove.flow.touches import work_of
-    from dmaverify.prove.move.preconditions import unmet
-    from dmaverify.report.timeline import slots_of
-
-    target = plan.targets[program.target]
-    if "hbm" not in target.tiers:
-        raise InputError(f"{target.name} has no model of programs", program.span)
-    for step in program.steps:
-        for one in unmet(step.transfer, plan.axes, target, step.problems) if step.transfer is not None else ():
-            if one.fatal:
-                raise InputError(f"step `{step.name}` makes no command: {one.message}", one.span, one.hint)
-    works = [work_of(index, step, target) for index, step in enumerate(program.steps)]
-    for step, work in zip(program.steps, works, strict=True):
-        if step.indirect is not None:
-            raise InputError(f"step `{step.name}` is a {step.indirect.kind}, which {INDIRECT}", step.span)
-        if work.troubles:
-            raise InputError(f"step `{step.name}` makes no command: {work.troubles[0].message}", work.troubles[0].span)
-        if work.whole:
-            hint = "give its transfer a stream or commands"
-            raise InputError(f"nothing says how step `{step.name}` moves its tensor", step.span, hint)
-    order = order_of(program, [work.lanes for work in works])
-    if isinstance(order, Circle):
-        raise InputError(f"{', '.join(order.steps)} wait for each other", program.span, "take one `after` away")
-    for step, work in zip(program.steps, works, strict=True) if supported else ():
-        _supported(step, work, profile)
-    each = [_durations(n, work, profile, target) for n, work in enumerate(works)]
-    durations = {key: value for found in each for key, value in found.items()}
-    return slots_of(program, order, durations)
-
-
-def _supported(step: Step, work: StepWork, profile: str) -> None:
-    """Raises InputError where no data supports a price of the step."""
-    from dmaverify.cost.bands import band_of
+def _of_rows(name: str, rows: RowMoves, kind: str, chosen: Chosen) -> Priced:
     from dmaverify.cost.constants import cost_data
-    from dmaverify.cost.sides import pairs_of
+    from dmaverify.cost.gathers import NO_DATA, gather_cost
 
-    data = cost_data(profile)
-    band = band_of(work.commands, pairs_of(work.commands, data), data) if data.bands else None
-    if band is not None and not band.modelled:
-        raise InputError(f"step `{step.name}` is not modelled by profile {profile}: {band.name}", step.span)
+    data = cost_data(chosen.profile, chosen.readings.get(CHANNEL))
+    if data.bands:
+        return _no_rows(name, f"a {kind} {NO_DATA}")
+    return rows_text(name, kind, rows, gather_cost(rows, data), chosen.explain)
 
 
-def _durations(index: int, work: StepWork, profile: str, target: Target) -> Mapping[tuple[int, str], Duration]:
-    """How long each lane works on a step: by itself, or as the whole step where what lanes share binds it."""
-    from dmaverify.cost.model import cost
-    from dmaverify.jobs.accesses import access_price
-    from dmaverify.prove.flow.touches import lane_of
-    from dmaverify.report.timeline import Duration
+def rows_text(name: str, kind: str, rows: RowMoves, price: Cost, explain: bool) -> Priced:
+    """A gather's price as text and JSON."""
+    what = f"{kind} of {rows.rows:,} rows" + ("" if rows.known else ", known at run time only")
+    head = f"{name}   {price.cycles:,.1f} cycles (a lower bound), profile {price.profile}, bound by {price.binding}"
+    wide = max(len(term.name) for term in price.terms)
+    lines = [head, f"  {what}; what the engine waits for an index is in no document and not counted"]
+    for term in price.terms:
+        lines.append(f"  {term.name:{wide}}  {term.cycles:14,.1f}  {term.resource}")
+        lines += [f"  {'':{wide}}  {term.why}", f"  {'':{wide}}  {term.source}"] if explain else []
+    data = {"name": name, "kind": kind, "rows": rows.rows, "known": rows.known, **price.as_data()}
+    return Priced("\n".join(lines), data)
 
-    if work.accesses:
-        prices = [access_price(access, command, target) for access, command in work.accesses]
-        about: dict[str, Any] = {"packets": sum(one.packets for one in prices), "cycles": "one memory access a cycle"}
-        return {(index, lane): Duration(float(sum(one.cycles for one in prices)), about) for lane in work.lanes}
-    parts = {
-        lane: [command for command in work.commands if len(work.lanes) == 1 or lane_of(command) == lane]
-        for lane in work.lanes
-    }
-    whole = cost(work.commands, "rngd", profile)
-    alone = {lane: cost(own, "rngd", profile) for lane, own in parts.items()}
-    shared = whole.cycles > max(price.cycles for price in alone.values())
-    found = {}
-    for lane, own in parts.items():
-        price = whole if shared else alone[lane]
-        about = {"bytes": sum(c.amount * c.unit_bits // 8 for c in own), "commands": len(own)}
-        about |= {"binding": price.binding, "exact": price.exact}
-        found[index, lane] = Duration(price.cycles, about)
-    return found
+
+def _rows_in_kernel(plan: Plan, name: str) -> tuple[RowMoves, str] | None:
+    """The rows of a kernel's gather or scatter (and which it is), whose transfer stands for one number of the index;
+    None for a plain move. The commands of a gather's transfer already go to every row of the destination.
+    """
+    if not plan.is_kernel:
+        return None
+    from dmaverify.api import program_of
+    from dmaverify.cost.gathers import RowMoves
+    from dmaverify.machines.rngd.rust.plans import KernelPlan, indirect_rows
+
+    assert isinstance(plan, KernelPlan)
+    found = indirect_rows(plan.moves[name])
+    if found is None:
+        return None
+    rows, scatter = found
+    moves = RowMoves(tuple(program_of(plan, name)), None, None if scatter else (0,), rows, 4 * rows)
+    return moves, "scatter" if scatter else "gather"
+
+
+# ---------------------------------------------------------------- requests
+
+
+def cost_request(request: dict[str, Any], profile: str, simulated: bool, explained: bool = False) -> Any:
+    """One line of `cost --stdin`."""
+    from dmaverify.cli.synth import cost_of, plan_of_request
+    from dmaverify.jobs.requests import only_known
+
+    if "frag" in request:
+        from dmaverify.cli.idma import copy_cost
+
+        return copy_cost(request)
+    only_known(request, {"plan", "path", "name", "target", "profile", "simulate", "explain"})
+    plan = plan_of_request(request)
+    chosen = str(request.get("profile", profile))
+    play, told = bool(request.get("simulate", simulated)), bool(request.get("explain", explained))
+    if plan.transfers:
+        found = [cost_of(plan, t.name, chosen, play, told)[1] for t in plan.transfers]
+    else:
+        found = [dict(one.data) for one in priced_entries(plan, Chosen(chosen, play, told), True)]
+    return found[0] if len(found) == 1 else found

@@ -19,7 +19,7 @@ from dmaverify.jobs.references import synthesized
 from dmaverify.language.files import write_text
 
 if TYPE_CHECKING:
-    from dmaverify.plan.plan import Plan
+    from dmaverify.plan.plan import Plan, PlanTransfer
 
 
 def extract_command(told: Callable[[str], Exception]) -> click.Command:
@@ -44,7 +44,7 @@ def extract_text(path: str, target: str | None) -> str:
     """The plan file of a kernel, or of one function of it. Raises InputError."""
     file, _, _ = path.partition("::")
     if is_copy_text(file):
-        from dmaverify.cli.pto_extract import plan_of_kernels
+        from dmaverify.jobs.kernel_plans import plan_of_kernels
 
         return plan_of_kernels(path)
     if not file.endswith(".rs"):
@@ -56,6 +56,20 @@ def extract_text(path: str, target: str | None) -> str:
     plan = api.load(path, target=target)
     assert isinstance(plan, KernelPlan)
     return extracted(plan)
+
+
+def references(plan: Plan, profile: str) -> tuple[Plan, dict[str, InputError]]:
+    """As `with_references`, with the moves that have no legal commands taken out, and why they have none."""
+    if not plan.is_kernel:
+        return plan, {}
+    kept: list[PlanTransfer] = []
+    refused: dict[str, InputError] = {}
+    for item in plan.transfers:
+        try:
+            kept += with_references(replace(plan, transfers=(item,)), profile).transfers
+        except InputError as error:
+            refused[item.name] = error
+    return replace(plan, transfers=tuple(kept)), refused
 
 
 def with_references(plan: Plan, profile: str) -> Plan:

@@ -76,25 +76,8 @@ def write_certificate(folder: Path, found: Synthesis, settings: SynthSettings | 
         raise InputError(f"a route has a certificate for each hop, {hops}", None, "--output PLAN, then synth PLAN::HOP")
     from dmaverify.jobs.certify_synth import FILES, write_synthesis
 
-    written = write_synthesis(folder, found, _readme(found), settings)
+    written = write_synthesis(folder, found, settings)
     return [*FILES, *(q.path.name for q in written)]
-
-
-def _readme(found: Synthesis) -> str:
-    from dmaverify.report.synth import synth_text
-
-    return (
-        "plan.toml      the plan: dmaverify check plan.toml\n"
-        "bound.json     the bound: its terms with their counts, and what is not covered\n"
-        "*.smt2         what was asked of the solver; expected answers in MANIFEST.json\n"
-        "recheck.py     asks them again with z3 or cvc5 alone\n"
-        "recount.py     counts requests and the loads of channels and DMNs again, packet by packet, with Python alone\n"
-        "The questions check the arithmetic on the counts and every obligation of the plan; recount.py the counts of\n"
-        "the bound's longest runs. That a floor lies under every plan of the space is an argument, in the source of\n"
-        "dmaverify/synth/bound.py, tested against enumeration; it is not a file here.\n\n"
-        + synth_text(found)
-        + "\n"
-    )
 
 
 # ---------------------------------------------------------------- cost
@@ -132,9 +115,12 @@ def cost_of(
         data["simulation"] = simulate(commands, of).statistics()
     if explained:
         from dmaverify.cost.explain import explain
+        from dmaverify.cost.lifting import behind_bounds
 
-        told = explain(commands, of).as_data()
+        found = explain(commands, of)
+        told = found.as_data()
         data["explanation"] = {key: told[key] for key in ("because", "engines_in_use", "commands", "sides", "advice")}
+        data["explanation"]["bounds"] = [one.as_data() for one in behind_bounds(found, of)]
     return price, data
 
 
@@ -166,10 +152,14 @@ def cost_text(
         if explain:
             lines += [f"  {'':{wide}}  {term.why}", f"  {'':{wide}}  {term.source}"]
     if price.sides and explain:
+        from dmaverify.cost.constants import cost_data
         from dmaverify.cost.explain import explain as explained
-        from dmaverify.report.cost import explanation_lines
+        from dmaverify.cost.lifting import behind_bounds
+        from dmaverify.report.cost import bound_lines, explanation_lines
 
-        lines += explanation_lines(explained(commands, "rngd", price.profile))
+        found = explained(commands, "rngd", price.profile)
+        lines += explanation_lines(found)
+        lines += bound_lines(behind_bounds(found, cost_data(price.profile)))
     if price.sides and formula:
         from dmaverify.report.cost import formula_lines
 
@@ -229,19 +219,3 @@ def write_traces(path: str, output: str, profile: str) -> int:
     result = simulate(api.program_of(plan, plan.transfers[0].name), "rngd", profile, record=1 << 20)
     (write_sqlite if Path(output).suffix in (".sqlite", ".db") else write_trace)(result, Path(output))
     return int(result.statistics()["requests"])
-
-
-def cost_request(request: dict[str, Any], profile: str, simulated: bool, explained: bool = False) -> Any:
-    """One line of `cost --stdin`."""
-    from dmaverify.jobs.requests import only_known
-
-    if "frag" in request:
-        from dmaverify.cli.idma import copy_cost
-
-        return copy_cost(request)
-    only_known(request, {"plan", "path", "name", "target", "profile", "simulate", "explain"})
-    plan = plan_of_request(request)
-    chosen = str(request.get("profile", profile))
-    play, told = bool(request.get("simulate", simulated)), bool(request.get("explain", explained))
-    found = [cost_of(plan, t.name, chosen, play, told)[1] for t in plan.transfers]
-    return found[0] if len(found) == 1 else found

@@ -53,11 +53,11 @@ def trace(path: str, output: str, profile: str) -> None:
 
 def write_program_trace(plan: Plan, output: str, profile: str) -> str:
     """The timeline of the one program of `plan`, as a file; what to say of it. Raises InputError."""
-    from dmaverify.cli.priced import laid_out
+    from dmaverify.cli.timelines import laid_out
     from dmaverify.report.timeline import critical_path, program_trace
 
     (program,) = plan.programs
-    slots = laid_out(plan, program, profile, supported=False)
+    slots = laid_out(plan, program, profile)
     data = program_trace(program, slots, profile)
     write_text(output, json.dumps(data, separators=(",", ":")) + "\n")
     path = " -> ".join(critical_path(slots))

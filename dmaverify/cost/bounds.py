@@ -43,6 +43,8 @@ def memory_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
     tier = sides[0].port.tier
     if tier == "hbm":
         return _hbm_bounds(sides, data)
+    if tier == "host":
+        return []
     return _dm_bounds(sides, data) if tier == "dm" else _spm_bounds(sides, data)
 
 
@@ -139,6 +141,8 @@ def _bank_uses(sides: Sequence[SideCost], data: CostData) -> list[BankUse]:
     one by one; none where that would take too long.
     """
     if min(data.ticks("hbm_row_switch"), data.ticks("hbm_bank_group")) <= data.ticks("hbm_request"):
+        return []
+    if any(side.hbm is None or side.hbm.channels is None for side in sides):
         return []
     plain = [side.hbm.rows for side in sides if side.hbm is not None and side.hbm.rows is not None]
     if len(sides) == 1 and plain:
@@ -241,13 +245,19 @@ def _spm_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
     return [Bound("SPM", _net(load, sides), where, "128 B/cycle", data.source("spm_request"))]
 
 
+def links_of(read: SideCost, write: SideCost) -> tuple[tuple[int, str], ...]:
+    """The PCIe links that a command crosses: a chip and the way; from or to the host it is the other side's chip."""
+    leave, enter = (read.port.chip, "leave"), (write.port.chip, "enter")
+    if "host" in (read.port.tier, write.port.tier):
+        return (enter,) if read.port.tier == "host" else (leave,)
+    return (leave, enter) if read.port.chip != write.port.chip else ()
+
+
 def link_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) -> list[Bound]:
     moved: dict[tuple[int, str], int] = defaultdict(int)
     for read, write in pairs:
-        if read.port.chip != write.port.chip:
-            size = read.nest.packets * read.nest.size
-            moved[read.port.chip, "leave"] += size
-            moved[write.port.chip, "enter"] += size
+        for link in links_of(read, write):
+            moved[link] += read.nest.packets * read.nest.size
     price, source = data.ticks("pcie_byte"), data.source("pcie_byte")
     return [
         Bound("PCIe", size * price, f"PCIe of chip {chip}", f"{size:,} bytes {way} the chip at 30 B/cycle", source)
@@ -271,7 +281,7 @@ def port_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) -> l
     loads = {port: sum(many for _, many in found) for port, found in ports.items()}
     if not loads:
         return []
-    port = max(loads, key=lambda one: loads[one])
+    port = max(sorted(loads), key=lambda one: loads[one])
     chip, cluster, stack = port
     why = f"cluster {cluster} and stack {stack} exchange {loads[port]:,} requests"
     net = _net(loads[port] * price, [side for side, many in ports[port] if many])

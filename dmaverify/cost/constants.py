@@ -87,6 +87,7 @@ NEEDED = (
 OPTIONAL = {
     "startup_store": "startup",
     "startup_reread": None,
+    "startup_clusters": None,
     "slice_setup": None,
     "issue_store": "issue",
     "issue_reread": "issue",

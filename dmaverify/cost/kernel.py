@@ -51,7 +51,7 @@ else:
 
 
 FAR = 1 << 62
-HBM, DM, SPM = 0, 1, 2
+HBM, DM, SPM, HOST = 0, 1, 2, 3
 
 # columns of a side of a command (rows 2c and 2c + 1: read and write of command c)
 S_TIER, S_PLACE, S_BASE, S_SPLIT, S_PORT, S_COLUMNS = range(6)
@@ -371,7 +371,7 @@ def _slice_row(side: int, address: int, sides: Table, k: Table) -> int:
 @jit
 def _server(side: int, where: int, sides: Table, k: Table, spms: int) -> int:
     """Which FIFO server a DM or SPM request goes to: the DMN of its slice, or the SPM of its cluster."""
-    if sides[side, S_TIER] == SPM:
+    if sides[side, S_TIER] != DM:
         return int(spms + sides[side, S_PLACE])
     return where >> int(k[K_DMN_SHIFT])
 
@@ -387,7 +387,7 @@ def _port_row(side: int, channel: int, sides: Table, k: Table) -> int:
 @jit
 def _fifo_time(side: int, where: int, sides: Table, slices: Table, now: int) -> int:
     """When a DM or SPM request may be issued: a slice holds two."""
-    if sides[side, S_TIER] == SPM:
+    if sides[side, S_TIER] != DM:
         return now
     return int(max(now, min(slices[where, 0], slices[where, 1])))
 
@@ -397,6 +397,8 @@ def _fifo_serve(
     side: int, where: int, server: Table, sides: Table, slices: Table, k: Table, now: int, whole: bool
 ) -> int:
     """Serves a DM or SPM request in its turn: when it ends. `whole`: it writes no part of a word of 8 bytes."""
+    if sides[side, S_TIER] == HOST:
+        return now
     work = k[K_SPM]
     if sides[side, S_TIER] == DM:
         work = k[K_DM] if whole else k[K_UNALIGNED]

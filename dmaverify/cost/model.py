@@ -110,7 +110,7 @@ def cost(commands: Sequence[Command], target: CostData | str = "rngd", profile: 
         for engine, own in by_engine.items()
     }
     shared = shared_bounds(pairs, data)
-    slowest = max(alone, key=lambda engine: alone[engine], default=Engine())
+    slowest = max(sorted(alone, key=_order), key=lambda engine: alone[engine], default=Engine())
     own = [(pair[0].startup, own_bounds(command, pair, data)) for command, pair in by_engine.get(slowest, [])]
     bounds = [*_engine_terms([b for _, b in own], slowest), *shared]
     first, least = sum(startup for startup, _ in own), min((read.startup for read, _ in pairs), default=0)
@@ -194,7 +194,7 @@ def _side_form(side: SideCost, apart: bool) -> tuple[object, ...]:
 
 def _issue(command: Command, read: SideCost, write: SideCost, same: bool, data: CostData) -> list[Bound]:
     where, source = f"engine {engine_of(command)}", data.source(_issue_name(read, write, data))
-    loads = [_issue_ticks(side) for side in (read, write)]
+    loads = [issue_ticks(side) for side in (read, write)]
     if same:
         why = f"{read.requests:,} reads and {write.requests:,} writes in one memory take turns, one request per issue"
         return [Bound("issue", sum(loads), where, why, source)]
@@ -227,7 +227,8 @@ def _again_why(side: SideCost, data: CostData) -> str:
     return f"; {many} engines read the same windows in turn" if many > 1 else "; each window is read many times"
 
 
-def _issue_ticks(side: SideCost) -> int:
+def issue_ticks(side: SideCost) -> int:
+    """Ticks that the engine needs to issue all requests of a side."""
     seen = side.windows
     whole, ragged = (seen.partial - seen.ragged) * side.issue_partial, seen.ragged * side.issue_ragged
     return side.requests * side.issue + whole + ragged

@@ -15,6 +15,7 @@ docs/machines/rngd.md 8.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,8 +25,8 @@ from dmaverify.cost.constants import CostData
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine, Port
 
-SERVED_BY = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request"}
-"""What one request costs its memory, by tier."""
+SERVED_BY = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request", "host": None}
+"""What one request costs its memory, by tier; the host's costs nothing beside the link to it."""
 OFTEN = 4
 """Touches per window from which on a window is read by several slices (docs/machines/rngd.md 8.2)."""
 
@@ -80,13 +81,44 @@ class MoveRequests:
     one_memory: bool
 
 
+def links_of(one: MoveRequests, chips: int) -> tuple[int, int]:
+    """The PCIe links that the command leaves by and enters by, the chips' ways out first; -1 for none. From or to the
+    host it is one link, of the other side's chip.
+    """
+    out, into = one.read.port, one.write.port
+    if out.tier == "host":
+        return chips + into.chip, chips + into.chip
+    if into.tier == "host":
+        return out.chip, out.chip
+    return (out.chip, chips + into.chip) if out.chip != into.chip else (-1, -1)
+
+
 def readings_of(commands: Sequence[Command], data: CostData) -> list[MoveRequests]:
     """Every command, in order. Raises InputError where a memory has no model or packets end on half a byte."""
     walks = [(command, _walk(command, False), _walk(command, True)) for command in commands]
-    step, readers = data.spm_stride, dict[object, set[Engine]]()
-    for command, read, _ in walks:
-        readers.setdefault(_region(read, step), set()).add(_engine(command))
-    return [_priced(c, read, write, len(readers[_region(read, step)]), data) for c, read, write in walks]
+    step, beside = data.spm_stride, _Beside(defaultdict(set), defaultdict(set), defaultdict(set))
+    for command, read, write in walks:
+        beside.readers[_region(read, step)].add(_engine(command))
+        memory = _memory(write, step)
+        if _in_part(write, data.hbm.window):
+            beside.writers[memory].add(_engine(command))
+        if read.port.tier == "dm":
+            beside.clusters[memory].add((read.port.chip, read.port.cluster))
+    return [_priced(c, read, write, beside, data) for c, read, write in walks]
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """Engines that read a region, engines that write windows of a memory in part, clusters that write into it."""
+
+    readers: dict[object, set[Engine]]
+    writers: dict[object, set[Engine]]
+    clusters: dict[object, set[tuple[int, int]]]
+
+
+def _in_part(walk: RequestWalk, window: int) -> bool:
+    """Whether any window is written in part: some packet does not begin and end on one."""
+    return any(number % window for number in (walk.first, walk.size, *(step for _, step in walk.loops)))
 
 
 def _engine(command: Command) -> Engine:
@@ -109,19 +141,24 @@ def _walk(command: Command, write: bool) -> RequestWalk:
     return RequestWalk(port, port.base * bits // 8, steps, piece * bits // 8)
 
 
-def _priced(command: Command, read: RequestWalk, write: RequestWalk, readers: int, data: CostData) -> MoveRequests:
-    into_hbm, again = write.port.tier == "hbm", _read_often(read, data)
-    issue = data.ticks("issue_store") if into_hbm else data.ticks("issue")
-    startup = data.ticks("startup_store") if into_hbm else data.ticks("startup")
-    if again and not into_hbm:
-        several = max(data.ticks("issue_reread"), data.ticks("issue_region") * readers)
-        issue, startup = several, startup + data.ticks("startup_reread")
-    setup = data.ticks("slice_setup")
-    startup += setup * _slices(read, write, data) if setup else 0
-    served = [data.ticks(SERVED_BY[side.port.tier]) for side in (read, write)]
-    one = _memory(read, data.spm_stride) == _memory(write, data.spm_stride)
+def _priced(command: Command, read: RequestWalk, write: RequestWalk, beside: _Beside, data: CostData) -> MoveRequests:
+    into_hbm, into = write.port.tier == "hbm", _memory(write, data.spm_stride)
+    served = [data.ticks(name) if (name := SERVED_BY[side.port.tier]) else 0 for side in (read, write)]
+    one = _memory(read, data.spm_stride) == into
+    if into_hbm:
+        issue, startup = data.ticks("issue_store"), data.ticks("startup_store")
+        startup += data.ticks("startup_clusters") if len(beside.clusters[into]) > 1 else 0
+    else:
+        issue, startup = data.ticks("issue"), data.ticks("startup")
+        if _read_often(read, data):
+            readers = len(beside.readers[_region(read, data.spm_stride)])
+            issue = max(data.ticks("issue_reread"), data.ticks("issue_region") * readers)
+            startup += data.ticks("startup_reread")
+        setup = data.ticks("slice_setup")
+        startup += setup * _slices(read, write, data) if setup else 0
+    turns = max(1, len(beside.writers[into])) if into_hbm else 0
+    partial, ragged = (data.ticks(name) * turns for name in ("issue_partial", "issue_ragged"))
     lead = (served[1] if one else sum(served)) - issue
-    partial, ragged = (data.ticks(name) if into_hbm else 0 for name in ("issue_partial", "issue_ragged"))
     return MoveRequests(_engine(command), read, write, startup, issue, partial, ragged, lead, one)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import ceil, prod
 
@@ -76,7 +76,8 @@ class SideCost:
     In ticks: no request of this side reaches its memory before the start-up plus `head`, and the command goes on for
     `tail` after the last of them. `head` is below 0 because the start-up is the latency of an empty pipeline. `issue`
     is what the engine needs per request, `issue_partial` what a window written in part adds (`issue_ragged` where it
-    is not in whole blocks of 64 bytes), `startup` what the command waits at first.
+    is not in whole blocks of 64 bytes), for all engines that take turns at it, `startup` what the command waits at
+    first.
     """
 
     role: str
@@ -134,12 +135,32 @@ def pairs_of(commands: Sequence[Command], target: CostData) -> list[tuple[SideCo
     """Both sides of every command in normal form, with their place in its pipeline."""
     plain = [command.normal for command in commands]
     raw = [(side_of(command, "read", target), side_of(command, "write", target)) for command in plain]
-    if not target.ticks("issue_region"):
-        return [_placed(read, write, 1, target) for read, write in raw]
     readers: dict[Region, set[Engine]] = defaultdict(set)
-    for command, (read, _) in zip(commands, raw, strict=True):
-        readers[region_of(read)].add(command.engine or Engine())
-    return [_placed(read, write, len(readers[region_of(read)]), target) for read, write in raw]
+    stores: dict[tuple[str, int, int], Stores] = defaultdict(Stores)
+    for command, (read, write) in zip(plain, raw, strict=True):
+        engine = command.engine or Engine()
+        if write.port.tier == "hbm":
+            stores[write.memory].add(engine, read, write)
+        elif target.ticks("issue_region"):
+            readers[region_of(read)].add(engine)
+    return [
+        _placed(read, write, len(readers[region_of(read)]) if readers else 1, stores[write.memory], target)
+        for read, write in raw
+    ]
+
+
+@dataclass
+class Stores:
+    """Who writes into one HBM: engines that write windows in part, who do so in turns, and clusters of DM."""
+
+    engines: set[Engine] = field(default_factory=set)
+    clusters: set[tuple[int, int]] = field(default_factory=set)
+
+    def add(self, engine: Engine, read: SideCost, write: SideCost) -> None:
+        if write.windows.partial:
+            self.engines.add(engine)
+        if read.port.tier == "dm":
+            self.clusters.add((read.port.chip, read.port.cluster))
 
 
 Region = tuple[tuple[str, int, int], int, tuple[tuple[int, int], ...]]
@@ -177,17 +198,22 @@ def _issue_of(read: SideCost, write: SideCost, engines: int, target: CostData) -
     return again if again != plain and read.port.tier == "hbm" and is_reread(read, target) else plain
 
 
-def _placed(read: SideCost, write: SideCost, engines: int, target: CostData) -> tuple[SideCost, SideCost]:
-    issue, first, second = _issue_of(read, write, engines, target), service(read, target), service(write, target)
-    startup = target.ticks("startup_store" if write.port.tier == "hbm" else "startup")
+def _placed(
+    read: SideCost, write: SideCost, readers: int, stores: Stores, target: CostData
+) -> tuple[SideCost, SideCost]:
+    issue, first, second = _issue_of(read, write, readers, target), service(read, target), service(write, target)
+    into_hbm = write.port.tier == "hbm"
+    startup = target.ticks("startup_store" if into_hbm else "startup")
     again, setup = target.ticks("startup_reread"), target.ticks("slice_setup")
-    if again and read.port.tier == "hbm" and write.port.tier != "hbm" and is_reread(read, target):
+    if into_hbm:
+        startup += target.ticks("startup_clusters") if len(stores.clusters) > 1 else 0
+    elif again and read.port.tier == "hbm" and is_reread(read, target):
         startup += again
-    if setup:
+    if setup and not into_hbm:
         startup += setup * max(slices_of(read.nest, read, target), slices_of(write.nest, write, target))
     lead = (second if read.memory == write.memory else first + second) - issue
-    into_hbm = write.port.tier == "hbm"
-    partial, ragged = ((target.ticks(name) if into_hbm else 0) for name in ("issue_partial", "issue_ragged"))
+    turns = max(1, len(stores.engines))
+    partial, ragged = ((target.ticks(n) * turns if into_hbm else 0) for n in ("issue_partial", "issue_ragged"))
     return (
         _with_place(read, (-lead, second, issue, 0, 0, startup)),
         _with_place(write, (first - lead, 0, issue, partial, ragged, startup)),
@@ -209,10 +235,17 @@ def slices_of(nest: PacketNest, side: SideCost, target: CostData) -> int:
 
 def service(side: SideCost, target: CostData) -> int:
     """Ticks that one undisturbed request of a side needs of its memory."""
-    return target.ticks(SERVICES[side.port.tier])
+    return request_ticks(side.port.tier, target)
 
 
-SERVICES = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request"}
+def request_ticks(tier: str, target: CostData) -> int:
+    """Ticks that one undisturbed request needs of a memory of this tier."""
+    name = SERVICES[tier]
+    return target.ticks(name) if name else 0
+
+
+SERVICES = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request", "host": ""}
+"""The constant of one request by memory; the host's own memory is taken to be no slower than the link to it."""
 
 
 def hbm_use(nest: PacketNest, seen: Windows, role: str, target: CostData) -> HbmUse:

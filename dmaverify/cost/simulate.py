@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import TICKS, CostData, cost_data
-from dmaverify.cost.requests import MoveRequests, RequestWalk, readings_of
+from dmaverify.cost.requests import MoveRequests, RequestWalk, links_of, readings_of
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine
 from dmaverify.targets.address_maps import parity
@@ -181,8 +181,7 @@ class Tables:
                     t["sides"][2 * row + i, q.S_PORT] = port if other.tier == "dm" else -1
                     for index, (count, step) in enumerate(side.loops):
                         t["counts"][row, index], t["strides"][2 * row + i, index] = count, step
-                link = read.port.chip if read.port.chip != write.port.chip else -1
-                into = t["chips"] + write.port.chip
+                link, into = links_of(one, t["chips"])
                 shape = (engine, read.packets, read.size, len(read.loops), one.one_memory, link, into, one.lead)
                 prices = (one.issue, one.partial, one.ragged, one.startup)
                 amount = read.packets * read.size
@@ -196,7 +195,7 @@ def _side_row(row: Table, side: RequestWalk, spm_stride: int) -> None:
     """Fills the row of a side; `spm_stride` bytes lie between two scratchpads of a cluster."""
     from dmaverify.cost import kernel as q
 
-    tier = {"hbm": q.HBM, "dm": q.DM, "spm": q.SPM}[side.port.tier]
+    tier = {"hbm": q.HBM, "dm": q.DM, "spm": q.SPM, "host": q.HOST}[side.port.tier]
     row[q.S_TIER], row[q.S_BASE], row[q.S_SPLIT] = tier, side.first, tier == q.HBM
     row[q.S_PLACE] = side.port.chip if tier == q.HBM else 2 * side.port.chip + side.port.cluster
     if tier == q.SPM:

@@ -105,7 +105,7 @@ class SeenTensor:
 def seen(cells: Cells, held: HeldTensor, values: Mapping[str, int]) -> SeenTensor:
     shown, coords, outside = cells.live.copy(), dict(cells.coords), ""
     shift: dict[str, int] = {}
-    bare = shown.copy()
+    bare, short = shown.copy(), False
     for tile in held.tiles:
         if tile.length > tile.digit.size:
             raise Beyond(f"a tile of {tile.length} of `{tile.digit}`")
@@ -125,10 +125,10 @@ def seen(cells: Cells, held: HeldTensor, values: Mapping[str, int]) -> SeenTenso
             coords[axis] = coords[axis] - by
             shown &= coords[axis] >= 0
         shown &= _within(tile, found, coords)
+        short = short or int(np.count_nonzero(shown)) < int(np.count_nonzero(bare))
     if int(np.count_nonzero(shown)) == int(np.count_nonzero(bare)):
-        return SeenTensor(
-            cells, shown, coords, shift, "", bool(outside)
-        )  # a tile of the tile cuts off what reaches beyond
+        ragged = short or bool(outside)  # a tile of the tile cuts off what reaches beyond
+        return SeenTensor(cells, shown, coords, shift, "", ragged)
     return SeenTensor(cells, shown, coords, shift, outside, not outside)
 
 

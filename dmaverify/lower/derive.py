@@ -182,13 +182,16 @@ def _broadcast(
 
 def _replica(digit: Digit, layout: Layout, side: int, claimed: dict[tuple[int, int], int], alike: bool) -> int:
     """The step of the digit without axis that fits best, padding to padding; 0 where none does. `alike`: no other."""
-    fitting = []
+    fitting: list[tuple[bool, bool, int, int]] = []
     for at, other in enumerate(layout.digits):
         left = other.slots // claimed.get((side, at), 1)
-        if other.axis is None and at not in layout.beyond_index and left % digit.slots == 0:
-            differ = (other.live < other.slots) != (digit.live < digit.slots)
-            if not (differ and (alike or digit.live == digit.slots)):  # padding is no broadcast
-                fitting.append((differ, left != digit.slots, at, other.step * (left // digit.slots)))
+        if other.axis is not None or at in layout.beyond_index:
+            continue
+        differ = (other.live < other.slots) != (digit.live < digit.slots)
+        if not differ and digit.live < digit.slots <= left:  # the first positions of more padding
+            fitting.append((differ, left != digit.slots, at, other.step))
+        elif left % digit.slots == 0 and not (differ and (alike or digit.live == digit.slots)):  # it is no broadcast
+            fitting.append((differ, left != digit.slots, at, other.step * (left // digit.slots)))
     if not fitting:
         return 0
     _, _, at, step = min(fitting)

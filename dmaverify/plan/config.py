@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import NoReturn
 
 from dmaverify.errors import Source
@@ -225,8 +226,28 @@ def _line(cursor: Cursor, first: int, last: int, paired: bool) -> _Line:
     marks = _outside(tokens, first, colon, ("=", "->"))
     label = " ".join(cursor.text[start : tokens[marks[-1]].start].split()) if marks else ""
     count = _all(cursor, marks[-1] + 1 if marks else first, colon, "count")
+    if not paired and colon + 1 < last and tokens[colon + 1].text == "[":
+        return _Line(label, count, (_offsets(cursor, colon + 1, last, count),), start, end)
     strides = _pair(cursor, colon + 1, last) if paired else (_stride(cursor, colon + 1, last),)
     return _Line(label, count, strides, start, end)
+
+
+def _offsets(cursor: Cursor, first: int, last: int, count: Number) -> Number:
+    """The stride of an indirect entry whose list of offsets keeps one from 0 on: it walks as a plain entry does."""
+    tokens, close = cursor.tokens, _closing(cursor, first)
+    start, end = tokens[first].start, tokens[last - 1].end
+    found = [_all(cursor, *piece, "offset", is_address=True) for piece in _split(tokens, first + 1, close)]
+    cursor.at, cursor.stop = close + 1, last
+    _used_up(cursor, "list")
+    if len(found) != count.plain:
+        many = f"{len(found)} offsets for {count.plain} iterations"
+        cursor.fail(f"the list has {many}", start, end, "one offset for each iteration")
+    steps = {(b.plain - a.plain, b.fixed - a.fixed) for a, b in pairwise(found)} or {(0, 0)}
+    if (found[0].plain, found[0].fixed) != (0, 0) or len(steps) > 1:
+        hint = "write it as [gather.NAME] or [scatter.NAME], whose read and write take such a list; or one command each"
+        cursor.fail("an entry with offsets of its own is a gather or a scatter", start, end, hint)
+    plain, fixed = steps.pop()
+    return Number(plain, fixed, start, end)
 
 
 def _colon(cursor: Cursor, first: int, last: int) -> int:

@@ -145,6 +145,7 @@ class Use:
     bytes: int = 1
     per: int = 1
     foreign: bool = False
+    needs: str = ""  # what must have been written of what it reads: stored (else an error), computed (else open)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -268,6 +269,17 @@ class Fit:
     span: Span
     value: Lin
     type: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Need:
+    """A claim that the text makes of its numbers where `when` holds: `says` what is given, `value` what is asked."""
+
+    claim: Cond
+    when: tuple[Cond, ...]
+    span: Span
+    value: Lin
+    says: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)

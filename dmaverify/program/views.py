@@ -289,18 +289,18 @@ def _tiled(tensor: Tensor, op: TileView, hole: Kind, turns: Sequence[Turn]) -> t
     if op.length > size:
         raise ViewError(f"a tile of {op.length} of `{digit}`, which has {size}", op.span, f"at most {size}")
     stride = prod(term.size for term in terms[at + 1 :])
-    outside = terms[at] if terms[at] != digit else None
+    outside, _ = _paddings(terms[at], digit)
     axis, weight = _digit_of(digit, op)
     live = _live(tensor, op.place, terms, stride, size)
     part: Expr = Resize(digit, op.length) if op.length < size else digit
-    if op.length < size:
-        part = Padding(part, size, hole)
-    if isinstance(outside, Padding):
-        part = Padding(part, outside.to, outside.kind)
+    around = [*outside, (size, hole)] if op.length < size else outside
+    for index, (to, kind) in reversed(list(enumerate(around))):
+        if index == 0 or around[index - 1][1] is not kind:  # padding of one kind is one padding
+            part = Padding(part, to, kind)
     changed = pair(*terms[:at], part, *terms[at + 1 :])
     window = TileWindow(
         op.place, str(digit), stride, size, live, op.length, op.start, axis, weight,
-        outside.to if isinstance(outside, Padding) else size, op.start_span or op.span,
+        outside[0][0] if outside else size, op.start_span or op.span,
     )  # fmt: skip
     return _with(tensor, op.place, changed), window
 
@@ -309,26 +309,52 @@ def _with(tensor: Tensor, place: str, expr: Expr) -> Tensor:
     return replace(tensor, **{place: expr})  # type: ignore[arg-type]
 
 
+def _paddings(term: Expr, digit: Expr | None = None) -> tuple[list[tuple[int, Kind]], Expr]:
+    """The paddings around a term, outermost first (down to `digit`), and what they are around."""
+    levels: list[tuple[int, Kind]] = []
+    while isinstance(term, Padding) and term != digit:
+        levels.append((term.to, term.kind))
+        term = term.inner
+    return levels, term
+
+
 def _as_shown(mapping: Expr, digit: Expr) -> Expr:
-    """The digit as an earlier tile left it: after a tile of 4 of `A`, `A` names those 4."""
+    """The digit as earlier tiles left it: after a tile of 4 of `A`, `A` names those 4, and `A / 2` is cut from them."""
     for term in terms_of(mapping):
-        bare = inner = term.inner if isinstance(term, Padding) else term
+        _, bare = _paddings(term, digit)
+        inner = bare
         while isinstance(inner, Resize):
             inner = inner.inner
-        if inner == digit and term != digit:
-            return bare
+        if bare not in (inner, digit) and (found := _renamed(digit, inner, bare)) is not None:
+            return found
     return digit
+
+
+def _renamed(digit: Expr, old: Expr, new: Expr) -> Expr | None:
+    """The digit with `new` for `old` in it; None where it does not hold `old`, or does not divide `new`."""
+    if digit == old:
+        return new
+    if isinstance(digit, (Stride, Modulo)):
+        inner = _renamed(digit.inner, old, new)
+        if inner is not None and digit.by and inner.size % digit.by == 0:
+            return replace(digit, inner=inner)
+    return None
 
 
 def _isolated(mapping: Expr, op: TileView) -> tuple[list[Expr], int]:
     """The terms of the mapping, the tile's digit a term of its own (perhaps padded), and its index."""
     terms = list(terms_of(mapping))
     for index, term in enumerate(terms):
-        if term == op.digit or (isinstance(term, Padding) and term.inner == op.digit):
+        if _paddings(term, op.digit)[1] == op.digit:
             return terms, index
         for parts, at in _splits(op.digit):
-            if term == parts[0]:
-                return [*terms[:index], *parts[1:], *terms[index + 1 :]], index + at
+            outside, bare = _paddings(term, parts[0])
+            first, rest = parts[1], parts[2:]
+            below = prod(part.size for part in rest)
+            if bare == parts[0] and all(to % below == 0 for to, _ in outside):
+                for to, kind in reversed(outside):
+                    first = Padding(first, to // below, kind)
+                return [*terms[:index], first, *rest, *terms[index + 1 :]], index + at
     shown = ", ".join(f"`{term}`" for term in terms)
     raise ViewError(
         f"`{op.digit}` is no digit of `{mapping}`", op.digit.span or op.span, f"tile one of {shown}, or a part of one"

@@ -189,6 +189,16 @@ def solvable(eq: Equation, steps: list[int] | None = None) -> bool:
     return _Search(eq, steps or [MOST_STEPS]).solvable(eq.target)
 
 
+def decided(eq: Equation) -> str:
+    """`unsat` where there is no solution, `sat` where there is one, `unknown` where the search took too long."""
+    if apart(eq):
+        return "unsat"
+    try:
+        return "sat" if solvable(eq) else "unsat"
+    except TooDeep:
+        return "unknown"
+
+
 def least(parts: Sequence[tuple[int, int, int]], target: int) -> tuple[int, ...] | None:
     """The solution of `sum(coefficient * value) = target` that is smallest from left to right. Raises TooDeep."""
     steps = [MOST_STEPS]
@@ -233,6 +243,26 @@ def smallest_meeting(a: Walk, b: Walk) -> Meeting | None:
     if a.address(first) != b.address(second):
         raise ArithmeticError(f"{first} and {second} do not meet")
     return Meeting(first, second, a.address(first))
+
+
+def collision(loops: Sequence[tuple[int, int]], extent: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Counters of two iterations of a nest (outer to inner) whose runs of `extent` addresses meet; None: no two do.
+
+    The two differ first at some loop, where the second is ahead: each loop is tried from the outermost. Raises TooDeep.
+    """
+    for level, (count, stride) in enumerate(loops):
+        inner = [(step, 1 - n, n - 1) for n, step in loops[level + 1 :]]
+        found = least([(stride, 1, count - 1), *inner, (1, 1 - extent, extent - 1)], 0) if count > 1 else None
+        if found is not None:
+            ahead = (*([0] * level), *found[:-1])
+            return tuple(max(0, -step) for step in ahead), tuple(max(0, step) for step in ahead)
+    return None
+
+
+def shared(a: Walk, b: Walk, session: Session, about: str) -> str:
+    """Whether the walks share an address: `unsat` by arithmetic where that shows it, else what the solver answers."""
+    eq = difference(a, b)
+    return "unsat" if apart(eq) else session.ask(question(eq), about).status
 
 
 def found_meeting(a: Walk, b: Walk, session: Session) -> Meeting | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmaverify.cost.explain import Explanation, SideFacts
+from dmaverify.cost.lifting import Behind
 from dmaverify.program.command import Command
 
 
@@ -19,6 +20,21 @@ def explanation_lines(found: Explanation) -> list[str]:
     for side in found.sides:
         lines += ["", f"  {side.role} side, {side.tier}", *(f"    {word:<18}{said}" for word, said in _facts(side))]
     lines += ["", *(f"  advice    {text}" for text in found.advice)]
+    return lines
+
+
+NEAR = 0.5
+"""A bound is told of where it is at least this part of the dearest one: lifting that alone would leave this one."""
+
+
+def bound_lines(bounds: Sequence[Behind]) -> list[str]:
+    """What stands behind the dearest bounds, and what would lift each; nothing of one of which nothing is known."""
+    most = max((one.cycles for one in bounds), default=0.0)
+    lines = []
+    for one in bounds:
+        if one.behind and one.cycles >= NEAR * most:
+            lines += ["", f"  bound     {one.name}, {one.cycles:,.1f} cycles", f"    behind  {one.behind}"]
+            lines += [f"    lift    {one.lift}"] if one.lift else []
     return lines
 
 

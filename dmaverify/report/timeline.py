@@ -3,8 +3,8 @@
 Knows: the order of a program, what a step costs, the trace event format.
 Does not know: how costs are computed, files.
 Law: a piece of work begins when the last piece that must precede it has ended, and one lane does one thing at a time;
-the same program gives the same events; what has no cost of its own says in its arguments what stands for it. Steps
-are priced one by one: what they take from each other where they overlap is not in it, and the trace says so.
+the same program gives the same events; what has no cost of its own says in its arguments what stands for it. Steps at
+work at once share channels, DMNs and links as `cost.sharing` says, and a step that is slowed says by what.
 
 One cycle is one microsecond of the trace, so that viewers show cycles. A process is a kind of lane (DMA engines,
 contexts), a thread is a lane: the way the vendor's viewer of schedules names its tracks.
@@ -16,9 +16,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dmaverify.cost.sharing import Loads, WorkPiece, in_time
 from dmaverify.program.schedule import Order, Program
 
 ENGINES, CONTEXTS = 0, 1
+SHARED = "steps at once share channels, DMNs and links in proportion to what they ask: an estimate"
+PATH = 8
+"""Steps of a critical path that are all named."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +31,14 @@ class Duration:
 
     cycles: float
     about: Mapping[str, Any] = field(default_factory=dict)
+    loads: Loads = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A piece of work in time. `waits_for`: the step whose end it begins at, None for the first ones."""
+    """A piece of work in time. `waits_for`: the step whose end it begins at, None for the first ones; `slowed_by`: what
+    it shares with others that is full, '' where nothing is; `unpriced`: why it stands here with no time.
+    """
 
     step: str
     lane: str
@@ -39,23 +46,26 @@ class Slot:
     end: float
     about: Mapping[str, Any] = field(default_factory=dict)
     waits_for: str | None = None
+    slowed_by: str = ""
+
+    @property
+    def unpriced(self) -> str:
+        return str(self.about.get("no price", ""))
 
 
 def slots_of(program: Program, order: Order, durations: Mapping[tuple[int, str], Duration]) -> tuple[Slot, ...]:
-    """Every piece as early as its predecessors allow. `durations` by step and lane."""
-    ends: dict[int, float] = {}
-    slots: dict[int, Slot] = {}
-    for number in sorted(range(len(order.pieces)), key=lambda n: (order.before[n].bit_count(), n)):
-        piece = order.pieces[number]
-        earlier = [other for other in ends if order.precedes(other, number)]
-        last = max(earlier, key=lambda other: (ends[other], -other), default=None)
-        start = 0.0 if last is None else ends[last]
-        duration = durations[piece.step, piece.lane]
-        ends[number] = start + duration.cycles
+    """Every piece as early as its predecessors and what it shares allow. `durations` by step and lane."""
+    numbers = range(len(order.pieces))
+    own = [durations[piece.step, piece.lane] for piece in order.pieces]
+    before = [tuple(other for other in numbers if order.precedes(other, number)) for number in numbers]
+    timed = in_time([WorkPiece(d.cycles, after, d.loads) for d, after in zip(own, before, strict=True)])
+    found = []
+    for number, piece in enumerate(order.pieces):
+        last = max(before[number], key=lambda other: (timed[other].end, -other), default=None)
         waits = None if last is None else program.steps[order.pieces[last].step].name
-        name = program.steps[piece.step].name
-        slots[number] = Slot(name, piece.lane, start, ends[number], duration.about, waits)
-    return tuple(slots[number] for number in range(len(order.pieces)))
+        when, name = timed[number], program.steps[piece.step].name
+        found.append(Slot(name, piece.lane, when.start, when.end, own[number].about, waits, when.slowed_by))
+    return tuple(found)
 
 
 def critical_path(slots: Sequence[Slot]) -> list[str]:
@@ -71,21 +81,28 @@ def critical_path(slots: Sequence[Slot]) -> list[str]:
     return path[::-1]
 
 
-def timeline_text(name: str, slots: Sequence[Slot], profile: str, iterations: int = 1) -> str:
-    """When each step works, and the critical path; steps are priced one by one."""
+def timeline_text(name: str, slots: Sequence[Slot], profile: str, iterations: int = 1, every: float = 0.0) -> str:
+    """When each step works, what slows it, and the critical path. `every`: the cycles of all iterations."""
     cycles = max((slot.end for slot in slots), default=0.0)
     path, wide = critical_path(slots), max((len(slot.step) for slot in slots), default=0)
     each = f" for one of {iterations:,} iterations" if iterations > 1 else ""
-    lines = [f"{name}   {cycles:,.1f} cycles{each}, profile {profile}, critical path {' -> '.join(path)}"]
+    least = "at least " if any(slot.unpriced for slot in slots) else ""
+    few = path if len(path) <= PATH else [*path[:3], "...", f"{path[-1]} ({len(path)} steps)"]
+    shown = " -> ".join(few)
+    lines = [f"{name}   {least}{cycles:,.1f} cycles{each}, profile {profile}, critical path {shown}"]
     for step in dict.fromkeys(slot.step for slot in sorted(slots, key=lambda slot: slot.start)):
         own = [slot for slot in slots if slot.step == step]
         last = max(own, key=lambda slot: slot.end)
         lane = last.lane if len(own) == 1 else f"{len(own)} lanes, {last.lane} the last to end"
         start = f"{min(slot.start for slot in own):14,.1f} to {last.end:14,.1f}"
-        lines.append(f"  {'*' if step in path else ' '} {start}  {step:{wide}}  {lane}")
+        slowed = next((f"   shares {slot.slowed_by}" for slot in own if slot.slowed_by), "")
+        none = f"   no price: {last.unpriced}" if last.unpriced else ""
+        lines.append(f"  {'*' if step in path else ' '} {start}  {step:{wide}}  {lane}{slowed}{none}")
     if iterations > 1:
-        lines.append(f"  one iteration after the other: {cycles * iterations:,.1f}, each priced as the first")
-    return "\n".join([*lines, "  each step priced by itself: what steps take from each other is not counted"])
+        lines.append(f"  one iteration after the other: {every or cycles * iterations:,.1f}")
+    if any(slot.slowed_by for slot in slots):
+        lines.append(f"  {SHARED}")
+    return "\n".join(lines)
 
 
 def program_trace(program: Program, slots: Sequence[Slot], profile: str) -> dict[str, Any]:
@@ -113,7 +130,7 @@ def program_trace(program: Program, slots: Sequence[Slot], profile: str) -> dict
     return {
         "displayTimeUnit": "ns",
         "traceEvents": events,
-        "otherData": {**other, "critical_path": critical_path(slots), "priced": "each step by itself"},
+        "otherData": {**other, "critical_path": critical_path(slots), "priced": SHARED},
     }
 
 

@@ -27,7 +27,7 @@ from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.model import Bound, Cost, own_bounds, shared_bounds
 from dmaverify.cost.nest import nest_of, windows
 from dmaverify.cost.rows import row_use
-from dmaverify.cost.sides import SERVICES, SideCost, pairs_of, slices_of
+from dmaverify.cost.sides import SideCost, pairs_of, request_ticks, slices_of
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command
 from dmaverify.synth.ends import part_bounds
@@ -158,7 +158,8 @@ def _issue(
         queue = max(_in_one_slice(side, each, data) for side in (read, write)) if chosen else 0
         total[chip] += sum(counts) if same else max(counts)
         ticks[chip] += max(sum(loads) if same else max(loads), queue)
-        ticks[chip] += data.ticks("slice_setup") * max(slices_of(side.nest, side, data) for side in (read, write))
+        if write.port.tier != "hbm":
+            ticks[chip] += data.ticks("slice_setup") * max(slices_of(side.nest, side, data) for side in (read, write))
         boxes[chip] += 1
     chip = max(ticks, key=lambda c: (ticks[c] + boxes[c] * startup, -c))
     rounds = -(-max(boxes.values()) // engines)
@@ -167,7 +168,21 @@ def _issue(
     why = f"{total[chip]:,} requests at least, on {said} of a chip: one has {many:,}"
     mean = -(-(boxes[chip] * startup + ticks[chip]) // engines) - startup
     least = min(least_issue(write.port.tier == "hbm", data) for _, write in pairs)
-    return rounds, max(mean, -(-ticks[chip] // engines), many * least), why
+    return rounds, max(mean, -(-ticks[chip] // engines), many * least, _in_turns(pairs, engines, data)), why
+
+
+def _in_turns(pairs: Sequence[tuple[SideCost, SideCost]], engines: int, data: CostData) -> int:
+    """Ticks that an engine needs at least for windows of one HBM written in part: each of the engines that write any
+    pays for all of them, and issues its share.
+    """
+    price = min(data.ticks("issue_partial"), data.ticks("issue_ragged"))
+    many: dict[int, int] = defaultdict(int)
+    chips = {side.port.chip for pair in pairs for side in pair}
+    for _, write in pairs:
+        if write.port.tier == "hbm":
+            many[write.port.chip] += write.windows.partial
+    share = data.ticks("issue_store") / (engines * max(1, len(chips)))
+    return max((n * price + int(n * share) for n in many.values()), default=0)
 
 
 def _issue_of(side: SideCost, each: int, data: CostData) -> int:
@@ -192,7 +207,7 @@ def least_rate(commands: Sequence[Command], data: CostData) -> tuple[Fraction, i
     for index in (0, 1):
         sides = [pair[index] for pair in pairs]
         servers = sum(_servers([s for s in sides if s.memory == place], data) for place in {s.memory for s in sides})
-        each = data.ticks(SERVICES[sides[0].port.tier])
+        each = request_ticks(sides[0].port.tier, data)
         found.append((Fraction(each, servers), each))
     return max(found)
 

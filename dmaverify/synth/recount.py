@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from dmaverify.cost.constants import TICKS, CostData
-from dmaverify.cost.sides import SERVICES, SideCost, pairs_of
+from dmaverify.cost.sides import SideCost, pairs_of, request_ticks
 from dmaverify.errors import InputError
 from dmaverify.synth.bound import Floor
 from dmaverify.synth.ends import written_in_part
@@ -65,7 +65,7 @@ def _counts(side: SideCost, data: CostData) -> dict[str, Any]:
         found["partial"] = list(partial) if partial is not None else None
     elif side.dm is not None:
         found["dmns"] = list(side.dm.dmns) if side.dm.dmns is not None else None
-    found["each"] = data.ticks(SERVICES[side.port.tier]) / TICKS
+    found["each"] = request_ticks(side.port.tier, data) / TICKS
     return found
 
 

@@ -23,7 +23,7 @@ from dmaverify.targets.rulebook import SEVERITIES, Names, basis_of, read_rules
 from dmaverify.targets.table import Table, suggestion
 from dmaverify.verdict import Severity
 
-LATER_SECTIONS = ("cost", "machine", "memory", "profile", "starvation", "vector")
+LATER_SECTIONS = ("cost", "machine", "memory", "profile", "starvation", "tile", "vector")
 """Top-level tables whose names begin so are other rooms' business: kept in `Target.raw`, not read here."""
 
 
@@ -88,6 +88,7 @@ class Engines:
     dmns: int
     source: str
     basis: str
+    launched: bool = False  # whether a transfer may begin to read before what one before it writes has arrived
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,6 +371,7 @@ def _engines(table: Table) -> Engines:
         dmns=table.integer("dmns", 0),
         source=table.text("source"),
         basis=basis_of(table),
+        launched=bool(table.integer("launched", 0)),
     )
     table.finish()
     return engines

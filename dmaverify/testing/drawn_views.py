@@ -162,7 +162,7 @@ def tiled_program(draw: Draw, fault: str) -> tuple[str, str]:
 
 
 def nested(draw: Draw, fault: str) -> tuple[str, str]:
-    """Tiles of tiles, on axes of which some are 1; numbers for starts."""
+    """Tiles of tiles, up to four deep, on axes of which some are 1; numbers for starts."""
     page = Page({"A": draw.choice((4, 6, 8, 12)), "N": draw.choice((1, 1, 2)), "C": 8})
     size = page.axes["A"]
     first = draw.integer(2, size)
@@ -174,6 +174,15 @@ def nested(draw: Draw, fault: str) -> tuple[str, str]:
     if fault == "inner-start":
         then = first - length + 1
     tiles = [tile("A", first, at), tile("A", length, then)]
+    for _ in range(draw.integer(0, 2)):  # further into the tile, or into a digit of it
+        if length % 2 == size % 2 == 0 and draw.chance(50):
+            part = draw.integer(1, length // 2)
+            tiles.append(tile("A / 2", part, draw.integer(0, length // 2 - part)))
+            length = 2 * part
+            break
+        part = draw.integer(1, length)
+        tiles.append(tile("A", part, draw.integer(0, length - part)))
+        length = part
     more = [tile("N", 1, 0)] * draw.integer(0, 1)
     where = draw.integer(0, len(tiles))
     tiles[where:where] = more

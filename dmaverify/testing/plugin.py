@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dmaverify.language.files import write_text
-
 if TYPE_CHECKING:
     from dmaverify.language.expr import Expr
     from dmaverify.plan.plan import Plan
@@ -182,6 +180,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     file = session.config.getoption("--dmaverify-playback")
     if file is None:
         return
+    from dmaverify.language.files import write_text
     from dmaverify.testing.playback import playback_text
 
     seen = {(verdict.path, verdict.name): verdict for verdict in session.config.stash.get(_REFUTED, [])}

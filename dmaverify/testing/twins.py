@@ -15,7 +15,7 @@ from typing import Any
 from dmaverify.language.parse import parse
 
 AXIS = "Z"
-SMALL, LARGE = 2, 1 << 30
+SMALL, LARGE = 2, 1 << 28  # bases of 2^21 stay below 2^50
 _UNLIKE = ("slice =", "[access.", "cluster =", "chip =")  # slices have an end, banks count what is repeated
 _ENTRY = re.compile(r"^(?P<side>read|write) = \"\[(?P<loops>.*)\]:(?P<rest>\d+ \w+/D)@(?P<base>.*)\"$")
 

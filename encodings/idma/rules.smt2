@@ -27,6 +27,22 @@
   (< early 0))
 (define-fun idma/wait ((early Int)) Bool
   (< early 0))
+(define-fun idma/wait-reread ((reread Int)) Bool
+  (< reread 0))
+(define-fun idma/wait-rewritten ((rewritten Int)) Bool
+  (< rewritten 0))
+(define-fun idma/error-address ((hit Int)) Bool
+  (= hit 1))
+(define-fun idma/error-replay ((on_error Int)) Bool
+  (distinct on_error 3))
+(define-fun idma/pattern-tier ((tier_pattern Int) (protocol_pattern Int)) Bool
+  (= tier_pattern protocol_pattern))
+(define-fun idma/pattern-layout ((laid Int)) Bool
+  (= laid 1))
+(define-fun idma/tilelink-word ((protocol Int) (bytes Int) (tilelink_most Int)) Bool
+  (or (distinct protocol 3) (<= bytes tilelink_most)))
+(define-fun idma/known-defect ((known Int)) Bool
+  (= known 0))
 (define-fun idma/reserved-bits ((reserved Int)) Bool
   (= reserved 0))
 (define-fun idma/compute ((computes Int)) Bool

@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
 from cost_programs import dm, engines, hbm
+from lab.rewritings import rewritten, run
 
 from dmaverify.cost.model import cost
 from dmaverify.cost.simulate import simulate
 from dmaverify.program.command import Command, Loop
 
 SLICE = 1 << 22
-
-
-def rewritten(command: Command, draw: random.Random) -> Command:
-    """The same requests in the same order: loops split at a divisor, loops of one turn put in, a run as a loop."""
-    loops: list[Loop] = []
-    for loop in command.loops:
-        cuts = [n for n in range(2, loop.count) if loop.count % n == 0]
-        if cuts and draw.random() < 0.7:
-            low = draw.choice(cuts)
-            loops += [Loop(loop.count // low, loop.read * low, loop.write * low), Loop(low, loop.read, loop.write)]
-        else:
-            loops.append(loop)
-        if draw.random() < 0.3:
-            loops.append(Loop(1, draw.choice((0, 8, 4096)), draw.choice((0, 8, 4096))))
-    burst, piece = command.burst, command.packet
-    turns = [n for n in range(2, burst // piece + 1) if burst // piece % n == 0]
-    if turns and draw.random() < 0.5:
-        count = draw.choice(turns)
-        burst //= count
-        loops.append(Loop(count, burst, burst))
-    return replace(command, loops=tuple(loops), burst=burst)
 
 
 def drawn(seed: int) -> list[Command]:
@@ -60,7 +39,7 @@ def drawn(seed: int) -> list[Command]:
     return out
 
 
-@pytest.mark.parametrize("profile", ["book", "measured"])
+@pytest.mark.parametrize("profile", ["book", "measured", "silicon"])
 def test_rewriting_the_loops_of_a_program_changes_no_price(profile: str) -> None:
     for seed in range(150):
         commands = drawn(seed)
@@ -79,3 +58,7 @@ def test_a_loop_of_thirty_is_a_loop_of_fifteen_around_one_of_two() -> None:
     split = Command(hbm(), dm(), loops, 256, 256)
     assert split.normal == plain
     assert cost([plain], profile="measured").cycles == cost([split], profile="measured").cycles
+
+
+def test_no_rewriting_of_an_adversarial_program_changes_a_price() -> None:
+    assert run(0, 160, ["book", "schedule", "silicon"]) == []

@@ -56,19 +56,26 @@ def test_a_single_entry_in_error_is_an_error_alone() -> None:
     assert result.stdout.strip() == ""
 
 
-def test_gathers_and_scatters_are_named_with_the_reason() -> None:
+def test_gathers_and_scatters_are_priced_by_the_documents_and_else_named_with_the_reason() -> None:
     found = entries(str(PROGRAMS / "gather.toml"))
-    for name in ("embedding", "once"):
-        assert found[name]["cycles"] is None
-        assert "in no document" in found[name]["reason"]
+    assert (found["embedding"]["cycles"], found["embedding"]["rows"], found["embedding"]["known"]) == (565, 64, True)
+    assert (found["promised"]["cycles"], found["promised"]["known"]) == (565, False)
+    assert (found["once"]["cycles"], found["once"]["kind"]) == (507, "scatter")
     assert found["read-back"]["cycles"] == 628
-    assert "step `once` is a scatter" in found["scatter-waited-for"]["reason"]
+    assert found["scatter-waited-for"]["cycles"] == found["once"]["cycles"] + found["read-back"]["cycles"]
+    fitted = entries(str(PROGRAMS / "gather.toml"), "--profile", "schedule")
+    assert fitted["embedding"]["cycles"] is None
+    assert "one published row" in fitted["embedding"]["reason"]
+    assert "step `once` is a scatter" in fitted["scatter-waited-for"]["reason"]
+    assert fitted["scatter-waited-for"]["cycles"] is None
+    assert fitted["scatter-waited-for"]["at_least"] > 0
 
 
 def test_a_view_in_a_loop_is_priced_for_all_of_its_iterations() -> None:
     found = entries(str(PROGRAMS / "views.toml"))["load"]
     assert found["iterations"] == 1048576
     assert found["all_iterations"] == found["cycles"] * found["iterations"]
+    assert found["kinds"] == 1
     assert "one of 1,048,576 iterations" in run(f"{PROGRAMS / 'views.toml'}::load").stdout
     assert "iterations" not in entries(str(EXAMPLES / "first.toml"))["relayout"]
 

@@ -4,8 +4,8 @@
     python tests/fuzz/written.py --kinds views,banks --count 500 --keep DIR      shrunk disagreements as plan files
 
 Every tenth plan is judged again grown beyond any run, and must get the answer that it gets twice over. Prints one line
-per disagreement, then for each kind the answers, the rate of UNKNOWN on plans that hold, and the slowest cases. Exit code 1
-where there is a disagreement. The plans are for the machine in `tests/fuzz/plain`.
+per disagreement, then for each kind the answers, the rate of UNKNOWN on plans that hold, and the slowest cases. Exit
+code 1 where there is a disagreement. The plans are for the machine in `tests/fuzz/plain`.
 """
 
 from __future__ import annotations

@@ -215,6 +215,21 @@ def docstring_parts(name: str, tree: ast.Module) -> Iterator[str]:
             yield f"the docstring lacks `{part.strip('^').replace(chr(92) + 'b', '')}`"
 
 
+SAYS_PROVED = {"verdict.py", "jobs/scope.py"}
+"""Who settles a status: for a whole verdict, and for the part of one that `--select` or `--ignore` leaves."""
+
+
+def proved_elsewhere(name: str, tree: ast.Module) -> Iterator[str]:
+    """`Status.PROVED` as a value: returned, assigned, chosen or given; comparing with it is free."""
+    if name in SAYS_PROVED or room_of(name) == "testing":
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.IfExp, ast.Return, ast.Assign, ast.AnnAssign, ast.Call, ast.keyword)):
+            for part in ast.iter_child_nodes(node):
+                if isinstance(part, ast.Attribute) and ast.unparse(part).endswith("Status.PROVED"):
+                    yield f"line {part.lineno} says proved"
+
+
 def unfinished(name: str, tree: ast.Module) -> Iterator[str]:
     """Functions that only raise NotImplementedError or do nothing outside of a protocol."""
     for node in ast.walk(tree):
@@ -314,6 +329,20 @@ CHECKS: dict[str, tuple[Callable[[str, ast.Module], Iterator[str]], list[tuple[s
         docstring_parts,
         [("x.py", "x = 1"), ("x.py", '"""X.\n\nKnows: a.\nLaw: b.\n"""'), ("x.py", '"""Knows: a. Law: b."""')],
         [("x.py", '"""X.\n\nKnows: a. Does not know: b.\nLaw: c.\n"""\nx = 1'), ("__init__.py", "")],
+    ),
+    "one place says PROVED": (
+        proved_elsewhere,
+        [
+            ("prove/x.py", "def f():\n    return Status.PROVED"),
+            ("cli/x.py", "status = Status.REFUTED if errors else verdict.Status.PROVED"),
+            ("report/x.py", "Verdict('a', 'b', Status.PROVED)"),
+            ("jobs/x.py", "replace(verdict, status=Status.PROVED)"),
+        ],
+        [
+            ("verdict.py", "def f():\n    return Status.PROVED"),
+            ("cli/x.py", "x = verdict.status is Status.PROVED\nranks = (Status.PROVED, Status.ERROR)"),
+            ("report/x.py", "f(one.status in (Status.PROVED, Status.UNKNOWN))"),
+        ],
     ),
     "nothing is left unimplemented": (
         unfinished,

@@ -10,9 +10,9 @@ from dmaverify.errors import InputError
 from dmaverify.machines.idma import desc64, inst64, registers
 from dmaverify.machines.idma.engine import AXI, OBI, Request
 from dmaverify.machines.idma.forms import form_of, given_of, one_d, padded, read_image, write_image
-from dmaverify.machines.idma.jobs import Job, JobError, llen_of, read_jobs, request_options, write_jobs
+from dmaverify.machines.idma.jobs import Job, llen_of, read_jobs, request_options, write_jobs
 from dmaverify.machines.idma.nd import Descriptor, Dim, starts
-from dmaverify.machines.idma.text import ToldDescriptor
+from dmaverify.machines.idma.text import PlantedError, ToldDescriptor
 
 REQUEST = Request(0x1000, 0x20000, 64, AXI, OBI, True, False, True, 3, False, 0)
 THREE_D = Descriptor(REQUEST, (Dim(8, 64, 128), Dim(4, 1000, -8)))
@@ -185,7 +185,7 @@ def test_dimension_lines_stand_before_the_errors() -> None:
     assert job.descriptor.dims == (Dim(4, 64, -8),)
     assert (request.src_reduce_len, request.src_max_llen, request.dst_reduce_len) == (True, 3, False)
     assert (request.decouple_aw, request.decouple_rw) == (True, False)
-    assert job.errors == (JobError("read", "continue", 0x1008),)
+    assert job.errors == (PlantedError("read", "continue", 0x1008),)
     assert read_jobs(write_jobs([job]), 1) == [job]
     with pytest.raises(InputError):
         read_jobs("\n".join(lines), 0)
@@ -233,7 +233,7 @@ def test_a_job_file_of_random_jobs_survives() -> None:
             rng.random() < 0.3, rng.random() < 0.3, True, rng.randrange(8), False, 0,
         )  # fmt: skip
         dims = tuple(Dim(rng.randrange(9), rng.randrange(-99, 99), rng.randrange(-99, 99)) for _ in range(3))
-        errors = tuple(JobError("write", "abort", rng.randrange(1 << 32)) for _ in range(rng.randrange(2)))
+        errors = tuple(PlantedError("write", "abort", rng.randrange(1 << 32)) for _ in range(rng.randrange(2)))
         jobs.append(Job(Descriptor(request, dims), errors))
     assert read_jobs(write_jobs(jobs), 3) == jobs
 

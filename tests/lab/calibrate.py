@@ -7,14 +7,15 @@ Law: fitting the same file twice gives the same constants; the report names the 
 the model does not explain (more than 15 % off) by themselves.
 
 The model is that of profile `book` with other constants: start-up + slices * setup + windows * issue, with another
-issue where many slices read a window, one per engine that reads the same region, and for stores another start-up,
-issue, and a price per window written in part. What a profile leaves to the channels (row switches, bank groups) is set
+issue where many slices read a window, one per engine that reads the same region. Stores have another start-up, issue, a
+wait where two clusters store, and a price per window written in part, at which all engines take turns, and no setup.
+What a profile leaves to the channels (row switches, bank groups) is set
 to nothing, because compiler schedules are blind to it (docs/machines/rngd.md 8.2). Two constants are no fit but a
-published ratio
-on silicon times the fitted issue (`RATIOS`): schedules are blind to stacks and DMNs too. The norm is the sum of
-relative errors (each row counts alike), met by reweighted least squares. `silicon` is `schedule` in cycles of the
-hardware's counter with one fitted constant, how much longer a command takes there; the counter's clock is stated, not
-fitted (`CLOCK`), and what schedules are blind to is what the documents say.
+published ratio on silicon times the fitted issue (`RATIOS`): schedules are blind to stacks and DMNs too. The norm is
+the sum of relative errors (each row counts alike), met by reweighted least squares. `silicon` is `schedule` in cycles
+of the hardware's counter with two fitted constants: how much longer a window takes there, and the setup of a slice (a
+published slope of 21 cycles a descriptor over eight engines says the same). The counter's clock is stated, not fitted
+(`CLOCK`), and what schedules are blind to is what the documents say.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from statistics import median
 
 from lab.points import Point, commands_of
 
+from dmaverify.cost.bands import SCATTERED
 from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import cost
 from dmaverify.cost.sides import SideCost, is_reread, pairs_of, region_of, slices_of
@@ -35,7 +37,7 @@ ROUNDS = 200
 OLDER = "std0.5"
 CLOCK = 2.0
 """Cycles of the hardware's counter in one of the documents': inferred by kernel writers, stated by no vendor."""
-LOADS, STORES = 3, 3
+LOADS, STORES = 3, 4
 """Coefficients of a plain load and of a store: at least so many rows are needed to fit them."""
 
 RATIOS = {
@@ -60,6 +62,8 @@ class Features:
     windows: int
     partial: int
     ragged: int
+    engines: int
+    clusters: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,8 @@ def features(point: Point, data: CostData) -> Features:
         hbm.requests,
         hbm.windows.partial - hbm.windows.ragged,
         hbm.windows.ragged,
+        len(pairs),
+        point.clusters,
     )
 
 
@@ -131,16 +137,21 @@ def seen_by(points: Sequence[Point]) -> Seen:
 def fit(seen: Seen) -> dict[str, float]:
     """The fitted constants, cycles each. Raises ValueError where a kind of row is missing."""
     loads = [(p, f) for p, f in seen if f.kind == "load"]
-    stores = [(p, f) for p, f in seen if f.kind == "store" and p.toolchain != OLDER]
+    stores = [(p, f) for p, f in seen if _is_store(p, f) and p.toolchain != OLDER]
     if len(loads) < LOADS or len(stores) < STORES:
         raise ValueError("the points hold too few loads or stores to fit")
     start, setup, issue = relative_fit([(1, f.slices, f.windows) for _, f in loads], [p.cycles for p, _ in loads])
     found = {"startup": start, "slice_setup": setup, "issue": issue}
     found |= _fit_rereads([(f, p.cycles - start - setup * f.slices) for p, f in seen], issue)
-    rows = [(1, f.windows + f.partial, f.ragged) for _, f in stores]
-    first, each, ragged = relative_fit(rows, [p.cycles - setup * f.slices for p, f in stores])
-    own = {"startup_store": first, "issue_store": each, "issue_partial": each, "issue_ragged": ragged}
-    return found | own
+    rows = [(1, f.clusters > 1, f.windows, f.engines * (f.partial + f.ragged)) for _, f in stores]
+    first, second, each, part = relative_fit(rows, [p.cycles for p, _ in stores])
+    own = {"startup_store": first, "startup_clusters": second, "issue_store": each, "issue_partial": part}
+    return found | own | {"issue_ragged": part}
+
+
+def _is_store(point: Point, features: Features) -> bool:
+    """Stores that the model speaks of; scattered ones are a class without a price."""
+    return features.kind == "store" and point.run_bytes >= SCATTERED
 
 
 def _fit_rereads(left: Sequence[tuple[Features, float]], issue: float) -> dict[str, float]:
@@ -156,20 +167,18 @@ def _fit_rereads(left: Sequence[tuple[Features, float]], issue: float) -> dict[s
 
 
 def fit_older(seen: Seen, base: dict[str, float]) -> dict[str, float]:
-    """The constants for an older compiler's stores: as `base`, with the issue of a load, and its own prices of a window
-    written in part (in blocks of 64 bytes or not; one price where no row is in blocks) and start-up, for which the
-    mean of both start-ups of `base` counts as a row.
+    """The constants for an older compiler's stores: as `base`, with the issue of a load, and its own price of a window
+    written in part that is not in blocks of 64 bytes: the median of what its rows leave for that.
     """
-    stores = [(p, f) for p, f in seen if p.toolchain == OLDER and f.kind == "store"]
-    if len(stores) < 2:
-        return base
-    fixed = [base["slice_setup"] * f.slices + base["issue"] * f.windows for _, f in stores]
-    left = [p.cycles - known for (p, _), known in zip(stores, fixed, strict=True)]
-    blocks = any(f.partial for _, f in stores)
-    rows = [*((1, f.partial, f.ragged) if blocks else (1, f.ragged) for _, f in stores), (1, 0, 0)[: 2 + blocks]]
-    start, *parts = relative_fit(rows, [*left, (base["startup"] + base["startup_store"]) / 2])
-    own = {"startup_store": start, "issue_store": base["issue"], "issue_partial": parts[0], "issue_ragged": parts[-1]}
-    return base | own
+    stores = [(p, f) for p, f in seen if p.toolchain == OLDER and _is_store(p, f)]
+    own = base | {"issue_store": base["issue"]}
+    left = [
+        (point.cycles - own["startup_store"] - own["issue_store"] * f.windows) / f.engines
+        - own["issue_partial"] * f.partial
+        for point, f in stores
+    ]
+    ragged = [rest / f.ragged for rest, (_, f) in zip(left, stores, strict=True) if f.ragged]
+    return own | {"issue_ragged": median(ragged)} if ragged else own
 
 
 PREDICTS = {
@@ -215,22 +224,44 @@ def _head(profile: str) -> list[str]:
     return [f"[cost.{profile}]", *([f'predicts         = "{said}"'] if said else [])]
 
 
-def silicon_constants(constants: dict[str, float], scale: float) -> dict[str, float]:
+@dataclass(frozen=True, slots=True)
+class OnSilicon:
+    """How many cycles of the counter one of a schedule's takes, and those of the setup of a slice."""
+
+    scale: float
+    setup: float
+
+
+def fit_silicon(timed: Sequence[Point], constants: dict[str, float]) -> OnSilicon:
+    """Both constants from the plain loads among the rows. Raises ValueError where there are too few."""
+    seen = [(p, f) for p, f in seen_by(timed) if f.kind == "load" and not p.one_stack and not p.half_dmns]
+    if len(seen) < LOADS:
+        raise ValueError("the points hold too few loads on silicon to fit")
+    times = [p.clusters if p.serial else 1 for p, _ in seen]
+    rows = [(n * f.slices, n * f.windows) for n, (_, f) in zip(times, seen, strict=True)]
+    start = constants["startup"] * CLOCK
+    setup, window = relative_fit(rows, [p.cycles - n * start for n, (p, _) in zip(times, seen, strict=True)])
+    return OnSilicon(window / constants["issue"], setup)
+
+
+def silicon_constants(constants: dict[str, float], silicon: OnSilicon) -> dict[str, float]:
     """`schedule` on silicon: its constants `scale` times as long, and the documents' in cycles of the counter."""
-    fitted = {key: value * scale for key, value in (constants | from_ratios(constants["issue"])).items()}
+    fitted = {key: value * silicon.scale for key, value in (constants | from_ratios(constants["issue"])).items()}
+    fitted |= {"slice_setup": silicon.setup, "startup": constants["startup"] * CLOCK}
     book = cost_data("book")
     told = {key: book.constants[key].cycles if key in SEEN_BY_SILICON else SAID[key][0] for key in SAID}
     return fitted | {key: value * CLOCK for key, value in told.items()}
 
 
-def silicon_section(constants: dict[str, float], scale: float, name: str) -> str:
+def silicon_section(constants: dict[str, float], silicon: OnSilicon, name: str) -> str:
     """The text of the profile `silicon`."""
-    fitted = f"schedule times {scale:.3f}, fitted to {name}: {CLOCK:g} for the clock, {scale / CLOCK:.3f} for silicon"
+    fitted = f"schedule times {silicon.scale:.3f}, fitted to {name}"
+    own = {"slice_setup": f"fitted to {name}", "startup": f"schedule times {CLOCK:g}, the clock"}
     book, lines = cost_data("book"), _head("silicon")
     clock = "counter of 2 GHz, documents of 1 GHz: inferred by kernel writers, no vendor text says so"
     lines.append(f'clock            = {{ counter_cycles = {CLOCK!r}, source = "{clock}", basis = "contested" }}')
-    for key, value in silicon_constants(constants, scale).items():
-        source, basis = (fitted, "measured") if key not in SAID else SAID[key][1:]
+    for key, value in silicon_constants(constants, silicon).items():
+        source, basis = (own.get(key, fitted), "measured") if key not in SAID else SAID[key][1:]
         if key in SEEN_BY_SILICON:
             source, basis = book.constants[key].source, book.constants[key].basis
         lines.append(_line(key, value, source if key not in SAID else f"{source}; times the clock", basis))

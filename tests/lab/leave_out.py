@@ -26,6 +26,7 @@ from lab.calibrate import (
     Seen,
     fit,
     fit_older,
+    fit_silicon,
     from_ratios,
     quality,
     section,
@@ -36,7 +37,7 @@ from lab.calibrate import (
 )
 from lab.points import Point, commands_of, hardware_points, static_points
 
-from dmaverify.cost.bands import classes_of
+from dmaverify.cost.bands import SCATTERED, classes_of
 from dmaverify.cost.constants import TICKS, Constant, CostData, cost_data
 from dmaverify.cost.model import cost
 from dmaverify.cost.sides import pairs_of
@@ -75,18 +76,13 @@ def left_out(points: Sequence[Point], data: CostData) -> list[FitRow]:
     return found
 
 
-def scale_of(rows: Sequence[FitRow]) -> float:
-    """How many counter cycles one cycle of a schedule took on silicon: the median of the rows."""
-    return median(row.point.cycles / row.model for row in rows)
-
-
-def silicon_left_out(rows: Sequence[FitRow], constants: dict[str, float], data: CostData) -> list[FitRow]:
-    """Every row of silicon, with the one constant fitted to the other rows. `rows`: what `schedule` says of them."""
+def silicon_left_out(timed: Sequence[Point], constants: dict[str, float], data: CostData) -> list[FitRow]:
+    """Every row of silicon, with its two constants fitted to the other rows."""
     found = []
-    for index, row in enumerate(rows):
-        scale = scale_of([*rows[:index], *rows[index + 1 :]])
-        own = with_constants(data, silicon_constants(constants, scale))
-        found.append(FitRow(row.point, cost(commands_of(row.point), own).cycles))
+    for index, point in enumerate(timed):
+        silicon = fit_silicon([*timed[:index], *timed[index + 1 :]], constants)
+        own = with_constants(data, silicon_constants(constants, silicon))
+        found.append(FitRow(point, cost(commands_of(point), own).cycles))
     return found
 
 
@@ -157,6 +153,21 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return [ordered.index(value) + (ordered.count(value) - 1) / 2 for value in values]
 
 
+CLASS = 5
+"""Rows of as many bytes from which on their order is told."""
+
+
+def _equal_bytes(rows: Sequence[FitRow]) -> Iterator[str]:
+    """The order within the classes of equal bytes, where the bytes themselves explain nothing."""
+    classes = defaultdict(list)
+    for row in rows:
+        classes[row.point.run_bytes * row.point.runs].append(row)
+    for size, own in sorted(classes.items()):
+        if len(own) >= CLASS:
+            rank = rank_correlation([row.point.cycles for row in own], [round(row.model) for row in own])
+            yield f"  of {size:,} bytes {len(own)} rows: rank correlation {rank:.2f}"
+
+
 def _summary(rows: Sequence[FitRow]) -> str:
     errors = [abs(f.error) for f in rows]
     return f"median error {median(errors):.1%}, 90th percentile {quantile(errors, 0.9):.1%}"
@@ -175,14 +186,15 @@ def stands_on(seen: Seen, hardware: int) -> list[str]:
     loads = sum(kind == "load" for kind, _, _ in kinds)
     again = sum(kind == "reread" for kind, _, _ in kinds)
     shared = sum(kind == "region" and f.whole for kind, _, f in kinds)
-    new, old = (sum(kind == "store" and is_old == older for kind, is_old, _ in kinds) for older in (False, True))
+    stores = [p.toolchain == OLDER for p, f in seen if f.kind == "store" and p.run_bytes >= SCATTERED]
+    ragged = sum(is_old and f.ragged > 0 for kind, is_old, f in kinds if kind == "store")
     told = [
         ("startup, slice_setup, issue", loads),
         ("startup_reread, issue_reread", again),
         ("issue_region", shared),
-        ("startup_store, issue_store = issue_partial, issue_ragged", new),
-        ("startup_store, issue_partial, issue_ragged of schedule-older", old),
-        ("scale of silicon", hardware),
+        ("startup_store, startup_clusters, issue_store, issue_partial = issue_ragged", stores.count(False)),
+        ("issue_ragged of schedule-older", ragged),
+        ("issue and slice_setup of silicon", hardware),
     ]
     return [f"  {rows:>3} rows   {names}" for names, rows in told]
 
@@ -203,6 +215,7 @@ def report(
     if hardware:
         rank = rank_correlation([f.point.cycles for f in hardware], [f.model for f in hardware])
         lines.append(f"silicon: {len(hardware)} rows, rank correlation {rank:.2f}, {_summary(hardware)}")
+        lines += _equal_bytes(hardware)
         lines += _rows(hardware, silicon_alone)
     for name, rows in (("schedule, both compilers", alone), ("silicon", silicon_alone)):
         if rows:
@@ -239,7 +252,8 @@ def main(arguments: Sequence[str]) -> str:
     files = options.static or files
     points = [point for file in files for point in static_points(file)]
     timed, seen = hardware_points(options.hardware), seen_by(points)
-    alone, silicon_alone = left_out(points, cost_data("schedule")), _silicon_alone(seen, timed)
+    alone = left_out(points, cost_data("schedule"))
+    silicon_alone = silicon_left_out(timed, fit(seen), cost_data("schedule"))
     if not options.check:
         file = data_file("target.toml")
         names = ", ".join(file.name for file in files), options.hardware.name
@@ -251,23 +265,11 @@ def main(arguments: Sequence[str]) -> str:
     return "\n".join([*head, told])
 
 
-def _on_schedule(seen: Seen, timed: Sequence[Point]) -> tuple[dict[str, float], list[FitRow]]:
-    """The constants of `schedule`, and what they say of the rows of silicon."""
-    found = fit(seen)
-    data = with_constants(cost_data("schedule"), found | from_ratios(found["issue"]))
-    return found, quality(timed, data)
-
-
-def _silicon_alone(seen: Seen, timed: Sequence[Point]) -> list[FitRow]:
-    found, rows = _on_schedule(seen, timed)
-    return silicon_left_out(rows, found, cost_data("schedule"))
-
-
 def fitted_text(
     seen: Seen, names: tuple[str, str], alone: Sequence[FitRow], timed: Sequence[Point], silicon_alone: Sequence[FitRow]
 ) -> str:
     """The part of the data file that is fitted: three profiles, each with its bands, and their older names."""
-    found, rows = _on_schedule(seen, timed)
+    found = fit(seen)
     older = fit_older(seen, found)
     new, old = (
         [row for row in alone if row.point.direction == "HBM>DM" or (row.point.toolchain == OLDER) == older]
@@ -277,7 +279,7 @@ def fitted_text(
         [
             section(found, names[0], "schedule") + band_text(new),
             section(older, names[0], "schedule-older") + band_text(old),
-            silicon_section(found, scale_of(rows), names[1]) + band_text(silicon_alone),
+            silicon_section(found, fit_silicon(timed, found), names[1]) + band_text(silicon_alone),
             ALIASES,
         ]
     )

@@ -71,6 +71,27 @@ def test_a_tile_of_a_tile_stays_within_it(digit: str, second: tuple[int, int], w
     assert errors(load(f"{rows(8)}, {inner}", shown, f"A = {length}, N")) == wanted
 
 
+@pytest.mark.parametrize(
+    ("tiles", "small", "wanted"),
+    [
+        ([("A", 6, 2), ("A", 4, 2), ("A", 2, 2)], "A = 2", set()),
+        ([("A", 6, 2), ("A", 4, 2), ("A", 2, 3)], "A = 2", {"core/in-bounds"}),
+        ([("A", 8, 4), ("A", 7, 1), ("A", 5, 2), ("A", 1, 4)], "A = 1", set()),
+        ([("A", 8, 4), ("A", 7, 2), ("A", 5, 2), ("A", 1, 4)], "A = 1", {"core/in-bounds"}),
+        ([("A", 4, 4), ("A / 2", 1, 1)], "A = 2", set()),
+        ([("A", 4, 4), ("A / 2", 1, 2)], "A = 2", {"core/in-bounds"}),
+        ([("A", 6, 2), ("A", 4, 1), ("A / 2", 1, 1)], "A = 2", set()),
+        ([("A / 2", 4, 1), ("A % 2", 1, 1), ("A / 2", 2, 2)], "A / 2 = 2", set()),
+        ([("A / 2", 4, 1), ("A % 2", 1, 1), ("A / 2", 2, 3)], "A / 2 = 2", {"core/in-bounds"}),
+    ],
+)
+def test_tiles_of_tiles_of_tiles_and_of_their_digits_add_up(
+    tiles: list[tuple[str, int, int]], small: str, wanted: set[str]
+) -> None:
+    text = ", ".join(f'{{ tile = "{digit}", length = {n}, start = {at} }}' for digit, n, at in tiles)
+    assert errors(load(text, f"{small}, N, C", f"{small}, N")) == wanted
+
+
 # ---------------------------------------------------------------- coverage by union
 
 

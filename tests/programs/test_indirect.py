@@ -46,6 +46,23 @@ def values(rows: list[int], scale: int = BYTES, more: str = "") -> str:
 # ---------------------------------------------------------------- the index
 
 
+def test_an_index_of_one_key_is_one_number() -> None:
+    more = 'axis = "R"\nkey = "N"\nstream = { time = "N", packet = "C" }'
+    many = HEAD.replace("Q = 2", "N = 1") + gather("rows = [0, 79]", more=more, side='element = "N, C"')
+    (found,) = api.check(many.replace('element = "K",', 'element = "N",'), "g")
+    assert found.status is Status.PROVED
+    (found,) = api.check(many, "g")
+    assert {f.rule for f in found.errors} == {"core/well-formed"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "wanted"), [("[0, 63]", set()), ("[1, 63]", {"core/not-vacuous"}), ("[16, 79]", set())]
+)
+def test_more_different_rows_than_there_are_promise_nothing(rows: str, wanted: set[str]) -> None:
+    """64 keys."""
+    assert errors(gather(f"rows = {rows}, distinct = true", kind="scatter")) == wanted
+
+
 def test_a_gather_of_known_rows_is_proved_and_run() -> None:
     found = judged(gather(values(ROWS)), units=1 << 16)
     assert found.status is Status.PROVED

@@ -47,8 +47,9 @@ BIG = 32768 * 1536
         ([(0, 12345, 0), (12345, 777, 0), (13122, BIG - 13122, 0)], Status.PROVED),
         ([(BIG - 4096, 4096, 0), (0, BIG - 4096, 0)], Status.PROVED),
         ([(0, BIG - 36, 0)], Status.PROVED),  # the padding behind the last row may stay
-        ([(0, BIG - 37, 0)], None),
-        ([(0, BIG // 2, 0), (BIG // 2 + 1, BIG // 2 - 1, 0)], None),
+        ([(0, BIG - 37, 0)], Status.REFUTED),
+        ([(0, 4096 * 7, 0), (4096 * 8, BIG - 4096 * 8, 0)], Status.REFUTED),
+        ([(0, BIG // 2, 0), (BIG // 2 + 1, BIG // 2 - 1, 0)], Status.REFUTED),
         ([(0, BIG // 2 + 1, 0), (BIG // 2, BIG // 2, 0)], None),
         ([(0, BIG // 2, 0), (BIG // 2, BIG // 2, 1)], None),
         ([(0, BIG // 2, 0), (BIG // 2, BIG // 2 + 1, 0)], None),

@@ -27,8 +27,8 @@ from lab.kernel_text import DrawnCopy, DrawnKernel
 from lab.kernels import kernel_of, mutant_of
 
 from dmaverify.api import check
-from dmaverify.cli.pto import same_functions
 from dmaverify.errors import Source
+from dmaverify.jobs.kernels import same_functions
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import named_in

@@ -12,8 +12,8 @@ import pytest
 from lab.kernel_text import DrawnKernel
 from lab.kernels import kernel_of
 
-from dmaverify.cli.pto_cost import cost_text, kernel_cost, priced, values_of
 from dmaverify.errors import InputError, Source
+from dmaverify.jobs.kernel_prices import cost_text, kernel_cost, priced, values_of
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import NamedFunction, named_in
 from dmaverify.machines.pto.surfaces import in_surface

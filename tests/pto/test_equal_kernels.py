@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from lab.kernels import kernel_of, mutant_of
 
-from dmaverify.cli.pto import same_functions, same_kernels
 from dmaverify.errors import InputError, Source
+from dmaverify.jobs.kernels import same_functions, same_kernels
 from dmaverify.machines.pto.named import NamedFunction, named_in
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.prove.flow.same_kernel import Sameness

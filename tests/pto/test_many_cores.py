@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.cli.pto import same_functions
 from dmaverify.errors import Source
+from dmaverify.jobs.kernels import same_functions
 from dmaverify.language.affine import Lin, World
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel

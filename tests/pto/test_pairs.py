@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.cli.pto import same_kernels
+from dmaverify.jobs.kernels import same_kernels
 from dmaverify.machines.pto.check import check_file
 from dmaverify.verdict import Status
 

@@ -10,9 +10,9 @@ import pytest
 import z3
 from lab.kernels import kernel_of
 
-from dmaverify.cli.pto import same_kernels, words_json
-from dmaverify.cli.pto_synth import synthesize_copies
 from dmaverify.errors import InputError, Source
+from dmaverify.jobs.fewest_copies import synthesize_copies
+from dmaverify.jobs.kernels import same_kernels, words_json
 from dmaverify.machines.pto.emit import canonical, fields_of
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels

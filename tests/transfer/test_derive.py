@@ -551,3 +551,19 @@ def test_padding_of_the_stream_is_walked_above_a_cut_where_the_memory_ends(walke
     dest = tensor("mem", axes, 64, element="A / 4, B, A % 4")
     (command,) = derived(held, dest, stream(axes, time="B", packet=walked)).commands
     assert [(loop.count, loop.read) for loop in command.loops[1:]] == [strides]
+
+
+@pytest.mark.parametrize(("source", "dest", "walked", "steps"), [
+    ("H, C # 16", "H, C # 8", "C # 8", (1, 1)), ("H, C # 8", "H, C # 16", "C # 8", (1, 1)),
+    ("H, C # 8", "H, C # 8", "C # 8", (1, 1)), ("H, C # 12", "H, C # 20", "C # 8", (1, 1)),
+    ("H, C # 4", "H, C # 8", "C # 8", (0, 1)),
+])  # fmt: skip
+def test_padding_of_an_axis_of_size_one_is_walked_from_its_first_position(
+    source: str, dest: str, walked: str, steps: tuple[int, int]
+):
+    """As it is of an axis of any size: whatever the sides have behind it."""
+    axes = {"H": 4, "C": 1}
+    sides = tensor("mem", axes, element=source), tensor("mem", axes, 256, element=dest)
+    (command,) = derived(*sides, stream(axes, time="H", packet=walked)).commands
+    read, write = plain(command, "read")[-1], plain(command, "write")[-1]
+    assert (read, write) == ((8, steps[0]), (8, steps[1]))

@@ -21,6 +21,8 @@ from dmaverify.machines.idma.judge import burst_facts
 from dmaverify.machines.idma.lists import ListedTransfer, listed_of, looks_like_lists, read_lists
 from dmaverify.machines.idma.nd import absolute, normal
 from dmaverify.machines.idma.order import OrderInstances, behind, itself
+from dmaverify.machines.idma.planted import planted_facts
+from dmaverify.machines.idma.released import ReleaseCase, release_facts
 from dmaverify.machines.idma.setup import Setup, engine_options, setup_of
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.flow.listed import ListedItem, judge_listed
@@ -164,6 +166,9 @@ def _items(
         else:
             request = d.request
             facts = list(descriptor_facts(setup, request.src, request.dst, request.length, dims, "", promised=False))
+        facts += planted_facts(told, setup)
+        if not d.empty:
+            facts += release_facts(target, [ReleaseCase(setup, d)])
         own = itself(d, setup)
         other = behind(image.told, number, setup, image.waits) if image.ordered else OrderInstances()
         facts += [*own.facts, *other.facts]

@@ -14,11 +14,12 @@ from dataclasses import replace
 from math import gcd, prod
 
 from dmaverify.errors import Span
-from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK
+from dmaverify.machines.idma.engine import AXI, INIT, NO_ADDRESS, TILELINK, bus_limits
 from dmaverify.machines.idma.judge import own_bursts, starts_of
 from dmaverify.machines.idma.legalizer import tilelink_page_bits
 from dmaverify.machines.idma.nd import Descriptor, Dim, relative
-from dmaverify.machines.idma.setup import Setup, setup_of
+from dmaverify.machines.idma.released import ReleaseCase, release_facts
+from dmaverify.machines.idma.setup import SPECIFICATION, Setup, setup_of
 from dmaverify.program.command import Command
 from dmaverify.program.form import part_spans
 from dmaverify.program.move import Transfer
@@ -79,6 +80,8 @@ def derived(transfer: Transfer, target: Target, commands: Sequence[Command]) -> 
         words = transfer.form.commands[number] if transfer.form and number < len(transfer.form.commands) else ()
         spans = part_spans(words)
         out += [replace(fact, spans=_placed(fact, spans)) for fact in facts]
+    cases = [ReleaseCase(setup, descriptor_of(setup, command)) for command in commands]
+    out += release_facts(target, cases)
     return out
 
 
@@ -100,7 +103,19 @@ def _of_command(setup: Setup, transfer: Transfer, target: Target, command: Comma
     source = transfer.source
     tensor = (source.base, source.base + -(-source.element.size * target.dtypes[transfer.dtype] // 8))
     src, dst = command.read.base * unit // 8, command.write.base * unit // 8
-    return descriptor_facts(setup, src, dst, length_of(command), dims_of(command), place, tensor=tensor)
+    yield from descriptor_facts(setup, src, dst, length_of(command), dims_of(command), place, tensor=tensor)
+    yield Derived("source", _source_of(setup, transfer), place)
+
+
+def _source_of(setup: Setup, transfer: Transfer) -> dict[str, int]:
+    """Whether the tier of the source is a pattern, and its protocol; and whether a constant pattern stands where it is
+    written.
+    """
+    filled = transfer.source.tier == "init"
+    made = setup.request.src_protocol == INIT and setup.pattern != "none"
+    same = transfer.source.element == transfer.dest.element and transfer.source.base == transfer.dest.base
+    return {"tier_pattern": int(filled), "protocol_pattern": int(made),
+            "laid": int(not made or setup.pattern != "constant" or same)}  # fmt: skip
 
 
 def descriptor_facts(
@@ -114,6 +129,7 @@ def descriptor_facts(
     """
     request, backend, word = setup.request, setup.backend, setup.backend.word
     reps = [d.reps for d in dims]
+    filled = request.src_protocol == INIT and setup.pattern != "none"
     strides = {"read": [d.src_stride for d in dims], "write": [d.dst_stride for d in dims]}
     ends = {
         "read": corners(src, reps, strides["read"], length),
@@ -133,8 +149,8 @@ def descriptor_facts(
         "word": word,
         "over": _over(ends["read"], tensor or ends["read"], word),
         "torn": int(step < word or length % word != 0),
-        "computes": int(request.compute),
-        "shared_out": int(setup.region is not None),
+        "computes": int(request.compute and promised),
+        "shared_out": int(setup.region is not None and setup.version != SPECIFICATION),
         "on_error": setup.on_error,
         "handled": int(request.src_protocol == AXI == request.dst_protocol and not request.compute),
         "transfers": prod(reps),
@@ -153,10 +169,11 @@ def descriptor_facts(
             "end": ends[side][1],
             "space": setup.space,
             "port": int(protocol in have),
-            "memory": int(protocol not in NO_ADDRESS or not promised),
+            "memory": int(protocol not in NO_ADDRESS or not promised or (side == "read" and filled)),
             "burst_type": burst,
         }
         yield Derived("side", own, f"{place}, {side} side" if place else f"{side} side", side)
+    yield from _unlegalized(setup, {"read": src, "write": dst}, dims, length)
     yield from _tilelink(setup, {"read": src, "write": dst}, dims, length)
 
 
@@ -165,11 +182,23 @@ def _tilelink(setup: Setup, bases: Mapping[str, int], dims: Sequence[Dim], lengt
     (proofs/idma-page-*.smt2, proofs/idma-window-*.smt2); lists repeat with the address modulo two pages.
     """
     for side, protocol in (("read", setup.request.src_protocol), ("write", setup.request.dst_protocol)):
-        if protocol != TILELINK or length < 1:
+        if protocol != TILELINK or length < 1 or not setup.backend.legalizer:
             continue
         strides = [(d.reps, d.src_stride if side == "read" else d.dst_stride) for d in dims]
         starts = sorted(starts_of(bases[side], strides, 2 << tilelink_page_bits(setup.backend)))
         yield from own_bursts(setup, setup.at(0, 0, length), side, starts)
+
+
+def _unlegalized(setup: Setup, bases: Mapping[str, int], dims: Sequence[Dim], length: int) -> Iterator[Derived]:
+    """Every 1D transfer as the one burst that it is, where the engine has no legalizer: limits look no further than two
+    pages.
+    """
+    if setup.backend.legalizer or length < 1:
+        return
+    for side in ("read", "write"):
+        strides = [(d.reps, d.src_stride if side == "read" else d.dst_stride) for d in dims]
+        page = 2 * max(bus_limits()["page_bytes"], setup.backend.word)
+        yield from own_bursts(setup, setup.at(0, 0, length), side, sorted(starts_of(bases[side], strides, page)))
 
 
 def corners(base: int, reps: Sequence[int], strides: Sequence[int], length: int) -> tuple[int, int]:

@@ -111,6 +111,9 @@ class Backend:
     buffer_depth: int = 3
     system_depth: int = 0
     reject_zero: bool = True
+    legalizer: bool = True  # else software hands over bursts that are legal
+    specified: bool = False  # TileLink as specified, not as v0.7.0 has it
+    tilelink_ul: bool = False  # TL-UL: no access is longer than a word
 
     def __post_init__(self) -> None:
         width = self.data_width

@@ -15,11 +15,14 @@ from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import desc64, inst64, registers
-from dmaverify.machines.idma.engine import Request, protocol_named
+from dmaverify.machines.idma.engine import INIT, Request, protocol_named
 from dmaverify.machines.idma.jobs import MOST_DIMS, Job, image_of, read_jobs, request_options, write_jobs
 from dmaverify.machines.idma.midends import Event, event_facts
 from dmaverify.machines.idma.nd import Descriptor, Dim, absolute, signed
+from dmaverify.machines.idma.order import beside
+from dmaverify.machines.idma.planted import failing, planted_facts
 from dmaverify.machines.idma.price import descriptor_cycles
+from dmaverify.machines.idma.released import ReleaseCase, release_facts
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, lines_of
 from dmaverify.plan.machine_forms import Formed
@@ -75,18 +78,7 @@ def _read_image(text: str, source: Source | None, offset: int, width: int) -> Im
     if not 0 <= dims <= MOST_DIMS:
         first.refuse(f"{dims} dimensions", f"0 to {MOST_DIMS}", 1)
     jobs = read_jobs(body, dims, source=origin, offset=body_at, width=width)
-    return replace(image_of(jobs, offset, width), problems=tuple(_failing(jobs)))
-
-
-def _failing(jobs: Sequence[Job]) -> Iterator[tuple[str, Span | None, str]]:
-    """Bursts that a job says will fail: what it promises of their bytes does not hold."""
-    left = {"continue": "what arrives there is undefined", "abort": "what is behind it is not moved"}
-    for job in jobs:
-        for error in job.errors:
-            yield (
-                f"the {error.side} at 0x{error.address:x} fails, answered by {error.action}: {left[error.action]}",
-                job.span, "leave the error out of a job whose bytes are promised",
-            )  # fmt: skip
+    return image_of(jobs, offset, width)
 
 
 def write_image(form: str, told: Sequence[ToldDescriptor], **settings: int) -> str:
@@ -251,14 +243,20 @@ def _nd_text(told: Sequence[ToldDescriptor], name: str) -> str:
 # ---------------------------------------------------------------- descriptors as commands of a plan
 
 
-def given_of(told: ToldDescriptor, unit_bits: int = 8) -> GivenCommand:
-    """A descriptor as the two sequencers that a plan would print: strides per index, outermost first."""
+def given_of(told: ToldDescriptor, unit_bits: int = 8, pattern: str = "none") -> GivenCommand:
+    """A descriptor as the two sequencers that a plan would print: strides per index, outermost first.
+
+    A constant `pattern` is the same everywhere, so that it is read where it is written; another one is a stream, read
+    from its beginning.
+    """
+    made = told.descriptor.request.src_protocol == INIT and pattern != "none"
     d, scale = told.descriptor, 8 // unit_bits
     dims = absolute(d.dims)
     sides = []
     spans = {w.part: w.span for w in sorted(told.words, key=lambda w: -w.shift)}
     length = spans.get("length", told.span)
-    for side in ("src", "dst"):
+    for shown in ("src", "dst"):
+        side = "dst" if made else shown
         entries = tuple(
             Entry(
                 x.reps, getattr(x, f"{side}_stride") * scale, f"dim {k}", spans.get(f"{side}_stride{k}", told.span),
@@ -267,11 +265,12 @@ def given_of(told: ToldDescriptor, unit_bits: int = 8) -> GivenCommand:
             for k, x in reversed(list(enumerate(dims))) if x.reps > 1
         )  # fmt: skip
         inner = Entry(d.request.length * scale, 1, span=length, count_span=length)
-        base = getattr(d.request, side) * scale
+        streamed = made and shown == "src" and pattern != "constant"
+        base = 0 if streamed else getattr(d.request, side) * scale
         sides.append(
             Sequencer(
                 (*entries, inner), d.request.length * scale, None, base, (), told.span, length,
-                base_span=spans.get(side, told.span),
+                base_span=spans.get(shown, told.span),
             )
         )  # fmt: skip
     return GivenCommand(None, sides[0], sides[1], told.span)
@@ -305,12 +304,49 @@ def read_commands(
     moved = [one for one in image.told if one.descriptor.bytes]
     problems = [(_wrong(one)[0], _at(one), _wrong(one)[1]) for one in image.told if not one.descriptor.bytes]
     setup = setup_of(target, {**first, **written})
-    problems += [*image.problems, *_narrow(form_of(text), setup, image)]
+    problems += [*image.problems, *_narrow(form_of(text), setup, image), *_filling(setup, image)]
+    problems += [
+        (what, one.span, "leave the error out of a job whose bytes are promised")
+        for one in image.told for what in failing(one, setup)
+    ]  # fmt: skip
+    facts = [fact for one in image.told for fact in planted_facts(one, setup)]
+    facts += beside(image, setup)
+    special = [
+        ReleaseCase(setup, one.descriptor, None if word is None else word.value, number in dict(image.periods))
+        for number, one in enumerate(image.told)
+        for word in [one.word("flags")] if one.descriptor.bytes and (word is not None or image.periods)
+    ]  # fmt: skip
+    facts += [f for f in release_facts(target, special) if not _known_elsewhere(f)] if special else []
     periods = period_facts(image, setup) if image.periods else ()
     form = Form(text, tuple(one.words for one in moved), form_of(text) == "desc64", tuple(written.items()))
     return Formed(
-        tuple(given_of(one, unit_bits) for one in moved), first, (*image.facts, *periods), tuple(problems), form
+        tuple(given_of(one, unit_bits, setup.pattern) for one in moved), first, (*image.facts, *periods, *facts),
+        tuple(problems), form,
     )
+
+
+def _known_elsewhere(fact: Derived) -> bool:
+    """Whether a defect shows in the commands themselves, wherever they come from."""
+    return "flags" not in fact.place and "dimension" not in fact.place
+
+
+def _filling(setup: Setup, image: Image) -> Iterator[tuple[str, Span | None, str]]:
+    """What is wrong with transfers that fill memory with a promised pattern.
+
+    Raises InputError where it is not documented what a transfer leaves behind.
+    """
+    for one in image.told:
+        if one.descriptor.request.src_protocol != INIT or setup.pattern == "none":
+            continue
+        value = one.descriptor.request.src & 0xFF
+        if setup.pattern == "constant" and value != setup.value:
+            what = f"this fills with 0x{value:02X}, promised is 0x{setup.value:02X}"
+            yield what, one.span, "the value is the low byte of the source, or what dminit asks for"
+        if setup.pattern != "constant" and (len(image.told) > 1 or one.descriptor.transfers > 1):
+            raise InputError(
+                f"where a pattern that is {setup.pattern} goes on behind a 1D transfer is not documented", one.span,
+                "one 1D transfer, or a constant pattern",
+            )  # fmt: skip
 
 
 def _at(told: ToldDescriptor) -> Span | None:

@@ -9,6 +9,7 @@ before it left behind, as the hardware does.
     dmstr 64, 128           strides of source and destination
     dmrep 8
     dmcpyi 64, 2            length and configuration: bit 1 is 2D, bits 4:2 the channel
+    dminit 64, 1            fills with zeros (0), ones (1) or the byte of dmsrc (2); bits 4:2 the channel
     wait                    dmstat is read until the last launch is complete
 
 Source: iDMA paper, 2.1 (Instruction-based) and 3.5; iDMA v0.7.0, `inst64`, opcode 0x2B.
@@ -16,13 +17,14 @@ Source: iDMA paper, 2.1 (Instruction-based) and 3.5; iDMA v0.7.0, `inst64`, opco
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import InputError, Source
-from dmaverify.machines.idma.engine import AXI, Request
+from dmaverify.machines.idma.engine import AXI, INIT, Request
 from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
 from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, field_of, lines_of, reserved, stride_of
+from dmaverify.program.form import Word
 from dmaverify.targets.modules import Derived
 
 OPCODE = 0x2B
@@ -35,6 +37,7 @@ _OPERANDS = {
     "dmdst": 2,
     "dmcpyi": 2,
     "dmcpy": 2,
+    "dminit": 2,
     "dmstr": 2,
     "dmrep": 1,
     "dmuser": 1,
@@ -109,8 +112,6 @@ def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
     line = None
     for line in lines_of(source, offset, text):
         name = line.words[0][0].lower()
-        if name == "dminit":
-            line.refuse("dminit fills memory with a pattern", "it makes no move; leave it out", 0)
         if name not in _OPERANDS:
             line.refuse(f"`{name}` is no instruction of inst_64", f"known: {', '.join(_OPERANDS)}", 0)
         if len(line.words) - 1 != _OPERANDS[name]:
@@ -127,10 +128,12 @@ def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
             held[name] = line
         elif name == "wait":
             waits.append(len(told))
-        elif name in ("dmcpy", "dmcpyi"):
+        elif name in ("dmcpy", "dmcpyi", "dminit"):
             told.append(_launched(line, held, begins))
-            facts.append(reserved(line.number(2, "cfg"), 0x1E, f"configuration of launch {len(told) - 1}",
-                                  line.words[2][1]))  # fmt: skip
+            if name == "dminit" and line.number(2, "cfg") & 3 < 2:
+                held.pop("dmsrc", None)  # the value stands there now
+            known, where = 0x1F if name == "dminit" else 0x1E, f"configuration of launch {len(told) - 1}"
+            facts.append(reserved(line.number(2, "cfg"), known, where, line.words[2][1]))
     if not told:
         raise InputError("nothing is launched", line.span if line else None, "dmcpy or dmcpyi launches")
     return Image(tuple(told), tuple(facts), waits=tuple(waits))
@@ -156,8 +159,18 @@ def _launched(line: Line, held: dict[str, Line], begins: int) -> ToldDescriptor:
     cfg = line.number(2, "the configuration")
     if not 0 <= cfg < 32:
         line.refuse(f"the configuration is {cfg}", "0 for 1D, 2 for 2D, the channel from bit 2 on", 2)
+    if name == "dminit":
+        return _filled(values, cfg, line, tuple(words))
     request = Request(values.get("src", 0), values.get("dst", 0), values["length"], AXI, AXI)
     strides = [signed(values.get(part, 0), STRIDE_WIDTH) for part in ("src_stride0", "dst_stride0")]
     dims = (Dim(values.get("reps0", 0), *strides),) if cfg & TWO_D else ()
     options = {k: v for k, v in request_options(request).items() if "protocol" not in k}
-    return ToldDescriptor(Descriptor(request, dims), options, line.span, tuple(words))
+    return ToldDescriptor(Descriptor(request, dims), options, line.span, tuple(words), cfg >> 2)
+
+
+def _filled(values: Mapping[str, int], cfg: int, line: Line, words: tuple[Word, ...]) -> ToldDescriptor:
+    """A dminit: zeros, ones, or the byte that dmsrc holds. It leaves that value behind as the source."""
+    value = {0: 0, 1: 0xFF}.get(cfg & 3, values.get("src", 0))
+    request = Request(value, values.get("dst", 0), values["length"], INIT, AXI)
+    options: dict[str, int | str] = {k: v for k, v in request_options(request).items() if "protocol" not in k}
+    return ToldDescriptor(Descriptor(request), {**options, "src_protocol": "init"}, line.span, words, cfg >> 2)

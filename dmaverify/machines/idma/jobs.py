@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.engine import NAMES, Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
-from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, lines_of, stride_of
+from dmaverify.machines.idma.text import Image, Line, PlantedError, ToldDescriptor, lines_of, stride_of
 from dmaverify.program.form import Word
 
 MOST_DIMS = 8
@@ -32,20 +32,11 @@ _NEXT = (
 
 
 @dataclass(frozen=True, slots=True)
-class JobError:
-    """A bus error that the test bench plants: at which address, on which side, and what it answers to it."""
-
-    side: str
-    action: str
-    address: int
-
-
-@dataclass(frozen=True, slots=True)
 class Job:
     """One job: a descriptor with relative strides, and the errors planted into it."""
 
     descriptor: Descriptor
-    errors: tuple[JobError, ...] = ()
+    errors: tuple[PlantedError, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
     lines: tuple[Line, ...] = field(default=(), compare=False, repr=False)
 
@@ -177,14 +168,15 @@ def _value(lines: Sequence[Line], at: int, what: str) -> int:
     return line.number(0, what)
 
 
-def _error(lines: Sequence[Line], at: int) -> JobError:
+def _error(lines: Sequence[Line], at: int) -> PlantedError:
     if at >= len(lines):
         lines[-1].refuse("the file ends before its last error", "n_errors lines such as rc0x1000")
     found = re.fullmatch(r"([rw])([ca])0x([0-9a-fA-F]{1,16})", lines[at].words[0][0])
     if found is None or len(lines[at].words) != 1:
         lines[at].refuse("this is no error line", "r or w, then c or a, then the address: rc0x1000", 0)
     assert found is not None
-    return JobError({"r": "read", "w": "write"}[found[1]], {"c": "continue", "a": "abort"}[found[2]], int(found[3], 16))
+    side, action = {"r": "read", "w": "write"}[found[1]], {"c": "continue", "a": "abort"}[found[2]]
+    return PlantedError(side, action, int(found[3], 16))
 
 
 def write_jobs(jobs: Sequence[Job], width: int = 32) -> str:
@@ -213,9 +205,10 @@ def image_of(jobs: Sequence[Job], offset: int | None = None, width: int = 32) ->
     for job in jobs:
         options = request_options(job.descriptor.request)
         if job.errors:
-            options["on_error"] = job.errors[0].action
+            asked = {error.action for error in job.errors}
+            options["on_error"] = "abort" if asked == {"abort"} else "continue"
         words = () if offset is None else job.words(offset, width)
-        told.append(ToldDescriptor(job.descriptor, options, job.span, words))
+        told.append(ToldDescriptor(job.descriptor, options, job.span, words, errors=job.errors))
     return Image(tuple(told), ordered=False)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import gcd
 
-from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK, Backend, Request
+from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK, Backend, Request, bus_limits
 from dmaverify.machines.idma.legalizer import is_coupled, legalize
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.wire import beats_of, on_the_wire
@@ -47,6 +47,9 @@ def own_bursts(setup: Setup, request: Request, side: str, starts: Iterable[int])
         protocol = request.src_protocol if side == "read" else request.dst_protocol
         pairs: list[tuple[int, ...]] = []
         for address, count in bursts.pairs(side):
+            if not setup.backend.legalizer:  # what is on the bus is the software's business
+                pairs.append((address, count))
+                continue
             sent = on_the_wire(setup.backend, protocol, address, count, write=side == "write")
             pairs.append((address, count, sent.address, sent.field))
         if cuts.stuck is not None:
@@ -101,6 +104,7 @@ def _side(
             "beats_limit": 1 << llen if reduced else NO_LIMIT,
             "word": word,
             "space": space,
+            "tilelink_most": word if backend.tilelink_ul else bus_limits()["tilelink_page_bytes"],
             "last": int(number == len(pairs) - 1),
             "left": request.length - done - count,
             "addressed": int(protocol not in NO_ADDRESS),

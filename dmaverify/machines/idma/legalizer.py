@@ -117,6 +117,8 @@ def legalize(backend: Backend, request: Request) -> Bursts:
     space = 1 << backend.address_width
     length = request.length
     coupled = is_coupled(request)
+    if length and not backend.legalizer:
+        return Bursts(Cuts(request.src, length, ()), Cuts(request.dst, length, ()), space, coupled)
     if length == 0:
         empty = -1 if backend.reject_zero else 0
         return Bursts(Cuts(request.src, empty, ()), Cuts(request.dst, empty, ()), space, coupled)
@@ -134,6 +136,8 @@ def legalize(backend: Backend, request: Request) -> Bursts:
 
 def burst_count(backend: Backend, request: Request) -> tuple[int, int]:
     """How many bursts each side has, without making them; for TileLink at least as many. Length above 0."""
+    if not backend.legalizer:
+        return 1, 1
     sides = []
     for base, protocol, reduced, llen in (
         (request.src, request.src_protocol, request.src_reduce_len, request.src_max_llen),
@@ -191,6 +195,8 @@ def tilelink_step(backend: Backend, address: int, rest: int, write: bool) -> int
 
 
 def _tilelink_most(backend: Backend, write: bool) -> int:
+    if backend.tilelink_ul:
+        return backend.word
     most, page = bus_limits()["tilelink_write_beats"], bus_limits()["tilelink_page_bytes"]
     return min(most * backend.word, page) if write else page
 
@@ -203,6 +209,12 @@ def _step(address: int, rest: int, bits: int, word: int, most: int) -> int:
     return min(_power_below(room), most)
 
 
+def _specified_step(address: int, rest: int, most: int) -> int:
+    """The longest access that TileLink allows: a power of two of which its address is a multiple."""
+    aligned = address & -address or most
+    return min(_power_below(rest), aligned, most)
+
+
 def _power_below(number: int) -> int:
     return 1 << (number.bit_length() - 1) if number else 0
 
@@ -213,7 +225,10 @@ def _tilelink(backend: Backend, base: int, length: int, write: bool) -> Cuts:
     cuts: list[int] = []
     at = 0
     while True:
-        step = _step(base + at, length - at, bits, word, most)
+        if backend.specified:
+            step = _specified_step(base + at, length - at, most)
+        else:
+            step = _step(base + at, length - at, bits, word, most)
         if step == 0:
             return Cuts(base, at, tuple(cuts[:-1]), at) if at else Cuts(base, -1, (), 0)
         at += step

@@ -2,8 +2,9 @@
 
 Knows: descriptors as commands of one memory, launches in order, waits between them.
 Does not know: moves, forms, verdicts.
-Law: one engine reads and writes each in order, and reads of a launch may run before writes of the launches before it
-until somebody waits for these. Whatever is neither shown to be apart nor shown to meet is open, and said.
+Law: one channel reads and writes each in order, and reads of a launch may run before writes of the launches before it
+until somebody waits for these; two channels, two write ports and back-ends that an arbiter chooses are not ordered at
+all. Whatever is neither shown to be apart nor shown to meet is open, and said.
 
 Source: iDMA paper, 2.1 (synchronization by the id last completed), 2.3 (in-order transfers, decoupled reads and
 writes).
@@ -11,13 +12,14 @@ writes).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import NO_ADDRESS
 from dmaverify.machines.idma.nd import Descriptor, absolute, extent, normal
 from dmaverify.machines.idma.setup import Setup
-from dmaverify.machines.idma.text import ToldDescriptor
+from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.prove.meet import Walk, apart, difference, found_meeting, question
 from dmaverify.prove.move.overlap import Early, written_early
@@ -67,44 +69,94 @@ def itself(descriptor: Descriptor, setup: Setup, place: str = "") -> OrderInstan
 
 
 def behind(told: Sequence[ToldDescriptor], number: int, setup: Setup, waits: Sequence[int]) -> OrderInstances:
-    """Whether a launch reads what an earlier one writes that nobody has waited for.
+    """Whether a launch meets an earlier one that nobody has waited for: reads what that writes, and where nothing else
+    orders the two, writes what that reads or writes.
 
     `waits` are numbers of launches in front of which all before them are complete.
     """
-    later, width = told[number].descriptor, setup.backend.address_width
-    if not later.bytes or later.request.src_protocol in NO_ADDRESS:
+    later = told[number]
+    if not later.descriptor.bytes:
         return OrderInstances()
     since = max((w for w in waits if w <= number), default=0)
     earlier = [n for n in range(since, number) if told[n].descriptor.bytes]
-    span = extent(later, "read", width)
-    read = _walk(command_of(later, width), writes=False)
-    left = [n for n in earlier if _near(told[n].descriptor, span.low, span.end, width)]
-    for n in left[:MOST_BEFORE]:
-        write = _walk(command_of(told[n].descriptor, width), writes=True)
-        eq = difference(write, read)
-        if apart(eq):
-            continue
-        session = Session(RLIMIT)
-        answer = session.ask(question(eq), "core/order")
-        if answer.status == "unsat":
-            continue
-        met = found_meeting(write, read, session) if answer.status == "sat" else None
-        if met is None:
-            return OrderInstances((), f"whether it reads what launch {n} writes was not decided")
-        return OrderInstances((Derived("after", {"early": met.address}, f"behind launch {n}"),))
+    spans = {side: extent(later.descriptor, side, setup.backend.address_width) for side in ("read", "write")}
+    left = []
+    for n in earlier:
+        for kind, writes, other in _meetings(told[n], later, setup):
+            span = spans["write" if writes else "read"]
+            if _near(told[n].descriptor, other, span.low, span.end, setup.backend.address_width):
+                left.append((n, kind, writes, other))
+    for n, kind, writes, other in left[:MOST_BEFORE]:
+        found = _met(told[n].descriptor, other, later.descriptor, writes, setup.backend.address_width)
+        if found is None or (found >= 0 and kind != "early" and setup.backends > 1 and setup.region is not None
+                             and told[n].channel == later.channel):  # fmt: skip
+            return OrderInstances((), f"whether it meets what launch {n} still does was not decided")
+        if found >= 0:
+            values = {"early": -1, "reread": -1, "rewritten": -1, kind: found}
+            return OrderInstances((Derived("after", values, f"behind launch {n}"),))
     if len(left) > MOST_BEFORE:
         return OrderInstances((), f"it lies near {len(left):,} launches before it")
     return OrderInstances()
 
 
-def _near(descriptor: Descriptor, low: int, end: int, width: int) -> bool:
-    if descriptor.request.dst_protocol in NO_ADDRESS:
-        return False
-    write = extent(descriptor, "write", width)
-    return write.low < end and low < write.end
+def beside(image: Image, setup: Setup) -> list[Derived]:
+    """The instances of scope `after` of an image that is one move: launches that nothing orders."""
+    channels = {one.channel for one in image.told}
+    if not image.ordered or (len(channels) < 2 and not _shared(setup)):
+        return []
+    found = [behind(image.told, number, setup, image.waits) for number in range(len(image.told))]
+    undecided = next((number for number, one in enumerate(found) if one.open), None)
+    if undecided is not None:
+        raise InputError(
+            f"launch {undecided}: {found[undecided].open}", image.told[undecided].span,
+            "wait before it, or give it memory of its own",
+        )  # fmt: skip
+    return [fact for one in found for fact in one.facts]
 
 
-def _walk(command: Command, *, writes: bool) -> Walk:
+def _shared(setup: Setup) -> bool:
+    """Whether launches of one channel may be carried out by several back-ends."""
+    return (setup.channels > 1 and setup.arbitration != "software") or (setup.backends > 1 and setup.region is not None)
+
+
+def _meetings(one: ToldDescriptor, later: ToldDescriptor, setup: Setup) -> Iterator[tuple[str, bool, bool]]:
+    """What of two launches nothing orders: the port of the finding, whether the later one writes, and whether the
+    earlier one does.
+    """
+    first, second = one.descriptor.request, later.descriptor.request
+    apart_ = one.channel != later.channel or _shared(setup)
+    if second.src_protocol not in NO_ADDRESS and first.dst_protocol not in NO_ADDRESS:
+        yield "early", False, True
+    if second.dst_protocol in NO_ADDRESS:
+        return
+    if apart_ and first.src_protocol not in NO_ADDRESS:
+        yield "reread", True, False
+    if first.dst_protocol not in NO_ADDRESS and (apart_ or first.dst_protocol != second.dst_protocol):
+        yield "rewritten", True, True
+
+
+def _met(first: Descriptor, first_writes: bool, later: Descriptor, writes: bool, width: int) -> int | None:
+    """An address that both touch, -1 where there is none, None where that was not decided."""
+    one = walk_of(command_of(first, width), writes=first_writes)
+    other = walk_of(command_of(later, width), writes=writes)
+    eq = difference(one, other)
+    if apart(eq):
+        return -1
+    session = Session(RLIMIT)
+    answer = session.ask(question(eq), "core/order")
+    if answer.status == "unsat":
+        return -1
+    met = found_meeting(one, other, session) if answer.status == "sat" else None
+    return None if met is None else met.address
+
+
+def _near(descriptor: Descriptor, writes: bool, low: int, end: int, width: int) -> bool:
+    own = extent(descriptor, "write" if writes else "read", width)
+    return own.low < end and low < own.end
+
+
+def walk_of(command: Command, *, writes: bool) -> Walk:
+    """What one side of a command touches."""
     port = command.write if writes else command.read
     loops = tuple((x.count, x.write if writes else x.read) for x in command.loops)
     return Walk(port.base, (*loops, (command.burst, 1)))

@@ -16,7 +16,7 @@ maps with fewer dimensions are read as the 32-bit map without those registers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.engine import NAMES, Request
@@ -166,7 +166,8 @@ def read(map_: RegisterMap, text: str, source: Source, offset: int, begins: int 
             register = line.number(1, "the register")
             line.just(2, f"read 0x{NEXT_ID:02X}")
             if NEXT_ID <= register < NEXT_ID + 4 * STREAMS and register % 4 == 0:
-                told.append(_launched(map_, held, begun.to(line.span), begins))
+                one = _launched(map_, held, begun.to(line.span), begins)
+                told.append(replace(one, channel=(register - NEXT_ID) // 4))
                 begun = None
             elif not (STATUS <= register < NEXT_ID or DONE_ID <= register < DONE_ID + 4 * STREAMS) or register % 4:
                 line.refuse(f"0x{register:X} is no register to read", "next_id is 0x44, and 4 more for each stream", 1)

@@ -23,7 +23,8 @@ from dmaverify.targets.target import Target
 ENGINE = (
     "variant", "data_width", "address_width", "length_width", "burst_len_param", "ax_in_flight", "buffer_depth",
     "system_depth", "reject_zero", "dims", "front_end", "memory", "fetch_width", "chain_head",
-    "region_start", "region_end", "region_width", "backends",
+    "region_start", "region_end", "region_width", "backends", "legalizer", "tilelink_ul", "channels", "arbitration",
+    "version", "memory_latency", "memory_outstanding",
 )  # fmt: skip
 FLAGS = ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len", "compute")
 NUMBERS = ("src_max_llen", "dst_max_llen", "src_burst", "dst_burst")
@@ -33,7 +34,11 @@ FETCH_WIDTHS = (64, 128, 256)
 """Widths of the fetch bus for which v0.7.0 has a consistent order of a descriptor's words."""
 STANDARD_HEAD = 0x8000
 """Where a chain of descriptors is written, where nothing else is said and nothing else lies there."""
-KNOWN = ("preset", "on_error", *ENGINE, *FLAGS, *NUMBERS, *PROTOCOLS)
+PATTERNS = ("none", "constant", "incrementing", "random")
+SPECIFICATION = "spec"
+"""A version that does what is specified: no known defect."""
+ARBITRATIONS = ("software", "round-robin", "address")
+KNOWN = ("preset", "on_error", "pattern", "value", *ENGINE, *FLAGS, *NUMBERS, *PROTOCOLS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,13 @@ class Setup:
     head_given: bool = False
     region: StripedRegion | None = None  # that the back-ends share, where the engine has mp_split or mp_dist
     backends: int = 1
+    channels: int = 1
+    arbitration: str = "software"  # who chooses the channel of a launch
+    pattern: str = "none"  # what an Init source is promised to give
+    memory_latency: int = -1  # cycles, instead of those of the named memory
+    memory_outstanding: int = 0
+    version: str = "0.7.0"  # of the RTL whose known defects are told
+    value: int = 0  # the byte of a constant pattern
 
     @property
     def outer(self) -> int:
@@ -119,6 +131,9 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         buffer_depth=_number(full, "buffer_depth", 1),
         system_depth=_number(full, "system_depth"),
         reject_zero=_flag(full, "reject_zero"),
+        legalizer=_flag({"legalizer": 1, **full}, "legalizer"),
+        tilelink_ul=_flag(full, "tilelink_ul"),
+        specified=full.get("version") == SPECIFICATION,
     )
     request = Request(
         0, 0, 1, _protocol(full, "src_protocol", backend.variant.reads),
@@ -147,6 +162,13 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         head_given="chain_head" in full,
         region=_region(full),
         backends=_number(full, "backends", 1) if "backends" in full else 2,
+        channels=_number({"channels": 1, **full}, "channels", 1, 16),
+        arbitration=_one_of(full, "arbitration", ARBITRATIONS),
+        pattern=_one_of(full, "pattern", PATTERNS),
+        memory_latency=_number({"memory_latency": -1, **full}, "memory_latency", -1, 1 << 20),
+        memory_outstanding=_number({"memory_outstanding": 0, **full}, "memory_outstanding", 0, 1 << 20),
+        version=_version(full, target),
+        value=_number(full, "value", 0, 255),
     )
 
 
@@ -170,6 +192,18 @@ def _fetch(full: Mapping[str, Any], data_width: int) -> int:
     if width not in FETCH_WIDTHS:
         raise InputError(f"option `fetch_width` is {width}", None, f"one of {', '.join(map(str, FETCH_WIDTHS))}")
     return width
+
+
+def _version(full: Mapping[str, Any], target: Target) -> str:
+    known = sorted({v for one in target.raw["machine"]["defect"].values() for v in one["versions"]})
+    return _one_of({"version": known[-1], **full}, "version", (*known, SPECIFICATION))
+
+
+def _one_of(full: Mapping[str, Any], name: str, known: Sequence[str]) -> str:
+    value = _text(full, name, known[0])
+    if value not in known:
+        raise InputError(f"`{name}` is {value!r}", None, f"one of {', '.join(known)}")
+    return value
 
 
 def _text(full: Mapping[str, Any], name: str, default: str | None = None) -> str:

@@ -19,6 +19,15 @@ from dmaverify.targets.modules import Derived
 
 
 @dataclass(frozen=True, slots=True)
+class PlantedError:
+    """A bus error that is sure to come: on which side, what the engine is told to do then, and at which address."""
+
+    side: str
+    action: str
+    address: int
+
+
+@dataclass(frozen=True, slots=True)
 class ToldDescriptor:
     """One descriptor as a form gives it: strides relative, options of `Setup` by name, where it stands."""
 
@@ -26,6 +35,8 @@ class ToldDescriptor:
     options: Mapping[str, int | str] = field(default_factory=dict)
     span: Span | None = field(default=None, compare=False, repr=False)
     words: tuple[Word, ...] = field(default=(), compare=False, repr=False)
+    channel: int = 0  # launches of different channels run side by side
+    errors: tuple[PlantedError, ...] = ()
 
     def word(self, part: str) -> Word | None:
         """The lowest word of a part, where the form has one."""
@@ -98,6 +109,11 @@ def lines_of(source: Source, offset: int, text: str, separators: str = r"[\s,=:]
     at = offset
     for raw in text.split("\n"):
         bare = _COMMENT.split(raw, maxsplit=1)[0] if "#" in raw or "//" in raw else raw
+        if bare.isalnum() and bare.isascii():  # one word: most lines of long files
+            span = Span(source, at, at + len(bare))
+            yield Line(((bare, span),), span)
+            at += len(raw) + 1
+            continue
         words = tuple((m[0], Span(source, at + m.start(), at + m.end())) for m in word.finditer(bare))
         if words:
             yield Line(words, Span(source, words[0][1].start, words[-1][1].end))

@@ -45,7 +45,7 @@ def on_the_wire(backend: Backend, protocol: int, address: int, length: int, *, w
     if protocol == AXI:
         field = ((length + offset - 1) % (1 << 32) >> backend.offset_bits) % 256
     elif protocol == TILELINK:
-        held = length % bus_limits()["tilelink_page_bytes"] if write else length
+        held = length % bus_limits()["tilelink_page_bytes"] if write and not backend.specified else length
         field = max(0, held.bit_length() - 1)
     return Wire(bus, field, beats, offset, (address + length) % word, backend.offset_bits)
 

@@ -16,11 +16,11 @@ from typing import Any
 
 from dmaverify.language.affine import ZERO, Cond, Lin
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.carried import Carried
 from dmaverify.machines.pto.distributions import Distribution, VectorUnit, vector_unit
 from dmaverify.machines.pto.lanes import Demand, demands_of
 from dmaverify.machines.pto.ops import Operand
 from dmaverify.machines.pto.sources import Origin, sources_of
+from dmaverify.machines.pto.tile_events import TileMeaning
 from dmaverify.machines.pto.values import Lanes, Setting, Value
 from dmaverify.program.instructions import CopyTouch, Place, StoredSource, Use
 
@@ -38,7 +38,7 @@ class _Extent:
 _OPEN = _Extent(ZERO, False, (), True)
 
 
-class Accesses(Carried):
+class Accesses(TileMeaning):
     """Loads and stores of the vector and scalar units."""
 
     def __init__(self, function: ops.KernelFunction, setting: Setting) -> None:
@@ -92,7 +92,7 @@ class Accesses(Carried):
 
     def _accessop(self, stmt: ops.AccessOp) -> list[Use] | None:
         self.values |= dict.fromkeys(stmt.results)
-        pointer = self.value(stmt.pointer)
+        pointer = self.pointer_of(stmt.pointer)
         if not isinstance(pointer, Place) or self.world.roots(pointer.address) & self.opaque:
             self.remark(
                 "unresolved",

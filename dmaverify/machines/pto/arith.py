@@ -212,6 +212,8 @@ class Arithmetic(Values):
             return None
         if when.known is not None:
             return left if when.known else right
+        if left == right and not isinstance(left, (Lin, Cond)):
+            return left
         if isinstance(left, Place) and isinstance(right, Place):
             if left.memory != right.memory:
                 return None

@@ -15,7 +15,7 @@ from dataclasses import replace
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.registers import Registers
-from dmaverify.machines.pto.values import Value, name_of
+from dmaverify.machines.pto.values import TensorPart, TileValue, Value, name_of
 from dmaverify.program.instructions import (
     Event,
     Place,
@@ -92,7 +92,8 @@ class Carried(Registers):
             bit = index in bits
             symbol = self.world.free(name_of(name), 0 if bit else None, 1 if bit else None, shown=name)
             names.append(symbol.terms[0][0])
-            guess.append(replace(value, address=symbol) if isinstance(value, Place) else symbol)
+            same = isinstance(value, (TileValue, TensorPart))
+            guess.append(value if same else replace(value, address=symbol) if isinstance(value, Place) else symbol)
         self.dry += 1
         self.bind(stmt, guess)
         self.yielded = []
@@ -108,6 +109,8 @@ class Carried(Registers):
         if index >= len(given):
             return None
         value, after = first[index], given[index]
+        if isinstance(value, (TileValue, TensorPart)):
+            return value if value == after else None
         start, end = self._number(value), self._number(after)
         if not isinstance(start, Lin) or not isinstance(end, Lin):
             return None

@@ -23,17 +23,18 @@ from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.moves import KNOBS, ORDERED_PIPES, SOURCES, UB_MEMORY, touches_of
 from dmaverify.machines.pto.ops import KernelFunction
 from dmaverify.machines.pto.read import read_kernels
+from dmaverify.machines.pto.replay import confirm
 from dmaverify.machines.pto.values import Kernel, Setting
 from dmaverify.machines.pto.words import misfits
 from dmaverify.plan.notes import Notes, read_notes
-from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Release, Remark
+from dmaverify.program.instructions import Arrival, BufferToken, Copy, CopyTouch, Release, Remark, Signal, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.boundary import guarded
 from dmaverify.prove.flow.ask import term_text
 from dmaverify.prove.flow.kernels import JudgedKernel, judge_kernel
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target, load_target
-from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
+from dmaverify.verdict import Finding, Label, Obligation, Severity, Verdict, settled
 
 if TYPE_CHECKING:
     from dmaverify.plan.kernels import PlanKernel, PlanMove
@@ -115,7 +116,7 @@ def check_function(
     """The verdict on one function, whose copies should make `moves`; None where it has nothing to do with DMA."""
     started = time.perf_counter()
     kernel = meaning_of(function, settings_of(notes, options.readings))
-    idle = not kernel.copies and all(r.kind == "note" for r in kernel.remarks)
+    idle = not kernel.copies and not kernel.tile_moves and all(r.kind == "note" for r in kernel.remarks)
     if idle and not kernel.cube:
         return None
     judged = _judged(kernel, target, options, notes, moves)
@@ -131,11 +132,9 @@ def check_function(
     known = (findings, _is_open(kernel, judged, notes))
     contested = _alternatives(function, kernel, notes, target, options, known, moves)
     obligations = _obligations(kernel, judged, claimed=bool(moves))
-    status = Status.PROVED
-    if any(f.severity is Severity.ERROR for f in findings):
-        status = Status.REFUTED
-    elif any(o.status == "unknown" for o in obligations if o.id not in notes.allow):
-        status = Status.UNKNOWN
+    status = settled(findings, (o.status for o in obligations if o.id not in notes.allow))
+    if options.cross_check and not moves:
+        confirm(function, kernel, findings, status, notes, options.readings)
     path = function.span.source.name
     return Verdict(
         name,
@@ -211,6 +210,7 @@ def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, move
         outer=("gm",),
         followed=followed,
         beside=kernel.cube,
+        sequential=_lowered_later(kernel),
     )
     if any(r.kind == "unresolved" and r.always for r in kernel.remarks):  # what was not read may have written them
         doubted = [f for f in judged.findings if f.rule == "core/definite" and f.severity is Severity.ERROR]
@@ -239,6 +239,13 @@ def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, move
     return judged
 
 
+def _lowered_later(kernel: Kernel) -> bool:
+    """Whether the assembler orders the pipes of a kernel: it works on tiles, and its text has no flag."""
+    events = [*every(kernel.events), *every(kernel.cube)]
+    in_tiles = any(isinstance(e, Use) and e.needs for e in events)
+    return in_tiles and not kernel.copies and not any(isinstance(e, (Signal, BufferToken)) for e in events)
+
+
 def _separate(kernel: Kernel) -> Iterator[str]:
     """What is taken for granted of memories that differ only by the argument that points into them."""
     for space, said in (
@@ -253,6 +260,10 @@ def _separate(kernel: Kernel) -> Iterator[str]:
 
 def _claim(kernel: Kernel) -> str:
     """The bound of the claim: the bytes of all copies where they are numbers."""
+    if _lowered_later(kernel):
+        count = kernel.tile_moves
+        moves = f"{count} tile moves" if count > 1 else "the tile move" if count else "the tiles"
+        return f"every element of {moves} in the order of the text, which the assembler keeps by flags of its own"
     total = 0
     fixed = all(not s.definition and s.name for s in kernel.world.symbols.values()) and not kernel.world.symbols
     for copy in kernel.copies:

@@ -74,6 +74,10 @@ class ControlReader(BufferReader):
         """What an operation touches of the buffers that it names; the whole reader knows that."""
         raise AssertionError(f"{op.name} without a reader")
 
+    def in_tiles(self, op: Op) -> bool:
+        """Whether a region works on tiles; the whole reader knows that."""
+        raise AssertionError(f"{op.name} without a reader")
+
     def uses(self, op: Op) -> list[Stmt]:
         """Registers that an operation names; the whole reader knows them."""
         raise AssertionError(f"{op.name} without a reader")
@@ -241,6 +245,8 @@ class ControlReader(BufferReader):
     def _cube_section(self, op: Op) -> list[Stmt]:
         self.passed[op.name] += 1
         self.cube_parts += 1
+        if self.in_tiles(op):
+            return [Block(op.span, tuple(s for region in op.regions for s in self.block(region)), op.name)]
         return [s for region in op.regions for s in self.on_cube(region)]
 
     def on_cube(self, ops: tuple[Op, ...]) -> list[Stmt]:

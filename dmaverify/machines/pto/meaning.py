@@ -43,6 +43,7 @@ def meaning_of(function: ops.KernelFunction, setting: Setting) -> Kernel:
     meaning.leave()
     kernel.passed = function.passed
     kernel.cube = tuple(meaning.cube)
+    kernel.tile_moves = meaning.tile_moves
     return kernel
 
 
@@ -122,7 +123,7 @@ class _Meaning(Accesses):
 
     def _foreign(self, stmt: ops.Foreign) -> Use | None:
         self.uses += 1
-        pointer = self.value(stmt.pointer)
+        pointer = self.pointer_of(stmt.pointer)
         if not isinstance(pointer, Place):
             message = f"{stmt.what}: the pointer `{stmt.pointer.name}` cannot be resolved"
             self.remark("unresolved", message, stmt.pointer.span, "its accesses are not judged")

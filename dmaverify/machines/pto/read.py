@@ -37,6 +37,7 @@ from dmaverify.machines.pto.ops import (
     UnreadOp,
     ValueType,
 )
+from dmaverify.machines.pto.tiles import TileReader, is_tile_op
 from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, float_bits, integer_of
 from dmaverify.machines.pto.vector import VectorReader
 from dmaverify.targets.table import suggestion
@@ -75,17 +76,19 @@ _ARITH = frozenset(
 _CALLS = ("func.call", "call")
 _WAITS = r"sync\.wait|wait_(?:flag_dev|intra|inter|cross|block)\w*|tpop\w*"
 _CROSS = re.compile(rf"pto\.(?:({_WAITS})|sync\.set|set_(?:intra|inter|cross)\w*|tpush\w*)")
+_TILE_PIPE = re.compile(r"pto\.t(push|pop|free)_(to|from)_ai[cv]")
 _TILE = re.compile(r"pto\.t(load|store|prefetch)\w*")
 _CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
 
 
-_PIPES = (("l0c_", "FIX"), ("_gm_l1", "MTE2"), ("gm_to_cbuf", "MTE2"), ("_ub_", "MTE3"), ("ubuf_to_", "MTE3"))
+_PIPES = {"l0c_": "FIX", "_fb": "FIX", "to_fbuf": "FIX", "_gm_l1": "MTE2", "gm_to_cbuf": "MTE2", "_ub_": "MTE3"}
+_PIPES["ubuf_to_"] = "MTE3"
 SIDE_SPACES = ("l1", "l0a", "l0b", "l0c", "mat", "left", "right", "acc")
 
 
 def _cube_pipe(name: str) -> str:
     """The pipe that runs a copy of the cube side."""
-    return next((pipe for part, pipe in _PIPES if part in name), "MTE1")
+    return next((pipe for part, pipe in _PIPES.items() if part in name), "MTE1")
 
 
 def _moves(name: str) -> bool:
@@ -119,6 +122,11 @@ def read_kernels(source: Source) -> tuple[MlirFile, tuple[KernelFunction, ...]]:
         body = reader.whole(reader.block(tuple(loose)))
         functions.append(KernelFunction("", (), body, loose[0].name_span, span, reader.counted()))
     return text, tuple(functions)
+
+
+def _in_tiles(ops: tuple[Op, ...]) -> bool:
+    """Whether operations work on tiles, which the assembler lowers."""
+    return any(is_tile_op(op) or any(_in_tiles(region) for region in op.regions) for op in ops)
 
 
 def _functions(ops: tuple[Op, ...], loose: list[Op], *, cube: bool) -> Iterator[tuple[Op, bool]]:
@@ -165,7 +173,7 @@ def _called(functions: Mapping[str, Op]) -> set[str]:
     return found
 
 
-class _FunctionReader(VectorReader, ControlReader):
+class _FunctionReader(VectorReader, ControlReader, TileReader):
     """Statements of one function. `types` holds the type of every value so far."""
 
     def __init__(self, text: MlirFile, functions: Mapping[str, Op]) -> None:
@@ -187,7 +195,7 @@ class _FunctionReader(VectorReader, ControlReader):
         ]
         self.types |= dict(args)
         self.own = _symbol(op)
-        body = tuple(self.on_cube(ops)) if cube else self.whole(self.block(ops))
+        body = tuple(self.on_cube(ops)) if cube and not _in_tiles(ops) else self.whole(self.block(ops))
         given = tuple((name, kind, places.get(name, op.name_span)) for name, kind in args)
         return KernelFunction(_symbol(op), given, body, op.name_span, op.span, self.counted())
 
@@ -249,6 +257,8 @@ class _FunctionReader(VectorReader, ControlReader):
             return self._set_loop(op)
         if name.startswith("pto.set_atomic"):
             return self._atomic(op)
+        if is_tile_op(op):
+            return self.tile_op(op)
         vector = self.vector(op)
         if vector is not None:
             self.passed[name] += 1
@@ -337,14 +347,31 @@ class _FunctionReader(VectorReader, ControlReader):
             out.append(Block(op.span, tuple(inside), name))
         self.passed[name] += 1
         out += self._cross(op)
+        if (given := self.popped(op) if _TILE_PIPE.fullmatch(name) else None) is not None:
+            return [*out, given]
         if op.results:
             out.append(self._results_of(op))
         return out
 
+    def _alloc_memref(self, op: Op) -> Stmt | None:
+        return self.alloc_memref(op) or self._results_of(op)
+
+    def in_tiles(self, op: Op) -> bool:
+        return any(_in_tiles(region) for region in op.regions)
+
+    def _alloc_tile(self, op: Op) -> Stmt | list[Stmt] | None:
+        made = self.alloc(op)
+        if made is None or made.type is None:
+            return self._tile(op)
+        space = {"vec": "ub"}.get(made.type.loc, made.type.loc)
+        if made.address is not None:
+            self.types[made.result] = ValueType("pointer", f"i{made.type.bits}", made.type.bits, space)
+        return made
+
     def _cross(self, op: Op) -> list[Stmt]:
         """A flag between the cores."""
         found = _CROSS.fullmatch(op.name)
-        if found is None:
+        if found is None or _TILE_PIPE.fullmatch(op.name):
             return []
         end = next((i for i, t in enumerate(op.tokens) if t.text == ":"), len(op.tokens))
         last = next((t for t in reversed(op.tokens[:end]) if t.kind in ("number", "value")), None)
@@ -460,7 +487,11 @@ _HANDLERS = {
     "pto.pointer_cast": "_buffer_at",
     "pto.bind_tile": "_view",
     "pto.tile_buf_addr": "_cast_pointer",
-    "pto.alloc_tile": "_tile",
+    "pto.alloc_tile": "_alloc_tile",
+    "memref.alloc": "_alloc_memref",
+    "pto.make_tensor_view": "tensor_view",
+    "pto.partition_view": "part_view",
+    "pto.set_validshape": "valid_shape",
     **{f"memref.{name}": "_view" for name in ("cast", "memory_space_cast", "collapse_shape", "expand_shape")},
     "memref.reinterpret_cast": "_view",
     "memref.subview": "_view",

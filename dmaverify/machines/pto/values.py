@@ -18,10 +18,13 @@ from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.moves import reading_of
 from dmaverify.machines.pto.ops import Operand, ValueType
+from dmaverify.machines.pto.tiles import TileType
 from dmaverify.program.instructions import (
     Copy,
+    CopyTouch,
     Event,
     Fit,
+    Need,
     Place,
     Remark,
 )
@@ -38,7 +41,29 @@ class Lanes:
     sure: bool
 
 
-Value = Lin | Place | Cond | Lanes | None
+@dataclass(frozen=True, slots=True)
+class TileValue:
+    """A tile: where it begins, its type, how many of its rows and columns are valid."""
+
+    place: Place
+    kind: TileType
+    rows: Lin
+    cols: Lin
+    name: str = field(default="", compare=False)
+    addressed: bool = False
+    made: object = field(default=None, compare=False)  # the statement that makes it
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPart:
+    """A tensor, or a part of one: sizes and strides of its dimensions in elements."""
+
+    place: Place
+    shape: tuple[Lin, ...]
+    strides: tuple[Lin, ...]
+
+
+Value = Lin | Place | Cond | Lanes | TileValue | TensorPart | None
 _NAMED = re.compile(r"%c(_?)(\d+)(?:_(?:i\d+|index))?(?:_\d+)?")
 
 
@@ -90,6 +115,9 @@ class Kernel:
     roots: dict[str, ValueType] = field(default_factory=dict)
     passed: tuple[tuple[str, int], ...] = ()
     fits: list[Fit] = field(default_factory=list)
+    needs: list[Need] = field(default_factory=list)
+    tile_moves: int = 0
+    """Loads and stores of tiles."""
     idle: list[Span] = field(default_factory=list)
     """Copies of the text that no run reaches."""
     cube: tuple[Event, ...] = ()
@@ -145,6 +173,12 @@ class Values:
         self.reasons: dict[str, str] = {}
         self.machine: dict[str, str] = {}  # symbols of what the machine gives, by its operation
         self.cube: list[Event] = []
+        self.tile_bytes: dict[int, int] = {}  # where tiles without an address lie, by their statement
+        self.tile_end = 0
+        self.misplaced: set[str] = set()
+        self.own_names: dict[int, CopyTouch] = {}  # cells of a tile under its own name, by the touch of its bytes
+        self.touches_kept: list[CopyTouch] = []
+        self.tile_moves = 0
         self.core_flags = load_target("pto").limits["core_flags"]
         self.around: list[str] = []  # counters of the loops around, outside in
         self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
@@ -207,7 +241,9 @@ class Values:
         if operand.value is not None:
             return Lin(operand.value)
         if operand.name in self.values:
-            return self.values[operand.name]
+            found = self.values[operand.name]
+            pointer = isinstance(found, TileValue) and found.addressed and kind is not None and kind.kind == "pointer"
+            return found.place if pointer and isinstance(found, TileValue) else found
         if self.fragment:
             if kind is not None and kind.kind == "pointer":
                 return self.argument(operand.name, kind, operand.span)

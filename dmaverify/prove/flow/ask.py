@@ -111,6 +111,7 @@ class Asker:
         self.needs: list[Cond] = []
         self._asked: dict[Query, Reply] = {}
         self._known: dict[tuple[Cond, tuple[Cond, ...], int], Reply] = {}
+        self._possible: dict[tuple[tuple[Cond, ...], int, bool], Reply] = {}
         self._outside: dict[tuple[Cond, frozenset[str]], Cond] = {}
 
     def needed(self, names: Iterable[str]) -> list[Cond]:
@@ -192,6 +193,24 @@ class Asker:
         small: bool = False,
     ) -> Reply:
         """Whether all can hold at once: `refuted` means yes, with values (small ones if asked for), `proved` never."""
+        key = (tuple(conditions), len(self.needs), small)
+        plain = not (extra or texts or names)
+        if plain and key in self._possible:
+            return self._possible[key]
+        reply = self._decided(conditions, extra, texts, names, small=small)
+        if plain:
+            self._possible[key] = reply
+        return reply
+
+    def _decided(
+        self,
+        conditions: Sequence[Cond],
+        extra: Iterable[tuple[str, int | None, int | None]],
+        texts: Sequence[str],
+        names: Iterable[str],
+        *,
+        small: bool,
+    ) -> Reply:
         if any(self.world.decide(c) is False for c in conditions):
             return Reply("proved")
         names = {*names, *(n for c in conditions for n in c.symbols())}

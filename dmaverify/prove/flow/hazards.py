@@ -21,15 +21,14 @@ from dmaverify.prove.meet import (
     Equation,
     Meeting,
     SharedLoops,
-    TooDeep,
     Walk,
     apart,
+    decided,
     difference,
     found_meeting,
     meeting_question,
     meeting_when,
     question,
-    solvable,
     together,
 )
 from dmaverify.prove.smt import Session
@@ -71,11 +70,12 @@ class Hazards:
         return ", ".join(f"{number:,} {how}" for how, number in self.decided.items()) or "no pair touches one memory"
 
 
-def hazards(touches: Sequence[Touch], order: Order, session: Session) -> Hazards:
+def hazards(touches: Sequence[Touch], order: Order, session: Session, *, launched: bool = False) -> Hazards:
     """All hazards between the steps, one for each pair of steps and kind: that of the first commands.
 
     Two accesses of one step (an operation) run together; they are compared too. Steps of one loop body are compared in
-    all pairs of iterations that nothing orders.
+    all pairs of iterations that nothing orders. Where work is `launched`, an engine begins it in order and a read does
+    not see what is written before it until somebody waits for that.
     """
     result = Hazards()
     walks = in_one_unit(touches)
@@ -83,11 +83,11 @@ def hazards(touches: Sequence[Touch], order: Order, session: Session) -> Hazards
     index = {(piece.step, piece.lane): number for number, piece in enumerate(order.pieces)}
     decider = _Decider(session, result)
     reported: set[tuple[int, int, str]] = set()
-    for a, b in sorted(_close_pairs(touches, walks)):
+    for a, b in sorted(_close_pairs(touches, walks, launched)):
         first, second = touches[a], touches[b]
         if (first.step, second.step, KINDS[first.writes, second.writes]) in reported:
             continue
-        whens = _whens(first, second, order, index)
+        whens = _whens(first, second, order, index, launched)
         if not whens:
             result.count("ordered")
         for when in whens:
@@ -113,22 +113,31 @@ def hazards(touches: Sequence[Touch], order: Order, session: Session) -> Hazards
 
 
 def _whens(
-    first: Touch, second: Touch, order: Order, index: Mapping[tuple[int, str], int]
+    first: Touch, second: Touch, order: Order, index: Mapping[tuple[int, str], int], launched: bool
 ) -> Sequence[SharedLoops | None]:
     """The iterations in which nothing orders two touches, those of an earlier second one first; None: whatever their
     counters; nothing: all are ordered.
     """
     a, b = index[first.step, first.lane], index[second.step, second.lane]
+    arrives = (launched and not second.writes, launched and not first.writes)
     if not order.one_body(a, b):
-        return () if first.step != second.step and order.ordered(a, b) else (None,)
+        return () if first.step != second.step and order.ordered(a, b, arrives=arrives) else (None,)
+    if a == b and launched and first.writes != second.writes and order.later:
+        return _when(first, second, _own_spans(first, order.landed_gap(a, a), iterations(first.turns) - 1))
     if a == b:
         return _when(first, second, ((0, 0),))  # accesses of one operation, in one iteration
-    free = order.free(a, b)
+    free = order.free(a, b, arrives=arrives)
     if free is None:
         return ()
     most = iterations(first.turns) - 1
     low, high = -most if free[0] is None else max(-most, free[0]), most if free[1] is None else min(most, free[1])
     return _when(first, second, [(low, min(high, -1)), (max(low, int(first.step == second.step)), high)])
+
+
+def _own_spans(first: Touch, lands: int | None, most: int) -> tuple[tuple[int, int], ...]:
+    """Iterations between a step's write and its own later read, as the second touch is ahead of the first."""
+    ahead = most if lands is None else min(most, lands - 1)
+    return ((1, ahead),) if first.writes else ((-ahead, -1),)
 
 
 def _when(first: Touch, second: Touch, spans: Sequence[tuple[int, int]]) -> tuple[SharedLoops, ...]:
@@ -137,7 +146,9 @@ def _when(first: Touch, second: Touch, spans: Sequence[tuple[int, int]]) -> tupl
     return tuple(SharedLoops(sides[0], sides[1], low, high, alike) for low, high in spans if low <= high)
 
 
-def _close_pairs(touches: Sequence[Touch], walks: dict[int, Walk]) -> Iterator[tuple[int, int]]:
+def _close_pairs(
+    touches: Sequence[Touch], walks: dict[int, Walk], launched: bool
+) -> Iterator[tuple[int, int]]:
     """Pairs of two steps (or of one operation, or of two engines of a loop) in one memory whose bounding boxes meet and
     one of which writes.
     """
@@ -154,7 +165,9 @@ def _close_pairs(touches: Sequence[Touch], walks: dict[int, Walk]) -> Iterator[t
             for other in open_:
                 a, b = min(other, number), max(other, number)
                 one, two = touches[a], touches[b]
-                if (one.writes or two.writes) and (one.step != two.step or _together(one, two)):
+                if (one.writes or two.writes) and (
+                        one.step != two.step or _together(one, two) or (launched and bool(one.turns) and one is not two)
+                    ):
                     yield a, b
             open_.append(number)
 
@@ -196,11 +209,8 @@ class _Decider:
         if eq not in self.known:
             self.known[eq] = self.session.ask(question(eq), "hazard").status
             if self.known[eq] == "unknown":
-                try:
-                    self.known[eq] = "sat" if solvable(eq) else "unsat"
-                except TooDeep:
-                    return self._count("undecided", "unknown")
-                return self._count("by search", self.known[eq])
+                self.known[eq] = decided(eq)
+                return self._count("undecided" if self.known[eq] == "unknown" else "by search", self.known[eq])
         return self._count("by the solver", self.known[eq])
 
     def _count(self, how: str, answer: str) -> str:

@@ -58,6 +58,9 @@ def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
         )
     if same:
         hint = "give the commit memory of its own, or make two steps of them"
+    if same and target.engines.launched:
+        words = f"`{first.name}` reads what it wrote in an earlier iteration, and nothing waits for that"
+        hint = "make two steps of the loop, the second with `after`, or let it read another buffer"
     sides = [
         f"{touch.what} of `{step.name}` {_does(touch.writes)}"
         for touch, step in ((hazard.first, first), (hazard.second, second))
@@ -77,7 +80,9 @@ def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
     )
 
 
-def one_engine(program: Program, works: Sequence[StepWork], result: Hazards, session: Session) -> list[str]:
+def one_engine(
+    program: Program, works: Sequence[StepWork], result: Hazards, session: Session, target: Target
+) -> list[str]:
     """Says so where the order of transfers that name no engine rests on their sharing one."""
     lanes = [
         tuple(f"{lane} {i}" if lane == DMA_CONTEXT and step.context is None else lane for lane in work.lanes)
@@ -94,7 +99,9 @@ def one_engine(program: Program, works: Sequence[StepWork], result: Hazards, ses
         for touch in work.touches
     ]
     ordered = {(h.first.step, h.second.step) for h in result.found}
-    more = [h for h in hazards(touches, alone, session).found if (h.first.step, h.second.step) not in ordered]
+    launched = target.engines.launched
+    found = hazards(touches, alone, session, launched=launched).found
+    more = [h for h in found if (h.first.step, h.second.step) not in ordered]
     steps = [(program.steps[h.first.step].name, program.steps[h.second.step].name) for h in more]
     return [
         f"`{first}` and `{second}` name no engine: they are taken to share one, which orders them (the documents leave "

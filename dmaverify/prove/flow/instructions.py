@@ -8,7 +8,6 @@ and then it is said. Nothing is judged by running.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,9 +16,8 @@ from dmaverify.program.instructions import Copy, CopyTouch, accumulate
 from dmaverify.prove.flow.ask import shown, term_text
 from dmaverify.prove.flow.instruction_rules import RuleJudge
 from dmaverify.prove.flow.units import wrong_reach, wrong_stride
+from dmaverify.prove.meet import TooDeep, Walk, collision, smallest_meeting
 from dmaverify.verdict import Finding, Severity
-
-MOST_ROWS = 1 << 20  # rows of one copy that are compared one by one where no order of strides shows them apart
 
 
 @dataclass
@@ -104,9 +102,16 @@ class CopyJudge(RuleJudge):
         if not all(n.is_const for n in numbers):
             self._worse("core/overlap", "unknown")
             return
-        shared = _shared(copy)
-        if shared is None:
+        if min(copy.row.const, *(step.count.const for step in copy.steps)) < 1:
+            return  # it moves nothing
+        try:
+            met = smallest_meeting(_bytes_of(copy, "read"), _bytes_of(copy, "write"))
+        except TooDeep:
+            self._worse("core/overlap", "unknown")
             return
+        if met is None:
+            return
+        shared = met.address
         self._worse("core/overlap", "refuted")
         self.findings.append(
             Finding(
@@ -216,11 +221,10 @@ class CopyJudge(RuleJudge):
         """Two rows that share a byte, in words; empty where there are none, None where that is open."""
         extent = extent_at[0]
         if all(c.is_const and s.is_const for c, s in steps) and extent.is_const:
-            rows = 1
-            for count, _ in steps:
-                rows *= max(1, count.const)
-            if rows <= MOST_ROWS:
+            try:
                 return _meeting([(c.const, s.const) for c, s in steps], extent.const)
+            except TooDeep:
+                pass
         names, parts, ranges = [], [], []
         for index, (count, _) in enumerate(steps):
             name = f"$d{index}"  # no symbol of a text begins with a dollar sign
@@ -241,35 +245,25 @@ class CopyJudge(RuleJudge):
         return "" if reply.status == "proved" else "two rows start closer than one is long"
 
 
-def _shared(copy: Copy) -> int | None:
-    """The first byte that a copy with numbers both reads and writes."""
-    reads, writes = [copy.read.address.const], [copy.write.address.const]
-    for step in copy.steps:
-        counts = range(max(0, step.count.const))
-        reads = [at + step.read.const * i for i in counts for at in reads]
-        writes = [at + step.write.const * i for i in counts for at in writes]
-    row = copy.row.const
-    starts = sorted(writes)
-    found = []
-    for start in reads:
-        near = bisect_left(starts, start - row + 1)
-        if near < len(starts) and starts[near] < start + row:
-            found.append(max(start, starts[near]))
-    return min(found, default=None)
+def _bytes_of(copy: Copy, side: str) -> Walk:
+    """The bytes of one side of a copy with numbers."""
+    place = copy.read if side == "read" else copy.write
+    steps = ((step.count.const, getattr(step, side).const) for step in reversed(copy.steps))
+    return Walk(place.address.const, (*((count, stride) for count, stride in steps if count > 1), (copy.row.const, 1)))
 
 
 def _meeting(steps: Sequence[tuple[int, int]], extent: int) -> str:
-    """The first two rows that share a byte."""
-    import numpy as np
-
-    starts = np.zeros(1, dtype=np.int64)
-    for count, stride in steps:
-        starts = (starts[None, :] + (np.arange(max(1, count), dtype=np.int64) * stride)[:, None]).ravel()
-    order = np.argsort(starts, kind="stable")
-    gaps = np.diff(starts[order])
-    bad = np.flatnonzero(gaps < extent)
-    if not len(bad):
+    """Two rows of levels (inner to outer) that share a byte, in words. Raises TooDeep."""
+    levels = [(max(1, count), stride) for count, stride in reversed(steps)]
+    pair = collision(levels, extent)
+    if pair is None:
         return ""
-    first, second = sorted((int(order[bad[0]]), int(order[bad[0] + 1])))
-    one, two = int(starts[first]), int(starts[second])
+    rows, starts = [], []
+    for counters in pair:
+        row = 0
+        for (count, _), counter in zip(levels, counters, strict=True):
+            row = row * count + counter
+        rows.append(row)
+        starts.append(sum(stride * counter for (_, stride), counter in zip(levels, counters, strict=True)))
+    (first, one), (second, two) = sorted(zip(rows, starts, strict=True))
     return f"row {first} starts at {one:,}, row {second} at {two:,}: closer than {extent:,} bytes"

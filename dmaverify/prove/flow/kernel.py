@@ -35,7 +35,7 @@ from dmaverify.prove.move.indirect_case import RUN_TIME
 from dmaverify.prove.move.preconditions import meaningless
 from dmaverify.prove.smt import Session, solver_version
 from dmaverify.targets.target import Target
-from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
+from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict, settled
 
 HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
 TILES = ("core/tiles-once", "core/tiles-cover")
@@ -128,12 +128,12 @@ class _Case:
 
     def hazards(self, works: list[StepWork], order: Order) -> None:
         touches = [touch for work in works for touch in work.touches]
-        result = hazards(touches, order, self.session)
+        result = hazards(touches, order, self.session, launched=self.target.engines.launched)
         for kind in HAZARDS:
             self.status[kind], self.by[kind] = result.status(kind), result.by
         self.findings += [hazard_finding(hazard, self.program, self.target) for hazard in result.found]
         self._untold(result)
-        self.assumptions += one_engine(self.program, works, result, self.session)
+        self.assumptions += one_engine(self.program, works, result, self.session, self.target)
         for step, work in zip(self.program.steps, works, strict=True):
             if step.indirect is not None:
                 self.assumptions.append(f"`{step.name}` may touch every row of its table")
@@ -332,8 +332,7 @@ def _judge(case: _Case) -> None:
 
 
 def _verdict(case: _Case, seconds: float, path: str) -> Verdict:
-    errors = [f for f in case.findings if f.severity is Severity.ERROR]
-    status = Status.REFUTED if errors else Status.UNKNOWN if "unknown" in case.status.values() else Status.PROVED
+    status = settled(case.findings, case.status.values())
     first = ("core/well-formed", "core/steps", *HAZARDS, *TILES, *REGIONS)
     names = [name for name in first if name in case.status] + [name for name in case.status if name not in first]
     return Verdict(

@@ -20,19 +20,24 @@ from dmaverify.program.instructions import (
     Event,
     Fit,
     KernelLoop,
+    Need,
     Shared,
     Signal,
+    Use,
 )
+from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.ask import Asker, shown, term_text
 from dmaverify.prove.flow.at_values import unwritten_at_values
 from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.prove.flow.fits import judge_fits
 from dmaverify.prove.flow.instructions import CopyJudge
+from dmaverify.prove.flow.needs import judge_needs
 from dmaverify.prove.flow.other_core import meets_arrival, with_other_core
 from dmaverify.prove.flow.pipe_cases import found_at_values, proved_by_cases
 from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.prove.flow.stating import notes_to_paste
 from dmaverify.prove.flow.two_cores import RULE as OTHER
-from dmaverify.prove.flow.two_cores import other_core_of
+from dmaverify.prove.flow.two_cores import TwoCores, other_core_of
 from dmaverify.prove.flow.uses import judge_uses
 from dmaverify.prove.options import Options
 from dmaverify.prove.smt import solver_version
@@ -47,6 +52,7 @@ class KernelProgram(Protocol):
     events: tuple[Event, ...]
     copies: list[Copy]
     fits: list[Fit]
+    needs: list[Need]
 
 
 @dataclass
@@ -72,11 +78,14 @@ def judge_kernel(
     *,
     followed: bool = True,
     beside: Sequence[Event] = (),
+    sequential: bool = False,
 ) -> JudgedKernel:
     """All that can be said of a kernel under the readings of `options`.
 
     `others` is what is stated of another core, `beside` its events where the text holds them; `followed` is False
-    where values of the kernel are not known, so that no run of it is known either.
+    where values of the kernel are not known, so that no run of it is known either; `sequential` says that whoever
+    lowers the kernel orders its pipes, as it stands in the text. Other memories in which accesses ask for written
+    bytes (`needs`) are followed as this one.
     """
     asker = Asker(program.world, options.rlimit)
     judge = CopyJudge(target, asker, options.readings, extents)
@@ -84,6 +93,7 @@ def judge_kernel(
         judge.judge(copy)
     judge_uses(judge, program.events)
     judge_fits(judge, program.fits)
+    judge_needs(judge, program.needs)
     for event in _ordering(program.events):
         if isinstance(event, Signal):
             judge.judge_number("flag", "event_id", event.event, event.span)
@@ -94,7 +104,9 @@ def judge_kernel(
     for name in sorted(judge.evaluated | judge.used):
         status = "refuted" if name in broken else judge.status.get(name, "proved")
         out.obligations[name] = (status, "for all values" if program.world.symbols else "numbers", "")
-    cores = other_core_of(program.events, beside, others, asker, ordered, outer, memory)
+    cores = TwoCores(tuple(others))
+    if not sequential:
+        cores = other_core_of(program.events, beside, others, asker, ordered, outer, memory)
     others = cores.shared
     if cores.status:
         out.obligations[OTHER] = (cores.status, cores.by, cores.why)
@@ -102,7 +114,7 @@ def judge_kernel(
     out.assumptions += cores.assumptions
     waits = with_other_core(program.events, others, memory) if others else program.events
     seen = with_other_core(program.events, others, memory, order=False) if others else program.events
-    pipes = _order(waits, asker, ordered, outer, followed=followed)
+    pipes = PipeJudge(asker) if sequential else _order(waits, asker, ordered, outer, followed=followed)
     out.findings += pipes.findings.values()
     for name, status in pipes.status.items():
         out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
@@ -114,6 +126,14 @@ def judge_kernel(
         again.judge(seen)
         if again.status != "unknown":
             definite = again
+    for space, size in _further(seen, memory[0]):
+        also = DefiniteJudge(asker, space, size, ordered=ordered, given=others)
+        also.judge(seen)
+        definite.reads += also.reads
+        definite.unjudged |= also.unjudged
+        out.findings += also.findings.values()
+        if also.status == "refuted":
+            out.obligations["core/definite"] = ("refuted", "every path", "")
     tried = []
     if definite.status != "proved" and followed:
         tried = unwritten_at_values(asker, seen, memory, ordered, given=others)
@@ -126,11 +146,16 @@ def judge_kernel(
             first = next(iter(definite.arrivals))
             why += f"; {first} waits for the other core: state what that wrote (`// dmaverify: other core writes"
             why += f" {memory[0]} 0..1023`)"
-        out.obligations["core/definite"] = ("refuted" if tried else definite.status, "every path", why)
+        elsewhere = out.obligations.get("core/definite", ("",))[0] == "refuted"
+        status = "refuted" if tried or elsewhere else definite.status
+        out.obligations["core/definite"] = (status, "every path", why)
     if definite.arrivals:
         out.assumptions += _given(others, definite.arrivals)
     needed = [*judge.assumed, *(f"{shown(need, program.world)} (core/definite)" for need in definite.supposed)]
     out.assumptions += [f"assumed of values without a stated range: {text}" for text in needed]
+    pasted = list(notes_to_paste(asker.needs, program.world)) if needed else []
+    if pasted:
+        out.assumptions.append(f"to state them, write: {'; '.join(pasted)}")
     if pipes.apart:
         pairs = [f"lines {a} and {b}" if a != b else f"line {a} each time" for a, b in pipes.apart]
         out.assumptions.append(f"rows addressed by values from memory do not collide: {', '.join(pairs)}")
@@ -155,6 +180,22 @@ def _order(
         pipes = PipeJudge(asker, ordered, outer)
         pipes.judge(events)
     return pipes
+
+
+def _further(events: Sequence[Event], space: str) -> list[tuple[str, int]]:
+    """Memories other than `space` of which accesses need written bytes, as far as they are known to reach."""
+    ends: dict[str, int] = {}
+    for event in every(events):
+        for touch in event.touches if isinstance(event, Use) and event.needs else ():
+            at = touch.place
+            if not at.root and at.space != space:
+                numbers = (at.address, touch.offset, touch.length, *(n for step in touch.steps for n in step))
+                end = 1 << 20
+                if all(n.is_const for n in numbers):
+                    end = at.address.const + touch.offset.const + touch.length.const
+                    end += sum(max(0, (count.const - 1) * stride.const) for count, stride in touch.steps)
+                ends[at.space] = min(1 << 22, max(end, ends.get(at.space, 0)))
+    return list(ends.items())
 
 
 def _given(others: Sequence[Shared], arrivals: Mapping[str, Arrival]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use
+from dmaverify.prove.meet import Walk
 
 MOST_ACCESSES = 64
 
@@ -140,3 +141,13 @@ def ends_of(touch: CopyTouch, world: World) -> tuple[int | None, int | None]:
         low = None if low is None or reach[0] is None else low + min(0, reach[0])
         high = None if high is None or reach[1] is None else high + max(0, reach[1])
     return low, high
+
+
+def walk_of(touch: CopyTouch, base: int) -> Walk | None:
+    """The bytes of a touch whose lengths and strides are numbers, its first row at `base`; None for another one."""
+    if not touch.length.is_const or not all(c.is_const and s.is_const for c, s in touch.steps):
+        return None
+    if any(count.const < 1 for count, _ in touch.steps):
+        return None
+    loops = tuple((count.const, stride.const) for count, stride in reversed(touch.steps) if count.const > 1)
+    return Walk(base, (*loops, (touch.length.const, 1)))

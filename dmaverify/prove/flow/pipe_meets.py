@@ -16,11 +16,11 @@ from typing import Any
 from dmaverify.language.affine import Cond, Lin, World, compare
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use
 from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.lifted import ends_of
+from dmaverify.prove.flow.lifted import ends_of, walk_of
 from dmaverify.prove.flow.pipe_state import OLD, At, Instance, placed, reach_of, running, solid
+from dmaverify.prove.meet import decided, difference
 
 LOADED = "loaded"  # the answer where a value that memory gives decides
-MOST_ROWS = 4096  # rows of one touch that are compared one by one
 
 Extent = tuple[tuple[str, str], bool, int | None, int | None, CopyTouch]
 """Memory, whether it writes, first byte and first byte behind (None: open), the touch."""
@@ -156,6 +156,11 @@ class Meetings:
             return False
         conditions = [*conditions, *(claim for claim in touched if claim.known is None)]
         gap = world.expanded(two.place.address + two.offset - one.place.address - one.offset)
+        walks = walk_of(one, 0), walk_of(two, gap.const)
+        if gap.is_const and walks[0] is not None and walks[1] is not None:
+            met = decided(difference(walks[0], walks[1]))
+            if met != "unknown":
+                return self._yes(conditions) if met == "sat" else False
         ends = [reach_of(t, world) for t in (one, two)]
         apart = [compare("le", ends[0][1] - gap - ends[1][0]), compare("le", gap + ends[1][1] - ends[0][0])]
         if any(world.decide(claim) for claim in apart):
@@ -166,9 +171,6 @@ class Meetings:
             return self._yes([*claims, *conditions])
         if self.asker.plainly_never([*claims, *conditions]):
             return False  # not even between their first and last bytes
-        met = _numbers_meet(gap, one, two)
-        if met is not None:
-            return self._yes(conditions) if met else False
         return self._rows(one, two, gap, conditions)
 
     def _yes(self, conditions: Sequence[Cond]) -> bool | None:
@@ -214,37 +216,3 @@ def _said_of(event: Copy | Use) -> tuple[Any, ...]:
     if isinstance(event, Copy):
         own = (event.atomic, event.write, event.row, tuple((s.count, s.read, s.write) for s in event.steps))
     return event.pipe, type(event), event.touches, event.when, own
-
-
-def _numbers_meet(gap: Lin, one: CopyTouch, two: CopyTouch) -> bool | None:
-    """Whether rows share a byte where all is numbers and there are not too many rows; else None."""
-    if not gap.is_const:
-        return None
-    rows = [_starts(touch, start) for touch, start in ((one, 0), (two, gap.const))]
-    if rows[0] is None or rows[1] is None:
-        return None
-    (mine, length), (theirs, other) = rows[0], rows[1]
-    at = 0
-    for start in mine:
-        while at < len(theirs) and theirs[at] + other <= start:
-            at += 1
-        if at == len(theirs):
-            return False
-        if theirs[at] < start + length:
-            return True
-    return False
-
-
-def _starts(touch: CopyTouch, start: int) -> tuple[list[int], int] | None:
-    """Where the rows of a touch begin, in order, and their length."""
-    if not touch.length.is_const or not all(c.is_const and s.is_const for c, s in touch.steps):
-        return None
-    starts, length = [start], touch.length.const
-    for count, stride in touch.steps:
-        if count.const > 1 and stride.const == length and len(starts) == 1:
-            length *= count.const
-        elif len(starts) * count.const > MOST_ROWS:
-            return None
-        else:
-            starts = [at + stride.const * i for i in range(count.const) for at in starts]
-    return sorted(starts), length

@@ -346,6 +346,11 @@ class PipeSteps:
                 met = self.meetings.meet(instance, earlier, theirs, later, mine, state.facts, at)
                 if met == LOADED and mine.place.space in self.outer:
                     self.apart[earlier.span.line, later.span.line] = None
+                elif met and mine.open and theirs.open and later.pipe == earlier.pipe:
+                    if self.status[f"core/hazard-{kind}"] != "refuted":
+                        self.status[f"core/hazard-{kind}"] = "unknown"
+                    where = f"lines {earlier.span.line} and {later.span.line}"
+                    self.why = self.why or f"whether {later.pipe} does {where} in order is not documented"
                 elif met is None or met == LOADED or (met and self.lost):
                     if doubtful:
                         continue

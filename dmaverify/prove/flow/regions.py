@@ -20,7 +20,7 @@ from dmaverify.program.access import Access
 from dmaverify.program.schedule import Box, Order, Program, Region, Step, box_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.flow.touches import Memory, StepWork, touched_box, whole_tensor
-from dmaverify.prove.meet import Walk, apart, difference, question
+from dmaverify.prove.meet import Walk, shared
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Label, Severity
@@ -202,10 +202,8 @@ class _Contents:
         for touch in work.touches:
             if touch.writes != (side == "writes") or touch.memory not in _memories(region.box, self.target):
                 continue
-            eq = difference(touch.walk, _region_walk(region.box, self.target, touch.unit_bits))
-            if apart(eq):
-                continue
-            status = self.session.ask(question(eq), "core/regions").status
+            walk = _region_walk(region.box, self.target, touch.unit_bits)
+            status = shared(touch.walk, walk, self.session, "core/regions")
             if status == "sat":
                 return True
             undecided = undecided or status == "unknown"

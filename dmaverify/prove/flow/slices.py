@@ -16,7 +16,7 @@ from dmaverify.lower.adapters import is_fetch
 from dmaverify.lower.programs import space_of
 from dmaverify.program.access import Access
 from dmaverify.prove.flow.touches import Memory, Touch, outer_places, shown_positions
-from dmaverify.prove.meet import TooDeep, Walk, apart, difference, solvable
+from dmaverify.prove.meet import Walk, decided, difference
 from dmaverify.targets.target import Target
 
 MOST_SLICES = 1 << 14
@@ -81,9 +81,5 @@ def touched_slices(touches: Sequence[Touch], target: Target) -> Slices:
 
 def _of_walk(walk: Walk, step: int) -> Iterable[int]:
     for slice_ in range(walk.low // step, min(walk.high // step, walk.low // step + MOST_SLICES) + 1):
-        eq = difference(walk, Walk(slice_ * step, ((step, 1),)))
-        try:
-            if not apart(eq) and solvable(eq):
-                yield slice_
-        except TooDeep:
+        if decided(difference(walk, Walk(slice_ * step, ((step, 1),)))) != "unsat":
             yield slice_

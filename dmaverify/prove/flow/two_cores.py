@@ -123,6 +123,8 @@ def _read_off(
         out.status = "refuted"
     elif "unknown" in judge.status.values():
         out.status, out.why = "unknown", judge.why
+    if lost is not None and not complete:
+        out.shared = ()  # what is left out would be taken for untouched
     if lost is not None and not complete and out.status != "refuted":
         out.status, out.by = "unknown", ""
         what = f"{getattr(lost, 'what', 'the copy')} at line {lost.span.line}"

@@ -40,7 +40,7 @@ from dmaverify.prove.smt import Session, solver_version
 from dmaverify.targets.modules import derived
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target, load_obligations
-from dmaverify.verdict import Edit, Finding, Label, Obligation, Severity, Status, Verdict
+from dmaverify.verdict import Edit, Finding, Label, Obligation, Severity, Verdict, settled
 
 REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
 MOST_TOLD = 6  # wrong numbers that one message lists
@@ -375,12 +375,7 @@ class Case:
 
     def verdict(self, seconds: float, path: str, line: int) -> Verdict:
         errors = [f for f in self.findings if f.severity is Severity.ERROR]
-        if errors:
-            status = Status.REFUTED
-        elif "unknown" in self.status.values():
-            status = Status.UNKNOWN
-        else:
-            status = Status.PROVED
+        status = settled(self.findings, self.status.values())
         order = ("core/well-formed", *OBLIGATIONS, "core/overlap", "core/same-program")
         obligations = [
             Obligation(name, self.status[name], self.by.get(name, "")) for name in order if name in self.status
@@ -392,7 +387,7 @@ class Case:
         readings = dict(self.options.readings)
         assumptions = list(self.assumptions)
         assumptions += [
-            f"{finding.rule} is a {finding.severity.value} (basis: {finding.basis})"
+            f"{finding.rule}: {finding.severity.value} (basis: {finding.basis})"
             for finding in self.findings
             if finding.severity is not Severity.ERROR and finding.basis not in ("documented", "")
         ]

@@ -100,12 +100,18 @@ class _Judge:
             fused = self._fused(source, dest, subject, families, units)
             if fused is not None:
                 return fused
-            if copies_bytes(source, dest, self.commands):
+            if copies_bytes(source, dest, self.commands) == "all":
                 return self._result(BY_DISTANCE, families, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
         try:
             found = self._solved(joint, subject, families, units)
-            if not found.broken and "unknown" in found.status.values() and copies_bytes(source, dest, self.commands):
+            if found.broken or "unknown" not in found.status.values():
+                return found
+            moved = copies_bytes(source, dest, self.commands)
+            if moved == "all":
                 return self._result(BY_DISTANCE, families, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
+            if moved is not None:
+                self.broken.append(Broken("core/covers", "", position=moved))
+                return self._result(BY_DISTANCE, families, joint, units, {"core/covers": "refuted"})
             return found
         except WindowRelation:
             return self._enumerated(families, units, ENUMERATE_LAST, "overlapping windows are a relation")

@@ -26,7 +26,7 @@ from dmaverify.prove.move.check import Options
 from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.indirect_order import judge_order
 from dmaverify.targets.target import Target
-from dmaverify.verdict import Obligation, Severity, Status, Verdict
+from dmaverify.verdict import Obligation, Severity, Verdict, settled
 
 ORDER = ("core/well-formed", "core/in-bounds", "core/same-element", "core/covers", "core/writes-once")
 
@@ -120,8 +120,7 @@ def _verdict(case: IndirectCase, rules: int, seconds: float, path: str) -> Verdi
 
     move = case.move
     errors = [f for f in case.findings if f.severity is Severity.ERROR]
-    open_ = "unknown" in case.status.values()
-    status = Status.REFUTED if errors else Status.UNKNOWN if open_ else Status.PROVED
+    status = settled(case.findings, case.status.values())
     names = [n for n in ORDER if n in case.status] + [
         n for n in case.status if n not in ORDER and n.startswith("core/")
     ]

@@ -178,6 +178,13 @@ class IndirectCase:
         else:
             unit = f"multiples of {self.row_bytes} bytes" if index.scaled else "row numbers"
             self.assumptions.append(f"the index names rows {index.low}..{index.high}, as {unit}, {RUN_TIME}")
+        low, high = index.low or 0, rows - 1 if index.high is None else index.high
+        if index.distinct and index.entries > high - low + 1:
+            self.broken(
+                "core/not-vacuous", f"{index.entries} different rows are promised, and rows {low}..{high} are "
+                f"{high - low + 1}: no index is so", index.span, "promise more rows, or name fewer",
+                {"rows": high - low + 1},
+            )  # fmt: skip
         if self.move.scatter:
             if index.distinct:
                 self.assumptions.append(f"no row is named twice by the index {RUN_TIME}")
@@ -425,11 +432,16 @@ class IndirectCase:
         picked = [v * per_byte if self.move.index.scaled else v * self.row_units for v in values]
         if listed is not None and listed.offsets is not None:
             picked = list(listed.offsets)
-        space = space_of(self.target, self.move.payload.tier)
-        keyed = [self.payload.units(k, space, self.bits) for k in range(self.move.keys)]
-        if listed is not None:
-            keyed = [k * listed.stride for k in range(listed.count)]
+        keyed = self.keyed_shifts()
         return (keyed, picked) if self.move.scatter else (picked, keyed)
+
+    def keyed_shifts(self) -> list[int]:
+        """What the machine adds to the addresses of the side that has the key, key by key, in units."""
+        listed = self.move.listed
+        if listed is not None:
+            return [k * listed.stride for k in range(listed.count)]
+        space = space_of(self.target, self.move.payload.tier)
+        return [self.payload.units(k, space, self.bits) for k in range(self.move.keys)]
 
 
 def _around(text: Sequencer | None, count: int, stride: int, label: str) -> Sequencer | None:

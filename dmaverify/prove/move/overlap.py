@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 
 from dmaverify.program.command import Command, Loop
 from dmaverify.program.space import global_address
-from dmaverify.prove.meet import Walk, apart, difference, equation, found_meeting, question
+from dmaverify.prove.meet import Walk, apart, difference, equation, found_meeting, shared
 from dmaverify.prove.smt import Query, Session, linear, number
 
 
@@ -75,8 +75,8 @@ def relies_on_order(commands: Sequence[Command], session: Session) -> bool:
         for writer in commands[j + 1 :]:
             if reader.engine is not None or writer.engine is not None or writer.write.tier != reader.read.tier:
                 continue
-            shared = difference(_walk(writer, writes=True), _walk(reader, writes=False))
-            if not apart(shared) and session.ask(question(shared), "core/overlap").status != "unsat":
+            sides = _walk(writer, writes=True), _walk(reader, writes=False)
+            if shared(*sides, session, "core/overlap") != "unsat":
                 return True
     return False
 
@@ -89,7 +89,7 @@ def _walk(command: Command, *, writes: bool) -> Walk:
 
 def _across(i: int, j: int, write: Walk, read: Walk, session: Session) -> Early | str | None:
     """Any shared byte is at risk."""
-    status = session.ask(question(difference(write, read)), "core/overlap").status
+    status = shared(write, read, session, "core/overlap")
     if status != "sat":
         return "unknown" if status == "unknown" else None
     met = found_meeting(write, read, session)

@@ -13,7 +13,8 @@ such copy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Literal
 
 from dmaverify.language.expr import Kind
 from dmaverify.layout.addresses import Layout
@@ -31,8 +32,10 @@ MOST_RUNS = 1 << 20
 MOST_GAPS = 1 << 12  # units that no command moves, looked at one by one
 
 
-def copies_bytes(source: Layout, dest: Layout, commands: Sequence[Command]) -> bool | None:
-    """True where every obligation of a move holds because it is such a copy; None where this does not tell."""
+def copies_bytes(source: Layout, dest: Layout, commands: Sequence[Command]) -> Literal["all"] | int | None:
+    """ "all" where every obligation of a move holds because it is such a copy; the address of an element that none of
+    the commands moves; None where this does not tell.
+    """
     if not commands or not _alike(source, dest):
         return None
     distance = dest.origin - source.origin
@@ -47,9 +50,15 @@ def copies_bytes(source: Layout, dest: Layout, commands: Sequence[Command]) -> b
     if region is None or moved is None or dest.kind_at((0,) * len(dest.digits)) is not None:
         return None
     gaps = _left_out(_joined(region), _joined(moved))
-    if gaps is None or sum(end - first for first, end in gaps) > MOST_GAPS:
-        return None
-    return True if all(_idle(dest, unit) for first, end in gaps for unit in range(first, end)) else None
+    left = chain.from_iterable(range(first, end) for first, end in gaps or ())
+    for unit in islice(left, MOST_GAPS):
+        values = dest.values_at(unit)
+        kind = Kind.BOTTOM if values is None else dest.kind_at(values)
+        if kind is None:
+            return unit
+        if kind is not Kind.TOP:
+            return None
+    return "all" if gaps is not None and next(left, None) is None else None
 
 
 def _loops(command: Command) -> list[tuple[int, int]]:
@@ -61,12 +70,6 @@ def _alike(source: Layout, dest: Layout) -> bool:
     same = (source.digits, source.guards, source.offsets, source.beyond, source.room_strides)
     plain = all(guard.kind in (Kind.TOP, Kind.ZERO) for guard in dest.guards)
     return plain and same == (dest.digits, dest.guards, dest.offsets, dest.beyond, dest.room_strides)
-
-
-def _idle(layout: Layout, unit: int) -> bool:
-    """Whether a unit of the region is padding that may hold anything."""
-    values = layout.values_at(unit)
-    return values is not None and layout.kind_at(values) is Kind.TOP
 
 
 def _of_one_turn(dest: Layout, nests: list[Nest]) -> tuple[list[tuple[int, int]], list[Nest]]:

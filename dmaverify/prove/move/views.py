@@ -24,7 +24,7 @@ from dmaverify.program.command import Command, Loop
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import PLACES
 from dmaverify.program.views import Affine, TileWindow, Turn, View, Views, loop_values
-from dmaverify.prove.meet import Walk, apart, difference, found_meeting, question
+from dmaverify.prove.meet import Walk, found_meeting, shared
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.verdict import Finding, Severity
@@ -173,9 +173,7 @@ def _holes(
     for command in commands:
         every = looped(command, views, target)
         read = Walk(every.read.base, (*((x.count, x.read) for x in every.loops), (every.burst, 1)))
-        if apart(difference(read, behind)):
-            continue
-        if session.ask(question(difference(read, behind)), "core/in-bounds").status == "unsat":
+        if shared(read, behind, session, "core/in-bounds") == "unsat":
             continue
         met = found_meeting(read, behind, session)
         counters = met.first[: len(views.turns)] if met is not None else (0,) * len(views.turns)

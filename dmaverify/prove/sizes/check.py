@@ -25,7 +25,7 @@ from dmaverify.prove.sizes.attempt import Attempt, attempt
 from dmaverify.prove.sizes.complete import confirmed, smallest_outside
 from dmaverify.prove.sizes.facts import SizedEntry, SizeFact, SizeRegion, Template
 from dmaverify.prove.sizes.search import MOST_BOXES, NOTHING, OPEN, SizeSearch
-from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
+from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, settled
 
 MOST_SINGLE = 40
 """Sizes that one verdict asks the ordinary checker about."""
@@ -267,7 +267,8 @@ def _proved(cover: SizeCover) -> Verdict:
     )
     said = ("what is a warning or an advice is looked for at single sizes only",) if symbolic else ()
     claim = f"for all {describe(template)}"
-    return Verdict(template.name, "", Status.PROVED, (), obligations, said, claim=claim)
+    status = settled((), (o.status for o in obligations))
+    return Verdict(template.name, "", status, (), obligations, said, claim=claim)
 
 
 def _refuted(cover: SizeCover, single: Verdict, values: Mapping[str, int]) -> Verdict:

@@ -13,7 +13,7 @@ from dmaverify.language.meaning import cell, vendor_text
 from dmaverify.machines.idma.bus.scoreboard import JudgedTrace, Wrong
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
-from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
+from dmaverify.verdict import Finding, Obligation, Severity, Verdict, settled
 
 RULE = "core/trace"
 NEEDED = frozenset({"ar_addr", "ar_len", "aw_addr", "aw_len", "w_strb"})
@@ -28,7 +28,7 @@ def verdict_of_trace(
     wrong = found.wrong
     findings = () if wrong is None else (_finding(trace, wrong, names, tensors),)
     blind = NEEDED & set(found.missing)
-    status = Status.REFUTED if wrong is not None else Status.UNKNOWN if blind else Status.PROVED
+    status = settled(findings, ["unknown"] if blind else [])
     by = f"{found.beats:,} beats looked at, {found.bytes:,} bytes asked for"
     assumed = ["what holds of this one run: nothing is said of others"]
     if found.missing:

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING
 from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
 from dmaverify.machines.rngd.rust.cfg import configured
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment, walk
+from dmaverify.machines.rngd.rust.effects import Unjudged
 from dmaverify.machines.rngd.rust.flow import ITEMS, ControlFlow
 from dmaverify.machines.rngd.rust.later import Later, is_open
 from dmaverify.machines.rngd.rust.lists import MAX_LISTED, listed
 from dmaverify.machines.rngd.rust.macros import expand
 from dmaverify.machines.rngd.rust.module import Item, NameScope, fill
+from dmaverify.machines.rngd.rust.paths import WayWalk
 from dmaverify.machines.rngd.rust.sites import is_host, is_kernel, speaks_of_tensors, takes_numbers, told_by_calls
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
@@ -52,7 +54,15 @@ _THROUGH = {
     "return_expression", "break_expression", "const_block", "async_block", "unsafe_block", "expression_statement",
     "generic_function", "labeled_expression", "else_clause", "try_block", "gen_block",
 }  # fmt: skip
-_NUMERIC = {"binary_expression", "integer_literal", "type_cast_expression", "scoped_identifier", "unary_expression"}
+_STOPS = {"panic", "unreachable", "todo", "unimplemented"}
+_NUMERIC = {
+    "binary_expression",
+    "boolean_literal",
+    "integer_literal",
+    "type_cast_expression",
+    "scoped_identifier",
+    "unary_expression",
+}
 
 
 class Bodies(ControlFlow):
@@ -82,6 +92,7 @@ class Bodies(ControlFlow):
                 name = item.code.text(pattern) if pattern is not None else ""
                 if isinstance(value, Dtype):
                     value = Unknown(f"`{name}` is whatever the caller of `{item.name}` passes", item.code.span(one))
+                    self.free[id(value)] = value
                 self.bind(item.code, pattern, self.allocated(value, name, item.code, one), frame)
             elif one.type == "self_parameter" and own is not None:
                 frame.locals["self"] = own
@@ -89,16 +100,18 @@ class Bodies(ControlFlow):
         expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
         before = self.result, self.instance, self.item
         self.result, self.instance, self.item = expected, instance, item
-        self.ledger, self.branches, self.spent = EffectLedger(), 0, 0
+        self.ledger, self.walk, self.spent = EffectLedger(), WayWalk(), 0
         self.unrolled = self.unrolling = 0
         self.stack.append(item)
         try:
-            self.ledger.give(self.settled(self.block(item.code, body, frame, expected), expected))
+            self.ledger.give(self.settled(self.block(item.code, body, frame, expected), expected), self.walk.when)
         finally:
             self.stack.pop()
             self.result, self.instance, self.item = before
         for site, finding in self.ledger.remarks():
-            if finding.severity is Severity.WARNING and not is_kernel(item):
+            if isinstance(finding, Unjudged):
+                site.leave_open(finding)
+            elif finding.severity is Severity.WARNING and not is_kernel(item):
                 site.alone.append((item, finding))  # what counts is what callers make of it, where there are any
             else:
                 site.remark(finding)
@@ -163,7 +176,9 @@ class Bodies(ControlFlow):
             made = value if isinstance(value, Numbers) else self.merged(value, declared)
             if isinstance(made, RustTensor) and made.buffer is None:
                 made = self.allocated(made, name, item.code, one)
-            if isinstance(declared, Dtype) and not isinstance(value, Numbers):
+            if isinstance(declared, Dtype) and id(value) in self.free:
+                made = value
+            elif isinstance(declared, Dtype) and not isinstance(value, Numbers):
                 made = Unknown(f"`{name}` is a number that the caller does not know", item.code.span(one))
             self.bind(item.code, pattern, made, frame)
         result = item.node.child_by_field_name("return_type")
@@ -176,7 +191,8 @@ class Bodies(ControlFlow):
         self.stack.append(item)
         self.entered.add(item)
         try:
-            return self.merged(self.settled(self.block(item.code, body, frame, expected), expected), expected)
+            with self.walk.within("function"):
+                return self.merged(self.settled(self.block(item.code, body, frame, expected), expected), expected)
         finally:
             self.stack.pop()
             self.result, self.instance, self.item, self.let = before
@@ -254,16 +270,28 @@ class Bodies(ControlFlow):
             if kind == "return_expression":
                 expected = self.result
             if not inner:
+                self._leaves(code, node, Opaque("()"))
                 return Opaque("()")
             for one in inner[:-1]:
                 self.value(code, one, frame, None)
             found = self.value(code, inner[-1], frame, expected)
-            if kind == "return_expression" and len(self.stack) == 1:
-                self.ledger.give(found)
+            self._leaves(code, node, found)
             if kind == "reference_expression" and child(node, "mutable_specifier") is not None:
                 self._lent(found)
             return found
         return self._rest(code, node, frame)
+
+    def _leaves(self, code: Code, node: Node, value: Value) -> None:
+        """`return`, `break`: what stands behind does not run on this way."""
+        if node.type == "return_expression":
+            self.ledger.give(value, self.walk.when, soft=len(self.stack) > 1)
+            self.walk.leave("function")
+        elif node.type == "break_expression":
+            self.walk.leave("loop", _label(code, node))
+
+    def _continue_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        self.walk.leave("turn", _label(code, node))
+        return Opaque("()")
 
     def _lent(self, value: Value) -> None:
         """`&mut x`: whoever gets it may write it."""
@@ -294,7 +322,8 @@ class Bodies(ControlFlow):
         return value
 
     def _block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        return self.block(code, node, frame, expected)
+        with self.walk.within("block", _label(code, node)):
+            return self.block(code, node, frame, expected)
 
     def _let_declaration(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         pattern, declared = node.child_by_field_name("pattern"), node.child_by_field_name("type")
@@ -317,7 +346,8 @@ class Bodies(ControlFlow):
             self.let = before
         other = node.child_by_field_name("alternative")
         if other is not None:
-            self.value(code, other, frame, None)
+            with self.walk.perhaps():
+                self.value(code, other, frame, None)
         value = self.merged(value, wanted)
         changes = child(node, "mutable_specifier") is not None
         if changes and isinstance(value, Numbers):
@@ -415,7 +445,9 @@ class Bodies(ControlFlow):
                 self.ledger.escaped.add(old.buffer.serial)
         value = self.merged(self.value(code, right, frame, wanted if isinstance(wanted, (RustTensor, Tuple)) else None),
                             wanted if isinstance(wanted, (RustTensor, Tuple)) else None)  # fmt: skip
-        if left.type == "identifier":
+        if left.type == "identifier" and code.text(left) in self.live:
+            self.changed(code.text(left), code.text(right), frame)
+        elif left.type == "identifier":
             changed = isinstance(value, Numbers)
             frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left)) if changed else value
         return Opaque("()")
@@ -423,7 +455,11 @@ class Bodies(ControlFlow):
     def _compound_assignment_expr(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         left = node.child_by_field_name("left")
         self._rest(code, node, frame)
-        if left is not None and left.type == "identifier":
+        right, sign = node.child_by_field_name("right"), node.child_by_field_name("operator")
+        if left is not None and right is not None and sign is not None and code.text(left) in self.live:
+            told = f"{code.text(left)} {code.text(sign).removesuffix('=')} ({code.text(right)})"
+            self.changed(code.text(left), told, frame)
+        elif left is not None and left.type == "identifier":
             frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left))
         return Opaque("()")
 
@@ -437,6 +473,10 @@ class Bodies(ControlFlow):
         called = code.text(name).split("::")[-1]
         if called == "m":
             return self.types.mapping(code, node, frame)
+        if called in _STOPS:
+            self.walk.leave("program")
+        if called.removeprefix("debug_").startswith("assert"):
+            self.asserted(code, called, code.text(body)[1:-1], body.start_byte + 1, frame)
         rules = frame.scope.macro(called)
         if rules is not None and self.expansions < 400:
             self.expansions += 1
@@ -465,6 +505,11 @@ class Bodies(ControlFlow):
         item = child(root, "function_item")
         body = item.child_by_field_name("body") if item is not None else None
         return self.block(again, body, frame, expected) if body is not None else Unknown("")
+
+
+def _label(code: Code, node: Node) -> str:
+    found = child(node, "label")
+    return code.text(found) if found is not None else ""
 
 
 def _told(numbers: Numbers) -> str:

@@ -13,37 +13,21 @@ Source: docs/machines/rngd.md 7.2 (overlapping starts compile and leave the rest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from math import prod
 
-from dmaverify.language.meaning import Index, cell
+from dmaverify.machines.rngd.rust.cells import CellSpace, cover_of
+from dmaverify.machines.rngd.rust.coverage import UsedBuffer, judged
+from dmaverify.machines.rngd.rust.effects import Effect, HeldNeed, Unjudged
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
-from dmaverify.machines.rngd.rust.values import Map, Numbers, Record, RustTensor, Tuple, Value
+from dmaverify.machines.rngd.rust.paths import OnWay
+from dmaverify.machines.rngd.rust.values import PLACES, Map, Record, RustTensor, Tuple, Value
 from dmaverify.machines.rngd.rust.values import Sequence as RustSequence
-from dmaverify.machines.rngd.rust.views import form_of, plain
 from dmaverify.verdict import Finding, Label, Severity
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-MOST_CELLS = 1 << 20
-MOST_STARTS = 512
 MOST_MOMENTS, MOST_LINES = 60, 24  # of the picture of lifetimes
-_OVERLAP = "furiosa-opt v0.6.0, tile (starts are not multiplied by the length, and are not checked)"
 _ORDER = "furiosa-opt v0.6.0 and published measurements: the scheduler ignores the order of the source"
-
-
-@dataclass(frozen=True)
-class Effect:
-    """One access of a transfer: `tensor` is the view it goes through, `depends` what its data comes from."""
-
-    site: Site
-    writes: bool
-    tensor: RustTensor
-    depends: frozenset[int] = frozenset()
-    branch: bool = False
 
 
 @dataclass
@@ -55,12 +39,14 @@ class EffectLedger:
     borrowed: dict[int, int] = field(default_factory=dict)  # mutable views made, less those that transfers wrote
     escaped: set[int] = field(default_factory=set)
 
+    beside: list[Site] = field(default_factory=list)  # transfers that do not run as the constants are
+
     # what is made here and how long it is needed
     clock: int = 0
     born: dict[int, tuple[int, RustTensor]] = field(default_factory=dict)
     used: dict[int, int] = field(default_factory=dict)
     empty: set[int] = field(default_factory=set)  # made without content
-    needed: set[int] = field(default_factory=set)  # given away, or read by the Tensor Unit
+    needs: list[HeldNeed] = field(default_factory=list)  # what is given away, or read by the Tensor Unit
 
     def make(self, tensor: RustTensor, *, empty: bool = False) -> None:
         """Enters an allocation."""
@@ -84,9 +70,17 @@ class EffectLedger:
             if last > start >= self.born[serial][0]:
                 self.used[serial] = self.clock + 1
 
-    def give(self, value: Value | None) -> None:
-        """Enters that a value leaves the function, or is read beside the transfers."""
-        self.needed |= {tensor.buffer.serial for tensor in tensors_in(value) if tensor.buffer is not None}
+    def give(self, value: Value | None, when: OnWay, *, soft: bool = False) -> None:
+        """Enters that a value leaves the function, or is read beside the transfers; `soft`: that it may be."""
+        for tensor in tensors_in(value):
+            if tensor.buffer is not None and tensor.view != "view_mut":
+                self.needs.append(HeldNeed(len(self.effects), tensor, when, soft=soft))
+
+    def stopped(self, start: int) -> None:
+        """The loop whose effects begin at `start` is read once and may stop before its last turn."""
+        self.effects[start:] = [
+            replace(effect, partial=True) if effect.tensor.window.tiled else effect for effect in self.effects[start:]
+        ]
 
     def crowd(self, bytes_of: Callable[[RustTensor], int | None]) -> tuple[int, list[tuple[RustTensor, int]]]:
         """The most bytes of a slice that tensors of data memory need at once, and which those are."""
@@ -126,8 +120,8 @@ class EffectLedger:
                 out.append(f"{size:>9,} bytes  {line}  {tensor.buffer.name if tensor.buffer is not None else ''}")
         return out[:MOST_LINES]
 
-    def remarks(self) -> Iterator[tuple[Site, Finding]]:
-        """Findings with the site that each belongs to."""
+    def remarks(self) -> Iterator[tuple[Site, Finding | Unjudged]]:
+        """Findings and what was left open, with the site that each belongs to."""
         yield from self._coverage()
         yield from self._unwritten()
         yield from self._hazards()
@@ -136,39 +130,62 @@ class EffectLedger:
         """Whether somebody else may write a buffer."""
         return serial in self.escaped or self.borrowed.get(serial, 0) > 0
 
-    def _reads(self, serial: int) -> list[Effect]:
-        return [e for e in self.effects if not e.writes and e.tensor.buffer and e.tensor.buffer.serial == serial]
+    def _needs(self, serial: int) -> list[HeldNeed]:
+        """The uses of a buffer in the order of the text."""
+        reads = [
+            HeldNeed(at, e.tensor, e.when, e.site)
+            for at, e in enumerate(self.effects)
+            if not e.writes and e.tensor.buffer and e.tensor.buffer.serial == serial
+        ]
+        given = [need for need in self.needs if need.tensor.buffer and need.tensor.buffer.serial == serial]
+        return sorted((*reads, *given), key=lambda need: need.after)
 
-    def _coverage(self) -> Iterator[tuple[Site, Finding]]:
+    def _coverage(self) -> Iterator[tuple[Site, Finding | Unjudged]]:
         for serial in dict.fromkeys(e.tensor.buffer.serial for e in self.effects if e.writes and e.tensor.buffer):
-            writes = [e for e in self.effects if e.writes and e.tensor.buffer and e.tensor.buffer.serial == serial]
-            whole = self.whole.get(serial)
-            if whole is None or self._others(serial):
+            writes = [
+                (at, e) for at, e in enumerate(self.effects)
+                if e.writes and e.tensor.buffer and e.tensor.buffer.serial == serial
+            ]  # fmt: skip
+            own = serial in self.empty and self.born[serial][1].tier != "host"
+            whole = self.born[serial][1] if own else self.whole.get(serial)
+            if whole is None or not (own or any(e.tensor.window.tiled or not e.when.always for _, e in writes)):
                 continue
-            if any(e.site.method in SCATTERS for e in writes) or not all(_certain(e.tensor) for e in writes):
+            needs = self._needs(serial)
+            scatters = any(e.site.method in SCATTERS for _, e in writes)
+            if scatters or self._others(serial):
+                if needs and own:
+                    why = "a scatter writes where its index says" if scatters else "code that is not read may write it"
+                    name = whole.buffer.name if whole.buffer is not None else "the tensor"
+                    said = f"that all of `{name}` is written is not judged: {why}"
+                    yield writes[-1][1].site, Unjudged("core/tiles-cover", said, False)
                 continue
-            if any(e.tensor.window.tiled for e in writes):
-                own = serial in self.empty
-                needed = own and (serial in self.needed or bool(self._reads(serial)))
-                yield from _counted(whole, writes, needed, own and whole.tier == "hbm" and not self._reads(serial))
+            read = any(need.site is not None for need in needs)
+            yield from judged(
+                UsedBuffer(whole, tuple(writes), tuple(needs), own, own and whole.tier == "hbm" and not read)
+            )
 
-    def _unwritten(self) -> Iterator[tuple[Site, Finding]]:
+    def _unwritten(self) -> Iterator[tuple[Site, Finding | Unjudged]]:
         """Tensors that were made without content, that nobody writes, and that are read or given away."""
         for serial in sorted(self.empty):
             tensor = self.born[serial][1]
             written = any(e.writes and e.tensor.buffer and e.tensor.buffer.serial == serial for e in self.effects)
-            reads = self._reads(serial)
+            needs = self._needs(serial)
             settled = tensor.tier == "host" or written or self._others(serial)
-            if settled or not self.effects or not (reads or serial in self.needed):
+            if settled or not (self.effects or self.beside) or not needs:
                 continue
+            if all(need.soft for need in needs):
+                said = f"one of several branches gives `{tensor.buffer.name if tensor.buffer else ''}`, never written"
+                yield self.effects[-1].site if self.effects else self.beside[-1], Unjudged("core/definite", said, True)
+                continue
+            read = next((need.site for need in needs if need.site is not None), None)
             name = tensor.buffer.name if tensor.buffer is not None else "the tensor"
-            at = reads[0].site if reads else self.effects[-1].site
-            what = "read here" if reads else "given away"
+            at = read or (self.effects[-1].site if self.effects else self.beside[-1])
+            what = "read here" if read else "given away"
             labels = (Label(tensor.buffer.span, "made here"),) if tensor.buffer and tensor.buffer.span else ()
             yield at, Finding(
                 "core/definite", Severity.ERROR,
                 f"`{name}` is {what}, and nothing ever writes it: it holds whatever lay in memory",
-                "source" if reads else "destination", at.span, {"tensor": name},
+                "source" if read else "destination", at.span, {"tensor": name},
                 source="furiosa-opt v0.6.0, HbmTensor::new (memory that is not initialized)",
                 hint="write it first, or give back the tensor that was written", labels=labels,
             )  # fmt: skip
@@ -243,28 +260,24 @@ def tensors_in(value: Value | None) -> Iterator[RustTensor]:
             return
 
 
-def _certain(tensor: RustTensor) -> bool:
-    window = tensor.window
-    return not window.assumed and all(numbers.exact for numbers in window.at.values())
-
-
 def _same_hbm(a: RustTensor, b: RustTensor) -> bool:
     """Whether both look at one buffer in HBM through windows that may meet."""
     if a.tier != "hbm" or a.buffer is None or b.buffer is None or a.buffer.serial != b.buffer.serial:
         return False
-    if not (a.window.tiled and b.window.tiled and _certain(a) and _certain(b)):
+    if not (a.window.tiled and b.window.tiled):
         return True
-    sets = [_positions(one, MOST_CELLS) for one in (a, b)]
-    if sets[0] is None or sets[1] is None:
+    sizes = [part.expr.size if isinstance(part, Map) else 0 for part in map(a.fields.get, PLACES[a.tier])]
+    covers = [cover_of(one, sizes) for one in (a, b)]
+    if covers[0] is None or covers[1] is None:
+        return True
+    space = CellSpace(prod(sizes), (covers[0], covers[1]))
+    if not space.fits:
         return True
     import numpy as np
 
-    size = max(int(sets[0].max()), int(sets[1].max())) + 1
-    if size > MOST_CELLS:
-        return True
-    marked = np.zeros(size, dtype=bool)
-    marked[sets[0]] = True
-    return bool(marked[sets[1]].any())
+    marked = np.zeros(space.size, dtype=bool)
+    marked[space.positions(covers[0])] = True
+    return bool(marked[space.positions(covers[1])].any())
 
 
 def _told(rule: str, earlier: Effect, later: Effect, what: str, hint: str) -> Finding:
@@ -274,98 +287,3 @@ def _told(rule: str, earlier: Effect, later: Effect, what: str, hint: str) -> Fi
         "nothing orders the two", later.site.method, later.site.span, source=_ORDER, basis="measured", hint=hint,
         labels=(Label(earlier.site.span, "the earlier transfer"),),
     )  # fmt: skip
-
-
-# ---------------------------------------------------------------- cells
-
-
-def _counted(
-    whole: RustTensor, writes: Sequence[Effect], needed: bool, alone: bool
-) -> Iterator[tuple[Site, Finding]]:
-    """Cells of a buffer that its tiles leave unwritten or write twice. `needed`: cells never written are an error;
-    `alone`: so are cells written twice.
-    """
-    import numpy as np
-
-    element = whole.fields["element"]
-    if not isinstance(element, Map) or element.expr.size > MOST_CELLS:
-        return
-    size = element.expr.size
-    count = np.zeros(size, dtype=np.int64)
-    for effect in writes:
-        found = _positions(effect.tensor, 8 * MOST_CELLS)
-        if found is None or (found.size and (found.min() < 0 or found.max() >= size)):
-            return
-        count += np.bincount(found, minlength=size)
-    live = _positions(whole, MOST_CELLS)
-    if live is None:
-        return
-    last = writes[-1].site
-    name = whole.buffer.name if whole.buffer is not None else "the tensor"
-    unwritten = live[count[live] == 0]
-    if unwritten.size:
-        yield last, _cell_finding(
-            "core/tiles-cover",
-            f"{unwritten.size:,} of {live.size:,} elements of `{name}` are never written by its tiles",
-            "first unwritten", int(unwritten[0]), element, writes,
-            "let the tiles cover the tensor, or write it whole first", needed,
-        )  # fmt: skip
-    twice = live[count[live] > 1]
-    if twice.size and not any(effect.branch for effect in writes) and not _whole_first(writes):
-        yield last, _cell_finding(
-            "core/tiles-once", f"{twice.size:,} elements of `{name}` are written more than once by its tiles",
-            "first written twice", int(twice[0]), element, writes,
-            "starts are positions of the digit that the tile cuts", alone,
-        )  # fmt: skip
-
-
-def _whole_first(writes: Sequence[Effect]) -> bool:
-    """A tensor that is written as a whole and then in part: meant as it stands."""
-    return any(not effect.tensor.window.tiled for effect in writes)
-
-
-def _cell_finding(
-    rule: str, message: str, word: str, position: int, element: Map, writes: Sequence[Effect], hint: str, error: bool
-) -> Finding:
-    at = cell(element.expr, position)
-    coordinates = {a.split("~")[0]: v for a, v in at.coords} if isinstance(at, Index) else {}
-    told = ", ".join(f"{axis} = {value}" for axis, value in coordinates.items())
-    labels = tuple(Label(e.site.span, "a write") for e in writes[:3])
-    return Finding(
-        rule, Severity.ERROR if error else Severity.WARNING, f"{message}; {word}: {told or 'position 0'}",
-        "destination", writes[-1].site.span,
-        {"position": position}, {"coordinates": coordinates, "within": plain(element.expr)}, _OVERLAP, hint=hint,
-        labels=labels,
-    )  # fmt: skip
-
-
-def _positions(tensor: RustTensor, most: int) -> NDArray[Any] | None:
-    """Positions of the live cells of a view in its buffer, for every start of its window; None for too many."""
-    import numpy as np
-
-    element = tensor.fields["element"]
-    form = form_of(element.expr) if isinstance(element, Map) else None
-    if form is None or any(len(guard.terms) > 1 for guard in form.guards):
-        return None
-    total = 1
-    for digit in form.digits:
-        total *= digit.live
-    starts = _starts(tensor.window.at)
-    if starts is None or total * len(starts) > most:
-        return None
-    out = np.zeros(1, dtype=np.int64)
-    for digit in form.digits:
-        out = (out[:, None] + np.arange(digit.live, dtype=np.int64) * digit.step).reshape(-1)
-    return (out[None, :] + np.asarray(starts, dtype=np.int64)[:, None]).reshape(-1)
-
-
-def _starts(at: Mapping[str, Numbers]) -> list[int] | None:
-    """Every start of the element window, once a value; windows over other places are not counted here."""
-    if any(place != "element" for place in at):
-        return None
-    lists = []
-    for numbers in at.values():
-        if numbers.step and (numbers.high - numbers.low) // numbers.step >= MOST_STARTS:
-            return None
-        lists.append(range(numbers.low, numbers.high + 1, numbers.step or 1))
-    return [sum(choice) for choice in product(*lists)]

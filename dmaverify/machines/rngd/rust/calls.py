@@ -7,11 +7,12 @@ Law: a method that is not understood gives what its place expects, never more.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dmaverify.machines.rngd.rust.buffers import Effect
 from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.machines.rngd.rust.effects import Effect
 from dmaverify.machines.rngd.rust.functions import Functions
 from dmaverify.machines.rngd.rust.lists import listed, reshaped_list
 from dmaverify.machines.rngd.rust.moves import SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
@@ -133,6 +134,7 @@ class Calls(Functions):
         self.let = before
         self.serial += 1
         wanted = expected if isinstance(expected, RustTensor) else None
+        site.dead = self.dead
         self._effects(site, receiver, values)
         made = transfer(Call(site, code.text(name), receiver, generics, values, wanted, self.instance, self.serial))
         if isinstance(made, RustTensor):
@@ -143,11 +145,11 @@ class Calls(Functions):
         """Enters what a transfer reads and writes."""
         if not isinstance(receiver, RustTensor):
             return
-        entries, branch = self.ledger.effects, self.branches > 0
-        entries.append(Effect(site, False, receiver, branch=branch))
+        entries, when = self.ledger.effects, self.walk.when
+        entries.append(Effect(site, False, receiver, when=when))
         into = next((value for value in reversed(values) if isinstance(value, RustTensor)), None)
         if site.method in (*VIEWS, *SCATTERS) and into is not None:
-            entries.append(Effect(site, True, into, receiver.sources, branch))
+            entries.append(Effect(site, True, into, receiver.sources, when))
             if into.buffer is not None and site.method in VIEWS:
                 self.ledger.borrowed[into.buffer.serial] = self.ledger.borrowed.get(into.buffer.serial, 0) - 1
 
@@ -237,13 +239,14 @@ class Calls(Functions):
         values: list[Value] = []
         for one in arguments:
             if one.type == "closure_expression" and name in _APPLIES:
-                values.append(self.closure(code, one, frame, receiver, None))
+                with self.walk.perhaps():
+                    values.append(self.closure(code, one, frame, receiver, None))
             else:
                 values.append(self.value(code, one, frame, None))
         if name in _SAME and known(receiver):
             return receiver
         for value in values:
-            self.ledger.give(value)
+            self.ledger.give(value, self.walk.when)
         if name in ("begin", "begin_interleaved") and values and isinstance(values[0], RustTensor):
             begun = values[0].with_field("element", Unknown("")) if values[0].tier == "dm" else values[0]
             return Pipeline(begun, frozenset().union(*map(sources_of, values)))
@@ -305,7 +308,13 @@ class Calls(Functions):
         turns = self._one_by_one(code, closure, receiver) if name == "for_each" else receiver.items
         if turns is not None and len(turns) <= MAX_EACH:
             return listed([self.closure(code, closure, frame, one, wanted) for one in turns])
-        return Sequence(self.closure(code, closure, frame, receiver.part, wanted), receiver.count)
+        with nullcontext() if receiver.count and name in ("for_each", "map") else self.walk.perhaps():
+            return Sequence(self.closure(code, closure, frame, self.moving(receiver.part), wanted), receiver.count)
+
+    def moving(self, value: Value) -> Value:
+        """The values of a loop variable, told from those of other loops."""
+        self.serial += 1
+        return replace(value, loops=frozenset((self.serial,))) if isinstance(value, Numbers) else value
 
     def _one_by_one(self, code: Code, body: Node, each: Value) -> tuple[Value, ...] | None:  # `Bodies` does it
         raise AssertionError

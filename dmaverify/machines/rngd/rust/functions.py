@@ -232,9 +232,7 @@ class Functions(Sites):
     ) -> Value:
         raise AssertionError
 
-    def _result(
-        self, made: Value, expected: Value | None, deps: frozenset[int], found: Value | None = None
-    ) -> Value:
+    def _result(self, made: Value, expected: Value | None, deps: frozenset[int], found: Value | None = None) -> Value:
         """The result of a call by its type; `found` is what the body gives, where that was read."""
         if isinstance(made, RustTensor):
             if isinstance(found, RustTensor) and found.tier == made.tier and found.buffer is not None:

@@ -312,4 +312,3 @@ def _refused(site: Site, message: str, hint: str, tensor: Value) -> Finding:
         source="furiosa-opt v0.6.0, furiosa-opt-std/src/tensor/memory.rs (gather and scatter)", hint=hint,
         labels=labels,
     )  # fmt: skip
-

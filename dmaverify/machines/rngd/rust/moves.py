@@ -56,6 +56,7 @@ class KernelMove:
     key: Map | None = None
     generics: str = ""
     problems: tuple[PlanProblem, ...] = ()
+    dead: str = ""  # why it does not run as the constants are
 
 
 @dataclass
@@ -81,6 +82,8 @@ class Site:
     remarks: list[Finding] = field(default_factory=list)
     alone: list[tuple[Any, Finding]] = field(default_factory=list)  # of helpers that were read by themselves
     ledgers: list[tuple[str, Any]] = field(default_factory=list)  # what functions make and need
+    open: list[Any] = field(default_factory=list)  # what could not be said of the buffer that it writes
+    dead: str = ""  # why the call that is being read does not run
     unbuilt: str = ""  # the condition that leaves it out of the build
     build: str = ""  # the build that it was read in, where that is another one
 
@@ -93,10 +96,16 @@ class Site:
             return
         self.remarks.append(finding)
 
+    def leave_open(self, one: Any) -> None:
+        """Adds what could not be said of a buffer, once."""
+        if one not in self.open:
+            self.open.append(one)
+
     def settle(self, move: KernelMove) -> None:
         """Adds a move, once for each set of mappings."""
         index = _key(move.index) if move.index is not None else ()
-        key = repr((move.generics, move.method, _key(move.source), _key(move.dest), index))
+        move = replace(move, dead=self.dead)
+        key = repr((move.dead, move.generics, move.method, _key(move.source), _key(move.dest), index))
         if key not in self.seen:
             self.seen.add(key)
             self.moves.append(move)

@@ -45,11 +45,11 @@ def truth_of(text: str, look: Look) -> bool | None:
     """Whether a condition over constants holds; None where that is not known before the kernel runs."""
     text = text.strip()
     for sign, stop in (("||", True), ("&&", False)):
-        parts = _split_top(text, sign)
+        parts = split_top(text, sign)
         if len(parts) > 1:
             found = [truth_of(part, look) for part in parts]
             return stop if stop in found else None if None in found else not stop
-    if text.startswith("(") and text.endswith(")") and len(_split_top(text[1:-1], ")")) == 1:
+    if text.startswith("(") and text.endswith(")") and len(split_top(text[1:-1], ")")) == 1:
         return truth_of(text[1:-1], look)
     if text in ("true", "false"):
         return text == "true"
@@ -57,14 +57,14 @@ def truth_of(text: str, look: Look) -> bool | None:
         inner = truth_of(text[1:], look)
         return None if inner is None else not inner
     for sign in ("==", "!=", "<=", ">=", "<", ">"):
-        parts = _split_top(text, sign)
+        parts = split_top(text, sign)
         if len(parts) == 2 and not (sign in "<>" and ("::<" in text or "<<" in text or ">>" in text)):
             return _compared(sign, number_of(parts[0], look), number_of(parts[1], look))
     found_flag = look("path", text) if _PATH.fullmatch(text) else None
     return bool(found_flag.low) if found_flag is not None and found_flag.single is not None else None
 
 
-def _split_top(text: str, sign: str) -> list[str]:
+def split_top(text: str, sign: str) -> list[str]:
     """The parts of a text between signs that stand in no bracket."""
     parts, depth, start, at = [], 0, 0, 0
     while at < len(text):
@@ -287,13 +287,14 @@ def _operate(sign: str, a: Numbers, b: Numbers) -> Numbers | None:
     n = b.single
     if sign == "/":
         whole = a.low % n == 0 and a.step % n == 0
-        return Numbers(a.low // n, a.high // n, a.step // n if whole else 1, a.exact and (whole or a.step == 1))
+        exact = a.exact and (whole or a.step == 1)
+        return Numbers(a.low // n, a.high // n, a.step // n if whole else 1, exact, a.loops if whole else a.loops | {0})
     if sign == "%":
         if a.step % n == 0:
             return Numbers.of(a.low % n)
         if a.low // n == a.high // n:
-            return Numbers(a.low % n, a.high % n, a.step, a.exact)
-        return Numbers(0, n - 1, 1, a.exact and a.step == 1 and a.high - a.low >= n - 1)
+            return Numbers(a.low % n, a.high % n, a.step, a.exact, a.loops)
+        return Numbers(0, n - 1, 1, a.exact and a.step == 1 and a.high - a.low >= n - 1, a.loops | {0})
     return None
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 from pathlib import Path
 from types import MappingProxyType
 
@@ -295,6 +296,17 @@ def _indirect(
     for key in key_axes(move):
         data = {p: substituted(e, key, Kind.TOP) for p, e in data.items()}
     return data, out, step
+
+
+def indirect_rows(move: KernelMove) -> tuple[int, bool] | None:
+    """How many rows a gather or scatter moves, and whether it scatters; None for a plain move."""
+    if move.method not in GATHERS and move.method not in SCATTERS:
+        return None
+    sizes: dict[str, int] = {}
+    for value in (move.source, move.dest, *([move.index] if move.index is not None else [])):
+        for expr in _fields(value).values():
+            sizes |= axes_of(expr)
+    return prod(sizes[axis] for axis in key_axes(move)), move.method in SCATTERS
 
 
 def key_axes(move: KernelMove) -> tuple[str, ...]:

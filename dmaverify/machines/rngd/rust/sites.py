@@ -19,6 +19,7 @@ from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site, resolve
+from dmaverify.machines.rngd.rust.paths import WayWalk
 from dmaverify.machines.rngd.rust.types import Frame, Types
 from dmaverify.machines.rngd.rust.values import (
     Buffer,
@@ -41,7 +42,7 @@ _TENSORS = re.compile(rb"Tensor|Context\b")
 _TRANSFER = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(name.encode() for name in TRANSFERS)))
 
 
-_NUMBERS = {"usize", "u8", "u16", "u32", "u64", "u128", "isize", "i8", "i16", "i32", "i64", "i128"}
+_NUMBERS = {"usize", "u8", "u16", "u32", "u64", "u128", "isize", "i8", "i16", "i32", "i64", "i128", "bool"}
 
 
 def is_kernel(item: Item) -> bool:
@@ -111,7 +112,10 @@ class Sites:
         self.structs: dict[Item, int] = {}
         self.crowded: set[str] = set()  # functions called with more sets of arguments than are visited
         self.ledger = EffectLedger()
-        self.branches = 0
+        self.walk = WayWalk()
+        self.free: dict[int, Value] = {}  # parameters that may have any value of their type
+        self.live: dict[str, Numbers | None] = {}  # numbers that the loop that is read turn by turn changes
+        self.dead = ""  # why what is read does not run
         self.later_uses = Later()  # of the function that is being visited
 
     def value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:  # `Bodies` does it

@@ -17,6 +17,7 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.expr import ONE, Expr, Kind, Modulo, Padding, Pair, Resize, Stride, Symbol
 from dmaverify.language.parse import parse
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment
+from dmaverify.machines.rngd.rust.const_blocks import const_block
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.values import (
@@ -325,12 +326,11 @@ class Types:
         return value if isinstance(value, Numbers) else None
 
     def _called(self, path: str, given: str, frame: Frame) -> Numbers | None:
-        """The value of a function of one expression for numbers."""
+        """The value of a function over numbers: `let` and `if` over one another, and an expression at the end."""
         parts = tuple(part.strip() for part in path.split("::") if part.strip())
         item = frame.scope.path(parts, values=True)
         body = item.node.child_by_field_name("body") if item is not None and item.kind == "fn" else None
-        inner = named(body) if body is not None else []
-        if item is None or len(inner) != 1 or inner[0].type == "expression_statement" or item.generics:
+        if item is None or body is None or item.generics:
             return None
         parameters = [one for one in named(item.node.child_by_field_name("parameters") or item.node)
                       if one.type == "parameter"]  # fmt: skip
@@ -339,7 +339,7 @@ class Types:
         if len(values) != len(names):
             return None
         known: dict[str, Value] = {item.code.text(n): v for n, v in zip(names, values, strict=True) if n is not None}
-        return number_of(item.code.text(inner[0]), self.look(Frame(item.scope, {}, known)))
+        return const_block(item.code, body, known, self.look(Frame(item.scope, {}, known)))
 
     def fragment(self, text: str, frame: Frame, code: Code | None, byte: int) -> Value:
         """The value of a type that stands within other text."""

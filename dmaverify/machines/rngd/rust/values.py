@@ -48,29 +48,43 @@ class Map:
 class Numbers:
     """The values that a number can have: low, low + step, ..., high; step 0 for a single one.
 
-    `exact` where every one of them occurs (and not only lies in the range).
+    `exact` where every one of them occurs (and not only lies in the range); `loops` are the loops that move it,
+    negative where it falls while the loop goes on; 0 is among them where it is no progression of its loop.
     """
 
     low: int
     high: int
     step: int = 0
     exact: bool = True
+    loops: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
 
     @property
     def single(self) -> int | None:
         return self.low if self.low == self.high else None
 
+    @property
+    def count(self) -> int:
+        return (self.high - self.low) // self.step + 1 if self.step else 1
+
     def plus(self, other: Numbers) -> Numbers:
-        step = gcd(self.step, other.step)
         low, high = self.low + other.low, self.high + other.high
+        exact = self.exact and other.exact
+        one_loop = self.step and self.loops == other.loops and len(self.loops) == 1 and 0 not in self.loops
+        if one_loop and self.count == other.count:
+            return Numbers(low, high, self.step + other.step, exact, self.loops)
+        step = gcd(self.step, other.step)
         wide = max(self.step, other.step) if self.step and other.step else 0
         inner = next((n for n in (self, other) if n.step == step), None)
-        whole = not wide or (inner is not None and inner.high - inner.low + step >= wide)
-        return Numbers(low, high, step, self.exact and other.exact and whole)
+        theirs = set(map(abs, other.loops))
+        apart = bool(self.loops and theirs) and not theirs & set(map(abs, self.loops))  # else they may move together
+        whole = not wide or (apart and inner is not None and inner.high - inner.low + step >= wide)
+        loops = self.loops | other.loops | (frozenset((0,)) if wide else frozenset())
+        return Numbers(low, high, step, exact and whole, loops)
 
     def times(self, factor: int) -> Numbers:
         ends = sorted((self.low * factor, self.high * factor))
-        return Numbers(ends[0], ends[1], self.step * abs(factor), self.exact)
+        loops = self.loops if factor >= 0 else frozenset(-loop for loop in self.loops)
+        return Numbers(ends[0], ends[1], self.step * abs(factor), self.exact, loops)
 
     @staticmethod
     def of(value: int) -> Numbers:
@@ -97,10 +111,12 @@ class ViewWindow:
     at: Mapping[str, Numbers] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
     tiled: bool = False
+    parts: tuple[tuple[str, Numbers], ...] = ()  # what each tile adds, place by place
 
     def moved(self, place: str, by: Numbers, assumed: str = "") -> ViewWindow:
         at = {**self.at, place: self.at[place].plus(by) if place in self.at else by}
-        return ViewWindow(at, (*self.assumed, assumed) if assumed else self.assumed, True)
+        told = (*self.assumed, assumed) if assumed else self.assumed
+        return ViewWindow(at, told, True, (*self.parts, (place, by)))
 
 
 @dataclass(frozen=True)

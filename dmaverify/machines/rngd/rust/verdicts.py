@@ -30,12 +30,13 @@ from dmaverify.prove.boundary import guarded
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.static import Ruling, transfer_instances
 from dmaverify.targets.target import Target, load_obligations
-from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
+from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict, settled
 
 UNRESOLVED = "core/unresolved-transfer"
 LEVEL = "alignment"
 STARTS = 8
 STD = "std"
+_NONE = Obligation("", "proved")
 
 
 def kernel_verdicts(
@@ -60,7 +61,10 @@ def _site_verdict(
     keep: dict[str, list[tuple[str, str, str]]] | None, expected: Mapping[str, tuple[str, ...] | None],
 ) -> list[Verdict]:  # fmt: skip
     machine = next(iter(plan.targets.values()))
-    judged = [_judged(plan, one.site, item, machine, options, keep) for item in items]
+    runs = [item for item in items if not plan.moves[item.name].dead]
+    judged = [_judged(plan, one.site, item, machine, options, keep) for item in runs or items]
+    if not runs:
+        judged = [_not_run(verdict, plan.moves[item.name].dead) for verdict, item in zip(judged, items, strict=True)]
     made = _of_site(plan, one, judged, machine)
     return [replace(made, expect=expected.get(made.name))]
 
@@ -91,6 +95,23 @@ def _judged(
         findings, opened = _together(findings, own.findings), own.open
     findings = [_labelled(finding, item) for finding in findings]
     return _settled(verdict, findings, opened, time.perf_counter() - started, _assumed(move, item, machine))
+
+
+def _not_run(verdict: Verdict, why: str) -> Verdict:
+    """The verdict on a move that a constant rules out: what is wrong with it goes wrong in no run."""
+    note = f"it does not run as the constants are, because {why}: judged as if it did"
+    if verdict.status is not Status.REFUTED:
+        return replace(verdict, assumptions=(*verdict.assumptions, note))
+    findings = [
+        replace(f, severity=Severity.WARNING if f.severity is Severity.ERROR else f.severity, notes=(*f.notes, note))
+        for f in verdict.findings
+    ]
+    said = f"it does not run, because {why}"
+    ruled_out = tuple(replace(o, status="proved", by=said, why="") for o in verdict.obligations)
+    return replace(
+        verdict, status=settled(findings, (o.status for o in ruled_out)), findings=tuple(findings), claim=said,
+        assumptions=(*verdict.assumptions, note), obligations=ruled_out,
+    )  # fmt: skip
 
 
 def _where_starts_are_free(
@@ -180,8 +201,7 @@ def _settled(
     for rule in broken:
         if rule in obligations or rule in load_obligations():
             obligations[rule] = Obligation(rule, "refuted", obligations[rule].by if rule in obligations else "")
-    unknown = any(o.status == "unknown" for o in obligations.values())
-    status = Status.REFUTED if broken else Status.UNKNOWN if unknown else Status.PROVED
+    status = settled(findings, (o.status for o in obligations.values()))
     said = [a for a in verdict.assumptions if not a.startswith("no command was checked")]
     said = [*assumed, *said]
     return replace(
@@ -227,15 +247,20 @@ def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], ma
         if finding.severity is Severity.ERROR and finding.rule not in told:
             obligations[finding.rule] = Obligation(finding.rule, "refuted")
             status = Status.REFUTED
+    for one_open in site.open:
+        if one_open.unknown and obligations.get(one_open.rule, _NONE).status != "refuted":
+            obligations[one_open.rule] = Obligation(one_open.rule, "unknown", "", one_open.reason)
+            status = Status.UNKNOWN if status is Status.PROVED else status
     if reasons:
         findings += reasons
         obligations[UNRESOLVED] = Obligation(UNRESOLVED, "unknown", "", "; ".join(f.message for f in reasons))
         status = Status.REFUTED if status is Status.REFUTED else Status.UNKNOWN
+    dead = next((v.claim for v in judged if v.claim.startswith("it does not run")), "")
     base = judged[0] if judged else Verdict(name, machine.name, status)
     return replace(
         base, name=name, status=status, findings=tuple(findings), obligations=tuple(obligations.values()),
         assumptions=tuple(dict.fromkeys(assumptions)), path=plan.path, line=site.span.line,
-        seconds=sum(v.seconds for v in judged), claim=_claim(judged, one, plan),
+        seconds=sum(v.seconds for v in judged), claim=dead or _claim(judged, one, plan),
     )  # fmt: skip
 
 
@@ -286,7 +311,8 @@ def _claim(judged: Sequence[Verdict], one: SiteTransfers, plan: KernelPlan) -> s
             dest = item.transfer.dest
             live = prod(live_cells(dest.field(place)) for place in PLACES)
             total += live * machine.dtypes[item.transfer.dtype] // 8
-    return f"all {total:,} bytes, as a move" if judged and total else ""
+    unsaid = "".join(f"; {own.reason}" for own in one.site.open if not own.unknown)
+    return f"all {total:,} bytes, as a move{unsaid}" if judged and total else ""
 
 
 def _once(findings: Iterable[Finding]) -> list[Finding]:

@@ -99,8 +99,10 @@ def positions(expr: Expr, index: Expr, start: Numbers) -> Numbers | None:
     """Where in `expr` the positions `start` of `index` lie; None where that cannot be said."""
     form = form_of(expr)
     count = (start.high - start.low) // start.step + 1 if start.step else 1
-    if form is None or count > MOST_STARTS or start.low < 0:
+    if form is None or start.low < 0:
         return None
+    if count > MOST_STARTS:
+        return _along_one_digit(form, index, start)
     found = []
     for number in range(count):
         at = start.low + number * start.step
@@ -113,7 +115,25 @@ def positions(expr: Expr, index: Expr, start: Numbers) -> Numbers | None:
     if not found:
         return Numbers.of(0)
     low, high = min(found), max(found)
-    return Numbers(low, high, gcd(*(value - low for value in found)), start.exact)
+    step = gcd(*(value - low for value in found))
+    every = len(set(found)) == ((high - low) // step + 1 if step else 1)
+    ordered = all(b - a == step for a, b in pairwise(found))
+    return Numbers(low, high, step, start.exact and every, start.loops if ordered else start.loops | {0})
+
+
+def _along_one_digit(form: DigitForm, index: Expr, start: Numbers) -> Numbers | None:
+    """Where a long progression of positions lies, if `index` is one digit and lies within one digit of the form."""
+    own = form_of(index)
+    if own is None or len(own.digits) != 1 or start.high >= own.digits[0].live:
+        return None
+    moved = own.digits[0]
+    inside = [
+        d for d in form.digits
+        if d.axis == moved.axis and d.weight <= moved.weight and moved.weight * moved.slots <= d.weight * d.slots
+    ]  # fmt: skip
+    if len(inside) != 1 or moved.weight % inside[0].weight:
+        return None
+    return start.times(moved.weight // inside[0].weight * inside[0].step)
 
 
 def _position(form: DigitForm, axis: str, coordinate: int) -> int:

@@ -1,18 +1,17 @@
-"""Copies that are found for a move, at the command line.
+"""Copies that are found for a move: the kernel that makes it, and the plan file that claims it.
 
-Knows: plans, the text of a kernel that makes a move. Does not know: how the fewest are found.
+Knows: plans, the text of a kernel that makes a move.
+Does not know: how the fewest are found, certificates, the terminal.
 Law: what is handed out was proved as it is printed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source
-from dmaverify.language.files import write_text
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.values import Setting
@@ -33,10 +32,10 @@ NOT_COVERED = (
 def synthesize_copies(plan: Plan, name: str) -> dict[str, Any]:
     """The fewest copies of a transfer between gm and ub, proved under every reading of the contested points.
 
-    Keys: kernel (text), plan (a plan file that claims the move), issues, bound, optimal, gap, cycles, readings (each
-    other reading with `proved` or the errors), evidence (lines). Among the plans with the fewest instructions the
-    cheapest is taken, among those the one that is right under the most readings. Raises InputError where no copy can
-    make the move.
+    Keys: kernel (text), plan (a plan file that claims the move), request (one with the move alone), issues, bound,
+    optimal, gap, cycles, readings (each other reading with `proved` or the errors), evidence (lines). Among the plans
+    with the fewest instructions the cheapest is taken, among those the one that is right under the most readings.
+    Raises InputError where no copy can make the move.
     """
     from dmaverify.synth.copies import plan_copies
 
@@ -71,17 +70,18 @@ def synthesize_copies(plan: Plan, name: str) -> dict[str, Any]:
         "evidence": list(found.evidence),
         "not_covered": list(NOT_COVERED),
         "space": space_of(found),
+        "request": _request_text(plan, transfer),
         **chosen[1],
     }
 
 
 def _judged(claim: str, transfer: Transfer, name: str) -> dict[str, Any]:
     """What `check` says of a plan, by default and under every other reading. Raises InputError if it is not proved."""
-    from dmaverify import api
+    from dmaverify.jobs.load import check
     from dmaverify.machines.pto.moves import KNOBS
     from dmaverify.prove.options import Options
 
-    (verdict,) = api.check(claim)
+    (verdict,) = check(claim)
     if verdict.errors or verdict.status.value == "unknown":
         first = next(iter(verdict.errors or verdict.findings), None)
         said = first.message if first else "it could not be proved"
@@ -91,33 +91,10 @@ def _judged(claim: str, transfer: Transfer, name: str) -> dict[str, Any]:
     readings: dict[str, Any] = {}
     for knob, names in KNOBS.items():
         for other in names[1:]:
-            (again,) = api.check(claim, options=Options(readings={knob: other}))
+            (again,) = check(claim, options=Options(readings={knob: other}))
             lost = again.errors or again.status.value == "unknown"
             readings[f"{knob}={other}"] = (sorted({f.rule for f in again.errors}) or "unknown") if lost else "proved"
     return {"readings": readings, "warnings": [f"{f.rule}: {f.message}" for f in verdict.findings]}
-
-
-def synthesized(
-    paths: tuple[str, ...], output: str | None, as_json: bool, certificate: str | None = None
-) -> str | list[dict[str, Any]] | None:
-    """What `synth` says of plans for this machine; None for all others. `output` receives the plan of the one move,
-    `certificate` a folder with the plan, the space and the bound.
-    """
-    from dmaverify import api
-
-    found = []
-    for path in paths:
-        plan = api.load(path)
-        if not plan.transfers or any(plan.targets[t.transfer.target].name != "pto" for t in plan.transfers):
-            return None
-        found += [synthesize_copies(plan, transfer.name) for transfer in plan.transfers]
-    if (output or certificate) and len(found) != 1:
-        raise InputError(f"{len(found)} transfers, but one plan to write", None, "name one: PATH::NAME")
-    if output is not None:
-        write_text(output, found[0]["plan"])
-    if certificate is not None:
-        write_certificate(Path(certificate), found[0])
-    return found if as_json else "\n\n".join(map(synthesis_text, found))
 
 
 def _priced(text: str) -> dict[str, Any]:
@@ -127,62 +104,6 @@ def _priced(text: str) -> dict[str, Any]:
     _, (function,) = read_kernels(Source("synthesized", text))
     kernel = meaning_of(function, Setting())
     return as_data(price(kernel.events, kernel.world, load_target("pto").raw["cost"]))
-
-
-def synthesis_text(found: Mapping[str, Any]) -> str:
-    """A synthesis for people."""
-    needs = [f"{reading}: {_said(said)}" for reading, said in found["readings"].items() if said != "proved"]
-    count, others = found["issues"], len(found["readings"])
-    word = "OPTIMAL" if found["optimal"] else f"GAP {found['gap']:,} (best bound {found['bound']:,})"
-    legal = "proved under every reading" if not needs else (
-        f"proved under the default readings and {others - len(needs)} of {others} others"
-    )  # fmt: skip
-    copies = f"{found['copies']:,} cop{'ies' if found['copies'] != 1 else 'y'} in the text"
-    lines = [
-        f"{found['name']}   {count:,} instruction{'s' if count != 1 else ''} issued by {copies}",
-        f"certificate   {word}, instructions issued",
-        *(f"  {line}" for line in found["evidence"]),
-        f"readings      {legal}",
-        *(f"  not under {need}" for need in needs),
-        *(f"  note: {warning}" for warning in found["warnings"]),
-        f"cost          {found['cycles']:,.0f} cycles by the model's A2/A3 parameters (not A5 figures)",
-        "not covered   " + "; ".join(found["not_covered"]),
-        "",
-        found["kernel"].rstrip(),
-    ]
-    return "\n".join(lines)
-
-
-def _said(said: Any) -> str:
-    return said if isinstance(said, str) else ", ".join(said)
-
-
-# ------------------------------------------------------------------------------------------ certificates
-
-
-RECOUNT = '''"""Counts again, with Python alone: the fewest instructions of every nest in bound.json."""
-
-import json
-from itertools import combinations
-from math import prod
-from pathlib import Path
-
-data = json.loads((Path(__file__).parent / "bound.json").read_text())
-space = data["space"]
-total = 0
-for nest in space["nests"]:
-    levels = nest["levels"]
-    best = None
-    for size in range(min(space["levels"], len(levels)) + 1):
-        for chosen in combinations(range(len(levels)), size):
-            if all(levels[i]["fits"] or levels[i]["packed"] for i in chosen):
-                if all(levels[i]["packed"] is False or i in chosen for i in range(len(levels))):
-                    left = prod(v["count"] for i, v in enumerate(levels) if i not in chosen)
-                    best = left if best is None else min(best, left)
-    total += best
-print(f"{total} instructions, {data['issues']} claimed")
-raise SystemExit(total != data["issues"])
-'''
 
 
 def space_of(found: Fewest) -> dict[str, Any]:
@@ -204,21 +125,6 @@ def space_of(found: Fewest) -> dict[str, Any]:
         ]
         nests.append({"read": nest.read, "write": nest.write, "row": nest.row, "levels": levels})
     return {"kind": found.kind, "levels": limits.levels, "searched": found.searched, "nests": nests}
-
-
-def write_certificate(folder: Path, found: Mapping[str, Any]) -> None:
-    """Plan, space and bound, a script that counts again, and what is not covered."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / "plan.toml", found["plan"])
-    bound = {k: v for k, v in found.items() if k not in ("plan", "kernel")}
-    write_text(folder / "bound.json", json.dumps(bound, indent=1, sort_keys=True) + "\n")
-    write_text(folder / "recount.py", RECOUNT)
-    readme = (
-        "plan.toml      the kernel and the move that it claims: dmaverify check plan.toml\n"
-        "bound.json     the space: nests and levels, which of them fields can hold; the bound and its argument\n"
-        "recount.py     counts the fewest instructions of that space again, with Python alone\n\n"
-    )
-    write_text(folder / "README.txt", readme + synthesis_text(found) + "\n")
 
 
 # ------------------------------------------------------------------------------------------ text
@@ -314,17 +220,32 @@ def _one_copy(out: _Lines, mark: str, plan: CopyPlan, kind: str, types: tuple[st
 
 def _claim_text(plan: Plan, transfer: Transfer, text: str, copies: int) -> str:
     """A plan file that claims the move of the kernel."""
-    axes = "\n".join(f"{json.dumps(axis)} = {size}" for axis, size in plan.axes.items())
-    sides = []
-    for key, tensor in (("source", transfer.source), ("dest", transfer.dest)):
-        sides.append(
-            f'{key} = {{ tier = "{tensor.tier}", base = {tensor.base}, element = {json.dumps(str(tensor.element))} }}'
-        )
-    lines = ["schema = 1", 'target = "pto"', "", "[axes]", axes, "", f"[kernel.{transfer.name}]"]
+    lines = [*_head_lines(plan), f"[kernel.{transfer.name}]"]
     for gm in [t for t in (transfer.source, transfer.dest) if t.tier == "gm"]:
         extent = gm.base + gm.element.size * plan.targets[transfer.target].dtypes[transfer.dtype] // 8
         lines.append(f'gm = {{ tensor = "{extent} bytes" }}')
     lines += ['expect = "proved"', f"text = '''\n{text}'''", ""]
     numbers = ", ".join(str(n) for n in range(1, copies + 1))
-    lines += [f"[[kernel.{transfer.name}.move]]", f"copies = [{numbers}]", f'dtype = "{transfer.dtype}"', *sides, ""]
+    lines += [f"[[kernel.{transfer.name}.move]]", f"copies = [{numbers}]", f'dtype = "{transfer.dtype}"']
+    lines += [*_side_lines(transfer), ""]
     return "\n".join(lines)
+
+
+def _request_text(plan: Plan, transfer: Transfer) -> str:
+    """A plan file with the move alone."""
+    lines = [*_head_lines(plan), f"[transfer.{transfer.name}]", f'dtype = "{transfer.dtype}"', *_side_lines(transfer)]
+    return "\n".join([*lines, ""])
+
+
+def _head_lines(plan: Plan) -> list[str]:
+    axes = "\n".join(f"{json.dumps(axis)} = {size}" for axis, size in plan.axes.items())
+    return ["schema = 1", 'target = "pto"', "", "[axes]", axes, ""]
+
+
+def _side_lines(transfer: Transfer) -> list[str]:
+    sides = []
+    for key, tensor in (("source", transfer.source), ("dest", transfer.dest)):
+        sides.append(
+            f'{key} = {{ tier = "{tensor.tier}", base = {tensor.base}, element = {json.dumps(str(tensor.element))} }}'
+        )
+    return sides

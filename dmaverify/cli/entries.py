@@ -1,0 +1,85 @@
+"""What entries of `cost` have in common: what was asked for, an entry with its price, its loops, its rows.
+
+Knows: views of transfers as loops of commands, gathers and scatters as rows.
+Does not know: how anything is priced or shown.
+Law: nothing is guessed: where a plan does not say how rows move, the reason is given instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.errors import InputError
+
+if TYPE_CHECKING:
+    from dmaverify.cost.gathers import RowMoves
+    from dmaverify.cost.turns import Turns
+    from dmaverify.plan.plan import Plan
+    from dmaverify.program.indirect import Indirect
+
+CHANNEL = "memory/hbm-channel"
+"""The reading of the channel bits of an HBM address."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What was asked for beside the price."""
+
+    profile: str = "book"
+    simulate: bool = False
+    explain: bool = False
+    formula: bool = False
+    readings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Priced:
+    """One entry: its text and its JSON; `errors` where its input makes no price."""
+
+    text: str
+    data: Mapping[str, Any]
+    errors: tuple[InputError, ...] = ()
+
+
+def all_turns(plan: Plan, name: str, profile: str, reading: str | None = None) -> Turns | None:
+    """What all iterations of the loops around a transfer's views cost; None where there are none."""
+    from dmaverify.api import program_of
+    from dmaverify.cost.constants import cost_data
+    from dmaverify.cost.turns import turns_cost
+    from dmaverify.prove.move.views import shift_units
+
+    transfer = next(item for item in plan.transfers if item.name == name).transfer
+    views, target = transfer.views, plan.targets[transfer.target]
+    if views is None or views.count <= 1 or "hbm" not in target.tiers:
+        return None
+    commands = program_of(plan, name)
+    bits = commands[0].unit_bits if commands else 8
+    reads, writes = (shift_units(view, views, target, bits).steps for view in (views.source, views.dest))
+    counts = [turn.count for turn in views.turns]
+    return turns_cost(commands, list(zip(counts, reads, writes, strict=True)), cost_data(profile, reading))
+
+
+def rows_of_indirect(plan: Plan, item: Indirect) -> RowMoves | str:
+    """The rows of a gather or scatter as commands, or why there are none."""
+    from dmaverify.cost.gathers import RowMoves
+    from dmaverify.prove.move.indirect_case import IndirectCase
+    from dmaverify.prove.options import Options
+
+    target = plan.targets[item.target]
+    if "hbm" not in target.tiers:
+        return f"{target.name} has no model of it"
+    case = IndirectCase(item, target, Options(), plan.axes)
+    row = case.row() if case.shaped() else None
+    if row is None:
+        return case.findings[0].message
+    commands, shifts = case.commands(row), case.shifts()
+    if not commands:
+        return "nothing says how a row moves; give it a stream or configurations"
+    size = -(-item.index.entries * target.dtypes[item.index.dtype] // 8)
+    if shifts is not None:
+        return RowMoves(commands, tuple(shifts[0]), tuple(shifts[1]), len(shifts[0]), size)
+    keyed = tuple(case.keyed_shifts())
+    reads, writes = (keyed, None) if item.scatter else (None, keyed)
+    return RowMoves(commands, reads, writes, len(keyed), size)

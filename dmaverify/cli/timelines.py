@@ -1,0 +1,271 @@
+"""Programs and kernels in time: every step priced, as early as the order and what steps share allow.
+
+Knows: what a step's lanes do, which steps have a price, what a kernel's calls stand for.
+Does not know: how a transfer is priced, the terminal.
+Law: a program whose steps make commands is laid out; a step that has no price stands with no time and its reason, and
+the whole is then said to be a least. A kernel's transfers follow each other in the order of its text, because one
+context does all of them (docs/machines/rngd.md 7.4); what it computes between them is not priced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.cli.entries import Priced, all_turns, rows_of_indirect
+from dmaverify.errors import InputError
+
+if TYPE_CHECKING:
+    from dmaverify.plan.plan import Plan
+    from dmaverify.program.schedule import Order, Program, Step
+    from dmaverify.prove.flow.touches import StepWork
+    from dmaverify.report.timeline import Duration, Slot
+
+Lanes = Mapping[tuple[int, str], "Duration"]
+
+
+def program_timeline(plan: Plan, program: Program, profile: str) -> Priced:
+    """The timeline of a program of a plan."""
+    try:
+        order, durations = _ordered(plan, program, profile)
+    except InputError as error:
+        none = {"name": program.name, "kind": "program", "cycles": None, "reason": error.message}
+        return Priced(f"{program.name}   no timeline: {error.message}", none)
+    return _shown(program, order, durations, profile, plan=plan)
+
+
+def _shown(
+    program: Program, order: Order, durations: Lanes, profile: str, kind: str = "program", plan: Plan | None = None
+) -> Priced:
+    """The timeline as text and JSON; of a plan's program, with what its contexts take from each other at the banks."""
+    from dmaverify.report.timeline import critical_path, slots_of, timeline_text
+
+    slots, many = slots_of(program, order, durations), iterations(program)
+    cycles = max((slot.end for slot in slots), default=0.0)
+    mean = {key: replace(one, cycles=one.about.get("mean", one.cycles)) for key, one in durations.items()}
+    every = many * max((slot.end for slot in slots_of(program, order, mean)), default=0.0) if many > 1 else cycles
+    missing = [f"step `{slot.step}` is {slot.unpriced}" for slot in slots if slot.unpriced]
+    shown = ("step", "lane", "start", "end", "waits_for", "slowed_by", "unpriced")
+    data = {
+        "name": program.name,
+        "kind": kind,
+        "cycles": None if missing else cycles,
+        "profile": profile,
+        "critical_path": critical_path(slots),
+        "steps": [{key: getattr(slot, key) for key in shown} for slot in slots],
+        "iterations": many,
+        "all_iterations": None if missing else every,
+    }
+    if missing:
+        data |= {"at_least": cycles, "reason": missing[0]}
+    text = timeline_text(program.name, slots, profile, many, every)
+    if missing and not cycles:
+        text = f"{program.name}   no timeline: {missing[0]}"
+    beside = _beside(plan, program, slots) if plan is not None else []
+    data |= {"contexts": beside} if beside else {}
+    text = "\n".join([text, *beside])
+    note = "\n  its own transfers: what it computes, and what functions that it calls move, is not priced"
+    return Priced(text + (note if kind == "kernel" else ""), data)
+
+
+def _beside(plan: Plan, program: Program, slots: Sequence[Slot]) -> list[str]:
+    """What main and sub accesses that run side by side take from each other at the banks."""
+    from dmaverify.jobs.accesses import banks_of, contention_lines
+    from dmaverify.prove.flow.touches import work_of
+
+    target = plan.targets[program.target]
+    lanes = {slot.step: slot for slot in slots if slot.lane in ("main", "sub")}
+    parts = {}
+    for index, step in enumerate(program.steps):
+        if step.name in lanes:
+            slot, accesses = lanes[step.name], work_of(index, step, target).accesses
+            banks = frozenset[int]().union(*(banks_of(access, command, target) for access, command in accesses))
+            parts[step.name] = (slot.lane, slot.end - slot.start, banks)
+    names = list(parts)
+    return contention_lines(
+        parts,
+        [
+            (one, other)
+            for at, one in enumerate(names)
+            for other in names[at + 1 :]
+            if lanes[one].start < lanes[other].end and lanes[other].start < lanes[one].end
+        ],
+    )
+
+
+def iterations(program: Program) -> int:
+    """How often the loops around all of the steps run; 1 where the steps have different loops."""
+    loops = {step.loops for step in program.steps}
+    return prod(count for _, count in loops.pop()) if len(loops) == 1 else 1
+
+
+def laid_out(plan: Plan, program: Program, profile: str) -> tuple[Slot, ...]:
+    """Every piece of work of a program in time, once through its loops. Raises InputError where a step makes no
+    command.
+    """
+    from dmaverify.report.timeline import slots_of
+
+    return slots_of(program, *_ordered(plan, program, profile, supported=False))
+
+
+def _ordered(plan: Plan, program: Program, profile: str, supported: bool = True) -> tuple[Order, Lanes]:
+    """The order of a program and how long each lane of each step works; with `supported`, a step that no data stands
+    behind has no time.
+    """
+    from dmaverify.program.schedule import Circle, order_of
+    from dmaverify.prove.flow.touches import work_of
+    from dmaverify.prove.move.preconditions import unmet
+
+    target = plan.targets[program.target]
+    if "hbm" not in target.tiers:
+        raise InputError(f"{target.name} has no model of programs", program.span)
+    for step in program.steps:
+        for one in unmet(step.transfer, plan.axes, target, step.problems) if step.transfer is not None else ():
+            if one.fatal:
+                raise InputError(f"step `{step.name}` makes no command: {one.message}", one.span, one.hint)
+    works = [work_of(index, step, target) for index, step in enumerate(program.steps)]
+    for step, work in zip(program.steps, works, strict=True):
+        if step.indirect is not None:
+            continue
+        if work.troubles:
+            raise InputError(f"step `{step.name}` makes no command: {work.troubles[0].message}", work.troubles[0].span)
+        if work.whole:
+            hint = "give its transfer a stream or commands"
+            raise InputError(f"nothing says how step `{step.name}` moves its tensor", step.span, hint)
+    order = order_of(program, [work.lanes for work in works])
+    if isinstance(order, Circle):
+        raise InputError(f"{', '.join(order.steps)} wait for each other", program.span, "take one `after` away")
+    found: dict[tuple[int, str], Duration] = {}
+    for number, (step, work) in enumerate(zip(program.steps, works, strict=True)):
+        found |= _durations(plan, program.target, number, step, work, profile, supported)
+    return order, found
+
+
+def _unsupported(work: StepWork, profile: str) -> str:
+    """Why no data supports a price of the work; '' where some does."""
+    from dmaverify.cost.bands import band_of
+    from dmaverify.cost.constants import cost_data
+    from dmaverify.cost.sides import pairs_of
+
+    data = cost_data(profile)
+    band = band_of(work.commands, pairs_of(work.commands, data), data) if data.bands else None
+    return f"not modelled by profile {profile}: {band.name}" if band is not None and not band.modelled else ""
+
+
+def _durations(
+    plan: Plan, target: str, number: int, step: Step, work: StepWork, profile: str, supported: bool
+) -> Mapping[tuple[int, str], Duration]:
+    """How long each lane works on a step: by itself, or as the whole step where what its lanes share binds it."""
+    from dmaverify.cost.model import cost
+    from dmaverify.cost.sharing import loads_of
+    from dmaverify.jobs.accesses import access_price
+    from dmaverify.prove.flow.touches import lane_of
+    from dmaverify.report.timeline import Duration
+
+    if step.indirect is not None:
+        one = _gathered(plan, step, profile, supported)
+        return {(number, lane): one for lane in work.lanes}
+    if work.accesses:
+        prices = [access_price(access, command, plan.targets[target]) for access, command in work.accesses]
+        about: dict[str, Any] = {"packets": sum(one.packets for one in prices), "cycles": "one memory access a cycle"}
+        return {(number, lane): Duration(float(sum(one.cycles for one in prices)), about) for lane in work.lanes}
+    reason = _unsupported(work, profile) if supported else ""
+    if reason:
+        return {(number, lane): Duration(0.0, {"no price": reason}) for lane in work.lanes}
+    parts = {
+        lane: [command for command in work.commands if len(work.lanes) == 1 or lane_of(command) == lane]
+        for lane in work.lanes
+    }
+    whole = cost(work.commands, "rngd", profile)
+    alone = {lane: cost(own, "rngd", profile) for lane, own in parts.items()}
+    shared = whole.cycles > max(price.cycles for price in alone.values())
+    scale, found = _mean(plan, step, whole.cycles, profile), {}
+    for lane, own in parts.items():
+        price = whole if shared else alone[lane]
+        about = {"bytes": sum(c.amount * c.unit_bits // 8 for c in own), "commands": len(own)}
+        about |= {"binding": price.binding, "exact": price.exact, "mean": price.cycles * scale}
+        found[number, lane] = Duration(price.cycles, about, loads_of(own, "rngd", profile))
+    return found
+
+
+def _mean(plan: Plan, step: Step, first: float, profile: str) -> float:
+    """How long an iteration of a step takes in the mean, against its first."""
+    named = step.transfer is not None and any(item.name == step.transfer.name for item in plan.transfers)
+    every = all_turns(plan, step.transfer.name, profile) if named and step.transfer is not None else None
+    return every.cycles / every.iterations / first if every is not None and first else 1.0
+
+
+def _gathered(plan: Plan, step: Step, profile: str, supported: bool) -> Duration:
+    from dmaverify.cost.constants import cost_data
+    from dmaverify.cost.gathers import NO_DATA, gather_cost
+    from dmaverify.report.timeline import Duration
+
+    assert step.indirect is not None
+    rows = rows_of_indirect(plan, step.indirect)
+    if isinstance(rows, str):
+        return Duration(0.0, {"no price": rows})
+    if supported and cost_data(profile).bands:
+        return Duration(0.0, {"no price": f"a {step.indirect.kind} {NO_DATA}"})
+    price = gather_cost(rows, "rngd", profile)
+    return Duration(price.cycles, {"rows": rows.rows, "binding": price.binding, "exact": False})
+
+
+# ---------------------------------------------------------------- kernels
+
+
+def kernel_timelines(plan: Plan, prices: Mapping[str, Mapping[str, Any]], profile: str) -> list[Priced]:
+    """The timeline of every function of a kernel, from the prices of its transfers; nothing for other plans."""
+    if not plan.is_kernel:
+        return []
+    from dmaverify.machines.rngd.rust.plans import KernelPlan
+
+    assert isinstance(plan, KernelPlan)
+    functions: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {}
+    for one in plan.sites:
+        lane = PDMA if one.site.method in HOST_METHODS or _host(plan, one.names) else DMA_LANE
+        functions.setdefault(one.site.function or "file", []).append((one.site.let or one.site.method, lane, one.names))
+    return [_function(name, calls, prices, profile, plan) for name, calls in functions.items()]
+
+
+DMA_LANE, PDMA = "tdma", "pdma"
+"""The contexts that move tensors on the chip, and between it and the host."""
+HOST_METHODS = ("to_host",)
+
+
+def _host(plan: Plan, names: Sequence[str]) -> bool:
+    own = [item.transfer for item in plan.transfers if item.name in names]
+    return any("host" in (one.source.tier, one.dest.tier) for one in own)
+
+
+def _function(
+    name: str, calls: Sequence[tuple[str, str, tuple[str, ...]]], prices: Mapping[str, Mapping[str, Any]], profile: str,
+    plan: Plan,
+) -> Priced:  # fmt: skip
+    """A function's calls one after the other. A call that stands for several transfers, one for each set of generic
+    arguments, takes as long as the longest.
+    """
+    from dmaverify.program.schedule import Circle, Program, Step, order_of
+    from dmaverify.report.timeline import Duration
+
+    steps, durations = [], {}
+    for number, (call, lane, names) in enumerate(calls):
+        known = [prices[one] for one in names if one in prices]
+        priced = [float(one["cycles"]) for one in known if one.get("cycles") is not None]
+        about: dict[str, Any] = {"transfers": list(names)}
+        if not priced or len(priced) < len(names):
+            about["no price"] = next((_reason(one) for one in known if one.get("cycles") is None), "not resolved")
+        steps.append(Step(names[0] if len(names) == 1 else f"{name}-{call}", context=lane))
+        durations[number, lane] = Duration(max(priced, default=0.0), about)
+    program = Program(name, "rngd", tuple(steps), order="contexts")
+    order = order_of(program, [(lane,) for _, lane, _ in calls])
+    assert not isinstance(order, Circle)
+    return _shown(program, order, durations, profile, kind="kernel")
+
+
+def _reason(entry: Mapping[str, Any]) -> str:
+    band = entry.get("band")
+    if band:
+        return f"not modelled: {band['class']}"
+    return str(entry.get("reason") or (entry.get("error") or {}).get("message") or "none")

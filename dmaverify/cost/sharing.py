@@ -1,0 +1,125 @@
+"""Several moves at once: what each asks of the parts of memory that they share, and how they slow each other down.
+
+Knows: loads of channels, DMNs, scratchpads and links, pieces of work with what must end before they begin.
+Does not know: programs, plans, the simulator.
+Law: a piece that shares nothing that is full takes its own time; while pieces together ask a part for more than it
+serves, each that needs it is slowed by the same factor. The end is never before that of the pieces without sharing.
+
+This is an estimate between two bounds, not one of them: the parts of a piece are taken to be busy evenly over its time.
+Source: "DMA Engine" (Memory Bandwidth Limits, Example 1: engines share the bandwidth of HBM), "Memory Performance".
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dmaverify.cost.bounds import links_of
+from dmaverify.cost.constants import TICKS, CostData, cost_data
+from dmaverify.cost.sides import SideCost, pairs_of
+from dmaverify.program.command import Command
+
+Loads = Mapping[str, float]
+"""Cycles that each part of memory is busy with a piece."""
+
+
+def loads_of(commands: Sequence[Command], target: CostData | str = "rngd", profile: str = "book") -> Loads:
+    """What commands ask of every part that others may ask too. Raises InputError for an unknown profile."""
+    data = target if isinstance(target, CostData) else cost_data(profile)
+    total: dict[str, int] = defaultdict(int)
+    for pair in pairs_of(commands, data):
+        for side in pair:
+            for part, ticks in _side_loads(side, data):
+                total[part] += ticks
+        for chip, way in links_of(*pair):
+            total[f"PCIe that {way}s chip {chip}"] += pair[0].nest.packets * pair[0].nest.size * data.ticks("pcie_byte")
+    return {part: ticks / TICKS for part, ticks in total.items() if ticks}
+
+
+def _side_loads(side: SideCost, data: CostData) -> list[tuple[str, int]]:
+    chip, cluster = side.port.chip, side.port.cluster
+    if side.hbm is not None:
+        one, extra = data.ticks("hbm_request"), data.ticks("hbm_partial") - data.ticks("hbm_request")
+        even = [side.requests / data.hbm_channels] * data.hbm_channels
+        channels, partial = side.hbm.channels or even, side.hbm.partial or (0,) * data.hbm_channels
+        loads = [round(n * one + p * extra) for n, p in zip(channels, partial, strict=True)]
+        return [(f"channel {index} of chip {chip}", load) for index, load in enumerate(loads)]
+    if side.dm is not None:
+        one = data.ticks("dm_unaligned" if side.dm.unaligned else "dm_request")
+        place = f"of chip {chip}, cluster {cluster}"
+        return [(f"DMN {index} {place}", n * one) for index, n in enumerate(side.dm.dmns or ())]
+    if side.port.tier == "host":
+        return []
+    return [(f"SPM of chip {chip}, cluster {cluster}", side.requests * data.ticks("spm_request"))]
+
+
+# ---------------------------------------------------------------- in time
+
+
+@dataclass(frozen=True, slots=True)
+class WorkPiece:
+    """Work of `cycles` by itself that begins when all of `after` (numbers of pieces) have ended."""
+
+    cycles: float
+    after: tuple[int, ...] = ()
+    loads: Loads = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """When a piece works, and the part of memory that slowed it most ('' where none did)."""
+
+    start: float
+    end: float
+    slowed_by: str = ""
+
+
+def in_time(pieces: Sequence[WorkPiece]) -> list[Timed]:
+    """Every piece as early as its predecessors and what it shares allow. The predecessors make no circle."""
+    waiting = {number: set(piece.after) for number, piece in enumerate(pieces)}
+    left: dict[int, float] = {}
+    begun: dict[int, float] = {}
+    slowed: dict[int, str] = {}
+    done: dict[int, Timed] = {}
+    now = 0.0
+    while len(done) < len(pieces):
+        for number in [n for n, after in waiting.items() if after <= done.keys()]:
+            del waiting[number]
+            left[number], begun[number] = pieces[number].cycles, now
+        rates = _rates(pieces, left)
+        for number, (rate, part) in rates.items():
+            if rate < 1:
+                slowed.setdefault(number, part)
+        ends = {number: _end(number, pieces, left, begun, slowed, now, rates[number][0]) for number in left}
+        then = min(ends.values())
+        for number in list(left):
+            left[number] -= (then - now) * rates[number][0]
+            if ends[number] <= then:
+                del left[number]
+                done[number] = Timed(begun[number], then, slowed.get(number, ""))
+        now = then
+    return [done[number] for number in range(len(pieces))]
+
+
+def _end(
+    number: int, pieces: Sequence[WorkPiece], left: Mapping[int, float], begun: Mapping[int, float],
+    slowed: Mapping[int, str], now: float, rate: float,
+) -> float:  # fmt: skip
+    """When a piece ends at its present rate; one that nothing slowed ends after its own time, to the last digit."""
+    if number not in slowed:
+        return max(now, begun[number] + pieces[number].cycles)
+    return now + max(0.0, left[number]) / rate
+
+
+def _rates(pieces: Sequence[WorkPiece], left: Mapping[int, float]) -> dict[int, tuple[float, str]]:
+    """How fast each piece at work goes (1: as by itself), and the fullest part that it needs."""
+    asked: dict[str, float] = defaultdict(float)
+    for number in left:
+        for part, busy in pieces[number].loads.items():
+            asked[part] += busy / pieces[number].cycles if pieces[number].cycles else 0.0
+    found = {}
+    for number in left:
+        part = max(pieces[number].loads, key=lambda one: (asked[one], one), default="")
+        found[number] = (1 / max(1.0, asked[part] if part else 0.0), part)
+    return found

@@ -1,0 +1,47 @@
+"""Bus errors that a job says will come: whether anything of its descriptor is there to fail.
+
+Knows: walks of both sides in bus words. Does not know: what the engine does then, rules, files.
+Law: an error comes where, and only where, its side touches the bus word of its address.
+
+Source: iDMA paper, 2.3 (Error Handler); iDMA v0.7.0, `jobs/`, `idma_error_handler` (reports name the bus word).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dmaverify.machines.idma.engine import NO_ADDRESS
+from dmaverify.machines.idma.nd import Descriptor
+from dmaverify.machines.idma.order import RLIMIT, command_of, walk_of
+from dmaverify.machines.idma.setup import Setup
+from dmaverify.machines.idma.text import PlantedError, ToldDescriptor
+from dmaverify.prove.meet import Walk, apart, difference, question
+from dmaverify.prove.smt import Session
+from dmaverify.targets.modules import Derived
+
+LEFT = {"continue": "what arrives there is undefined", "abort": "what is behind it is not moved"}
+
+
+def comes(descriptor: Descriptor, error: PlantedError, setup: Setup) -> bool:
+    """Whether the descriptor touches the bus word of the error; where that is not decided, it is taken to."""
+    request, word = descriptor.request, setup.backend.word
+    protocol = request.src_protocol if error.side == "read" else request.dst_protocol
+    if not descriptor.bytes or protocol in NO_ADDRESS:
+        return False
+    walk = walk_of(command_of(descriptor, setup.backend.address_width), writes=error.side == "write")
+    eq = difference(walk, Walk(error.address - error.address % word, ((word, 1),)))
+    return not apart(eq) and Session(RLIMIT).ask(question(eq), "idma/error-address").status != "unsat"
+
+
+def planted_facts(told: ToldDescriptor, setup: Setup) -> Iterator[Derived]:
+    """The instances of scope `planted` of one descriptor."""
+    for number, error in enumerate(told.errors):
+        hit = int(comes(told.descriptor, error, setup))
+        yield Derived("planted", {"hit": hit}, f"{error.side} error {number} at 0x{error.address:x}", error.side)
+
+
+def failing(told: ToldDescriptor, setup: Setup) -> Iterator[str]:
+    """What the errors that come leave of the bytes of a descriptor."""
+    for error in told.errors:
+        if comes(told.descriptor, error, setup):
+            yield f"the {error.side} at 0x{error.address:x} fails, answered by {error.action}: {LEFT[error.action]}"

@@ -1,0 +1,142 @@
+"""What a release of the RTL is known to do otherwise than its specification, held against one descriptor.
+
+Knows: the known defects that the machine's data names, what shows each of them. Does not know: rules, how it is told.
+Law: a defect is told only with what shows it: bursts, pieces or words of this very descriptor, on the release that
+the options name.
+
+Source: `encodings/idma/target.toml`, `[machine.defect]`, each with its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from dmaverify.machines.idma.engine import TILELINK, Request
+from dmaverify.machines.idma.legalizer import legalize
+from dmaverify.machines.idma.midends import mp_split
+from dmaverify.machines.idma.nd import Descriptor, requests
+from dmaverify.machines.idma.setup import Setup
+from dmaverify.machines.idma.wire import on_the_wire
+from dmaverify.targets.modules import Derived
+from dmaverify.targets.target import Target
+
+MOST_LOOKED = 64
+"""1D transfers of a descriptor that are looked at for what shows a defect."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseCase:
+    """A descriptor on an engine, with the words of its form that matter."""
+
+    setup: Setup
+    descriptor: Descriptor
+    flags: int | None = None  # of a descriptor in memory
+    periodic: bool = False
+
+    def first(self) -> Iterator[Request]:
+        return islice(requests(self.descriptor, self.setup.backend.address_width), MOST_LOOKED)
+
+
+def _tilelink_sides(case: ReleaseCase) -> Iterator[tuple[str, Request]]:
+    if TILELINK not in (case.setup.request.src_protocol, case.setup.request.dst_protocol) or not (
+        case.setup.backend.legalizer
+    ):
+        return
+    for request in case.first():
+        for side, protocol in (("read", request.src_protocol), ("write", request.dst_protocol)):
+            if protocol == TILELINK:
+                yield side, request
+
+
+def _misaligned(case: ReleaseCase) -> str:
+    for side, request in _tilelink_sides(case):
+        for address, count in legalize(case.setup.backend, request).pairs(side):
+            if count and address % count:
+                return f"{side} burst of {count} B at 0x{address:x}, no multiple of {count}"
+    return ""
+
+
+def _stuck(case: ReleaseCase) -> str:
+    for side, request in _tilelink_sides(case):
+        found = legalize(case.setup.backend, request)
+        cuts, base = (found.read, request.src) if side == "read" else (found.write, request.dst)
+        if cuts.stuck is not None:
+            return f"{side} stands still at 0x{base + cuts.stuck:x}, {request.length - cuts.stuck:,} B left"
+    return ""
+
+
+def _size_zero(case: ReleaseCase) -> str:
+    for side, request in _tilelink_sides(case):
+        for address, count in legalize(case.setup.backend, request).pairs(side):
+            sent = on_the_wire(case.setup.backend, TILELINK, address, count, write=side == "write")
+            if count > 1 and sent.field == 0:
+                return f"{side} burst of {count} B at 0x{address:x} has size field 0"
+    return ""
+
+
+def _split(case: ReleaseCase) -> str:
+    if "mp_split" not in case.setup.midends or case.setup.region is None:
+        return ""
+    for request in case.first():
+        parts = mp_split(request, case.setup.region)
+        if len(parts) > 1:
+            said = f"{request.length:,} B from 0x{request.src:x} in {len(parts)} pieces"
+            return f"{said}; a stall at the first is taken for its acceptance"
+    return ""
+
+
+def _partner(case: ReleaseCase) -> str:
+    region = case.setup.region
+    if "mp_dist" not in case.setup.midends or region is None:
+        return ""
+    for request in case.first():
+        side, key = region.key(request)
+        row = key % (region.width * case.setup.backends)
+        if row >= region.width and row % region.width + request.length > region.width:
+            partner = "dst" if side == "src" else "src"
+            strip = row // region.width + 1
+            right = getattr(request, partner) + strip * region.width - row
+            return f"{partner} of back-end {strip} is 0x{right + row - row % region.width:x}, not 0x{right:x}"
+    return ""
+
+
+def _ignored(case: ReleaseCase) -> str:
+    dims = case.descriptor.dims
+    if not case.periodic or len(dims) < 2 or dims[1] == dims[0]:
+        return ""
+    return f"the outer dimension becomes {dims[0].reps}, {dims[0].src_stride}, {dims[0].dst_stride} as the inner one"
+
+
+def _flags(case: ReleaseCase) -> str:
+    return "flags 0" if case.flags == 0 else ""
+
+
+SHOWN: dict[str, Callable[[ReleaseCase], str]] = {
+    "tilelink-unaligned": _misaligned, "tilelink-livelock": _stuck, "tilelink-size-zero": _size_zero,
+    "mp-split-stalled": _split, "mp-dist-partner": _partner, "rt-ignored": _ignored, "desc-flags-zero": _flags,
+}  # fmt: skip
+
+
+def release_facts(target: Target, cases: Sequence[ReleaseCase], place: str = "") -> Iterator[Derived]:
+    """The instance of scope `release`: the known defects that the cases show on their release; none without."""
+    if not any(_suspect(case) for case in cases):
+        return
+    told = []
+    table = target.raw["machine"]["defect"]
+    for name, defect in table.items():
+        shown = next(
+            (found for case in cases if case.setup.version in defect["versions"] and (found := SHOWN[name](case))), ""
+        )
+        if shown:
+            told.append(f"{defect['says']}: {shown} ({defect['source']})")
+    if told:
+        where = f"{cases[0].setup.version}: {'; '.join(told)}"
+        yield Derived("release", {"known": 1}, f"{place}, {where}" if place else where)
+
+
+def _suspect(case: ReleaseCase) -> bool:
+    """Whether anything that has known defects is in use."""
+    protocols = case.setup.request.src_protocol, case.setup.request.dst_protocol
+    return TILELINK in protocols or case.setup.region is not None or case.flags == 0 or case.periodic

@@ -1,0 +1,133 @@
+"""Blocks of `const fn`: `let`, `if`, `while`, `return` and an expression at the end, as the number that they give.
+
+Knows: the statements that helper functions for sizes and counts are made of.
+Does not know: tensors, what names outside of the block stand for (a `look` gives that).
+Law: a statement that is not known gives None, never a guess. Every turn of a loop is taken; there is a most of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.machines.rngd.rust.numbers import Look, number_of, truth_of
+from dmaverify.machines.rngd.rust.values import Numbers, Value
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MOST_STATEMENTS = 10_000
+_CHANGE = re.compile(r"([a-z_]\w*)\s*([-+*/%&|^]|<<|>>)?=(?!=)\s*(.+?);?", re.DOTALL)
+
+
+class _Returned(Exception):
+    def __init__(self, value: Numbers) -> None:
+        self.value = value
+
+
+class _NotKnown(Exception):
+    """A statement that says nothing here."""
+
+
+def const_block(code: Code, body: Node, known: MutableMapping[str, Value], look: Look) -> Numbers | None:
+    """The number that a block gives, where `look` reads the variables in `known`; None where that is not known."""
+    try:
+        return _ConstBlock(code, known, look).block(body)
+    except _Returned as found:
+        return found.value
+    except (_NotKnown, RecursionError):
+        return None
+
+
+@dataclass
+class _ConstBlock:
+    code: Code
+    known: MutableMapping[str, Value]
+    look: Look
+    spent: int = 0
+
+    def block(self, node: Node) -> Numbers | None:
+        """The value of the last expression; None for `()`."""
+        before = dict(self.known)
+        shadowed: set[str] = set()
+        value: Numbers | None = None
+        for one in named(node):
+            self.spent += 1
+            if self.spent > MOST_STATEMENTS:
+                raise _NotKnown
+            if one.type == "let_declaration":
+                shadowed.add(self.let(one))
+                value = None
+            else:
+                value = self.statement(one)
+        self.known.update({name: before[name] for name in shadowed if name in before})
+        return value
+
+    def let(self, node: Node) -> str:
+        pattern, given = node.child_by_field_name("pattern"), node.child_by_field_name("value")
+        name = self.code.text(pattern) if pattern is not None else ""
+        if given is None or not name.isidentifier() or node.child_by_field_name("alternative") is not None:
+            raise _NotKnown
+        self.known[name] = self.number(given)
+        return name
+
+    def statement(self, node: Node) -> Numbers | None:
+        if node.type == "expression_statement":
+            value = self.statement(named(node)[0]) if named(node) else None
+            return None if node.children[-1].type == ";" else value
+        if node.type in ("assignment_expression", "compound_assignment_expr"):
+            self.change(self.code.text(node))
+            return None
+        if node.type == "while_expression":
+            self.loop(node)
+            return None
+        if node.type == "return_expression":
+            raise _Returned(self.number(named(node)[0]) if named(node) else Numbers.of(0))
+        return self.asked(node) if node.type in ("if_expression", "block", "else_clause") else self.number(node)
+
+    def asked(self, node: Node) -> Numbers | None:
+        """`if`, or a block."""
+        if node.type != "if_expression":
+            return self.block(node if node.type == "block" else named(node)[0])
+        condition = node.child_by_field_name("condition")
+        truth = truth_of(self.code.text(condition), self.look) if condition is not None else None
+        if truth is None:
+            raise _NotKnown
+        taken = node.child_by_field_name("consequence" if truth else "alternative")
+        if taken is not None and taken.type == "else_clause":
+            taken = named(taken)[0]
+        return self.asked(taken) if taken is not None else None
+
+    def number(self, node: Node) -> Numbers:
+        if node.type in ("if_expression", "block"):
+            value = self.asked(node)
+        else:
+            value = number_of(self.code.text(node), self.look)
+        if value is None or value.single is None:
+            raise _NotKnown
+        return value
+
+    def change(self, text: str) -> None:
+        """`r = 3`, `r += 1`."""
+        found = _CHANGE.fullmatch(text.strip())
+        if found is None or found[1] not in self.known:
+            raise _NotKnown
+        value = number_of(f"{found[1]} {found[2]} ({found[3]})" if found[2] else found[3], self.look)
+        if value is None or value.single is None:
+            raise _NotKnown
+        self.known[found[1]] = value
+
+    def loop(self, node: Node) -> None:
+        condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
+        while condition is not None and body is not None:
+            truth = truth_of(self.code.text(condition), self.look)
+            if truth is None:
+                raise _NotKnown
+            if not truth:
+                return
+            self.spent += 1
+            self.block(body)
+        raise _NotKnown

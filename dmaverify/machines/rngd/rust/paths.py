@@ -1,0 +1,197 @@
+"""Ways through a function: which branches an access stands behind, and whether a run can pass by a set of accesses.
+
+Knows: choices (arms of a condition, loops that may run no time), exits (`return`, `break`, `continue`, `panic!`).
+Does not know: Rust text, tensors.
+Law: choices are taken as independent of one another, so that "on every way" is said of more ways than there are; a way
+is only called certain where each of its choices hangs on a parameter of its own. A search given up is no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+MOST_STEPS, MOST_DECISIONS = 20_000, 200
+
+
+@dataclass(frozen=True)
+class WayChoice:
+    """One arm of a decision. `about` names the parameters that it hangs on where both ways are certain to occur;
+    `loose` where every turn of a loop that is read once decides anew.
+    """
+
+    decision: str
+    arm: int
+    arms: int
+    names: tuple[str, ...] = field(default=(), compare=False)
+    about: frozenset[int] = field(default=frozenset(), compare=False)
+    loose: bool = field(default=False, compare=False)
+
+    @property
+    def told(self) -> str:
+        return self.names[self.arm] if self.arm < len(self.names) else ""
+
+
+Way = tuple[WayChoice, ...]
+
+
+@dataclass(frozen=True)
+class OnWay:
+    """When an access happens: all of `path` is chosen, and nothing of `exits` (each chosen as a whole) left before.
+
+    `turns` are the loops around it that are read once for all of their turns.
+    """
+
+    path: Way = ()
+    exits: tuple[Way, ...] = ()
+    turns: frozenset[int] = field(default=frozenset(), compare=False)
+
+    @property
+    def always(self) -> bool:
+        return not self.path and not self.exits
+
+    @property
+    def loose(self) -> bool:
+        return any(choice.loose for way in (self.path, *self.exits) for choice in way)
+
+    def holds(self, chosen: dict[str, WayChoice]) -> bool | None:
+        """Whether it happens; None where that hangs on what is not chosen yet."""
+        found = [_all(self.path, chosen), *(_not(_all(way, chosen)) for way in self.exits)]
+        return False if False in found else None if None in found else True
+
+    @property
+    def choices(self) -> Way:
+        return (*self.path, *(choice for way in self.exits for choice in way))
+
+
+def _not(value: bool | None) -> bool | None:
+    return None if value is None else not value
+
+
+def _all(way: Way, chosen: dict[str, WayChoice]) -> bool | None:
+    found = [None if c.decision not in chosen else chosen[c.decision].arm == c.arm for c in way]
+    return False if False in found else None if None in found else True
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A way on which something happens and nothing of something else; `certain` where it is one that a run can take."""
+
+    way: Way
+    certain: bool
+
+    @property
+    def told(self) -> str:
+        return " and ".join(dict.fromkeys(choice.told for choice in self.way if choice.told))
+
+
+class WaysUndecided(Exception):
+    """The search for a way was given up."""
+
+
+def way_past(need: OnWay, accesses: Sequence[OnWay]) -> Passed | None:
+    """A way on which `need` happens and none of the accesses; None where there is none. Raises WaysUndecided."""
+    choices = [c for when in (need, *accesses) for c in when.choices]
+    known: dict[str, dict[int, WayChoice]] = {}
+    for choice in choices:
+        known.setdefault(choice.decision, {})[choice.arm] = choice
+    if len(known) > MOST_DECISIONS:
+        raise WaysUndecided
+    steps = [0]
+
+    def search(chosen: dict[str, WayChoice], left: list[str]) -> dict[str, WayChoice] | None:
+        steps[0] += 1
+        if steps[0] > MOST_STEPS:
+            raise WaysUndecided
+        held = need.holds(chosen)
+        found = [one.holds(chosen) for one in accesses]
+        if held is False or True in found:
+            return None
+        if held and None not in found:
+            return chosen
+        for number, name in enumerate(left):
+            some = next(iter(known[name].values()))
+            for arm in range(some.arms - 1, -1, -1):
+                taken = known[name].get(arm) or replace(some, arm=arm)
+                made = search({**chosen, name: taken}, left[number + 1 :])
+                if made is not None:
+                    return made
+            return None
+        return None
+
+    found = search({}, list(known))
+    if found is None:
+        return None
+    way = tuple(found.values())
+    named = [one for choice in way for one in choice.about]
+    return Passed(way, all(choice.about for choice in way) and len(named) == len(set(named)))
+
+
+class WayWalk:
+    """Where the reading of a function stands: what is chosen, what may have left before, the loops around."""
+
+    def __init__(self) -> None:
+        self.path: Way = ()
+        self.exits: list[tuple[int, Way]] = []  # (the scope that is left, the way there)
+        self.scopes: list[tuple[int, str, str]] = []  # (number, kind, label)
+        self.outside: list[frozenset[int]] = []  # values known before each loop that is read once for all turns
+        self.turns: list[int] = []  # of the loops that are read once for all turns
+        self.number = 0
+
+    @property
+    def when(self) -> OnWay:
+        return OnWay(self.path, tuple(way for _, way in self.exits), frozenset(self.turns))
+
+    @property
+    def dead(self) -> bool:
+        """Whether nothing gets here."""
+        return any(set(way) <= set(self.path) for _, way in self.exits)
+
+    def loose(self, values: Sequence[object]) -> bool:
+        """Whether a decision over these values is taken anew in every turn of a loop that is read once."""
+        return bool(self.outside) and any(id(value) not in self.outside[-1] for value in values)
+
+    @contextmanager
+    def chosen(self, choice: WayChoice) -> Iterator[None]:
+        """What is read stands behind a choice."""
+        before, self.path = self.path, (*self.path, choice)
+        try:
+            yield
+        finally:
+            self.path = before
+
+    @contextmanager
+    def within(self, kind: str, label: str = "") -> Iterator[None]:
+        """A `function`, a `loop` or a `turn`: what leaves it goes on behind it."""
+        self.number += 1
+        number = self.number
+        self.scopes.append((number, kind, label))
+        try:
+            yield
+        finally:
+            self.scopes.pop()
+            self.exits = [one for one in self.exits if one[0] != number]
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """What is read does not run: it leaves nothing."""
+        before = list(self.exits)
+        try:
+            yield
+        finally:
+            self.exits = before
+
+    @contextmanager
+    def perhaps(self) -> Iterator[None]:
+        """What is read may run or not, and nobody says when."""
+        self.number += 1
+        with self.chosen(WayChoice(f"perhaps {self.number}", 0, 2)):
+            yield
+
+    def leave(self, kind: str, label: str = "") -> None:
+        """Nothing of the innermost scope of that kind runs from here on; nothing at all for a kind without one."""
+        found = next(
+            (n for n, own, name in reversed(self.scopes) if (own == kind and not label) or (label and label == name)), 0
+        )
+        self.exits.append((found, self.path))

@@ -1,0 +1,88 @@
+"""Every bound with what stands behind it, and what would lift it: true where it is said, silent elsewhere.
+
+Knows: programs whose bounds can be told on paper, and the same programs with the advice followed.
+Does not know: how sentences are made.
+Law: following what is said to lift a bound makes it smaller.
+"""
+
+from __future__ import annotations
+
+import pytest
+from cost_programs import SLICE, command, dm, example_4, example_5, hbm, well_ordered_4
+
+from dmaverify.cost.constants import cost_data, profiles
+from dmaverify.cost.explain import explain
+from dmaverify.cost.lifting import Behind, behind_bounds
+from dmaverify.program.command import Command, Loop, Port
+
+DMN = 32 * SLICE
+
+
+def bounds(commands: list[Command], profile: str = "book") -> dict[str, Behind]:
+    found = behind_bounds(explain(commands, profile=profile), cost_data(profile))
+    return {one.name: one for one in found}
+
+
+@pytest.mark.parametrize("profile", profiles())
+def test_bit_8_of_example_5_is_named_in_every_profile(profile: str) -> None:
+    seen = explain(example_5(), profile=profile)
+    assert any("bit 8" in line for line in seen.advice)
+    channels = bounds(example_5(), profile)["channels, all engines"]
+    assert "16 of 32 channels, 1 of 2 stacks, address bit 8 never toggled" in channels.behind
+    assert "toggle bit 8" in channels.lift
+    lifted = bounds(example_5(bit_8=True), profile)["channels, all engines"]
+    assert lifted.cycles < channels.cycles
+    assert "bit 8" not in lifted.behind + lifted.lift
+
+
+def test_row_bits_and_the_loops_to_move_are_named_and_moving_them_helps() -> None:
+    rows = bounds(example_4())["row switches, all engines"]
+    assert "row bits 21, 22, 23, 24, 25, 26" in rows.behind
+    assert "inside of those that toggle bits 21" in rows.lift
+    after = bounds(well_ordered_4()).get("row switches, all engines")
+    assert after is None or after.cycles < rows.cycles
+
+
+def test_one_dmn_names_bit_27_and_two_in_turns_are_faster() -> None:
+    one = bounds([command(hbm(), dm(), [(32, 512, SLICE), (2, 256, 256)], 256)])["DMNs"]
+    assert "write: 1 DMN, 32 slices" in one.behind
+    assert "bit 27" in one.lift
+    two = bounds([command(hbm(), dm(), [(32, 512, SLICE), (2, 256, DMN)], 256)])["DMNs"]
+    assert two.cycles < one.cycles
+    assert two.lift == ""
+
+
+def test_windows_in_part_are_counted_and_whole_rows_have_none() -> None:
+    def store(run: int) -> list[Command]:
+        return [command(dm(), hbm(), [(32, SLICE, run)], run)]
+
+    part = bounds(store(120))["partial windows"]
+    assert "windows in part: runs of 3,840 B" in part.behind or "runs of 120 B" in part.behind
+    assert "begin and end on 256" in part.lift
+    assert "partial windows" not in bounds(store(256))
+
+
+def test_short_runs_pay_for_whole_windows_and_longer_ones_do_not() -> None:
+    def load(run: int, count: int) -> list[Command]:
+        return [command(hbm(), dm(), [(count, 512, SLICE)], run)]
+
+    short = bounds(load(128, 64))["read issue"]
+    assert "pays for a whole window" in short.lift
+    assert bounds(load(256, 32))["read issue"].cycles < short.cycles
+
+
+def test_bank_groups_name_their_bits_and_the_loop_to_move() -> None:
+    inner = [(2, 1 << 13, DMN), (64, 0, SLICE)]
+    seen = bounds([command(hbm(), dm(), inner, 256)])
+    groups = seen["bank groups"]
+    assert "bank group bits 13, 19" in groups.behind
+    assert groups.lift == "move the loop that toggles bit 13 inside"
+    moved = bounds([command(hbm(), dm(), inner[::-1], 256)])["bank groups"]
+    assert "bits 13, 19" not in moved.behind
+
+
+def test_a_bound_of_which_nothing_is_known_has_no_sentence() -> None:
+    spm = Command(Port("spm", 0), Port("dm", 0), (Loop(64, 256, SLICE),), 256, 256)
+    assert (bounds([spm])["SPM"].behind, bounds([spm])["SPM"].lift) == ("", "")
+    alike = [command(hbm(), dm(), [(64, 256, SLICE), (2, 1 << 20, DMN)], 256)]
+    assert bounds(alike)["channels"].lift == ""

@@ -1,0 +1,217 @@
+"""Kernels and programs in time, gathers, loops, steps at once, and moves to and from the host.
+
+Knows: the command line and its JSON, pieces of work by hand.
+Does not know: how a transfer is priced.
+Law: what steps share slows them together, and never below the time that each takes alone.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from cost_programs import SLICE, command, dm, hbm
+
+from dmaverify.cli.app import cli
+from dmaverify.cost.gathers import RowMoves, gather_cost
+from dmaverify.cost.model import cost
+from dmaverify.cost.sharing import WorkPiece, in_time, loads_of
+from dmaverify.cost.simulate import simulate
+from dmaverify.cost.turns import EACH, turns_cost
+from dmaverify.program.command import Command, Loop, Port
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["cost", *arguments])
+
+
+def entries(*arguments: str) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in json.loads(run(*arguments, "--json").stdout)}
+
+
+# ---------------------------------------------------------------- kernels
+
+
+def kernel_of(transfers: int) -> str:
+    """A kernel of so many transfers: each matrix is loaded and stored turned."""
+    names = [f"m{n}" for n in range(transfers // 2)]
+    lines = ["use furiosa_opt_std::prelude::*;", "axes![Row = 512, Col = 256];", "type Chip = m![1];"]
+    lines += ["type Matrix = HbmTensor<bf16, Chip, m![Row, Col]>;", "#[device(chip = 1)]"]
+    lines += ["pub fn many(ctx: &mut Context,", *(f"    {name}: &Matrix," for name in names)]
+    lines += [*(f"    out_{name}: &mut Matrix," for name in names), ") {"]
+    for name in names:
+        lines.append(f"    let in_{name} = {name}.to_dm::<m![Row / 256], m![Row % 256], m![Col]>(&mut ctx.tdma);")
+        lines.append(f"    in_{name}.view().to_hbm_view(&mut ctx.tdma, out_{name}.view_mut());")
+    return "\n".join([*lines, "}", ""])
+
+
+def test_a_kernel_of_thirty_transfers_gets_a_timeline_with_its_critical_path(tmp_path: Path) -> None:
+    file = tmp_path / "many.rs"
+    file.write_text(kernel_of(30), encoding="utf-8")
+    found = entries(str(file))
+    many = found["many"]
+    assert many["kind"] == "kernel"
+    assert len(many["steps"]) == len(many["critical_path"]) == 30
+    own = [step["end"] - step["start"] for step in many["steps"]]
+    assert many["cycles"] == pytest.approx(sum(own))
+    assert own == pytest.approx([found[step["step"]]["cycles"] for step in many["steps"]])
+    text = run(str(file)).stdout
+    assert "many-in_m0 -> many-to_hbm_view -> many-in_m1 -> ... -> " in text
+    assert "what it computes" in text
+
+
+def test_a_move_that_the_rules_refuse_takes_no_price_from_the_other_moves_of_a_kernel() -> None:
+    result = run(str(EXAMPLES / "rust" / "mistakes.rs"), "--json")
+    found = {one["name"]: one for one in json.loads(result.stdout)}
+    assert "no legal commands" in result.stderr
+    assert found["short_rows-_rows"]["cycles"] is None
+    assert found["copies-rows"]["cycles"] == 563
+    assert found["copies"]["cycles"] is None
+    assert found["copies"]["at_least"] == 563
+    assert "step `copies-to_hbm` is" in found["copies"]["reason"]
+
+
+def test_a_kernel_prices_its_gathers_and_scatters_by_all_of_their_rows() -> None:
+    found = entries(str(EXAMPLES / "rust" / "tables.rs"))
+    assert (found["gathered-rows"]["kind"], found["gathered-rows"]["rows"]) == ("gather", 512)
+    assert found["gathered-rows"]["cycles"] >= 500 + 512 + 8
+    assert found["scattered-dma_scatter"]["kind"] == "scatter"
+    assert found["gathered"]["cycles"] == found["gathered-rows"]["cycles"] + found["gathered-to_hbm"]["cycles"]
+
+
+# ---------------------------------------------------------------- gathers
+
+
+def row(bytes_: int = 256) -> Command:
+    return command(hbm(), dm(), [], bytes_)
+
+
+def test_rows_that_are_known_cost_no_less_than_rows_that_are_not() -> None:
+    draw = random.Random(3)
+    for _ in range(20):
+        many, pitch = draw.choice([4, 30, 64]), draw.choice([256, 512, 1 << 20])
+        reads = tuple(draw.randrange(1000) * pitch for _ in range(many))
+        writes = tuple(SLICE * n for n in range(many))
+        known = gather_cost(RowMoves((row(),), reads, writes, many, 4 * many))
+        free = gather_cost(RowMoves((row(),), None, writes, many, 4 * many))
+        assert known.cycles >= free.cycles >= 500 + many
+
+
+def test_rows_of_one_channel_wait_for_it() -> None:
+    many = 64
+    one = gather_cost(RowMoves((row(),), (0,) * many, tuple(SLICE * n for n in range(many)), many, 256))
+    assert one.cycles > 500 + many * 5
+    assert one.binding != "read issue"
+
+
+def test_a_list_of_evenly_spaced_rows_costs_what_the_plain_command_costs_and_its_list() -> None:
+    plain = command(hbm(), dm(), [(64, 256, SLICE)], 256)
+    moves = RowMoves((row(),), tuple(256 * n for n in range(64)), tuple(SLICE * n for n in range(64)), 64, 256)
+    assert gather_cost(moves).cycles - cost([plain]).cycles in (0, 1)
+
+
+def test_a_gather_is_priced_over_stdin_too() -> None:
+    line = json.dumps({"path": str(EXAMPLES / "programs" / "gather.toml"), "name": "embedding"})
+    result = CliRunner().invoke(cli, ["cost", "--stdin"], input=line + "\n")
+    assert json.loads(result.stdout)["cycles"] == 565
+
+
+# ---------------------------------------------------------------- loops
+
+
+def test_iterations_that_begin_elsewhere_in_a_window_are_priced_as_what_they_are() -> None:
+    store = command(dm(), hbm(), [(4, 256, 1024)], 256)
+    all_of = turns_cost([store], [(64, 0, 64)])
+    by_hand = [cost([store.moved_to(0, 64 * n)]).cycles for n in range(64)]
+    assert (all_of.iterations, all_of.cycles) == (64, sum(by_hand))
+    assert len(set(by_hand)) == all_of.kinds == 2
+    assert all_of.cycles > 64 * by_hand[0]
+
+
+def test_many_iterations_are_priced_by_kind() -> None:
+    store = command(dm(), hbm(), [(4, 256, 1024)], 256)
+    many = turns_cost([store], [(4 * EACH, 0, 64), (10, 0, 1 << 14)])
+    by_hand = [cost([store.moved_to(0, 64 * n)]).cycles for n in range(4)]
+    assert many.cycles == pytest.approx(10 * EACH * sum(by_hand))
+
+
+# ---------------------------------------------------------------- steps at once
+
+
+def test_two_that_share_nothing_take_their_own_time() -> None:
+    timed = in_time([WorkPiece(100, (), {"a": 90}), WorkPiece(70, (), {"b": 70})])
+    assert [(t.start, t.end, t.slowed_by) for t in timed] == [(0, 100, ""), (0, 70, "")]
+
+
+def test_two_that_fill_one_channel_take_twice_as_long() -> None:
+    timed = in_time([WorkPiece(100, (), {"a": 100}), WorkPiece(100, (), {"a": 100}), WorkPiece(10, (0, 1))])
+    assert [(t.start, t.end) for t in timed] == [(0, 200), (0, 200), (200, 210)]
+    assert [t.slowed_by for t in timed] == ["a", "a", ""]
+
+
+def test_what_is_left_goes_on_at_its_own_pace() -> None:
+    timed = in_time([WorkPiece(100, (), {"a": 100}), WorkPiece(50, (), {"a": 50})])
+    assert [round(t.end, 6) for t in timed] == [150, 100]
+
+
+def test_time_lies_between_alone_and_one_after_the_other() -> None:
+    draw = random.Random(5)
+    for _ in range(100):
+        pieces = []
+        for number in range(draw.randint(1, 8)):
+            cycles = float(draw.randint(0, 100))
+            loads = {part: cycles * draw.random() for part in draw.sample("abcd", draw.randint(0, 3))}
+            pieces.append(WorkPiece(cycles, tuple(n for n in range(number) if draw.random() < 0.3), loads))
+        free = in_time([WorkPiece(p.cycles, p.after) for p in pieces])
+        timed = in_time(pieces)
+        assert all(t.end >= f.end - 1e-6 for t, f in zip(timed, free, strict=True))
+        assert max(t.end for t in timed) <= sum(p.cycles for p in pieces) + 1e-6
+        for piece, t in zip(pieces, timed, strict=True):
+            assert all(timed[before].end <= t.start + 1e-9 for before in piece.after)
+            assert t.end - t.start >= piece.cycles - 1e-6
+
+
+def test_steps_at_once_that_fill_one_dmn_say_so(tmp_path: Path) -> None:
+    parts = ["schema = 1", 'target = "rngd"', 'name = "two"', "[axes]", "A = 32", "B = 16", "C = 256"]
+    for n in range(2):
+        parts += [
+            f"[transfer.t{n}]",
+            'dtype = "i8"',
+            f'source = {{ tier = "hbm", base = {n << 29}, element = "A, B, C" }}',
+            f'dest = {{ tier = "dm", base = {n * 4096}, slice = "A # 64", element = "B, C" }}',
+            'stream = { time = "B, A", packet = "C" }',
+        ]
+    steps = ", ".join(f'{{ transfer = "t{n}", context = "c{n}" }}' for n in range(2))
+    file = tmp_path / "two.toml"
+    file.write_text("\n".join([*parts, "[program.all]", f"step = [{steps}]"]))
+    found = entries(f"{file}::all")["all"]
+    alone = entries(f"{file}::t0")["t0"]["cycles"]
+    assert alone == 499 + 2 * 32 * 16
+    assert found["cycles"] == pytest.approx(2 * 2 * 32 * 16, abs=10)
+    assert [step["slowed_by"] for step in found["steps"]] == ["DMN 0 of chip 0, cluster 0"] * 2
+    assert "shares DMN 0" in run(f"{file}::all").stdout
+
+
+def test_loads_count_every_part_that_a_command_asks() -> None:
+    loads = loads_of([command(hbm(), dm(), [(2, 0, 32 * SLICE), (64, 256, SLICE)], 256)])
+    assert sum(busy for part, busy in loads.items() if part.startswith("channel")) == pytest.approx(128 * 16 / 3)
+    assert sum(busy for part, busy in loads.items() if part.startswith("DMN")) == 256
+
+
+# ---------------------------------------------------------------- the host
+
+
+@pytest.mark.parametrize("up", [True, False])
+def test_a_move_to_or_from_the_host_takes_the_link_at_30_bytes_a_cycle(up: bool) -> None:
+    host, memory = Port("host", 0), Port("hbm", 0, 2)
+    move = Command(*((host, memory) if up else (memory, host)), (Loop(64, 256, 256),), 256, 256)
+    price = cost([move])
+    assert price.binding == "PCIe"
+    assert price.cycles == pytest.approx(500 + 64 * 256 / 30)
+    assert price.cycles <= simulate([move]).cycles <= price.cycles + 10

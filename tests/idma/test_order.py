@@ -1,0 +1,249 @@
+"""What iDMA promises of order: launches begin in order, and have arrived only where somebody waited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dmaverify as dv
+
+PLAN = """
+schema = 1
+target = "idma"
+[axes]
+A = 256
+"""
+
+
+def _transfer(name: str, src: int, dst: int, options: str = "{}") -> str:
+    return f"""
+[transfer.{name}]
+dtype = "i8"
+source = {{ tier = "mem", base = {src}, element = "A" }}
+dest = {{ tier = "mem", base = {dst}, element = "A" }}
+options = {options}
+"""
+
+
+def _program(steps: str) -> str:
+    return "".join(
+        f'[[program.p.step]]\ntransfer = "{name}"\n' + (f'after = ["{after}"]\n' if after else "")
+        for name, _, after in (word.partition("<") for word in steps.split())
+    )
+
+
+def _rules(tmp_path: Path, text: str, name: str) -> set[str]:
+    file = tmp_path / "plan.toml"
+    file.write_text(text, encoding="utf-8")
+    verdict = next(v for v in dv.check(str(file)) if v.name == name)
+    return {finding.rule for finding in verdict.errors}
+
+
+@pytest.mark.parametrize(
+    ("steps", "rules"),
+    [
+        ("ab bc", {"core/hazard-raw"}),
+        ("ab bc<ab", set()),
+        ("ab xy<ab bc", set()),  # somebody waited in between
+        ("ab xy bc<xy", set()),  # ids complete in order: a wait for the second is one for the first
+        ("xy ab bc<xy", {"core/hazard-raw"}),  # waited for something else
+        ("ab xa", set()),  # reads are in order, and writes follow reads
+        ("ab xb", set()),  # writes of one engine are in order
+    ],
+)
+def test_a_read_in_a_program_waits_for_what_it_reads(tmp_path: Path, steps: str, rules: set[str]) -> None:
+    places = {"a": 0, "b": 4096, "c": 8192, "x": 12288, "y": 16384}
+    names = {word.partition("<")[0] for word in steps.split()}
+    text = PLAN + "".join(_transfer(n, places[n[0]], places[n[1]]) for n in sorted(names)) + _program(steps)
+    assert _rules(tmp_path, text, "p") == rules
+
+
+LOOP = """
+schema = 1
+target = "idma"
+[axes]
+A = 256
+T = 64
+[transfer.first]
+dtype = "i8"
+loop = { t = 4 }
+source = { tier = "mem", base = 0, element = "A", view = { tile = "A", length = 64, start = "64 * t" } }
+dest = { tier = "mem", base = 8192, element = "T" }
+[transfer.second]
+dtype = "i8"
+loop = { t = 4 }
+source = { tier = "mem", base = 8192, element = "T" }
+dest = { tier = "mem", base = 16384, element = "A", view = { tile = "A", length = 64, start = "64 * t" } }
+[[program.p.step]]
+transfer = "first"
+[[program.p.step]]
+transfer = "second"
+"""
+
+
+def test_a_loop_through_a_buffer_waits_in_every_iteration(tmp_path: Path) -> None:
+    assert "core/hazard-raw" in _rules(tmp_path, LOOP, "p")
+    assert "core/hazard-raw" not in _rules(tmp_path, LOOP + 'after = ["first"]\n', "p")
+
+
+CHAIN = """
+schema = 1
+target = "idma"
+[axes]
+A = 512
+[transfer.up]
+dtype = "i8"
+loop = { t = 4 }
+source = { tier = "mem", base = 0, element = "A", view = { tile = "A", length = 64, start = "64 * t" } }
+dest = { tier = "mem", base = DEST, element = "A", view = { tile = "A", length = 64, start = "64 * t" } }
+[[program.p.step]]
+transfer = "up"
+"""
+
+
+@pytest.mark.parametrize(("dest", "found"), [("64", True), ("192", True), ("1024", False)])
+def test_a_step_does_not_read_what_it_wrote_an_iteration_before(tmp_path: Path, dest: str, found: bool) -> None:
+    assert ("core/hazard-raw" in _rules(tmp_path, CHAIN.replace("DEST", dest), "p")) is found
+
+
+# ---------------------------------------------------------------- single transfers: patterns, errors, channels
+
+
+def _one(source: str, dest: str, options: str, commands: str) -> str:
+    return f"""{PLAN}
+[transfer.p]
+dtype = "i8"
+source = {{ {source}, element = "A" }}
+dest = {{ {dest}, element = "A" }}
+options = {{ {options} }}
+commands = '''
+{commands}'''
+"""
+
+
+INIT = 'tier = "init", base = 4096'
+MEM = 'tier = "mem", base = 4096'
+INST = 'preset = "manticore", variant = "rw_axi_rw_init_rw_obi", pattern = "constant", value = 255'
+STREAM = 'variant = "r_axi_rw_init_rw_obi", src_protocol = "init", dst_protocol = "obi", pattern = "incrementing"'
+ND = "nd\nsrc = 0\ndst = 4096\nlength = {length}\nsrc_protocol = init\ndst_protocol = obi\n{more}"
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "commands", "rules"),
+    [
+        (INIT, INST, "inst64\ndmdst 4096, 0\ndminit 256, 1\n", set()),
+        (INIT, INST, "inst64\ndmdst 4096, 0\ndminit 255, 1\n", {"core/covers"}),
+        (INIT, INST, "inst64\ndmdst 4096, 0\ndminit 256, 0\n", {"core/well-formed"}),
+        (INIT, INST, "inst64\ndmsrc 0xFF, 0\ndmdst 4096, 0\ndminit 256, 2\n", set()),
+        (MEM, INST, "inst64\ndmdst 4096, 0\ndminit 256, 1\n", {"idma/pattern-tier", "core/overlap"}),
+        ('tier = "init", base = 0', STREAM, ND.format(length=256, more=""), set()),
+        ('tier = "init", base = 0', STREAM, ND.format(length=128, more="dim = 2, 0, 128\n"), {"core/input"}),
+    ],
+)
+def test_a_pattern_is_a_source_with_a_promise(
+    tmp_path: Path, source: str, options: str, commands: str, rules: set[str]
+) -> None:
+    found = _rules(tmp_path, _one(source, MEM, options, commands), "p")
+    assert found == rules or (rules == {"idma/pattern-tier", "core/overlap"} and "idma/pattern-tier" in found)
+
+
+JOB = "job 0\n256\n0x1000\n0x2000\n0\n0\n256\n256\n0\n0\n1\n{error}\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "comes"),
+    [("ra0x1000", True), ("ra0x10ff", True), ("rc0x1100", False), ("rc0xfff", False), ("wa0x1000", False),
+     ("wc0x20fc", True)],
+)  # fmt: skip
+def test_a_planted_error_counts_where_its_address_is_touched(tmp_path: Path, error: str, comes: bool) -> None:
+    text = _one(MEM, 'tier = "mem", base = 8192', "", JOB.format(error=error))
+    assert _rules(tmp_path, text, "p") == ({"core/well-formed"} if comes else set())
+
+
+HALVES = "inst64\ndmsrc {a}, 0\ndmdst 0x1000, 0\ndmcpyi 128, 0\n{wait}"
+HALVES += "dmsrc {b}, 0\ndmdst 0x1080, 0\ndmcpyi 128, {cfg}\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "cfg", "wait", "rules"),
+    [
+        (0x1080, 0, "", set()),  # downwards on one channel
+        (0x1080, 4, "", {"idma/wait-reread"}),
+        (0x1080, 4, "wait\n", set()),
+        (0x1100, 4, "", set()),
+    ],
+)
+def test_channels_are_not_ordered(tmp_path: Path, base: int, cfg: int, wait: str, rules: set[str]) -> None:
+    commands = HALVES.format(a=base, b=base + 128, cfg=cfg, wait=wait)
+    text = _one(f'tier = "mem", base = {base}', MEM, 'preset = "manticore"', commands)
+    assert _rules(tmp_path, text, "p") == rules
+
+
+@pytest.mark.parametrize(
+    ("variant", "src", "length", "rules"),
+    [
+        ("rw_axi", 4096, 256, set()),
+        ("rw_axi", 4000, 256, {"idma/page-4k"}),
+        ("rw_axi", 0, 2048, {"idma/axi-beats"}),
+        ("rw_obi", 4096, 256, {"idma/word-access"}),
+        ("rw_tilelink", 4096, 128, set()),
+        ("rw_tilelink", 4096, 96, {"idma/tilelink-size", "idma/tilelink-aligned"}),
+    ],
+)
+def test_without_a_legalizer_every_transfer_is_a_burst(
+    tmp_path: Path, variant: str, src: int, length: int, rules: set[str]
+) -> None:
+    text = f"""
+schema = 1
+target = "idma"
+[axes]
+A = {length}
+[transfer.p]
+dtype = "i8"
+source = {{ tier = "mem", base = {src}, element = "A" }}
+dest = {{ tier = "mem", base = 65536, element = "A" }}
+options = {{ variant = "{variant}", legalizer = 0 }}
+read = "[A={length}:1]:{length} @{src}"
+write = "[A={length}:1]:{length} @65536"
+"""
+    assert _rules(tmp_path, text, "p") == rules
+
+
+def test_tl_ul_has_no_bursts() -> None:
+    from dmaverify.machines.idma.engine import TILELINK, Backend, Request, variant_named
+    from dmaverify.machines.idma.legalizer import legalize
+
+    backend = Backend(variant_named("rw_tilelink"), 64, tilelink_ul=True)
+    found = legalize(backend, Request(0, 4096, 64, TILELINK, TILELINK))
+    assert found.pairs("read") == [(8 * k, 8) for k in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "rules"),
+    [
+        (1 << 63, (1 << 64) - 256, set()),
+        (1 << 63, (1 << 64) - 255, {"idma/address-wrap"}),
+        ((1 << 64) - 1, 0, {"idma/address-wrap"}),
+        (1 << 64, 0, {"core/input"}),
+    ],
+)
+def test_bases_go_up_to_the_end_of_64_bits(tmp_path: Path, src: int, dst: int, rules: set[str]) -> None:
+    text = f"""{PLAN}
+[transfer.p]
+dtype = "i8"
+source = {{ tier = "mem", base = {src}, element = "A" }}
+dest = {{ tier = "mem", base = {dst}, element = "A" }}
+options = {{ address_width = 64 }}
+commands = '''
+nd
+src = {src % (1 << 64)}
+dst = {dst}
+length = 256
+'''
+"""
+    file = tmp_path / "p.toml"
+    file.write_text(text, encoding="utf-8")
+    (verdict,) = dv.check(str(file))
+    assert {finding.rule for finding in verdict.errors} == rules
+    assert verdict.status is not dv.Status.PROVED  # from 2^52 on, elements are not followed

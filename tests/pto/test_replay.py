@@ -1,0 +1,75 @@
+"""Verdicts on kernels beside a run of their text: a contradiction is an internal error, never a verdict."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from lab.kernels import kernel_of, mutant_of
+
+from dmaverify.errors import Source
+from dmaverify.machines.pto import replay
+from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.running import KernelRun
+from dmaverify.prove.options import Options
+from dmaverify.verdict import Status, Verdict
+
+BESIDE = Options(cross_check=1 << 16)
+TEXT = """func.func @k(%a: !pto.ptr<f32, gm>, %b: !pto.ptr<f32, gm>) {
+  %c0 = arith.constant 0 : i64
+  %c8 = arith.constant 8 : i64
+  %c128 = arith.constant 128 : i64
+  %u = pto.castptr %c0 : i64 -> !pto.ptr<f32, ub>
+  pto.mte_gm_ub %a, %u, %c0, %c128 nburst(%c8, %c128, %c128) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64
+  pto.set_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]
+  pto.wait_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]
+  pto.mte_ub_gm %u, %b, %c128 nburst(%c8, %c128, %c128) : !pto.ptr<f32, ub>, !pto.ptr<f32, gm>, i64
+  return
+}
+"""
+RACE = "".join(line for line in TEXT.splitlines(keepends=True) if "_flag" not in line)
+
+
+def check(text: str) -> Verdict:
+    (verdict,) = check_text(Source("k.mlir", text), options=BESIDE)
+    return verdict
+
+
+def test_a_finding_that_no_run_shows_and_trouble_that_no_proof_knows_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert check(TEXT).status is Status.PROVED
+    assert check(RACE).status is Status.REFUTED
+    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun({}))
+    (told,) = check(RACE).findings
+    assert told.rule == "core/disagreement"
+    assert "core/hazard-raw is found, and a run of the text shows nothing of it" in told.message
+    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun({}, {"war"}))
+    (told,) = check(TEXT).findings
+    assert "it is proved, and a run of the text finds war" in told.message
+
+
+def test_a_kernel_with_symbols_has_no_single_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun({}, {"war"}))
+    symbolic = TEXT.replace("ptr<f32, gm>) {", "ptr<f32, gm>, %n: i64) {").replace("nburst(%c8", "nburst(%n")
+    assert check(symbolic).status is Status.PROVED
+
+
+def test_random_kernels_and_mutants_are_never_contradicted() -> None:
+    rng = random.Random(5)
+    for number in range(30):
+        kernel = kernel_of(rng)
+        verdict = check((mutant_of(rng, kernel) if number % 2 else kernel).text())
+        assert not [f for f in verdict.findings if f.rule == "core/disagreement"]
+
+
+def test_a_contradiction_ends_in_the_exit_code_of_internal_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dmaverify.cli.app import invoke
+
+    (tmp_path / "k.mlir").write_text(RACE, encoding="utf-8")
+    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun({}))
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["check", "-j", "1", "--no-cache", str(tmp_path / "k.mlir")]) == 4

@@ -1,0 +1,43 @@
+"""Notes to paste: with them stated, nothing is assumed any more."""
+
+from __future__ import annotations
+
+import re
+
+from dmaverify.errors import Source
+from dmaverify.machines.pto.check import check_text
+from dmaverify.verdict import Status, Verdict
+
+TEXT = """func.func @k(%a: !pto.ptr<f32, gm>, %b: !pto.ptr<f32, gm>, %n: i64, %m: i64) {
+  %c0 = arith.constant 0 : i64
+  %c128 = arith.constant 128 : i64
+  %u = pto.castptr %c0 : i64 -> !pto.ptr<f32, ub>
+  pto.mte_gm_ub %a, %u, %c0, %c128 nburst(%n, %c128, %c128) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64
+  pto.set_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]
+  pto.wait_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]
+  pto.mte_ub_gm %u, %b, %c128 nburst(%n, %c128, %m) : !pto.ptr<f32, ub>, !pto.ptr<f32, gm>, i64
+  return
+}
+"""
+SAID, ASSUMED = "to state them, write: ", "assumed of values without a stated range"
+
+
+def check(text: str) -> Verdict:
+    (verdict,) = check_text(Source("k.mlir", text))
+    return verdict
+
+
+def test_the_notes_that_a_verdict_prints_leave_nothing_assumed() -> None:
+    first = check(TEXT)
+    assert first.status is Status.PROVED
+    (said,) = [a.removeprefix(SAID) for a in first.assumptions if a.startswith(SAID)]
+    assert said == "// dmaverify: assume %m in 128..1099511627775; // dmaverify: assume %n in 1..2048"
+    pasted = check(said.replace("; ", "\n") + "\n" + TEXT)
+    assert pasted.status is Status.PROVED
+    assert not [a for a in pasted.assumptions if a.startswith((SAID, ASSUMED))]
+
+
+def test_a_range_beyond_the_notes_is_refuted() -> None:
+    wider = "// dmaverify: assume %m in 128..256\n// dmaverify: assume %n in 1..2049\n" + TEXT
+    assert {f.rule for f in check(wider).errors} == {"pto/ub-capacity"}
+    assert re.search(r"2,?049", " ".join(str(f.witness) for f in check(wider).errors))

@@ -1,0 +1,164 @@
+"""Kernels on tiles, which the assembler lowers: parts within tensors, tiles written before they are read, layouts."""
+
+from __future__ import annotations
+
+import pytest
+
+from dmaverify.errors import Source
+from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.tiles import tile_work
+from dmaverify.verdict import Status, Verdict
+
+HEAD = """func.func @k(%a: !pto.ptr<f32>, %b: !pto.ptr<f32>, %n: index, %on: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c9 = arith.constant 9 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %f = arith.constant 0.0 : f32
+  %at = arith.constant 4096 : i64
+  %odd = arith.constant 100 : i64
+  %far = arith.constant 262112 : i64
+  %av = pto.make_tensor_view %a, shape = [%c32, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?xf32>
+  %bv = pto.make_tensor_view %b, shape = [%c32, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?xf32>
+"""
+VEC = "!pto.tile_buf<vec, 8x16xf32>"
+
+
+def part(name: str, view: str, offsets: str = "%c0, %c0", sizes: str = "%c8, %c16") -> str:
+    kinds = "!pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<?x?xf32>"
+    return f"  %{name} = pto.partition_view %{view}, offsets = [{offsets}], sizes = [{sizes}] : {kinds}\n"
+
+
+def tile(name: str, kind: str = VEC, given: str = "") -> str:
+    return f"  %{name} = pto.alloc_tile {given} : {kind}\n"
+
+
+def op(name: str, ins: str, outs: str) -> str:
+    kinds = ", ".join({"%f": "f32", "%c": "index"}.get(one.strip()[:2], VEC) for one in ins.split(","))
+    return f"  pto.{name} ins({ins} : {kinds}) outs({outs} : {VEC})\n"
+
+
+PARTS = part("pa", "av") + part("pb", "bv")
+MOVE = PARTS + tile("t") + op("tload", "%pa", "%t") + op("tstore", "%t", "%pb")
+
+
+def check(body: str, notes: str = "") -> Verdict:
+    (found,) = check_text(Source("k.pto", f"{notes}{HEAD}{body}  return\n}}\n"))
+    return found
+
+
+def errors(verdict: Verdict) -> list[str]:
+    return sorted({f.rule for f in verdict.errors})
+
+
+def test_a_load_and_a_store_of_a_tile_are_proved_in_the_order_of_the_text() -> None:
+    verdict = check(MOVE)
+    assert verdict.status is Status.PROVED
+    said = "every element of 2 tile moves in the order of the text, which the assembler keeps by flags of its own"
+    assert verdict.claim == said
+    assert "`a` holds at least 1,856 bytes (its extent is not declared)" in verdict.assumptions
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        (op("tload", "%pa", "%t"), "", "core/definite"),
+        ("%av, offsets = [%c0, %c0]", "%av, offsets = [%c0, %c64]", "core/in-bounds"),
+        ("%av, offsets = [%c0, %c0], sizes = [%c8", "%av, offsets = [%c32, %c0], sizes = [%c8", "core/in-bounds"),
+        (tile("t"), tile("t", given="addr = %odd"), "core/well-formed"),
+        (tile("t"), tile("t", given="addr = %far"), "pto/ub-capacity"),
+        (tile("t"), tile("t", "!pto.tile_buf<vec, 8x16xf16>"), "core/well-formed"),
+    ],
+)
+def test_faults_of_tiles_are_refuted(old: str, new: str, found: str) -> None:
+    assert old in MOVE
+    assert found in errors(check(MOVE.replace(old, new)))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        MOVE.replace("sizes = [%c8, %c16]", "sizes = [%c9, %c16]", 1),  # more elements than the tile has
+        PARTS + tile("t", "!pto.tile_buf<vec, 8x16xf32, valid=?x16>", "valid_row = %n") + op("tstore", "%t", "%pb"),
+        MOVE + op("tsort32", "%t", "%t"),  # not known
+        MOVE + op("tbrandnew", "%t", "%t"),
+        PARTS + tile("t") + tile("u") + op("tadd", "%t, %t", "%u") + op("tstore", "%u", "%pb"),  # of nothing
+        MOVE + "  pto.tstore ins(%nobody : f32) outs(%pb : f32)\n",
+    ],
+)
+def test_what_is_not_known_of_tiles_is_open(body: str) -> None:
+    verdict = check(body)
+    assert verdict.status is not Status.PROVED
+    assert verdict.status is Status.UNKNOWN or errors(verdict) == ["core/in-bounds"]
+
+
+LOADED = part("pa", "av") + tile("t") + op("tload", "%pa", "%t")
+COLUMN = tile("s", "!pto.tile_buf<loc=vec, dtype=f32, rows=8, cols=1, v_row=8, v_col=1, blayout=col_major>")
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (op("tadd", "%t, %t", "%u"), Status.PROVED),
+        (op("tadds", "%t, %f", "%u"), Status.PROVED),
+        (op("texpands", "%f", "%u"), Status.PROVED),
+        (op("tadd", "%t, %u", "%u"), Status.UNKNOWN),
+        (COLUMN + op("trowmax", "%t, %u", "%s") + op("trowexpand", "%s", "%u"), Status.PROVED),
+        (COLUMN + op("trowexpand", "%s", "%u"), Status.UNKNOWN),
+        (COLUMN + op("trowmax", "%t, %u", "%s") + op("trowexpandsub", "%t, %s", "%u"), Status.PROVED),
+        (op("trowmax", "%t, %t", "%u"), Status.REFUTED),  # its first column alone is written
+        (op("tcolmax", "%t", "%u"), Status.REFUTED),
+        (op("tcolmax", "%t", "%u") + op("tcolexpand", "%u", "%u"), Status.PROVED),
+        (op("tfillpad", "%t", "%u"), Status.PROVED),
+        (op("textract", "%t, %c0, %c0", "%u"), Status.PROVED),
+        (op("textract", "%t, %c1, %c0", "%u"), Status.REFUTED),  # one row too many
+        (op("tinsert", "%t, %c0, %c0", "%u"), Status.PROVED),
+        (op("tinsert", "%t, %c0, %c1", "%u"), Status.REFUTED),
+        (op("tcmp", "%t, %t", "%u"), Status.UNKNOWN),  # a bit for each element is less than that
+        ("  scf.if %on {\n" + op("tadd", "%t, %t", "%u") + "  }\n", Status.REFUTED),
+        ("  scf.for %i = %c0 to %c4 step %c1 {\n" + op("tadd", "%t, %t", "%u") + "  }\n", Status.PROVED),
+    ],
+)
+def test_operations_write_what_the_manual_says(body: str, status: Status) -> None:
+    text = LOADED + part("pb", "bv") + tile("u") + body + op("tstore", "%u", "%pb")
+    assert check(text).status is status, check(text)
+
+
+def test_parts_of_tensors_with_symbols_are_judged_for_all_values() -> None:
+    text = (PARTS + tile("t") + op("tload", "%pa", "%t") + op("tstore", "%t", "%pb")).replace(
+        "offsets = [%c0, %c0]", "offsets = [%n, %c0]", 1
+    )
+    assert check(text, "// dmaverify: assume %n in 0..24\n").status is Status.PROVED
+    worse = check(text, "// dmaverify: assume %n in 0..25\n")
+    assert errors(worse) == ["core/in-bounds"]
+    open_ = check(text)
+    assert open_.status is Status.PROVED
+    assert any("n <= 24" in said for said in open_.assumptions)
+    assert "to state them, write: // dmaverify: assume %n in 0..24" in open_.assumptions
+
+
+def test_rows_of_a_store_may_not_overlap_in_the_tensor() -> None:
+    view = "  %bw = pto.make_tensor_view %b, shape = [%c32, %c64], strides = [%c8, %c1] : !pto.tensor_view<?x?xf32>\n"
+    assert errors(check(view + MOVE.replace("%bv", "%bw"))) == ["core/in-bounds"]
+    assert check(view + MOVE.replace("%av", "%bw")).status is Status.PROVED  # a load may
+
+
+def test_with_flags_in_the_text_their_order_is_judged() -> None:
+    flags = '  pto.{0}_flag[<PIPE_MTE2>, <PIPE_MTE3>, <EVENT_ID0>]\n'
+    text = PARTS + tile("t") + op("tload", "%pa", "%t") + flags.format("set") + flags.format("wait")
+    text += op("tstore", "%t", "%pb")
+    assert check(text).status is Status.PROVED
+    assert "assembler" not in check(text).claim
+    wrong = text.replace(flags.format("set") + flags.format("wait"), "").replace(
+        "  pto.tload", flags.format("set") + flags.format("wait") + "  pto.tload"
+    )
+    assert errors(check(wrong)) == ["core/hazard-raw"]
+
+
+def test_every_operation_of_the_data_is_one_of_tiles() -> None:
+    assert len(tile_work()) > 80
+    assert all(name.startswith("pto.t") for name in tile_work())
