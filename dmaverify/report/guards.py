@@ -57,6 +57,14 @@ def _check_width(condition: Condition, template: Template) -> None:
                 raise InputError(f"`{fact.text}` may leave 128 bits", None, hint)
 
 
+def _divisors(condition: Condition, template: Template) -> list[SizeFact]:
+    """That what divides is not 0, where the ranges alone do not say so: no remainder by 0 is ever computed."""
+    box: dict[str, tuple[int, int | None]] = {n: (low, high) for n, low, high, _ in _ranges(template)}
+    box |= {one.name: (0, None) for one in _floors(condition, template)}
+    found = dict.fromkeys(fact.by for fact in _every_fact(condition, template) if fact.by is not None)
+    return [SizeFact("ne", by) for by in found if (least_of(by, box) or 0) < 1]
+
+
 def _most(mono: Mono, box: Mapping[str, tuple[int, int | None]]) -> int:
     out = 1
     for name in mono:
@@ -148,7 +156,7 @@ def _checks(
     for name, low, high, multiple in _ranges(template):
         text = f"{low} <= {names[name]}{signs[0]}{names[name]} <= {high}"
         yield text + (f"{signs[0]}{names[name]} % {multiple} == 0" if multiple > 1 else "")
-    for fact in template.assume:
+    for fact in (*_divisors(condition, template), *template.assume):
         yield _clause(fact, names)
     groups = _conjunctions(condition, names, *signs)
     if groups:
@@ -203,8 +211,13 @@ def _c(condition: Condition, template: Template) -> str:
 
 
 def _long(text: str) -> str:
-    """Numbers of C code as 128-bit ones."""
-    return re.sub(r"(?<![\w.])(\d+)", r"(__int128)\1LL", text)
+    """Numbers of C code as 128-bit ones; C writes none of more than 64 bits, so those are put together."""
+
+    def wide(found: re.Match[str]) -> str:
+        high, low = divmod(int(found[0]), 1 << 62)
+        return f"(((__int128){high}LL << 62) + (__int128){low}LL)" if high else f"(__int128){low}LL"
+
+    return re.sub(r"(?<![\w.])\d+", wide, text)
 
 
 # ---------------------------------------------------------------- MLIR
@@ -224,7 +237,7 @@ def _mlir(condition: Condition, template: Template) -> str:
     for one_floor in _floors(condition, template):
         top, bottom = writer.poly(one_floor.top), writer.poly(one_floor.bottom)
         lines.append(f"  %{names[one_floor.name]} = arith.divui {top}, {bottom} : i128")
-    for fact in template.assume:
+    for fact in (*_divisors(condition, template), *template.assume):
         writer.check([[fact]], fact.text)
     if all(condition.any):
         writer.check([list(facts) for facts in condition.any], "the plan is proved for these sizes")

@@ -1,30 +1,40 @@
 """Plans with symbols against the ordinary checker and the executor, at every small size.
 
-    tests/fuzz/sizes.py [PLANS] [SEED] [--regions]
+    tests/fuzz/sizes.py [PLANS] [SEED] [--regions] [--edges]
 
-Every second plan is of the wider kinds. `--regions` leaves the slower searches out: regions of runs alone are compared.
+Every second plan is of the wider kinds; with `--edges` all are of the kinds at the edges of arithmetic, and the
+conditions of every fifth are searched for. `--regions` leaves the slower searches out: regions of runs are compared.
 
-A region that a run proves is a claim about each of its sizes; here each small one is judged by the ordinary checker,
-with numpy beside it. Verdicts are compared with enumeration: proved, or refuted at the same smallest sizes.
+A region that a run proves is a claim about each of its sizes; here each small one is judged at that size: the core by
+the executor alone, which shares no code with the proof, the rules folded; sizes too large to be executed by the
+ordinary checker. Verdicts are compared with enumeration: proved, or refuted at the same smallest sizes.
 """
 
 import random
 import sys
 import time
 from collections import Counter
+from contextlib import contextmanager
 from itertools import product
 
+from dmaverify.errors import Disagreement
+from dmaverify.execute import TooLarge, execute
 from dmaverify.plan.read import InputErrors, read_plan_text
+from dmaverify.prove.move import case
+from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import attempt
 from dmaverify.prove.sizes.check import check_template, samples, verdict_at
 from dmaverify.prove.sizes.conditions import conditions
 from dmaverify.prove.sizes.facts import Template, with_floors
+from dmaverify.testing.edge_templates import edge_template
 from dmaverify.testing.random_templates import random_template
 from dmaverify.testing.wide_templates import wide_template
 from dmaverify.verdict import Status
 
-EXECUTED = Options(cross_check=1 << 12, repair=False)
+PLAIN = Options(repair=False)
+MOST_EXECUTED = 1 << 13
+EVERY = 5  # of so many plans at the edges, one has its conditions searched for
 SMALL = {1: 40, 2: 9, 3: 5, 4: 4, 5: 4, 6: 3, 7: 3}
 LARGEST = {1: 40, 2: 16, 3: 8, 4: 8, 5: 6, 6: 4, 7: 4}
 MOST_SIZES = 150
@@ -32,20 +42,50 @@ MOST_SIZES = 150
 
 def small_sizes(template: Template) -> list[dict[str, int]]:
     count = len(template.symbols)
-    ranges = [
-        [v for v in range(one.least, min(one.most or 64, LARGEST[count] * one.multiple) + 1) if v % one.multiple == 0][
-            : SMALL[count]
-        ]
-        for one in template.symbols
-    ]
+    ranges = []
+    for one in template.symbols:
+        most = min(one.most or 64, LARGEST.get(count, 3) * one.multiple)
+        values = [v for v in range(one.least, most + 1) if v % one.multiple == 0]
+        ranges.append(values[: SMALL.get(count, 2)])
     out = [dict(zip((one.name for one in template.symbols), values, strict=True)) for values in product(*ranges)]
     admitted = sorted((v for v in out if template.admits(v)), key=template.key)
     return admitted[:: -(-len(admitted) // MOST_SIZES) or 1]
 
 
-def compare(seed: int, counts: Counter[str], *, searches: bool = True) -> list[str]:
+@contextmanager
+def executed():
+    """The core obligations of a program as running every copy finds them, without digits and solvers."""
+    proved = case.judge_core
+
+    def judge_core(source, dest, spaces, bits, commands, readings, session, *more):
+        try:
+            run = execute(source, dest, *spaces, bits, commands, readings=readings, limit_units=MOST_EXECUTED)
+        except TooLarge:
+            return proved(source, dest, spaces, bits, commands, readings, session, *more)
+        status = {name: "refuted" if name in run.broken else "proved" for name in OBLIGATIONS}
+        return CoreResult(status, (), "enumeration", units=1 << 40)  # so many that they are not executed again
+
+    case.judge_core = judge_core
+    try:
+        yield
+    finally:
+        case.judge_core = proved
+
+
+def status_at(template: Template, values: dict[str, int]) -> Status:
+    """Proved or refuted at sizes, by running every copy where there are few."""
+    try:
+        with executed():
+            verdict = verdict_at(template, values, PLAIN)
+    except Disagreement:
+        return Status.UNKNOWN
+    refuted = any(one.status == "refuted" for one in verdict.obligations)
+    return Status.REFUTED if refuted else verdict.status
+
+
+def compare(seed: int, counts: Counter[str], *, searches: bool = True, edges: bool = False) -> list[str]:
     """What is wrong about one plan; nothing, as it should be."""
-    drawn = (wide_template if seed % 2 else random_template)(random.Random(seed))
+    drawn = (edge_template if edges else wide_template if seed % 2 else random_template)(random.Random(seed))
     try:
         plan = read_plan_text(drawn.text)
     except InputErrors:
@@ -53,9 +93,10 @@ def compare(seed: int, counts: Counter[str], *, searches: bool = True) -> list[s
         return []
     (template,) = plan.templates
     sizes = small_sizes(template)
-    known = {tuple(v.values()): verdict_at(template, v, EXECUTED).status for v in sizes}
+    known = {tuple(v.values()): status_at(template, v) for v in sizes}
     counts["pairs"] += len(sizes)
     wrong: list[str] = []
+    counts.update(f"size {known[k].value}" for k in known)
     regions = []
     for values in [*list(samples(template))[:3], *random.Random(seed).sample(sizes, min(6, len(sizes)))]:
         for generic in (True, False):
@@ -76,6 +117,7 @@ def compare(seed: int, counts: Counter[str], *, searches: bool = True) -> list[s
                     break
     if searches:
         wrong += verdicts(seed, template, sizes, known, counts)
+    if searches and (not edges or seed % EVERY == 0):
         wrong += conditions_of(seed, template, sizes, known, counts)
     return wrong
 
@@ -112,12 +154,15 @@ def verdicts(seed: int, template: Template, sizes: list, known: dict, counts: Co
 def main() -> int:
     numbers = [int(word) for word in sys.argv[1:] if not word.startswith("--")]
     plans, first = [*numbers, *(200, 0)[len(numbers) :]]
-    searches = "--regions" not in sys.argv
+    searches, edges = "--regions" not in sys.argv, "--edges" in sys.argv
     counts: Counter[str] = Counter()
     wrong: list[str] = []
     started = time.perf_counter()
     for seed in range(first, first + plans):
-        found = compare(seed, counts, searches=searches)
+        try:
+            found = compare(seed, counts, searches=searches, edges=edges)
+        except Exception as error:  # a plan that stops the tool is a wrong answer too
+            found = [f"seed {seed}: {type(error).__name__}: {error}"]
         wrong += found
         if (seed - first) % 20 == 19:
             said = f"... {seed - first + 1} plans, {counts['pairs']:,} pairs, {len(wrong)} wrong"

@@ -22,14 +22,17 @@ from dmaverify.prove.move.check import check_access, check_transfer
 from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import Attempt, attempt
+from dmaverify.prove.sizes.complete import confirmed, smallest_outside
 from dmaverify.prove.sizes.facts import SizedEntry, SizeFact, SizeRegion, Template
-from dmaverify.prove.sizes.search import MOST_BOXES, NOTHING, SizeSearch
+from dmaverify.prove.sizes.search import MOST_BOXES, NOTHING, OPEN, SizeSearch
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, settled
 
 MOST_SINGLE = 40
 """Sizes that one verdict asks the ordinary checker about."""
 MOST_LOOKED = 1200
 """Boxes of sizes that one verdict looks at, over all its searches."""
+FIRST_BOXES, MOST_ASKED = 60, 16
+"""Boxes that are looked at before the solver is asked, and how often one verdict asks it."""
 FEW = 12
 """So few sizes are asked one by one, without symbols."""
 _STEPS = ((2, 3, 5, 7, 11, 13), (8, 24, 40, 56, 88, 104), (32, 96, 160, 224), (64, 128, 256, 512), (1, 1, 1, 1, 1, 1))
@@ -44,6 +47,7 @@ class SizeCover:
     regions: list[SizeRegion] = field(default_factory=list)
     singles: int = 0
     looked: int = 0
+    asked: int = 0
     why: str = ""
     rule: str = ""
     units: str = ""
@@ -59,7 +63,15 @@ class SizeCover:
         return done
 
     def outside(self) -> dict[str, int] | str:
-        search = SizeSearch(self.template, self.regions, max(1, min(MOST_BOXES, MOST_LOOKED - self.looked)))
+        """The smallest admitted sizes outside: few boxes first, then the solver, then as many boxes as there may be."""
+        found = self._outside(FIRST_BOXES)
+        if found == OPEN and self.asked < MOST_ASKED:
+            self.asked += 1
+            found = smallest_outside(self.template, self.regions)
+        return self._outside(MOST_BOXES) if found == OPEN else found
+
+    def _outside(self, boxes: int) -> dict[str, int] | str:
+        search = SizeSearch(self.template, self.regions, max(1, min(boxes, MOST_LOOKED - self.looked)))
         found = search.first_outside()
         self.looked += search.looked
         return found
@@ -241,10 +253,12 @@ def sizes_text(values: Mapping[str, int]) -> str:
 
 def _proved(cover: SizeCover) -> Verdict:
     template = cover.template
+    asked = confirmed(template, cover.regions)
     symbolic = any(len(r.facts) != len(template.symbols) or any(f.op != "eq" for f in r.facts) for r in cover.regions)
     by = "identities of polynomials over the sizes" if symbolic else f"enumeration of all {cover.singles} sizes"
     if symbolic and cover.singles:
         by += f", and the ordinary check at {cover.singles} of them"
+    by += "; z3: no admitted sizes are left out" if asked and symbolic else ""
     names = ["core/well-formed", *OBLIGATIONS, "core/overlap"]
     names += [f"{template.machine.name}/*"]
     strict = cover.options.readings.get("core/consumes") == "strict"

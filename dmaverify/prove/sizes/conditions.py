@@ -16,13 +16,14 @@ from dmaverify.errors import Disagreement
 from dmaverify.language.numbers import Poly
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import attempt
-from dmaverify.prove.sizes.check import SizeCover, only, samples, sizes_text
+from dmaverify.prove.sizes.check import FIRST_BOXES, SizeCover, only, samples, sizes_text
+from dmaverify.prove.sizes.complete import confirmed, outside_all
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, Template, normal
-from dmaverify.prove.sizes.search import NOTHING, Ends, SizeSearch, follows, surely
+from dmaverify.prove.sizes.search import NOTHING, OPEN, Ends, SizeSearch, follows, surely
 from dmaverify.verdict import Status
 
 MOST_ROUNDS = 24
-MOST_LOOKED = 1200
+MOST_LOOKED = 600
 """Regions that are looked for, and boxes of sizes that are looked at, over all searches."""
 
 
@@ -63,8 +64,15 @@ class _Finder:
         found: Mapping[str, int] | str = ""
         for _ in range(MOST_ROUNDS):
             self._reduce()
-            search = SizeSearch(self.template, [*self.cover.regions, *self.broken])
+            regions = [*self.cover.regions, *self.broken]
+            search = SizeSearch(self.template, regions, FIRST_BOXES)
             found = search.any_outside()
+            if found == OPEN:
+                answer = outside_all(self.template, regions)
+                found = dict(answer.model) if answer.status == "sat" else NOTHING if answer.status == "unsat" else OPEN
+            if found == OPEN:
+                search = SizeSearch(self.template, regions)
+                found = search.any_outside()
             looked += search.looked
             if isinstance(found, str):
                 return found
@@ -113,9 +121,11 @@ def conditions(template: Template, options: Options) -> Condition:
     finder = _Finder(template, options)
     outcome = finder.find()
     finder._reduce()
-    kept = _without_subsumed([region.facts for region in finder.cover.regions], template)
+    kept = _without_subsumed(finder.cover.regions, template)
     if outcome != NOTHING and not finder.left:
         finder.left.append("sizes that were not looked at within the limit")
+    if outcome == NOTHING:
+        confirmed(template, [*finder.cover.regions, *finder.broken])
     status = "exact" if outcome == NOTHING else "sufficient" if kept else "none"
     return Condition(
         template.name, template.path, template.line, status, tuple(kept),
@@ -202,12 +212,13 @@ def _narrowed(box: Ends, others: Sequence[SizeFact]) -> Ends:
     return out
 
 
-def _without_subsumed(regions: Sequence[tuple[SizeFact, ...]], template: Template) -> list[tuple[SizeFact, ...]]:
-    """Regions that no other one holds."""
+def _without_subsumed(regions: Sequence[SizeRegion], template: Template) -> list[tuple[SizeFact, ...]]:
+    """Regions that no other one holds: of two that hold each other, the later."""
+    named = SizeRegion((), tuple(dict.fromkeys(one for region in regions for one in region.floors)))
+    every = [region.facts for region in regions]
     out: list[tuple[SizeFact, ...]] = []
-    for index, facts in enumerate(regions):
-        others = [r for at, r in enumerate(regions) if at != index and (at < index or r != facts)]
-        if not any(all(f in facts or implied(f, facts, template) for f in other) for other in others):
+    for index, facts in enumerate(every):
+        others = [*out, *every[index + 1 :]]
+        if not any(all(f in facts or implied(f, facts, template, named) for f in other) for other in others):
             out.append(facts)
     return out
-

@@ -26,6 +26,7 @@ from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, Siz
 
 Ends = dict[str, tuple[int, int | None]]
 MOST_BOXES = 400
+FACTS = 20  # of a box; where there are more, a box costs more and there are fewer of them
 MOST_DIVISORS = 7
 FLAT = 60  # boxes of one bound, after which products are gone through instead
 LARGEST_PRODUCT, MOST_PRODUCTS = 1 << 40, 200
@@ -109,14 +110,16 @@ def _not_negative(poly: Poly, box: Ends, given: Sequence[Poly], depth: int) -> b
     if depth == 0 or not given:
         return False
     for other in given:
-        for rest in _rests(poly, other):
+        for rest in _rests(poly, other, box):
             if _not_negative(rest, box, given, depth - 1):
                 return True
     return False
 
 
-def _rests(poly: Poly, other: Poly) -> Iterable[Poly]:
-    """`k * poly - other * m` for the multiples of `other` that cancel a negative product of `poly`."""
+def _rests(poly: Poly, other: Poly, box: Ends) -> Iterable[Poly]:
+    """`k * poly - other * m` for the multiples of `other` that cancel a negative product of `poly`, where `m` is not
+    negative: quotients may be.
+    """
     seen = set()
     for mono, c in poly.terms.items():
         if c >= 0 or not mono:
@@ -125,7 +128,7 @@ def _rests(poly: Poly, other: Poly) -> Iterable[Poly]:
             if k >= 0 or not low:
                 continue
             more = without(mono, low)
-            if more is None:
+            if more is None or any(box[name][0] < 0 for name in more):
                 continue
             ratio = Fraction(c, k)
             rest = poly.scaled(ratio.denominator) - Poly({more: ratio.numerator}) * other
@@ -147,6 +150,7 @@ class SizeSearch:
     given: list[Poly] = field(default_factory=list)
     floors: list[FloorQuotient] = field(default_factory=list)
     looked: int = 0
+    price: int = 1
 
     def __post_init__(self) -> None:
         names = set()
@@ -154,6 +158,7 @@ class SizeSearch:
             if one.name not in names:
                 names.add(one.name)
                 self.floors.append(one)
+        self.price = max(1, sum(len(region.facts) for region in self.regions) // FACTS)
         self.multiples = _multiples(self.template)
         wide = self.with_quotients({one.name: (one.first, one.last) for one in self.template.symbols})
         for fact in self.template.assume:
@@ -190,7 +195,7 @@ class SizeSearch:
             key = self.template.key(values)
             if key[0] <= bound and self._outside(values):
                 return values
-            self.looked += 1
+            self.looked += self.price
             if self.looked > self.most_boxes:
                 return OPEN
             flat = flat + 1 if bound == reached else 0
@@ -213,7 +218,7 @@ class SizeSearch:
             for values in _corners(box, self.template.symbols):
                 if self._outside(values):
                     return values
-            self.looked += 1
+            self.looked += self.price
             if self.looked > self.most_boxes:
                 return OPEN
             todo += list(_split(box, self.template.symbols, asked))[::-1]

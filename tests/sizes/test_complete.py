@@ -1,0 +1,138 @@
+"""Whether no size is left out: the search over boxes, the solver beside it, and plans at the edges of arithmetic."""
+
+import random
+from collections import Counter
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from dmaverify.errors import Disagreement
+from dmaverify.language.numbers import Poly
+from dmaverify.plan.read import InputErrors, read_plan_text
+from dmaverify.prove.options import Options
+from dmaverify.prove.sizes.attempt import attempt
+from dmaverify.prove.sizes.check import check_template, samples, verdict_at
+from dmaverify.prove.sizes.complete import confirmed, outside_all, smallest_outside
+from dmaverify.prove.sizes.conditions import _without_subsumed
+from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, SizeSymbol, Template
+from dmaverify.prove.sizes.search import NOTHING, SizeSearch, surely
+from dmaverify.testing.edge_templates import edge_template
+from dmaverify.verdict import Status
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "sizes"
+X, Y, Z = (Poly.symbol(name) for name in "XYZ")
+ONE = Poly.of(1)
+
+
+def sizes(*assume: SizeFact, most: int = 6, floors: tuple[FloorQuotient, ...] = ()) -> Template:
+    symbols = tuple(SizeSymbol(name, 0, most) for name in "XYZ")
+    return Template("transfer", "t", "", 1, "toy", None, symbols, assume, floors, lambda values: None)  # type: ignore[arg-type,return-value]
+
+
+def test_a_bound_is_not_multiplied_by_a_quotient_that_may_be_negative() -> None:
+    claim = SizeFact("ge", Poly.symbol("q") * (X - Y))
+    box = {"X": (0, 9), "Y": (0, 9), "q": (-5, 5)}
+    assert not surely(claim, box, [X - Y])
+    assert surely(claim, {**box, "q": (0, 5)}, [X - Y])
+
+
+def test_of_two_regions_that_hold_each_other_one_is_kept() -> None:
+    low, twice = SizeFact("ge", Poly.of(4) - X), SizeFact("ge", Poly.of(9) - X.scaled(2))
+    assert _without_subsumed([SizeRegion((low,)), SizeRegion((twice,))], sizes()) == [(twice,)]
+    assert _without_subsumed([SizeRegion((low,)), SizeRegion((low,))], sizes()) == [(low,)]
+
+
+def test_the_solver_finds_what_enumeration_finds_outside_of_random_regions() -> None:
+    """Divisibility of and by 0, quotients of differences, divisors that may be 0."""
+    rng = random.Random(3)
+    said: Counter[str] = Counter()
+    for _ in range(40):
+        half = FloorQuotient("h", X - Y, rng.choice((Poly.of(2), Z, Z - Poly.of(2))))
+        forms = [X, Y, Z, X - Y, X * Y - Z, X + Y - Poly.of(3), Poly.symbol("h"), X * Poly.symbol("h") - Y]
+        ops = ["ge", "ge", "eq", "ne", "div", "ndiv"]
+
+        def fact(ops: list[str] = ops, forms: list[Poly] = forms) -> SizeFact:
+            op = rng.choice(ops)
+            by = rng.choice((Poly.of(2), Poly.of(3), Z, Y)) if op in ("div", "ndiv") else None
+            return SizeFact(op, rng.choice(forms), by)
+
+        regions = [
+            SizeRegion(tuple(fact() for _ in range(rng.randint(1, 2))), (half,)) for _ in range(rng.randint(2, 5))
+        ]
+        one = sizes(*([fact(["ge", "div"], forms[:6])] if rng.random() < 0.5 else []), most=4, floors=(half,))
+        every = [dict(zip("XYZ", values, strict=True)) for values in product(range(5), repeat=3)]
+        left = sorted((v for v in every if one.admits(v) and not any(r.holds(v) for r in regions)), key=one.key)
+        answer, smallest = outside_all(one, regions), smallest_outside(one, regions)
+        said[answer.status] += 1
+        assert answer.status in ("unknown", "sat" if left else "unsat")
+        assert smallest in ("open", left[0] if left else NOTHING)
+        assert SizeSearch(one, regions, 4000).first_outside() in ("open", left[0] if left else NOTHING)
+    assert said["sat"] > 10
+    assert said["unsat"] > 3
+
+
+def test_a_region_that_leaves_sizes_out_is_not_confirmed() -> None:
+    one = sizes()
+    both = [SizeRegion((SizeFact("ge", X - Y),)), SizeRegion((SizeFact("ge", Y - X - ONE),))]
+    assert confirmed(one, both)
+    with pytest.raises(Disagreement, match="X = 0, Y = 1"):
+        confirmed(one, both[:1])
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+def test_the_solver_confirms_that_no_size_of_an_example_is_left_out(path: Path) -> None:
+    for one in read_plan_text(path.read_text()).templates:
+        verdict = check_template(one, Options())
+        assert verdict.status is not Status.PROVED or "z3: no admitted sizes" in verdict.obligations[0].by
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "smallest"),
+    [
+        ("B=B:K*C, C=C:1]:C HBM/D@(A*B*C)", "B=B:(K*C) * A, C=C:1]:C HBM/D@(A*B*C)", (2, 2, 8, 1, 8)),
+        ("A/K=A/K:K*B*C, A%K=K:B*C", "A/K=A/K:P, A%K=K:B*C", (2, 1, 8, 1, 16)),
+    ],
+)
+def test_a_fault_of_a_symbolic_tile_is_refuted_at_the_smallest_sizes(
+    old: str, new: str, smallest: tuple[int, ...]
+) -> None:
+    text = (EXAMPLES / "templates.toml").read_text()
+    assert old in text
+    (one,) = (t for t in read_plan_text(text.replace(old, new, 1)).templates if t.name == "tiled")
+    verdict = check_template(one, Options())
+    assert verdict.status is Status.REFUTED
+    assert tuple((verdict.smallest or {}).values()) == smallest
+
+
+def test_regions_with_quotients_of_their_own_are_compared_with_each_other() -> None:
+    half, third = (FloorQuotient(name, X + Y, Poly.of(by)) for name, by in (("h", 2), ("t", 3)))
+    first = SizeRegion((SizeFact("ge", Poly.symbol("h") - ONE),), (half,))
+    second = SizeRegion((SizeFact("ge", Poly.symbol("t") - ONE),), (third,))
+    assert first.facts in _without_subsumed([first, second], sizes())
+
+
+def test_plans_at_the_edges_of_arithmetic_are_judged_alike_in_every_region() -> None:
+    counts: Counter[str] = Counter()
+    for seed in range(12):
+        try:
+            (one,) = read_plan_text(edge_template(random.Random(seed)).text).templates
+        except InputErrors:
+            continue
+        ranges = [
+            list(range(s.first, min(s.last or 64, s.first + 2 * s.multiple) + 1, s.multiple)) for s in one.symbols
+        ]
+        every = [dict(zip((s.name for s in one.symbols), values, strict=True)) for values in product(*ranges)]
+        every = [values for values in every if one.admits(values)]
+        every = every[:: len(every) // 10 + 1]
+        known = [(values, verdict_at(one, values, Options(repair=False)).status) for values in every]
+        for start in [*list(samples(one))[:2], *every[:2]]:
+            for generic in (True, False):
+                done = attempt(one, start, Options(), generic=generic)
+                if done.region is None:
+                    continue
+                wanted = Status.PROVED if done.status == "proved" else Status.REFUTED
+                for values, status in known:
+                    assert not done.region.holds(values) or status is wanted, (seed, start, values)
+                    counts[done.status] += done.region.holds(values)
+    assert min(counts["proved"], counts["broken"]) > 10
