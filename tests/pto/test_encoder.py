@@ -10,7 +10,7 @@ import pytest
 from lab.kernel_text import DrawnCopy, DrawnKernel
 from lab.kernels import kernel_of
 
-from dmaverify.cli.pto import words_json
+from dmaverify.jobs.kernels import words_json
 
 DONE = 400
 
