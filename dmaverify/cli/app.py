@@ -283,7 +283,7 @@ def told(answer: Any) -> Stop:
 @click.option("--limit", type=click.IntRange(1), default=1 << 26, show_default=True, help="Most units to execute.")
 @click.option("--json", "as_json", is_flag=True)
 def run(path: str, limit: int, as_json: bool) -> None:
-    """Execute a transfer in numpy, byte by byte, and compare with the literal meaning."""
+    """Execute transfers, gathers, accesses and programs byte by byte, and compare with the literal meaning."""
     from dmaverify.cli.run import executed
     from dmaverify.report.data import dumps
 
@@ -410,8 +410,7 @@ def cost(
 ) -> None:  # fmt: skip
     """What the program of a plan costs, or a kernel in its symbols, as named terms."""
     from dmaverify.cli.entries import Chosen
-    from dmaverify.cli.priced import costs_of
-    from dmaverify.cli.synth import cost_request
+    from dmaverify.cli.priced import cost_request, costs_of
 
     if stdin:
         return lines(lambda request: cost_request(request, profile, simulate, explain))

@@ -198,3 +198,26 @@ def _rows_in_kernel(plan: Plan, name: str) -> tuple[RowMoves, str] | None:
     rows, scatter = found
     moves = RowMoves(tuple(program_of(plan, name)), None, None if scatter else (0,), rows, 4 * rows)
     return moves, "scatter" if scatter else "gather"
+
+
+# ---------------------------------------------------------------- requests
+
+
+def cost_request(request: dict[str, Any], profile: str, simulated: bool, explained: bool = False) -> Any:
+    """One line of `cost --stdin`."""
+    from dmaverify.cli.synth import cost_of, plan_of_request
+    from dmaverify.jobs.requests import only_known
+
+    if "frag" in request:
+        from dmaverify.cli.idma import copy_cost
+
+        return copy_cost(request)
+    only_known(request, {"plan", "path", "name", "target", "profile", "simulate", "explain"})
+    plan = plan_of_request(request)
+    chosen = str(request.get("profile", profile))
+    play, told = bool(request.get("simulate", simulated)), bool(request.get("explain", explained))
+    if plan.transfers:
+        found = [cost_of(plan, t.name, chosen, play, told)[1] for t in plan.transfers]
+    else:
+        found = [dict(one.data) for one in priced_entries(plan, Chosen(chosen, play, told), True)]
+    return found[0] if len(found) == 1 else found

@@ -1,4 +1,4 @@
-"""Moves of a plan executed in numpy, as texts, data and exit codes.
+"""Entries of a plan executed in numpy, as texts, data and exit codes.
 
 Knows: what a plan has to run, what is told of each. Does not know: how anything is executed, how it is printed.
 Law: a code is 0 exactly when the move kept its promise, or broke it and the plan says that it would.
@@ -10,16 +10,18 @@ from typing import Any
 
 from dmaverify.errors import InputError
 
+MOST_INTERPRETED = 1 << 21  # units that are run one by one from a text
+
 
 def executed(path: str, limit: int) -> list[tuple[str, dict[str, Any], int]]:
-    """(text, data, exit code) of every gather, scatter and transfer, up to `limit` units each. Raises InputError."""
+    """(text, data, exit code) of every entry, up to `limit` units each. Raises InputError."""
     from dmaverify import api
     from dmaverify.cli.rust import with_references
     from dmaverify.execute import Aliased, TooLarge
 
     plan = with_references(api.load(path), "book")
-    if not plan.transfers and not plan.indirects:
-        raise InputError(f"{path} has no transfer to run")
+    if not plan.transfers and not plan.indirects and not plan.accesses and not plan.programs:
+        raise InputError(f"{path} has nothing to run")
     found = []
     for move in plan.indirects:
         from dmaverify.jobs.rows import ran
@@ -35,6 +37,13 @@ def executed(path: str, limit: int) -> list[tuple[str, dict[str, Any], int]]:
             ) from None
         except Aliased as error:
             raise InputError(str(error)) from None
+    if not plan.is_kernel:
+        from dmaverify.jobs.interpreted import interpreted
+
+        most = min(limit, MOST_INTERPRETED)
+        others = [("access", one) for one in plan.accesses] + [("program", one) for one in plan.programs]
+        told = [interpreted(plan, one.name, kind, one.target, one.expect, most) for kind, one in others]
+        found += [(one.text(), one.as_json(), one.code) for one in told]
     return found
 
 
@@ -45,7 +54,16 @@ def _transfer(plan: Any, item: Any, limit: int) -> tuple[str, dict[str, Any], in
     done = api.run(plan, item.name, limit_units=limit)
     text = f"{item.name}\n{report_text(done)}"
     views = item.transfer.views
-    if views is not None and views.count > 1:
-        text += f"\n  ran       the first of {views.count:,} iterations; `check` proves all of them"
-    broken = bool(done.broken - {"core/consumes"})
-    return text, {"name": item.name, **report_json(done)}, int(broken != bool(item.transfer.expect))
+    data = report_json(done, item.name)
+    code = int(bool(done.broken - {"core/consumes"}) != bool(item.transfer.expect))
+    if views is not None and not plan.is_kernel:
+        from dmaverify.jobs.interpreted import interpreted
+
+        target, most = item.transfer.target, min(limit, MOST_INTERPRETED)
+        every = interpreted(plan, item.name, "transfer", target, item.transfer.expect, most)
+        many = f"This was the first of {views.count:,} iterations. All of them:"
+        first = many if views.count > 1 else "In its tensor:"
+        text += f"\n{first}\n" + "\n".join(every.lines())
+        data["iterations"] = {"count": views.count, **every.as_json()}
+        code = max(code, int(every.code == 1))
+    return text, data, code

@@ -76,25 +76,8 @@ def write_certificate(folder: Path, found: Synthesis, settings: SynthSettings | 
         raise InputError(f"a route has a certificate for each hop, {hops}", None, "--output PLAN, then synth PLAN::HOP")
     from dmaverify.jobs.certify_synth import FILES, write_synthesis
 
-    written = write_synthesis(folder, found, _readme(found), settings)
+    written = write_synthesis(folder, found, settings)
     return [*FILES, *(q.path.name for q in written)]
-
-
-def _readme(found: Synthesis) -> str:
-    from dmaverify.report.synth import synth_text
-
-    return (
-        "plan.toml      the plan: dmaverify check plan.toml\n"
-        "bound.json     the bound: its terms with their counts, and what is not covered\n"
-        "*.smt2         what was asked of the solver; expected answers in MANIFEST.json\n"
-        "recheck.py     asks them again with z3 or cvc5 alone\n"
-        "recount.py     counts requests and the loads of channels and DMNs again, packet by packet, with Python alone\n"
-        "The questions check the arithmetic on the counts and every obligation of the plan; recount.py the counts of\n"
-        "the bound's longest runs. That a floor lies under every plan of the space is an argument, in the source of\n"
-        "dmaverify/synth/bound.py, tested against enumeration; it is not a file here.\n\n"
-        + synth_text(found)
-        + "\n"
-    )
 
 
 # ---------------------------------------------------------------- cost
@@ -236,25 +219,3 @@ def write_traces(path: str, output: str, profile: str) -> int:
     result = simulate(api.program_of(plan, plan.transfers[0].name), "rngd", profile, record=1 << 20)
     (write_sqlite if Path(output).suffix in (".sqlite", ".db") else write_trace)(result, Path(output))
     return int(result.statistics()["requests"])
-
-
-def cost_request(request: dict[str, Any], profile: str, simulated: bool, explained: bool = False) -> Any:
-    """One line of `cost --stdin`."""
-    from dmaverify.jobs.requests import only_known
-
-    if "frag" in request:
-        from dmaverify.cli.idma import copy_cost
-
-        return copy_cost(request)
-    only_known(request, {"plan", "path", "name", "target", "profile", "simulate", "explain"})
-    plan = plan_of_request(request)
-    chosen = str(request.get("profile", profile))
-    play, told = bool(request.get("simulate", simulated)), bool(request.get("explain", explained))
-    if plan.transfers:
-        found = [cost_of(plan, t.name, chosen, play, told)[1] for t in plan.transfers]
-    else:
-        from dmaverify.cli.entries import Chosen
-        from dmaverify.cli.priced import priced_entries
-
-        found = [dict(one.data) for one in priced_entries(plan, Chosen(chosen, play, told), True)]
-    return found[0] if len(found) == 1 else found

@@ -329,7 +329,8 @@ def walked(walk: RunWalk, machine: RunMachine) -> Numbers:
 
 
 def _sight(copies: Copies, index: int) -> str:
-    return f"unit {index}: {int(copies.read[index]):#x} to {int(copies.write[index]):#x}"
+    ends = ("nowhere" if at == NONE else f"{at:#x}" for at in (int(copies.read[index]), int(copies.write[index])))
+    return f"unit {index}: {' to '.join(ends)}"
 
 
 # ---------------------------------------------------------------- requests

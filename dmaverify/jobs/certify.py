@@ -10,7 +10,6 @@ cannot be asked again is said, and a certificate with anything left out is never
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module, util
 from pathlib import Path
@@ -18,25 +17,10 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job
-from dmaverify.jobs.sealed import (
-    PLANS,
-    SCHEMA,
-    Findings,
-    data_of,
-    facts_of,
-    hash_of,
-    seal_of,
-)
+from dmaverify.jobs.manifest import check_files, read_manifest, same
+from dmaverify.jobs.sealed import PLANS, Findings, data_of, facts_of, hash_of
 from dmaverify.language.files import text_of
-from dmaverify.prove.certify.certificate import (
-    LOGIC,
-    MANIFEST,
-    SCRIPT,
-    cvc5_answer,
-    question_text,
-    said_of,
-    script_text,
-)
+from dmaverify.prove.certify.certificate import cvc5_answer, file_names, question_text, said_of
 
 # ---------------------------------------------------------------- checking
 
@@ -44,10 +28,10 @@ from dmaverify.prove.certify.certificate import (
 def check_certificate(folder: Path, *, solver: bool = True) -> Findings:
     """Everything that can be wrong with a certificate. Raises InputError where there is none."""
     found = Findings()
-    manifest = _manifest(folder, found)
+    manifest = read_manifest(folder, found)
     if found.refused:
         return found
-    _files(folder, manifest, found)
+    check_files(folder, manifest, found)
     _versions(manifest, found)
     if found.refused:
         return found
@@ -58,78 +42,16 @@ def check_certificate(folder: Path, *, solver: bool = True) -> Findings:
         from dmaverify.jobs.certify_synth import check_synthesis
 
         wanted["bound"] = check_synthesis(folder, manifest, found)
+    if manifest.get("kind") == "copies" and not found.refused:
+        from dmaverify.jobs.certify_copies import check_copies
+
+        check_copies(folder, manifest, found)
     _questions_again(folder, manifest, wanted, found)
     if solver and not found.refused:
         _other_solver(folder, manifest, found)
     if not found.refused:
         _checker(folder, manifest, found)
     return found
-
-
-def _manifest(folder: Path, found: Findings) -> dict[str, Any]:
-    try:
-        manifest = json.loads(text_of(folder / MANIFEST))
-    except OSError:
-        hint = "dmaverify check PATH --certify DIR writes one"
-        raise InputError(f"{folder} holds no certificate ({MANIFEST} is missing)", None, hint) from None
-    except ValueError as error:
-        raise InputError(f"{folder / MANIFEST}: {error}") from None
-    kinds = {"schema": int, "options": dict, "plans": list, "questions": list, "data": dict, "seal": str,
-             "dmaverify": str, "solver": str, "internal": list}  # fmt: skip
-    if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
-        found.refused.append(f"{MANIFEST}: schema {SCHEMA} is read here; write the certificate anew")
-        return {}
-    found.refused += [f"{MANIFEST}: `{k}` is missing or of a wrong kind" for k, t in kinds.items()
-                      if not isinstance(manifest.get(k), t)]  # fmt: skip
-    if not found.refused and not _well_shaped(manifest):
-        found.refused.append(f"{MANIFEST}: plans, options or questions are not as a certificate has them")
-    if not found.refused and seal_of(manifest) != manifest["seal"]:
-        found.refused.append(f"{MANIFEST} was changed: its seal is another")
-    if not found.refused and manifest["internal"]:
-        found.refused += [f"written by a run with an internal error: {said}" for said in manifest["internal"]]
-    return manifest
-
-
-def _well_shaped(manifest: Mapping[str, Any]) -> bool:
-    """Whether the parts that are used as texts and numbers are such."""
-    readings, plans = manifest["options"].get("readings"), _rows(manifest["plans"])
-    texts = [part.get(key) for part in _rows(manifest["plans"]) for key in ("path", "file", "sha256")]
-    texts += [row.get(key) for row in _rows(manifest["questions"]) for key in ("file", "plan", "status", "sha256")]
-    names = [part.get(key) for part in _rows(manifest["plans"]) for key in ("name", "target")]
-    return (
-        type(manifest["options"].get("rlimit")) is int
-        and manifest["options"].keys() == {"readings", "rlimit"}
-        and bool(plans)
-        and isinstance(readings, dict)
-        and all(isinstance(value, str) for value in (*readings.values(), *texts, *manifest["data"].values()))
-        and all(name is None or (isinstance(name, str) and name) for name in names)
-        and all(isinstance(part, dict) for part in (*manifest["plans"], *manifest["questions"]))
-        and all(isinstance(part.get("commands"), dict) and isinstance(part.get("verdicts"), list) for part in plans)
-        and all({"name", "target"} <= part.keys() for part in plans)
-        and all(isinstance(v, dict) and isinstance(v.get("name"), str) for part in plans for v in part["verdicts"])
-        and isinstance(manifest.get("files", {}), dict)
-        and manifest.get("logic") == LOGIC
-    )
-
-
-def _files(folder: Path, manifest: Mapping[str, Any], found: Findings) -> None:
-    """Every file is there and as it was, and none is there besides."""
-    known = {MANIFEST, SCRIPT, *manifest.get("files", {})}
-    listed = [(row.get("file"), row.get("sha256")) for row in manifest["questions"] if isinstance(row, dict)]
-    listed += [(f"{PLANS}/{p.get('file')}", p.get("sha256")) for p in manifest["plans"] if isinstance(p, dict)]
-    listed += list(manifest.get("files", {}).items())
-    for name, digest in listed:
-        known.add(str(name))
-        if not isinstance(name, str) or not re.fullmatch(rf"(?:{PLANS}/(?:\d+/)?)?[\w.-]+", name) or ".." in name:
-            found.refused.append(f"{name!r} is no file of a certificate")
-        elif not (folder / name).is_file():
-            found.refused.append(f"{name} is missing")
-        elif hash_of((folder / name).read_bytes()) != digest:
-            found.refused.append(f"{name} was changed: its hash is another")
-    here = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
-    found.refused += [f"{name} is in the folder and not in the certificate" for name in sorted(here - known)]
-    if (folder / SCRIPT).is_file() and text_of(folder / SCRIPT) != script_text():
-        found.refused.append(f"{SCRIPT} was changed")
 
 
 def _versions(manifest: Mapping[str, Any], found: Findings) -> None:
@@ -174,10 +96,10 @@ def _plan_again(
         now, then = ([v for v in _rows(rows) if v.get("name") == name] for rows in (said["verdicts"], plan["verdicts"]))
         _compare(f"{plan['path']}::{name}", now, then, found)
     for key in ("commands", "digits"):
-        if said[key] != plan.get(key):
+        if not same(said[key], plan[key]):
             found.refused.append(f"{plan['path']}: the {key} are not those of the plan")
     original = Path(plan["path"])
-    if original.is_file() and hash_of(original.read_bytes()) != plan["sha256"]:
+    if "kind" not in manifest and original.is_file() and hash_of(original.read_bytes()) != plan["sha256"]:
         found.open.append(f"{plan['path']} has changed since: the certificate speaks of the text in {plan['file']}")
     return {f"{number:03d}.{name}": questions for name, questions in keep.items()}
 
@@ -210,7 +132,7 @@ def _compare(where: str, now: list[dict[str, Any]], then: list[dict[str, Any]], 
         found.refused.append(f"{where}: {len(then)} verdicts are written, the plan has {len(now)}")
         return
     for key in sorted({*now[0], *then[0]}):
-        if now[0].get(key) != then[0].get(key):
+        if not same(now[0].get(key), then[0].get(key)):
             found.refused.append(f"{where}: `{key}` is not what the plan gives")
     said = now[0]
     if said["status"] == "error":
@@ -231,12 +153,15 @@ def _questions_again(
     if len(rows) != len(expected):
         found.refused.append(f"{len(rows)} questions are written, the plans give {len(expected)}")
         return
-    for row, (plan, text, status, name) in zip(rows, expected, strict=True):
+    files = file_names({plan: [name for name, _, _ in asked] for plan, asked in wanted.items()})
+    for row, file, (plan, text, status, name) in zip(rows, files, expected, strict=True):
         made = question_text(plan, name, text, status)
         if row.get("plan") != plan or row.get("status") != status:
             found.refused.append(f"{row.get('file')}: the answer is {status}, not {row.get('status')}")
         elif row.get("question") != said_of(name):
             found.refused.append(f"{row['file']}: the question is `{said_of(name)}`")
+        elif not apart and row["file"] != file:
+            found.refused.append(f"{row['file']}: the file of this question is {file}")
         elif text_of(folder / str(row["file"])) != made:
             found.refused.append(f"{row['file']} is not the question of the plan")
     total = sum(len(status.split()) for _, _, status, _ in expected)

@@ -9,12 +9,11 @@ and is said to be open.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from fractions import Fraction
 from math import lcm
 from pathlib import Path
@@ -22,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job
-from dmaverify.language.files import text_of, write_bytes, write_text
-from dmaverify.prove.certify.certificate import Question, write_questions
+from dmaverify.jobs.manifest import KINDS, same, strict_json
+from dmaverify.language.files import text_of, write_text
+from dmaverify.prove.certify.certificate import Question
 
 if TYPE_CHECKING:
     from dmaverify.jobs.sealed import Findings
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Asked = list[tuple[str, str, str]]
 KIND = "synth"
-FILES = ("plan.toml", "bound.json", "recount.py", "README.txt")
+FILES = KINDS[KIND]
 OF_THE_INPUT = ("before", "seconds")
 """What of a result is about the plan that was given, or the clock: a certificate says nothing of it."""
 AS_GIVEN = "as given"
@@ -44,36 +44,38 @@ ADVICE = ("why",)
 """What a search tells besides, where it was asked to; compared where the certificate says how the search was made."""
 
 
-def write_synthesis(folder: Path, found: Synthesis, readme: str, settings: SynthSettings | None) -> list[Question]:
+def write_synthesis(folder: Path, found: Synthesis, settings: SynthSettings | None) -> list[Question]:
     """All files of the certificate of a synthesis, sealed."""
-    from dmaverify.jobs.sealed import PLANS, facts_of, seal_manifest
+    from dmaverify.jobs.sealed import FULL, write_certificate
 
     folder.mkdir(parents=True, exist_ok=True)
-    data = claims_of(found)
     write_text(folder / "plan.toml", found.plan)
-    write_text(folder / "bound.json", json.dumps(data, indent=1, sort_keys=True) + "\n")
+    write_text(folder / "bound.json", json.dumps(claims_of(found), indent=1, sort_keys=True) + "\n")
     write_text(folder / "recount.py", _script())
-    write_text(folder / "README.txt", readme)
+    write_text(folder / "README.txt", _readme(found, told=settings is not None))
     readings = dict((settings.reading if settings is not None else None) or {})
-    options = {"readings": readings, "rlimit": 20_000_000, "cross_check": 1 << 16, "prove": "full"}
-    job: Job = (str(folder / "plan.toml"), None, None, options)
-    facts, keep, trouble = facts_of(job)
-    asked = {f"000.{name}": questions for name, questions in keep.items()}
-    asked["bound"] = bound_questions(found)
-    written = write_questions(folder, asked)
-    (folder / PLANS / "000").mkdir(parents=True, exist_ok=True)
-    text = (folder / "plan.toml").read_bytes()
-    write_bytes(folder / PLANS / "000" / "plan.toml", text)
-    head = {"path": "plan.toml", "name": None, "target": None, "file": "000/plan.toml", "alone": True}
-    plan = {**head, "sha256": _hash(text), **facts}
+    job: Job = (str(folder / "plan.toml"), None, None, {**FULL, "readings": readings})
     searched = None if settings is None else {k: v for k, v in asdict(settings).items() if k != "reading"}
-    extra = {"kind": KIND, "search": searched, "files": {n: _hash((folder / n).read_bytes()) for n in FILES}}
-    seal_manifest(folder, [plan], options, [trouble] if trouble else [], extra)
-    return written
+    extra = {"kind": KIND, "search": searched}
+    return write_certificate(folder, [job], extra, FILES, "plan.toml", {"bound": bound_questions(found)})
 
 
-def _hash(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+def _readme(found: Synthesis, *, told: bool) -> str:
+    """What README.txt holds: of the search alone, without the plan that was given and without the clock."""
+    from dmaverify.report.synth import synth_text
+
+    return (
+        "plan.toml      the plan: dmaverify check plan.toml\n"
+        "bound.json     the bound: its terms with their counts, and what is not covered\n"
+        "*.smt2         what was asked of the solver; expected answers in MANIFEST.json\n"
+        "recheck.py     asks them again with z3 or cvc5 alone\n"
+        "recount.py     counts requests and the loads of channels and DMNs again, packet by packet, with Python alone\n"
+        "The questions check the arithmetic on the counts and every obligation of the plan; recount.py the counts of\n"
+        "the bound's longest runs. That a floor lies under every plan of the space is an argument, in the source of\n"
+        "dmaverify/synth/bound.py, tested against enumeration; it is not a file here.\n\n"
+        + synth_text(replace(found, before=None, why=found.why if told else None))
+        + "\n"
+    )
 
 
 def _script() -> str:
@@ -177,22 +179,24 @@ def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) 
         return []
     try:
         again = _searched(folder, manifest)
-        said = json.loads(text_of(folder / "bound.json"))
+        said = strict_json(text_of(folder / "bound.json"))
     except (AttributeError, InputError, KeyError, StopIteration, TypeError, ValueError) as error:
         found.refused.append(f"the search cannot be played again: {error}")
         return []
     if not again.found:
         found.refused.append("the search finds no plan")
         return []
-    if (manifest.get("search") or {}).get("budget") is not None:
+    if (manifest["search"] or {}).get("budget") is not None:
         found.open.append("searched by the clock (--budget): the search cannot be played again")
-    without: tuple[str, ...] = () if manifest.get("search") else ADVICE
+    without: tuple[str, ...] = () if manifest["search"] else ADVICE
     if isinstance(said, dict) and said.get("split") == AS_GIVEN:
         without = (*ADVICE, *OF_THE_WINNER)
         found.open.append(
             "the plan is the one that was given, which the certificate does not hold: its rank stays open"
         )
     _same_claims(said, claims_of(again), without, found)
+    if OF_THE_WINNER[0] not in without and text_of(folder / "README.txt") != _readme(again, told=not without):
+        found.refused.append("README.txt is not what the search gives")
     done = subprocess.run(
         [sys.executable, "-I", "-S", "recount.py"], cwd=folder, capture_output=True, text=True, check=False, timeout=600
     )
@@ -211,7 +215,10 @@ def _searched(folder: Path, manifest: Mapping[str, Any]) -> Synthesis:
     item = next(iter(plan.transfers))
     bare = replace(item.transfer, stream=None, streams=(), given=(), expect=None)
     plan = replace(plan, transfers=(replace(item, transfer=bare),))
-    given = manifest.get("search") or {"simulate": False, "routes": False}
+    given = manifest["search"] or {"simulate": False, "routes": False}
+    known_names = {field.name for field in fields(SynthSettings)} - {"reading"}
+    if manifest["search"] is not None and given.keys() != known_names:
+        raise InputError(f"`search` has the keys {', '.join(sorted(known_names))}")
     if any(not isinstance(given.get(name, False), bool) for name in ("simulate", "routes")):
         raise InputError("`simulate` and `routes` are true or false")
     known = settings_of({key: value for key, value in given.items() if value is not None}, SynthSettings())
@@ -225,5 +232,5 @@ def _same_claims(said: Any, now: Mapping[str, Any], without: Sequence[str], foun
         found.refused.append("bound.json holds no object")
         return
     for key in sorted({*said, *now} - set(without)):
-        if said.get(key) != now.get(key):
+        if not (key in said and key in now and same(said[key], now[key])):
             found.refused.append(f"bound.json: `{key}` is not what the search gives")

@@ -1,100 +1,16 @@
 """Copies that are found for a move, at the command line.
 
-Knows: plans, the text of a kernel that makes a move. Does not know: how the fewest are found.
-Law: what is handed out was proved as it is printed.
+Knows: arguments of `synth`. Does not know: how copies are found, what a certificate holds.
+Law: one plan is written for one move; several moves and one file are an error.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dmaverify.errors import InputError, Source
+from dmaverify.errors import InputError
 from dmaverify.language.files import write_text
-from dmaverify.machines.pto.meaning import meaning_of
-from dmaverify.machines.pto.read import read_kernels
-from dmaverify.machines.pto.values import Setting
-
-if TYPE_CHECKING:
-    from dmaverify.plan.plan import Plan
-    from dmaverify.program.move import Transfer
-    from dmaverify.synth.copies import CopyPlan, Fewest
-
-MOST_CANDIDATES = 24
-NOT_COVERED = (
-    "covers that are no nests of the two layouts; rows shorter than both sides allow; the same byte moved twice",
-    "contention, flags around the copies; figures of A5: none is public",
-)
-"""What no result claims."""
-
-
-def synthesize_copies(plan: Plan, name: str) -> dict[str, Any]:
-    """The fewest copies of a transfer between gm and ub, proved under every reading of the contested points.
-
-    Keys: kernel (text), plan (a plan file that claims the move), issues, bound, optimal, gap, cycles, readings (each
-    other reading with `proved` or the errors), evidence (lines). Among the plans with the fewest instructions the
-    cheapest is taken, among those the one that is right under the most readings. Raises InputError where no copy can
-    make the move.
-    """
-    from dmaverify.synth.copies import plan_copies
-
-    transfer = next(t.transfer for t in plan.transfers if t.name == name)
-    target = plan.targets[transfer.target]
-    found = plan_copies(transfer, target)
-    texts = [
-        (_copy_text(transfer, found.kind, plans, found.limits.block), plans) for plans in found.plans[:MOST_CANDIDATES]
-    ]
-    costs = [_priced(text)["cycles"] for text, _ in texts]
-    least = min(costs)
-    chosen: tuple[int, dict[str, Any]] | None = None
-    for (text, plans), cycles in zip(texts, costs, strict=True):
-        if cycles > least:
-            continue
-        claim = _claim_text(plan, transfer, text, len(plans))
-        judged = _judged(claim, transfer, name)
-        wrong = sum(said != "proved" for said in judged["readings"].values())
-        if chosen is None or wrong < chosen[0]:
-            chosen = (wrong, {"kernel": text, "plan": claim, **judged})
-        if not wrong:
-            break
-    assert chosen is not None
-    return {
-        "name": name,
-        "issues": found.issues,
-        "copies": len(found.plans[0]),
-        "bound": found.bound,
-        "optimal": found.optimal,
-        "gap": found.issues - found.bound,
-        "cycles": least,
-        "evidence": list(found.evidence),
-        "not_covered": list(NOT_COVERED),
-        "space": space_of(found),
-        **chosen[1],
-    }
-
-
-def _judged(claim: str, transfer: Transfer, name: str) -> dict[str, Any]:
-    """What `check` says of a plan, by default and under every other reading. Raises InputError if it is not proved."""
-    from dmaverify.jobs.load import check
-    from dmaverify.machines.pto.moves import KNOBS
-    from dmaverify.prove.options import Options
-
-    (verdict,) = check(claim)
-    if verdict.errors or verdict.status.value == "unknown":
-        first = next(iter(verdict.errors or verdict.findings), None)
-        said = first.message if first else "it could not be proved"
-        raise InputError(
-            f"the copies of `{name}` would not be right: {said}", transfer.span, first.hint if first else None
-        )
-    readings: dict[str, Any] = {}
-    for knob, names in KNOBS.items():
-        for other in names[1:]:
-            (again,) = check(claim, options=Options(readings={knob: other}))
-            lost = again.errors or again.status.value == "unknown"
-            readings[f"{knob}={other}"] = (sorted({f.rule for f in again.errors}) or "unknown") if lost else "proved"
-    return {"readings": readings, "warnings": [f"{f.rule}: {f.message}" for f in verdict.findings]}
 
 
 def synthesized(
@@ -103,7 +19,10 @@ def synthesized(
     """What `synth` says of plans for this machine; None for all others. `output` receives the plan of the one move,
     `certificate` a folder with the plan, the space and the bound.
     """
+    from dmaverify.jobs.certify_copies import write_copies
+    from dmaverify.jobs.fewest_copies import synthesize_copies
     from dmaverify.jobs.load import load
+    from dmaverify.report.copies import synthesis_text
 
     found = []
     for path in paths:
@@ -116,215 +35,5 @@ def synthesized(
     if output is not None:
         write_text(output, found[0]["plan"])
     if certificate is not None:
-        write_certificate(Path(certificate), found[0])
+        write_copies(Path(certificate), found[0])
     return found if as_json else "\n\n".join(map(synthesis_text, found))
-
-
-def _priced(text: str) -> dict[str, Any]:
-    from dmaverify.cost.copies import as_data, price
-    from dmaverify.targets.target import load_target
-
-    _, (function,) = read_kernels(Source("synthesized", text))
-    kernel = meaning_of(function, Setting())
-    return as_data(price(kernel.events, kernel.world, load_target("pto").raw["cost"]))
-
-
-def synthesis_text(found: Mapping[str, Any]) -> str:
-    """A synthesis for people."""
-    needs = [f"{reading}: {_said(said)}" for reading, said in found["readings"].items() if said != "proved"]
-    count, others = found["issues"], len(found["readings"])
-    word = "OPTIMAL" if found["optimal"] else f"GAP {found['gap']:,} (best bound {found['bound']:,})"
-    legal = "proved under every reading" if not needs else (
-        f"proved under the default readings and {others - len(needs)} of {others} others"
-    )  # fmt: skip
-    copies = f"{found['copies']:,} cop{'ies' if found['copies'] != 1 else 'y'} in the text"
-    lines = [
-        f"{found['name']}   {count:,} instruction{'s' if count != 1 else ''} issued by {copies}",
-        f"certificate   {word}, instructions issued",
-        *(f"  {line}" for line in found["evidence"]),
-        f"readings      {legal}",
-        *(f"  not under {need}" for need in needs),
-        *(f"  note: {warning}" for warning in found["warnings"]),
-        f"cost          {found['cycles']:,.0f} cycles by the model's A2/A3 parameters (not A5 figures)",
-        "not covered   " + "; ".join(found["not_covered"]),
-        "",
-        found["kernel"].rstrip(),
-    ]
-    return "\n".join(lines)
-
-
-def _said(said: Any) -> str:
-    return said if isinstance(said, str) else ", ".join(said)
-
-
-# ------------------------------------------------------------------------------------------ certificates
-
-
-RECOUNT = '''"""Counts again, with Python alone: the fewest instructions of every nest in bound.json."""
-
-import json
-from itertools import combinations
-from math import prod
-from pathlib import Path
-
-data = json.loads((Path(__file__).parent / "bound.json").read_text())
-space = data["space"]
-total = 0
-for nest in space["nests"]:
-    levels = nest["levels"]
-    best = None
-    for size in range(min(space["levels"], len(levels)) + 1):
-        for chosen in combinations(range(len(levels)), size):
-            if all(levels[i]["fits"] or levels[i]["packed"] for i in chosen):
-                if all(levels[i]["packed"] is False or i in chosen for i in range(len(levels))):
-                    left = prod(v["count"] for i, v in enumerate(levels) if i not in chosen)
-                    best = left if best is None else min(best, left)
-    total += best
-print(f"{total} instructions, {data['issues']} claimed")
-raise SystemExit(total != data["issues"])
-'''
-
-
-def space_of(found: Fewest) -> dict[str, Any]:
-    """The space that was searched: every nest with its levels, and whether the fields hold each of them."""
-    from dmaverify.synth.copies import divided, fits, packed
-
-    limits = found.limits
-    nests = []
-    for nest in (divided(n, limits) for n in found.nests):
-        levels = [
-            {
-                "count": v.count,
-                "read": v.read,
-                "write": v.write,
-                "fits": fits(v, nest, found.kind, limits, innermost=False),
-                "packed": packed(v, found.kind, limits),
-            }
-            for v in nest.levels
-        ]
-        nests.append({"read": nest.read, "write": nest.write, "row": nest.row, "levels": levels})
-    return {"kind": found.kind, "levels": limits.levels, "searched": found.searched, "nests": nests}
-
-
-def write_certificate(folder: Path, found: Mapping[str, Any]) -> None:
-    """Plan, space and bound, a script that counts again, and what is not covered."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / "plan.toml", found["plan"])
-    bound = {k: v for k, v in found.items() if k not in ("plan", "kernel")}
-    write_text(folder / "bound.json", json.dumps(bound, indent=1, sort_keys=True) + "\n")
-    write_text(folder / "recount.py", RECOUNT)
-    readme = (
-        "plan.toml      the kernel and the move that it claims: dmaverify check plan.toml\n"
-        "bound.json     the space: nests and levels, which of them fields can hold; the bound and its argument\n"
-        "recount.py     counts the fewest instructions of that space again, with Python alone\n\n"
-    )
-    write_text(folder / "README.txt", readme + synthesis_text(found) + "\n")
-
-
-# ------------------------------------------------------------------------------------------ text
-
-
-class _Lines:
-    """The lines of a kernel, and the constants that they name."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[int, None] = {}
-        self.bounds: dict[int, None] = {}
-        self.lines: list[str] = []
-
-    def c(self, value: int) -> str:
-        self.numbers[value] = None
-        return f"%c{value}_i64" if value >= 0 else f"%cm{-value}_i64"
-
-    def n(self, value: int) -> str:
-        self.bounds[value] = None
-        return f"%n{value}"
-
-    def head(self) -> list[str]:
-        out = [f"  {self.c(n)} = arith.constant {n} : i64" for n in sorted(self.numbers)]
-        return out + [f"  {self.n(n)} = arith.constant {n} : index" for n in sorted(self.bounds)]
-
-
-def _copy_text(transfer: Transfer, kind: str, plans: Sequence[CopyPlan], block: int) -> str:
-    """The kernel that makes the move, with inline loops."""
-    out = _Lines()
-    dtype, load = transfer.dtype, kind == "load"
-    gm, ub = f"!pto.ptr<{dtype}, gm>", f"!pto.ptr<{dtype}, ub>"
-    marks = {"load": (gm, ub), "store": (ub, gm), "local": (ub, ub)}[kind]
-    for number, plan in enumerate(plans):
-        _one_copy(out, f"_{number}" if number else "", plan, kind, marks, block)
-    head = out.head()
-    if any(plan.right is not None for plan in plans):
-        zero = "0.0" if dtype.startswith(("f", "b")) else "0"
-        head.append(f"  %zero = arith.constant {zero} : {dtype}")
-    name = transfer.name.replace("-", "_")
-    notes = [] if load else ["// dmaverify: allow(core/definite) the tile is written elsewhere"]
-    argument = "" if kind == "local" else f"%tensor: {gm}"
-    return "\n".join([*notes, f"func.func @{name}({argument}) {{", *head, *out.lines, "  return", "}", ""])
-
-
-def _one_copy(out: _Lines, mark: str, plan: CopyPlan, kind: str, types: tuple[str, str], block: int) -> None:
-    """One instruction with the loops of software around it."""
-    lines, item, pad, c = out.lines, plan.item, "  ", out.c
-    names = []
-    for side, (start, own) in enumerate(zip((plan.read, plan.write), types, strict=True)):
-        name = f"%{'sd'[side]}{mark}"
-        if own.endswith("gm>"):
-            lines.append(f"  {name} = pto.addptr %tensor, {c(start // item)} : {own} -> {own}")
-        else:
-            lines.append(f"  {name} = pto.castptr {c(start)} : i64 -> {own}")
-        names.append(name)
-    for number, level in enumerate(plan.software):
-        loop = f"{mark}_{number}"
-        lines.append(f"{pad}scf.for %i{loop} = {out.n(0)} to {out.n(level.count)} step {out.n(1)} {{")
-        pad += "  "
-        lines.append(f"{pad}%k{loop} = arith.index_cast %i{loop} : index to i64")
-        for side, step in enumerate((level.read, level.write)):
-            own, new = types[side], f"%p{loop}{'sd'[side]}"
-            lines.append(f"{pad}%o{loop}{'sd'[side]} = arith.muli %k{loop}, {c(step // item)} : i64")
-            lines.append(f"{pad}{new} = pto.addptr {names[side]}, %o{loop}{'sd'[side]} : {own} -> {own}")
-            names[side] = new
-    pair = f"{types[0]}, {types[1]}"
-    if kind == "local":
-        (level,) = plan.hardware
-        gaps = [(step - plan.row) // block if level.count > 1 else 0 for step in (level.read, level.write)]
-        group = f"nburst({c(level.count)}, {c(gaps[0])}, {c(gaps[1])})"
-        lines.append(f"{pad}pto.mte_ub_ub {names[0]}, {names[1]}, {c(plan.row // block)} {group}")
-        lines.append(f"{pad}    : {pair}, i64, i64, i64, i64")
-    else:
-        groups = " ".join(
-            f"{'nburst' if i == 0 else 'loop'}({c(level.count)}, {c(level.read)}, {c(level.write)})"
-            for i, level in enumerate(plan.hardware)
-        )
-        extra = ", loop i64, i64, i64" * (len(plan.hardware) - 1)
-        own = "i64, i64, i64, i64"
-        if kind == "load":
-            own = f"i64, {own}"
-            if plan.right is not None:
-                groups += f" pad(%zero, {c(0)}, {c(plan.right)})"
-                extra += f", pad {types[1].split('<')[1].split(',')[0]}, i64, i64"
-            lines.append(f"{pad}pto.mte_gm_ub {names[0]}, {names[1]}, {c(0)}, {c(plan.row)} {groups}")
-        else:
-            lines.append(f"{pad}pto.mte_ub_gm {names[0]}, {names[1]}, {c(plan.row)} {groups}")
-        lines.append(f"{pad}    : {pair}, {own}{extra}")
-    for _ in plan.software:
-        pad = pad[:-2]
-        lines.append(f"{pad}}}")
-
-
-def _claim_text(plan: Plan, transfer: Transfer, text: str, copies: int) -> str:
-    """A plan file that claims the move of the kernel."""
-    axes = "\n".join(f"{json.dumps(axis)} = {size}" for axis, size in plan.axes.items())
-    sides = []
-    for key, tensor in (("source", transfer.source), ("dest", transfer.dest)):
-        sides.append(
-            f'{key} = {{ tier = "{tensor.tier}", base = {tensor.base}, element = {json.dumps(str(tensor.element))} }}'
-        )
-    lines = ["schema = 1", 'target = "pto"', "", "[axes]", axes, "", f"[kernel.{transfer.name}]"]
-    for gm in [t for t in (transfer.source, transfer.dest) if t.tier == "gm"]:
-        extent = gm.base + gm.element.size * plan.targets[transfer.target].dtypes[transfer.dtype] // 8
-        lines.append(f'gm = {{ tensor = "{extent} bytes" }}')
-    lines += ['expect = "proved"', f"text = '''\n{text}'''", ""]
-    numbers = ", ".join(str(n) for n in range(1, copies + 1))
-    lines += [f"[[kernel.{transfer.name}.move]]", f"copies = [{numbers}]", f'dtype = "{transfer.dtype}"', *sides, ""]
-    return "\n".join(lines)

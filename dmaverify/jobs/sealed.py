@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from dmaverify.errors import InputError
@@ -26,6 +26,8 @@ from dmaverify.prove.certify.certificate import (
 
 PLANS = "plans"
 SCHEMA = 2
+FULL: Mapping[str, Any] = {"readings": {}, "rlimit": 20_000_000, "cross_check": 1 << 16, "prove": "full"}
+"""How plans are judged for a certificate, where nothing else was asked for."""
 CORE_FILES = ("mapping.smt2", "sequencer.smt2", "obligations.toml")
 
 
@@ -138,17 +140,23 @@ def hash_of(data: bytes) -> str:
 # ---------------------------------------------------------------- writing
 
 
-def write_certificate(folder: Path, jobs: Sequence[Job], extra: Mapping[str, Any] | None = None) -> list[Question]:
+def write_certificate(
+    folder: Path, jobs: Sequence[Job], extra: Mapping[str, Any] | None = None, files: Iterable[str] = (),
+    called: str | None = None, more: Mapping[str, Sequence[tuple[str, str, str]]] | None = None,
+) -> list[Question]:  # fmt: skip
     """Plans, questions with answers, and a manifest that binds them. The plans are judged anew, in full, from the
-    copies in the certificate; one that needs files beside it is judged where it is, and that is said.
+    copies in the certificate; one that needs files beside it is judged where it is, and that is said. `extra` are
+    further keys of the manifest, `files` those of the folder that it binds as well, `more` further questions; `called`
+    is the path that the manifest gives of a plan, where that is not its own.
     """
     plans: list[dict[str, Any]] = []
     asked: dict[str, list[tuple[str, str, str]]] = {}
     internal: list[str] = []
+    extra = {**(extra or {}), **({"files": {n: hash_of((folder / n).read_bytes()) for n in files}} if files else {})}
     folder.mkdir(parents=True, exist_ok=True)
     for number, job in enumerate(jobs):
         text = Path(job[0]).read_bytes()
-        file = f"{number:03d}/{re.sub(r'[^A-Za-z0-9_.]+', '-', Path(job[0]).name)}"
+        file = copied_name(number, job[0])
         copied = folder / PLANS / file
         copied.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(copied, text)
@@ -157,16 +165,23 @@ def write_certificate(folder: Path, jobs: Sequence[Job], extra: Mapping[str, Any
         if not alone:
             facts, keep, trouble = facts_of(job)
         internal += [trouble] if trouble else []
-        head = {"path": job[0], "name": job[1], "target": job[2], "file": file, "sha256": hash_of(text), "alone": alone}
-        plans.append({**head, **facts})
+        head = {"path": called or job[0], "name": job[1], "target": job[2]}
+        plans.append({**head, "file": file, "sha256": hash_of(text), "alone": alone, **facts})
         asked |= {f"{number:03d}.{name}": questions for name, questions in keep.items()}
-    written = write_questions(folder, asked)
+    written = write_questions(folder, {**asked, **(more or {})})
     known = {plan["file"] for plan in plans}
-    for left in (folder / PLANS).rglob("*"):
+    for left in sorted((folder / PLANS).rglob("*"), reverse=True):
         if left.is_file() and left.relative_to(folder / PLANS).as_posix() not in known:
             left.unlink()
-    seal_manifest(folder, plans, jobs[0][3] if jobs else {}, internal, extra or {})
+        elif left.is_dir() and not any(left.iterdir()):
+            left.rmdir()
+    seal_manifest(folder, plans, jobs[0][3] if jobs else {}, internal, extra)
     return written
+
+
+def copied_name(number: int, path: str) -> str:
+    """Where the copy of a plan lies below the folder of plans."""
+    return f"{number:03d}/{re.sub(r'[^A-Za-z0-9_.]+', '-', PurePath(path).name)}"
 
 
 def seal_manifest(

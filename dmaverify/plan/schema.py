@@ -65,6 +65,7 @@ class Complaint(NamedTuple):
 # A pattern ends in `$(?!\n)`: `$` alone would let a name end in a line break.
 Natural = Annotated[int, Meta(ge=0, le=MAX_NUMBER)]
 Positive = Annotated[int, Meta(ge=1, le=MAX_NUMBER)]
+Address = Annotated[int, Meta(ge=0)]  # below 2^64: the reader says so, a schema of 63 bits cannot
 LoopName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$(?!\n)")]
 AxisName = Annotated[str, Meta(pattern=r"^[A-Z][A-Za-z0-9_']*$(?!\n)")]
 MoveName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]+$(?!\n)")]
@@ -123,7 +124,7 @@ class TensorTable(PlanFileTable, frozen=True):
     """A tensor in memory. Which places a tier has is the target's business: all keys can be read."""
 
     tier: Annotated[str, Meta(description="hbm, dm, spm, host, gm, ub, mem, or another tier of the target")]
-    base: Annotated[Natural | str | Base, Meta(description="byte address, arithmetic, or a record of offsets")] = 0
+    base: Annotated[Address | str | Base, Meta(description="byte address, arithmetic, or a record of offsets")] = 0
     chip: Mapped = "1"
     cluster: Mapped = "1"
     slice: Mapped = "1"

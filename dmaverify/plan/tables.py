@@ -114,6 +114,8 @@ class TableReader:
             hint = did_you_mean(table.tier, target.tiers) or known
             raise InputError(f"{target.name} has no tier `{table.tier}`", self.doc.span((*path, "tier")), hint)
         base = table.base
+        if isinstance(base, int) and base >= 1 << 64:
+            raise InputError(f"`base` is too large: {base}", self.doc.span((*path, "base")), "addresses have 64 bits")
         whole = isinstance(base, int | str)
         at = {
             place: 0 if whole else self.texts.natural((*path, "base", place), getattr(base, place)) for place in PLACES

@@ -217,3 +217,33 @@ def test_tl_ul_has_no_bursts() -> None:
     backend = Backend(variant_named("rw_tilelink"), 64, tilelink_ul=True)
     found = legalize(backend, Request(0, 4096, 64, TILELINK, TILELINK))
     assert found.pairs("read") == [(8 * k, 8) for k in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "rules"),
+    [
+        (1 << 63, (1 << 64) - 256, set()),
+        (1 << 63, (1 << 64) - 255, {"idma/address-wrap"}),
+        ((1 << 64) - 1, 0, {"idma/address-wrap"}),
+        (1 << 64, 0, {"core/input"}),
+    ],
+)
+def test_bases_go_up_to_the_end_of_64_bits(tmp_path: Path, src: int, dst: int, rules: set[str]) -> None:
+    text = f"""{PLAN}
+[transfer.p]
+dtype = "i8"
+source = {{ tier = "mem", base = {src}, element = "A" }}
+dest = {{ tier = "mem", base = {dst}, element = "A" }}
+options = {{ address_width = 64 }}
+commands = '''
+nd
+src = {src % (1 << 64)}
+dst = {dst}
+length = 256
+'''
+"""
+    file = tmp_path / "p.toml"
+    file.write_text(text, encoding="utf-8")
+    (verdict,) = dv.check(str(file))
+    assert {finding.rule for finding in verdict.errors} == rules
+    assert verdict.status is not dv.Status.PROVED  # from 2^52 on, elements are not followed

@@ -11,8 +11,8 @@ import pytest
 
 from dmaverify import api
 from dmaverify.errors import Source
+from dmaverify.jobs.fewest_copies import synthesize_copies
 from dmaverify.jobs.judge import check_job
-from dmaverify.jobs.kernel_synthesis import synthesize_copies
 from dmaverify.machines.idma.engine import Backend, Request, bus_limits, variant_named
 from dmaverify.machines.idma.judge import burst_facts
 from dmaverify.machines.idma.legalizer import legalize
@@ -73,8 +73,8 @@ def plans_of(machine: str) -> list[tuple[str, str, str | None]]:
     if machine == "rngd":
         named = [
             ("start/gather.toml", "embedding"), ("programs/cumulative.toml", "four-63"),
-            ("dma-engine/statements.toml", "dm-to-hbm"), ("dma-engine/statements.toml", "iterations-65536"),
-            ("dma-engine/statements.toml", "spm-to-other-chip"), ("dma-engine/example-4.toml", "example-4-corrected"),
+            ("dma-engine/statements.toml", "dm-to-hbm"), ("dma-engine/limits.toml", "iterations-65536"),
+            ("dma-engine/limits.toml", "spm-to-other-chip"), ("dma-engine/example-4.toml", "example-4-corrected"),
             ("start/rust.rs", "turn-rows"),
         ]  # fmt: skip
         found = [(Path(name).name, (examples / name).read_text(), entry) for name, entry in named]
@@ -160,6 +160,7 @@ def answers(folder: Path, machine: str) -> dict[tuple[str, str], tuple[str, ...]
     for name, text, entry in plans_of(machine):
         (folder / name).write_text(text)
         verdicts, _, _ = check_job((str(folder / name), entry, None, {"repair": False}))
+        assert entry is None or [one.name for one in verdicts] == [entry]
         for one in verdicts:
             found[name, one.name] = (one.status.value, *sorted({f.rule for f in one.findings}))
     return found
@@ -169,6 +170,7 @@ def answers(folder: Path, machine: str) -> dict[tuple[str, str], tuple[str, ...]
 def test_a_limit_changed_in_the_data_changes_what_check_says(machine: str, changed: Changed, tmp_path: Path) -> None:
     before = answers(tmp_path, machine)
     silent = []
+    assert all(rules != ("error", "core/input") for rules in before.values())
     for limit, value in load_target(machine).limits.items():
         changed(machine, limit, tight(limit, value))
         silent += [] if answers(tmp_path, machine) != before else [limit]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -83,7 +84,7 @@ def rehashed(folder: Path, manifest: Manifest) -> None:
         file = folder / "plans" / plan["file"]
         plan["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
     manifest["seal"] = seal_of(manifest)
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1))
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
 
 
 def edited(name: str, old: str, new: str, count: int = 1) -> Callable[[Path, Manifest], None]:
@@ -108,7 +109,7 @@ def said(path: str, value: Any) -> Callable[[Path, Manifest], None]:
             del at[last]
         else:
             at[last] = value(old) if callable(value) else value
-            assert at[last] != old
+            assert json.dumps(at[last]) != json.dumps(old)
 
     return change
 
@@ -137,6 +138,35 @@ def swapped(folder: Path, manifest: Manifest) -> None:
 
 def escaping(folder: Path, manifest: Manifest) -> None:
     manifest["questions"][0]["file"] = "../plan.toml"
+
+
+def put(path: str, value: Any = "x") -> Callable[[Path, Manifest], None]:
+    """A key more in a record of the manifest."""
+
+    def change(folder: Path, manifest: Manifest) -> None:
+        at: Any = manifest
+        for key in path.split("/") if path else []:
+            at = at[int(key) if key.isdigit() else key]
+        at["also"] = value
+
+    return change
+
+
+def said_new(key: str, value: Any) -> Callable[[Path, Manifest], None]:
+    return lambda _, manifest: manifest.update({key: value})
+
+
+def renamed(folder: Path, manifest: Manifest) -> None:
+    row = manifest["questions"][0]
+    (folder / row["file"]).rename(folder / f"x{row['file']}")
+    row["file"] = f"x{row['file']}"
+
+
+def linked(folder: Path, manifest: Manifest) -> None:
+    """A file of the certificate as a link to a copy outside of it."""
+    name = manifest["questions"][0]["file"]
+    (folder / name).rename(folder.parent / name)
+    (folder / name).symlink_to(folder.parent / name)
 
 
 VERDICT = "plans/0/verdicts/0"
@@ -197,6 +227,32 @@ TAMPERS: dict[str, Callable[[Path, Manifest], None]] = {
     "the schema": said("schema", 1),
     "the plans dropped": said("plans", []),
     "an internal error": said("internal", ["x"]),
+    "a key besides": put(""),
+    "a key besides that holds nothing": put("", None),
+    "a key besides in a plan": put("plans/0"),
+    "a key besides in a verdict": put(VERDICT),
+    "a null besides in a verdict": put(VERDICT, None),
+    "a key besides in a question": put("questions/0"),
+    "a key besides in the options": put("options"),
+    "a key besides in the readings": put("options/readings", "broadcast-missing"),
+    "a key besides in the data": put("data"),
+    "a key besides in the commands": put("plans/0/commands", []),
+    "a key besides in a command": put("plans/0/commands/move/0"),
+    "a key besides in the digits": put("plans/0/digits/move", []),
+    "a key of a certificate of synthesis": said_new("search", None),
+    "files of a certificate of synthesis": said_new("files", {}),
+    "a count as a fraction": said("plans/0/commands/move/0/burst", float),
+    "a count as a truth": lambda _, m: m["plans"][0]["commands"]["move"][0]["loops"].append([True, 0, 0]),
+    "a row twice": lambda _, m: m["questions"].append(m["questions"][0]),
+    "a question under another name": renamed,
+    "a file that is a link": linked,
+    "a folder besides": lambda f, _: (f / "empty").mkdir(),
+    "a folder besides among the plans": lambda f, _: (f / "plans" / "001").mkdir(),
+    "a hidden file": lambda f, _: (f / ".extra").touch(),
+    "a file among the plans": lambda f, _: (f / "plans" / "notes.txt").touch(),
+    "a link that leads nowhere": lambda f, _: (f / "gone").symlink_to(f / "nothing"),
+    "a link to a folder": lambda f, _: (f / "more").symlink_to(f.parent),
+    "a pipe": lambda f, _: os.mkfifo(f / "pipe"),
 }  # fmt: skip
 
 
@@ -223,9 +279,38 @@ def test_an_edit_without_new_hashes_is_refused(name: str, copied: tuple[Path, Ma
     folder, manifest = copied
     before = copy.deepcopy(manifest)
     TAMPERS[name](folder, manifest)
-    if manifest != before:
+    if json.dumps(manifest) != json.dumps(before):
         (folder / MANIFEST).write_text(json.dumps(manifest))
     assert check_certificate(folder, solver=False).code == 1
+
+
+@pytest.mark.parametrize(
+    "key", ["schema", "seal", "plans", "options", "rlimit", "name", "status", "claim", "file", "burst", "also"]
+)
+@pytest.mark.parametrize("before", [True, False])
+def test_a_key_that_stands_twice_is_refused(key: str, before: bool, copied: tuple[Path, Manifest]) -> None:
+    """Readers differ in which of the two they believe; the seal is that of the last."""
+    file = copied[0] / MANIFEST
+    text, row = file.read_text(), f'"{key}": '
+    if key == "also":
+        text = text.replace("{", '{"also": 1, "also": 1, ' if before else '{"also": 1, "also": 2, ', 1)
+    else:
+        at = text.index(row)
+        text = text[:at] + row + ("1, " if before else "null, ") + text[at:]
+    file.write_text(text)
+    found = check_certificate(copied[0], solver=False)
+    assert found.code == 1
+    assert f"the key `{key}` stands twice" in " ".join(found.refused)
+
+
+def test_a_certificate_written_over_another_is_confirmed(tmp_path: Path) -> None:
+    names = ["a.toml", "b.toml"]
+    for name in names:
+        (tmp_path / name).write_text(PLAN)
+    jobs = [(str(tmp_path / name), None, None, FULL) for name in names]
+    write_certificate(tmp_path / "cert", jobs)
+    write_certificate(tmp_path / "cert", jobs[:1])
+    assert check_certificate(tmp_path / "cert", solver=False).code == 0
 
 
 def test_a_seal_without_a_manifest_is_an_error_with_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

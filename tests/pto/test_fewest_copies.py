@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,13 +17,17 @@ import pytest
 
 from dmaverify import api
 from dmaverify.errors import InputError, Source
-from dmaverify.jobs.kernel_synthesis import synthesis_text, synthesize_copies, write_certificate
+from dmaverify.jobs.certify import check_certificate
+from dmaverify.jobs.certify_copies import write_copies
+from dmaverify.jobs.fewest_copies import synthesize_copies
 from dmaverify.jobs.kernels import same_functions
+from dmaverify.jobs.sealed import hash_of, seal_of
 from dmaverify.language.meaning import live_index
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.plan.read import read_plan_text
+from dmaverify.report.copies import synthesis_text
 from dmaverify.synth.copies import CopyLimits, Fewest, copy_limits, fewest
 from dmaverify.synth.nests import Level, RowNest, covers
 from dmaverify.targets.target import load_target
@@ -283,10 +289,60 @@ def test_what_no_copy_may_do_is_refused_with_its_reason(move: tuple[str, str, st
 @pytest.mark.parametrize("move", [MOVES[1], MOVES[4], MOVES[9]], ids=lambda m: f"{m[1]} to {m[3]}")
 def test_a_certificate_counts_again_without_the_tool(move: tuple[str, str, str, str, int, int], tmp_path: Path) -> None:
     found = issues_of(*move[:4])
-    write_certificate(tmp_path, found)
-    assert {p.name for p in tmp_path.iterdir()} == {"plan.toml", "bound.json", "recount.py", "README.txt"}
+    write_copies(tmp_path, found)
+    named = {"request.toml", "plan.toml", "bound.json", "recount.py", "README.txt"}
+    assert {p.name for p in tmp_path.iterdir()} >= {*named, "MANIFEST.json"}
     again = subprocess.run([sys.executable, "-I", str(tmp_path / "recount.py")], capture_output=True, text=True)
     assert again.stdout == f"{move[4]} instructions, {move[4]} claimed\n"
     bound = tmp_path / "bound.json"
     bound.write_text(bound.read_text().replace(f'"issues": {move[4]}', '"issues": 99'))
     assert subprocess.run([sys.executable, "-I", str(tmp_path / "recount.py")], capture_output=True).returncode == 1
+
+
+@pytest.fixture(scope="module")
+def sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("copies")
+    write_copies(folder / "cert", issues_of(*MOVES[1][:4]))
+    return folder / "cert"
+
+
+FORGERIES: dict[str, tuple[str, str, str]] = {
+    "the number of instructions": ("bound.json", '"issues": ', '"issues": 1'),
+    "the bound": ("bound.json", '"bound": ', '"bound": 1'),
+    "a level of the space": ("bound.json", '"count": ', '"count": 1'),
+    "a reading": ("bound.json", '"readings": {', '"readings": {"x": "proved", '),
+    "a claim twice": ("bound.json", '"bound": ', '"bound": 1, "bound": '),
+    "the script that counts": ("recount.py", "raise SystemExit(total", "raise SystemExit(0 * total"),
+    "what a reader is told": ("README.txt", "certificate   ", "certificate   FEWEST OF ALL, "),
+    "the move that was asked for": ("request.toml", "base = ", "base = 1"),
+    "the plan": ("plan.toml", "%c0_i64 = arith.constant 0 ", "%c0_i64 = arith.constant 32 "),
+    "nothing of what it binds, but the kind": ("MANIFEST.json", '"kind": "copies"', '"kind": "synth"'),
+    "a key besides": ("MANIFEST.json", '"kind": ', '"also": 1, "kind": '),
+    "settings of a search": ("MANIFEST.json", '"search": null', '"search": {}'),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_certificate_of_copies_is_refused_though_it_is_sealed_anew(
+    name: str, sealed: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(sealed, tmp_path / "cert")
+    file, old, new = FORGERIES[name]
+    for path in [p for p in (tmp_path / "cert").rglob(file) if p.is_file()]:
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new, 1))
+    manifest = json.loads((tmp_path / "cert" / "MANIFEST.json").read_text())
+    for plan in manifest["plans"]:
+        plan["sha256"] = hash_of((tmp_path / "cert" / "plans" / plan["file"]).read_bytes())
+    manifest["files"] = {n: hash_of((tmp_path / "cert" / n).read_bytes()) for n in manifest["files"]}
+    manifest["seal"] = seal_of(manifest)
+    (tmp_path / "cert" / "MANIFEST.json").write_text(json.dumps(manifest))
+    assert check_certificate(tmp_path / "cert", solver=False).code == 1
+
+
+def test_a_certificate_of_copies_is_played_again_and_says_what_is_not_covered(sealed: Path) -> None:
+    found = check_certificate(sealed)
+    assert found.refused == []
+    assert found.code == 3
+    assert any("not covered" in said for said in found.open)
+    assert any(said.startswith("the search was played again") for said in found.said)

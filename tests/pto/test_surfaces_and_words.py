@@ -11,7 +11,7 @@ import z3
 from lab.kernels import kernel_of
 
 from dmaverify.errors import InputError, Source
-from dmaverify.jobs.kernel_synthesis import synthesize_copies
+from dmaverify.jobs.fewest_copies import synthesize_copies
 from dmaverify.jobs.kernels import same_kernels, words_json
 from dmaverify.machines.pto.emit import canonical, fields_of
 from dmaverify.machines.pto.meaning import meaning_of

@@ -36,6 +36,8 @@ STORE = "d.view().to_hbm_view(&mut ctx.tdma, y.view_mut());"
 NEW = f"let mut d = {DM.replace('DmTensor<', 'DmTensor::<')}::new();"
 HELP = f"fn help(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}, c: bool) {{ if c {{ {ALL} }} }}"
 HELP_LATE = f"fn help(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}, c: bool) {{ if c {{ return; }} {ALL} }}"
+HALF = "x.view().tile::<m![B], 32, m![A, B = 32 # 64]>(0).to_dm_view(&mut ctx.tdma, d.view_mut().tile::<m![B], 32, m![B = 32 #{!} 64]>(0));"
+READ = "d.view().tile::<m![B], 32, m![B = 32 # 64]>(%s).to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![B], 32, m![A, B = 32 #{!} 64]>(%s));"
 GUARD = f"fn part<const O: usize>(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}) {{ if O + 16 <= 64 {{ {copy('O')} }} }}"
 
 PROVED = [
@@ -66,6 +68,17 @@ PROVED = [
     ("help(ctx, x, &mut y, true);", "", HELP), ("help(ctx, x, &mut y, false);", "", HELP_LATE),
     ("part::<0>(ctx, x, &mut y); part::<16>(ctx, x, &mut y); part::<32>(ctx, x, &mut y); part::<48>(ctx, x, &mut y); part::<64>(ctx, x, &mut y);", "", GUARD),
     (f"for i in 0..0 {{ {EACH} }} {ALL}", "", ""),
+    (f"let mut i = 0; loop {{ if i >= 4 {{ break; }} {EACH} i += 1; }}", "", ""),
+    (f"let mut i = 0; loop {{ {EACH} i = i + 1; if i == 4 {{ break; }} }}", "", ""),
+    (f"let mut s = 64; while s > 0 {{ s -= 16; {copy('s')} }}", "", ""),
+    (f"let mut i = 0; while i < 8 {{ i += 1; if i > 4 {{ continue; }} {copy('16 * i - 16')} }}", "", ""),
+    (f"'a: {{ {ALL} if c {{ break 'a; }} {ALL} }}", "c: bool", ""), (f"assert!(c); if c {{ {ALL} }}", "c: bool", ""),
+    (f"for i in 0..n(64) {{ {EACH} }}", "", "const fn n(k: usize) -> usize { let w = 16; let r = k / w; if r > 9 { 1 } else { r } }"),
+    (f"for i in 0..n(64) {{ {EACH} }}", "", "const fn n(k: usize) -> usize { let mut c = 0; let mut r = 0; while c < k { c += 16; r += 1; } r }"),
+    (f"match N {{ 0..=3 => {{ {ALL} }} _ => {{ {copy('80')} }} }}", "", "const N: usize = 2;"),
+    (f"match N {{ K => {{ {ALL} }} _ => {{ {copy('80')} }} }}", "", "const N: usize = 2; const K: usize = 2;"),
+    (f"if N > 0 {{ {ALL} }} else {{ {copy('80')} }}", "", "const N: usize = 2;"),
+    (f"{ALL} {NEW} {HALF} {READ % (0, 0)}", "", ""),
 ]  # fmt: skip
 REFUTED = [
     (f"if c {{ {ALL} }}", "c: bool", "", "`c` does not hold"),
@@ -94,14 +107,27 @@ REFUTED = [
     ("part::<0>(ctx, x, &mut y); part::<16>(ctx, x, &mut y); part::<32>(ctx, x, &mut y); part::<64>(ctx, x, &mut y);", "", GUARD, "never written"),
     (f"for i in 0..4 {{ {copy('8 * i')} }}", "", "", ""), (f"for i in 0..2 {{ {copy('16 * i + 16 * i')} }}", "", "", "never written"),
     (f"for i in 0..n {{ {EACH} }}", "n: usize", "", "takes no turn"),
+    (f"let mut i = 0; loop {{ if i >= 3 {{ break; }} {EACH} i += 1; }}", "", "", "never written"),
+    (f"let mut s = 64; while s > 16 {{ s -= 16; {copy('s')} }}", "", "", "never written"),
+    (f"let mut i = 0; while i < 4 {{ if c {{ {EACH} }} i += 1; }}", "c: bool", "", "`c` does not hold"),
+    (f"'a: {{ if c {{ break 'a; }} {ALL} }}", "c: bool", "", "`c` holds"),
+    (f"assert!(b); if c {{ {ALL} }}", "c: bool, b: bool", "", "`c` does not hold"),
+    (f"for i in 0..n(64) {{ {EACH} }}", "", "const fn n(k: usize) -> usize { let w = 16; let r = k / w; r - 1 }", "never written"),
+    (f"for i in 0..4 {{ for j in 0..i {{ {EACH} }} }}", "", "", "never written"),
+    (f"{ALL} {NEW} {HALF} {READ % (32, 32)}", "", "", "never written"),
 ]  # fmt: skip
 UNKNOWN = [
     (f"if ready(x) {{ {ALL} }}", "", ""), (f"if let Some(k) = o {{ {ALL} }}", "o: Option<usize>", ""),
     (f"if n < 3 {{ {ALL} }} if n > 7 {{ {ALL} }}", "n: usize", ""),
     (f"let mut i = 0; while i < 4 {{ {EACH} i = next(i); }}", "", ""),
-    (f"let mut i = 0; loop {{ if i >= 4 {{ break; }} {EACH} i += 1; }}", "", ""),
     (f"{copy('n')} {copy('16')} {copy('32')} {copy('48')}", "n: usize", ""),
     (f"let mut c = c; if c {{ {ALL} }} c = !c; if !c {{ {ALL} }}", "c: bool", ""),
+    (f"c.then(|| {{ {ALL} }});", "c: bool", ""), (f"let Some(k) = o else {{ return y; }}; {ALL}", "o: Option<usize>", ""),
+    (f"assert!(n > 0); for i in 0..n {{ {ALL} }}", "n: usize", ""),
+    (f"let mut i = 0; if c {{ i += 4; }} while i < 4 {{ {ALL} i += 1; }}", "c: bool", ""),
+    (f"let mut i = 0; while i < 2 {{ i += 1; }} while i < 2 {{ {ALL} i += 1; }}", "", ""),
+    (f"let mut i = 0; bump(&mut i); while i < 2 {{ {ALL} i += 1; }}", "", ""),
+    (f"for s in v.iter() {{ {ALL} }}", "v: Vec<usize>", ""),
 ]  # fmt: skip
 
 
@@ -119,7 +145,9 @@ def test_what_is_written_on_every_way_is_proved(lines: str, more: str, before: s
 
 
 @pytest.mark.parametrize(("lines", "more", "before", "way"), REFUTED)
-def test_what_is_not_written_on_a_way_that_a_run_can_take_is_refuted(lines: str, more: str, before: str, way: str) -> None:
+def test_what_is_not_written_on_a_way_that_a_run_can_take_is_refuted(
+    lines: str, more: str, before: str, way: str
+) -> None:
     status, messages = found(lines, more, before)
     assert "refuted" in status
     assert any(way in one for one in messages)
@@ -130,3 +158,92 @@ def test_a_way_that_is_not_certain_is_neither_proved_nor_refuted(lines: str, mor
     status, _ = found(lines, more, before)
     assert "unknown" in status
     assert "refuted" not in status
+
+
+def buffers(into: str, out_of: str) -> str:
+    return f"""axes![T = 4, P = 2, E = 64];
+#[device(chip = 1)]
+fn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, T, E]>) -> HbmTensor<i8, Chip, m![A, T, E]> {{
+    let mut y = HbmTensor::<i8, Chip, m![A, T, E]>::new();
+    let mut d = DmTensor::<i8, Chip, Cluster, m![A], m![P, E]>::new();
+    for i in 0..4 {{
+        x.view().tile::<m![T], 1, m![A, 1 # 4, E]>(i).to_dm_view(&mut ctx.tdma, d.view_mut().tile::<m![P], 1, m![1 #{{!}} 2, E]>({into}));
+        d.view().tile::<m![P], 1, m![1 # 2, E]>({out_of}).to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![T], 1, m![A, 1 #{{!}} 4, E]>(i));
+    }}
+    y
+}}"""
+
+
+@pytest.mark.parametrize(("into", "out_of", "status"), [
+    ("i % 2", "i % 2", "proved"), ("0", "0", "proved"), ("i % 2", "(i + 1) % 2", "refuted"), ("0", "1", "refuted"),
+])  # fmt: skip
+def test_of_two_halves_that_take_turns_the_one_that_is_read_was_written(into: str, out_of: str, status: str) -> None:
+    assert status in {v.status.value for v in verdicts(plan(buffers(into, out_of)))}
+    assert ("refuted" in {v.status.value for v in verdicts(plan(buffers(into, out_of)))}) == (status == "refuted")
+
+
+def wide(turns: int, tile: str, width: int) -> str:
+    return f"""axes![W = {width}];
+#[device(chip = 1)]
+fn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, W]>) -> HbmTensor<i8, Chip, m![A, W]> {{
+    let mut y = HbmTensor::<i8, Chip, m![A, W]>::new();
+    for i in 0..{turns} {{
+        x.view().tile::<m![W], 8, m![A, W = 8 # {width}]>({tile}).to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![W], 8, m![A, W = 8 #{{!}} {width}]>({tile}));
+    }}
+    y
+}}"""
+
+
+@pytest.mark.parametrize("turns", [100, 1024, 65536])
+def test_long_loops_over_large_tensors_are_counted(turns: int) -> None:
+    assert {v.status.value for v in verdicts(plan(wide(turns, "8 * i", 8 * turns)))} == {"proved"}
+    (found,) = verdicts(plan(wide(turns - 1, "8 * i", 8 * turns)))
+    assert found.status.value == "refuted"
+    assert f"W = {8 * turns - 8}" in found.findings[0].message
+
+
+def grid(second: str) -> str:
+    start = ">(64 * i).tile::<m![B], 16, m![A = 64 {0} 256, B = 16 {0} 64]>(16 * " + second + ")"
+    return (
+        "for i in 0..4 { for j in 0..4 { x.view().tile::<m![A], 64, m![A = 64 # 256, B]" + start.format("#")
+        + ".to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![A], 64, m![A = 64 #{!} 256, B]" + start.format("#{!}")
+        + "); } }"
+    )  # fmt: skip
+
+
+def test_starts_that_one_loop_moves_are_a_diagonal_and_no_grid() -> None:
+    assert found(grid("j"), "", "")[0] == {"proved"}
+    status, messages = found(grid("i"), "", "")
+    assert status == {"refuted"}
+    assert any("never written" in one for one in messages)
+
+
+@pytest.mark.parametrize(("turns", "at", "status"), [(2, "i", "proved"), (1, "i", "refuted"), (2, "0", "refuted")])
+def test_tiles_of_clusters_are_counted(turns: int, at: str, status: str) -> None:
+    made = verdicts(
+        plan(f"""axes![N = 2, S = 256, E = 64];
+#[device(chip = 1)]
+fn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![S, E]>) -> HbmTensor<i8, Chip, m![N, S, E]> {{
+    let mut d = DmTensor::<i8, Chip, m![N], m![S], m![E]>::new();
+    for i in 0..{turns} {{ x.view().to_dm_view(&mut ctx.tdma, d.view_mut().cluster_tile::<m![N], 1, m![1 #{{!}} 2]>({at})); }}
+    d.to_hbm(&mut ctx.tdma)
+}}""")
+    )
+    assert status in {v.status.value for v in made}
+    assert ("refuted" in {v.status.value for v in made}) == (status == "refuted")
+
+
+HELPER = f"fn make(ctx: &mut Context, x: &{HBM}, c: bool) -> {HBM} {{ let mut z = {HBM.replace('HbmTensor<', 'HbmTensor::<')}::new(); if c {{ {ALL.replace('y.', 'z.')} }} z }}"
+
+
+@pytest.mark.parametrize(("given", "status"), [("true", "proved"), ("false", "refuted"), ("c", "refuted")])
+def test_a_helper_is_judged_for_the_flags_that_its_callers_pass(given: str, status: str) -> None:
+    made = verdicts(plan(kernel(f"let y = make(ctx, x, {given});", "c: bool", HELPER)))
+    assert status in {v.status.value for v in made}
+    assert ("refuted" in {v.status.value for v in made}) == (status == "refuted")
+
+
+def test_what_a_constant_rules_out_says_so_in_its_line() -> None:
+    made = verdicts(plan(kernel(f"if N > 0 {{ {ALL} }} else {{ {copy('80')} }}", "", "const N: usize = 2;")))
+    assert [v.status.value for v in made] == ["proved", "proved"]
+    assert made[1].claim == "it does not run, because `N > 0` holds"

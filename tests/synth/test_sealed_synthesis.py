@@ -53,8 +53,9 @@ def in_bound(path: str, value: Any) -> Change:
         at = data
         for key in way:
             at = at[key]
-        assert at[last] != value
-        at[last] = value
+        new = value(at[last]) if callable(value) else value
+        assert json.dumps(at[last]) != json.dumps(new)
+        at[last] = new
         (folder / "bound.json").write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
 
     return change
@@ -99,6 +100,32 @@ def in_manifest(key: str, value: Any) -> Change:
     return change
 
 
+def in_search(key: str, value: Any) -> Change:
+    def change(folder: Path) -> None:
+        manifest = json.loads((folder / MANIFEST).read_text())
+        manifest["search"][key] = value
+        if value is ...:
+            del manifest["search"][key]
+        (folder / MANIFEST).write_text(json.dumps(manifest))
+
+    return change
+
+
+def in_bound_besides(key: str, value: Any) -> Change:
+    def change(folder: Path) -> None:
+        data = json.loads((folder / "bound.json").read_text())
+        (folder / "bound.json").write_text(json.dumps({**data, key: value}, indent=1, sort_keys=True) + "\n")
+
+    return change
+
+
+def added_file(folder: Path) -> None:
+    (folder / "proof.txt").write_text("it holds")
+    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest["files"]["proof.txt"] = ""
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+
+
 TAMPERS: dict[str, Change] = {
     "the bound, lower": in_bound("bound", 100.0),
     "the bound, higher": in_bound("bound", 10**6),
@@ -129,6 +156,17 @@ TAMPERS: dict[str, Change] = {
     "the script that counts": in_file("recount.py", "bad += 1", "bad += 0"),
     "the settings of the search": in_manifest("search", {"engines": 8, "simulate": False}),
     "the kind of the certificate": in_manifest("kind", "check"),
+    "the kind of another machine": in_manifest("kind", "copies"),
+    "a key besides": in_manifest("also", 1),
+    "a setting besides": in_search("also", None),
+    "a setting left out": in_search("routes", ...),
+    "a claim besides": in_bound_besides("also", None),
+    "a claim twice": in_file("bound.json", '"bound": ', '"bound": 1.0, "bound": '),
+    "optimality as a number": in_bound("optimal", lambda old: int(old)),
+    "what a reader is told": in_file("README.txt", "certificate   ", "certificate   OPTIMAL for all models, "),
+    "the cycles that a reader is told": in_file("README.txt", "cycles ", "cycles 1 "),
+    "a file besides": lambda folder: (folder / "proof.txt").write_text("it holds") and None,
+    "a file besides in the list": added_file,
 }
 
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from math import gcd, lcm
 
 from dmaverify.cost.model import Term
-from dmaverify.machines.idma.engine import AXI, Backend, Request
+from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, Backend, Request
 from dmaverify.machines.idma.legalizer import legalize, window_bits
 from dmaverify.machines.idma.wire import beats_of
 
@@ -106,6 +106,10 @@ class Meter:
 
 def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> list[BurstRun]:
     """`total` bytes moved in 1D transfers of `size` bytes and a shorter last one, AXI to AXI, coupled."""
+    read = protocol_of(backend.variant.reads)
+    write = protocol_of(backend.variant.writes)
+    if (read, write) != (AXI, AXI):
+        return _accesses(backend, src, dst, total, size, read, write)
     meter = Meter(backend)
     whole, rest = divmod(total, size)
     window = 1 << window_bits(backend, AXI, False, 0)
@@ -128,6 +132,46 @@ def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> li
         left.append(meter.beats(Request(src + whole * size, dst + whole * size, rest)))
     repeated = BurstRun(tuple(b for beats in one[:least] for b in beats), whole // least)
     return [repeated, BurstRun(tuple(b for beats in left for b in beats))]
+
+
+def protocol_of(have: frozenset[int]) -> int:
+    """The protocol of a side in a sweep: AXI where there is AXI, else the first that has addresses."""
+    memory = sorted(have - NO_ADDRESS)
+    return AXI if AXI in have or not memory else memory[0]
+
+
+def _accesses(
+    backend: Backend, src: int, dst: int, total: int, size: int, read: int, write: int
+) -> list[BurstRun]:
+    """The same where a side is no AXI: bursts of both sides pair as they come, those of a word where a protocol has no
+    bursts. The side with more of them decides; the other one waits.
+    """
+    period, whole = _ALIKE // gcd(size, _ALIKE), total // size
+    runs = []
+    rest = whole - whole % period
+    for first, end, times in ((0, min(period, whole), whole // period), (rest, whole, 1)):
+        if first < end and times:
+            starts = range(first * size, end * size, size)
+            pattern = [b for at in starts for b in _access(backend, src, dst, at, size, read, write)]
+            runs.append(BurstRun(tuple(pattern), times))
+    if total % size:
+        runs.append(BurstRun(tuple(_access(backend, src, dst, whole * size, total % size, read, write))))
+    return runs
+
+
+def _access(
+    backend: Backend, src: int, dst: int, at: int, size: int, read: int, write: int
+) -> Iterator[Beats]:  # fmt: skip
+    found = legalize(backend, Request(src + at, dst + at, size, read, write))
+    reads, writes = ([beats_of(a, k, backend.word) for a, k in found.pairs(side)] for side in ("read", "write"))
+    bursts = max(len(reads), len(writes))
+    for number in range(bursts):
+        own = [s[number] if len(s) == bursts else _share(sum(s), number, bursts) for s in (reads, writes)]
+        yield Beats(own[0], own[1], (src + at) % backend.word > (dst + at) % backend.word)
+
+
+def _share(total: int, number: int, of: int) -> int:
+    return total * (number + 1) // of - total * number // of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ Source: `law`; iDMA paper, 3.5 (instructions of a launch), 4.3 (latency of mid-e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd, prod
 from typing import TYPE_CHECKING
 
@@ -66,7 +66,25 @@ def memory_of(setup: Setup) -> MemorySystem:
     found = MEMORIES.get(setup.memory.lower())
     if found is None:
         raise InputError(f"no memory {setup.memory!r}", None, f"known: {', '.join(MEMORIES)}")
-    return found
+    latency = found.latency if setup.memory_latency < 0 else setup.memory_latency
+    return replace(found, latency=latency, outstanding=setup.memory_outstanding or found.outstanding)
+
+
+def first_read(setup: Setup) -> int:
+    """Cycles from a request at the first mid-end to the first read request of a port, as the paper counts."""
+    return 1 + setup.backend.legalizer + sum(1 for name in setup.midends if name != "tensor_nd")
+
+
+def _lead(setup: Setup, commands: Sequence[Command], depth: Depth) -> Iterator[Term]:
+    """What comes before the first data: the latency of the engine, and the fetch of a descriptor."""
+    what = "two cycles" if setup.backend.legalizer else "one cycle without legalizer"
+    why = f"{what}, one more a mid-end, tensor_ND 0 (1 where it is configured so)"
+    yield Term("first read", float(first_read(setup)), "legalizer", why, LATENCY)
+    if setup.front_end == "desc64" and commands:
+        beats = max(1, 8 * 32 // setup.fetch_width)
+        count = sum(prod(d.reps for d in dims_of(c)) for c in commands)
+        why = f"{count:,} descriptors of {beats} beats; the next is fetched where it is guessed, 32 B on"
+        yield Term("descriptor fetch", float(depth.memory.latency + 1 + count * beats), "front-end", why, PROGRAMMING)
 
 
 def price(transfer: Transfer, target: Target, commands: Sequence[Command]) -> Cost:
@@ -93,6 +111,7 @@ def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
         own.append(
             Term("mid-ends", float(later), "mid-ends", "one cycle each before the first burst", LATENCY)
         )
+    own += _lead(setup, commands, depth)
     if own[0].cycles > cycles:
         cycles, known = own[0].cycles, False
     every = sorted((*terms, *own), key=lambda term: -term.cycles)

@@ -24,7 +24,7 @@ ENGINE = (
     "variant", "data_width", "address_width", "length_width", "burst_len_param", "ax_in_flight", "buffer_depth",
     "system_depth", "reject_zero", "dims", "front_end", "memory", "fetch_width", "chain_head",
     "region_start", "region_end", "region_width", "backends", "legalizer", "tilelink_ul", "channels", "arbitration",
-    "version",
+    "version", "memory_latency", "memory_outstanding",
 )  # fmt: skip
 FLAGS = ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len", "compute")
 NUMBERS = ("src_max_llen", "dst_max_llen", "src_burst", "dst_burst")
@@ -64,6 +64,8 @@ class Setup:
     channels: int = 1
     arbitration: str = "software"  # who chooses the channel of a launch
     pattern: str = "none"  # what an Init source is promised to give
+    memory_latency: int = -1  # cycles, instead of those of the named memory
+    memory_outstanding: int = 0
     version: str = "0.7.0"  # of the RTL whose known defects are told
     value: int = 0  # the byte of a constant pattern
 
@@ -163,6 +165,8 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         channels=_number({"channels": 1, **full}, "channels", 1, 16),
         arbitration=_one_of(full, "arbitration", ARBITRATIONS),
         pattern=_one_of(full, "pattern", PATTERNS),
+        memory_latency=_number({"memory_latency": -1, **full}, "memory_latency", -1, 1 << 20),
+        memory_outstanding=_number({"memory_outstanding": 0, **full}, "memory_outstanding", 0, 1 << 20),
         version=_version(full, target),
         value=_number(full, "value", 0, 255),
     )

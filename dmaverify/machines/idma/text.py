@@ -109,6 +109,11 @@ def lines_of(source: Source, offset: int, text: str, separators: str = r"[\s,=:]
     at = offset
     for raw in text.split("\n"):
         bare = _COMMENT.split(raw, maxsplit=1)[0] if "#" in raw or "//" in raw else raw
+        if bare.isalnum() and bare.isascii():  # one word: most lines of long files
+            span = Span(source, at, at + len(bare))
+            yield Line(((bare, span),), span)
+            at += len(raw) + 1
+            continue
         words = tuple((m[0], Span(source, at + m.start(), at + m.end())) for m in word.finditer(bare))
         if words:
             yield Line(words, Span(source, words[0][1].start, words[-1][1].end))

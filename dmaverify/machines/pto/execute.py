@@ -23,7 +23,6 @@ from dmaverify.program.instructions import Shared
 FAR = 1 << 60  # addresses from here on are in no memory
 PIPES = ("MTE2", "MTE3", "V", "S", "LOCAL", "MTE1", "M", "FIX")
 CORE = "other core"
-CORE_FLAGS = 16
 NEVER, WRITTEN, UNKNOWN, ADDED = 0, 1, 2, 3
 _FIELD = {
     "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",
@@ -470,7 +469,7 @@ class _Machine:
         """A set lets the other core work, which knows what the pipe had done; before a wait it has worked, which the
         pipe that waits knows then, or all pipes where it names none.
         """
-        flag = None if stmt.number is None else stmt.number % CORE_FLAGS
+        flag = None if stmt.number is None else stmt.number % self.most["core_flags"]
         sets = stmt.action == "set"
         if sets:
             for pipe in PIPES if stmt.pipe == "ALL" else (stmt.pipe or "S",):

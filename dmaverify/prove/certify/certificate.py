@@ -71,17 +71,26 @@ def write_questions(folder: Path, asked: Mapping[str, Sequence[tuple[str, str, s
     for name in _earlier(folder):
         (folder / name).unlink(missing_ok=True)
     written: list[Question] = []
-    taken: set[str] = set()
+    names = iter(file_names({plan: [name for name, _, _ in questions] for plan, questions in asked.items()}))
     for plan, questions in asked.items():
-        stem = _unused(_slug(plan), taken)
-        for number, (name, text, status) in enumerate(questions):
-            path = folder / f"{stem}.{number:03d}-{_slug(said_of(name))}.smt2"
+        for name, text, status in questions:
+            path = folder / next(names)
             data = question_text(plan, name, text, status).encode("utf-8")
             write_bytes(path, data)
             written.append(Question(path, plan, name, status, hashlib.sha256(data).hexdigest()))
     write_text(folder / MANIFEST, _manifest(written))
     write_text(folder / SCRIPT, _SCRIPT)
     return written
+
+
+def file_names(asked: Mapping[str, Sequence[str]]) -> list[str]:
+    """The files of questions, in order; `asked` maps a plan's name to the names of its questions."""
+    taken: set[str] = set()
+    out = []
+    for plan, names in asked.items():
+        stem = _unused(_slug(plan), taken)
+        out += [f"{stem}.{number:03d}-{_slug(said_of(name))}.smt2" for number, name in enumerate(names)]
+    return out
 
 
 def question_text(plan: str, name: str, text: str, status: str) -> str:

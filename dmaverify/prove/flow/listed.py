@@ -41,44 +41,71 @@ MOST_OPEN = 20
 
 
 class _Memo:
-    """Values that a rule holds for, so that no rule is asked the same twice. Rules with readings are always asked."""
+    """Values that a rule holds for under every reading, so that no rule is asked the same twice."""
 
     def __init__(self, target: Target) -> None:
         self.rules: dict[str, list[Rule]] = {}
         for rule in target.rules.values():
             self.rules.setdefault(rule.scope, []).append(rule)
+        self.limits = target.limits
         self.fine: set[tuple[object, ...]] = set()
+        self.enough: set[str] = set()  # advice that is told often enough: it is counted from here on
 
-    def _key(self, rule: Rule, fact: Derived, item: ListedItem) -> tuple[object, ...]:
-        return (rule.id, fact.side, item.tiers, *(fact.values.get(port) for port in rule.ports))
-
-    def doubtful(self, item: ListedItem) -> tuple[list[Instance], list[Rule]]:
-        """The facts of an item that some rule was not yet seen to hold for, and these rules."""
+    def doubtful(self, item: ListedItem, more: Counter[str]) -> tuple[list[Instance], list[Rule]]:
+        """The facts of an item that some rule does not hold for, and these rules; `more` counts what is not told."""
         asked: dict[str, Rule] = {}
         facts = []
+        fine = self.fine
+        quiet: set[tuple[str, str]] = set()
         for fact in item.facts:
-            open_ = [
-                rule for rule in self.rules.get(fact.scope, ())
-                if rule.readings or self._key(rule, fact, item) not in self.fine
-            ]  # fmt: skip
-            if open_:
-                asked |= {rule.id: rule for rule in open_}
+            values, every = fact.values, {**self.limits, **fact.values}
+            found = False
+            for rule in self.rules.get(fact.scope, ()):
+                key = (rule.id, *[values.get(port) for port in rule.ports])
+                if key in fine:
+                    continue
+                if _holds(rule, every):
+                    fine.add(key)
+                    continue
+                if rule.id in self.enough and rule.applies("dma", *item.tiers, fact.side, ""):
+                    quiet.add((rule.id, fact.side))
+                    continue
+                asked[rule.id] = rule
+                found = True
+            if found:
                 place = ", ".join(p for p in (item.name, fact.place) if p)
                 facts.append(Instance(fact.scope, fact.values, place, item.span, fact.side, spans=fact.spans))
+        more.update(rule for rule, _ in quiet)
+        if len(fine) > 1 << 20:
+            fine.clear()
         return facts, list(asked.values())
 
-    def learn(self, item: ListedItem, asked: Sequence[Rule], broken: set[str]) -> None:
-        if len(self.fine) > 1 << 20:
-            self.fine.clear()
-        for rule in asked:
-            if rule.id not in broken and not rule.readings:
-                self.fine.update(self._key(rule, fact, item) for fact in item.facts if fact.scope == rule.scope)
+    def learn(self, findings: Sequence[Finding], told: Counter[str]) -> None:
+        """Advice that was told as often as it is shown is only counted from here on."""
+        for finding in findings:
+            if finding.severity is Severity.ADVICE:
+                told[finding.rule] += 1
+                if told[finding.rule] >= MOST_ALIKE:
+                    self.enough.add(finding.rule)
 
 
-def _counted(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """The findings, of each rule and severity no more than `MOST_ALIKE`; the last of these says how many more."""
+def _holds(rule: Rule, every: Mapping[str, int]) -> bool:
+    """Whether a rule holds under every reading; not where it cannot be judged."""
+    try:
+        if not rule.holds(every):
+            return False
+    except KeyError:
+        return False
+    return all(rule.holds({**every, **reading.limits}) for reading in rule.readings.values())
+
+
+def _counted(findings: Sequence[Finding], more: Mapping[str, int]) -> Iterator[Finding]:
+    """The findings, of each rule and severity no more than `MOST_ALIKE`; the last of these says how many more.
+    `more` are those of advice that were counted alone.
+    """
     seen: dict[tuple[str, Severity], int] = {}
     every = Counter((f.rule, f.severity) for f in findings)
+    every.update({(rule, Severity.ADVICE): count for rule, count in more.items()})
     for finding in findings:
         key = finding.rule, finding.severity
         number = seen[key] = seen.get(key, 0) + 1
@@ -101,6 +128,8 @@ def judge_listed(
     undecided: list[str] = []
     chosen = dict(readings or {})
     memo = _Memo(target)
+    more: Counter[str] = Counter()
+    told: Counter[str] = Counter()
     for item in items:
         if isinstance(item, InputError):
             unread = True
@@ -112,7 +141,7 @@ def judge_listed(
             continue
         count += item.counted
         looked += len(item.facts)
-        doubtful, asked = memo.doubtful(item)
+        doubtful, asked = memo.doubtful(item, more)
         if doubtful:
             ruling = Ruling(target, "dma", *item.tiers, "", target.limits, chosen)
             report = ruling.judge(doubtful, only={rule.id for rule in asked})
@@ -120,7 +149,7 @@ def judge_listed(
             findings += own
             differs += report.differs
             broken += any(f.severity is Severity.ERROR for f in own)
-            memo.learn(item, asked, {f.rule for f in own})
+            memo.learn(own, told)
         if item.open:
             undecided.append(f"{item.name}: {item.open}")
     if not count and not unread:
@@ -132,12 +161,12 @@ def judge_listed(
     held = Obligation(f"{target.name}/*", "refuted" if rules else "proved", by)
     obligations = [held] if count and (looked or not undecided) else []
     if undecided:
-        more = f", and {len(undecided) - MOST_OPEN:,} more" if len(undecided) > MOST_OPEN else ""
-        told = undecided[:MOST_OPEN]
-        told[-1] += more
-        obligations += [Obligation("core/overlap", "unknown", why) for why in told]
+        others = f", and {len(undecided) - MOST_OPEN:,} more" if len(undecided) > MOST_OPEN else ""
+        shown = undecided[:MOST_OPEN]
+        shown[-1] += others
+        obligations += [Obligation("core/overlap", "unknown", why) for why in shown]
     assumptions = tuple(f"{rule}: the verdict differs under another reading" for rule in dict.fromkeys(differs))
     return Verdict(
-        name, target.name, status, tuple(_counted(findings)), tuple(obligations), assumptions, dict(readings or {}),
-        time.perf_counter() - started, "", path, 1, None, f"all {count:,} {unit}",
+        name, target.name, status, tuple(_counted(findings, more)), tuple(obligations), assumptions,
+        dict(readings or {}), time.perf_counter() - started, "", path, 1, None, f"all {count:,} {unit}",
     )  # fmt: skip

@@ -387,7 +387,7 @@ class Case:
         readings = dict(self.options.readings)
         assumptions = list(self.assumptions)
         assumptions += [
-            f"{finding.rule} is a {finding.severity.value} (basis: {finding.basis})"
+            f"{finding.rule}: {finding.severity.value} (basis: {finding.basis})"
             for finding in self.findings
             if finding.severity is not Severity.ERROR and finding.basis not in ("documented", "")
         ]

@@ -445,7 +445,9 @@ class Bodies(ControlFlow):
                 self.ledger.escaped.add(old.buffer.serial)
         value = self.merged(self.value(code, right, frame, wanted if isinstance(wanted, (RustTensor, Tuple)) else None),
                             wanted if isinstance(wanted, (RustTensor, Tuple)) else None)  # fmt: skip
-        if left.type == "identifier":
+        if left.type == "identifier" and code.text(left) in self.live:
+            self.changed(code.text(left), code.text(right), frame)
+        elif left.type == "identifier":
             changed = isinstance(value, Numbers)
             frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left)) if changed else value
         return Opaque("()")
@@ -453,7 +455,11 @@ class Bodies(ControlFlow):
     def _compound_assignment_expr(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         left = node.child_by_field_name("left")
         self._rest(code, node, frame)
-        if left is not None and left.type == "identifier":
+        right, sign = node.child_by_field_name("right"), node.child_by_field_name("operator")
+        if left is not None and right is not None and sign is not None and code.text(left) in self.live:
+            told = f"{code.text(left)} {code.text(sign).removesuffix('=')} ({code.text(right)})"
+            self.changed(code.text(left), told, frame)
+        elif left is not None and left.type == "identifier":
             frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left))
         return Opaque("()")
 

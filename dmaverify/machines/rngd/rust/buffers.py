@@ -19,7 +19,7 @@ from math import prod
 
 from dmaverify.machines.rngd.rust.cells import CellSpace, cover_of
 from dmaverify.machines.rngd.rust.coverage import UsedBuffer, judged
-from dmaverify.machines.rngd.rust.effects import Effect, Need, Unjudged
+from dmaverify.machines.rngd.rust.effects import Effect, HeldNeed, Unjudged
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
 from dmaverify.machines.rngd.rust.paths import OnWay
 from dmaverify.machines.rngd.rust.values import PLACES, Map, Record, RustTensor, Tuple, Value
@@ -46,7 +46,7 @@ class EffectLedger:
     born: dict[int, tuple[int, RustTensor]] = field(default_factory=dict)
     used: dict[int, int] = field(default_factory=dict)
     empty: set[int] = field(default_factory=set)  # made without content
-    needs: list[Need] = field(default_factory=list)  # what is given away, or read by the Tensor Unit
+    needs: list[HeldNeed] = field(default_factory=list)  # what is given away, or read by the Tensor Unit
 
     def make(self, tensor: RustTensor, *, empty: bool = False) -> None:
         """Enters an allocation."""
@@ -74,7 +74,7 @@ class EffectLedger:
         """Enters that a value leaves the function, or is read beside the transfers; `soft`: that it may be."""
         for tensor in tensors_in(value):
             if tensor.buffer is not None and tensor.view != "view_mut":
-                self.needs.append(Need(len(self.effects), tensor, when, soft=soft))
+                self.needs.append(HeldNeed(len(self.effects), tensor, when, soft=soft))
 
     def stopped(self, start: int) -> None:
         """The loop whose effects begin at `start` is read once and may stop before its last turn."""
@@ -130,10 +130,10 @@ class EffectLedger:
         """Whether somebody else may write a buffer."""
         return serial in self.escaped or self.borrowed.get(serial, 0) > 0
 
-    def _needs(self, serial: int) -> list[Need]:
+    def _needs(self, serial: int) -> list[HeldNeed]:
         """The uses of a buffer in the order of the text."""
         reads = [
-            Need(at, e.tensor, e.when, e.site)
+            HeldNeed(at, e.tensor, e.when, e.site)
             for at, e in enumerate(self.effects)
             if not e.writes and e.tensor.buffer and e.tensor.buffer.serial == serial
         ]

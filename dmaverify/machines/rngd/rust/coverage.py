@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.language.meaning import Index, cell
 from dmaverify.machines.rngd.rust.cells import CellCover, CellSpace, certain, cover_of
-from dmaverify.machines.rngd.rust.effects import Effect, Need, Unjudged
+from dmaverify.machines.rngd.rust.effects import Effect, HeldNeed, Unjudged
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.paths import OnWay, Passed, WaysUndecided, way_past
 from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
@@ -40,7 +40,7 @@ class UsedBuffer:
 
     whole: RustTensor
     writes: tuple[tuple[int, Effect], ...]
-    needs: tuple[Need, ...]
+    needs: tuple[HeldNeed, ...]
     own: bool
     alone: bool
 
@@ -90,7 +90,7 @@ def _used(buffer: UsedBuffer) -> Iterator[Told]:
         yield doubt
 
 
-def _unmet(buffer: UsedBuffer, cells: _Cells | None, need: Need) -> Told | None:
+def _unmet(buffer: UsedBuffer, cells: _Cells | None, need: HeldNeed) -> Told | None:
     before = [effect for at, effect in buffer.writes if at < need.after]
     whole = [one.when for one in before if not one.tensor.window.tiled and not one.may]
     if way_past(need.when, whole) is None:
@@ -107,7 +107,7 @@ def _unmet(buffer: UsedBuffer, cells: _Cells | None, need: Need) -> Told | None:
     return _by_cells(buffer, cells, need, before, doubtful)
 
 
-def _elsewhere(effect: Effect, need: Need) -> bool:
+def _elsewhere(effect: Effect, need: HeldNeed) -> bool:
     """Whether a use in a loop that is read once may see less than all turns of a write in it have written: it goes
     through another window.
     """
@@ -116,7 +116,7 @@ def _elsewhere(effect: Effect, need: Need) -> bool:
 
 
 def _by_cells(
-    buffer: UsedBuffer, cells: _Cells, need: Need, before: Sequence[Effect], doubtful: Sequence[OnWay]
+    buffer: UsedBuffer, cells: _Cells, need: HeldNeed, before: Sequence[Effect], doubtful: Sequence[OnWay]
 ) -> Told | None:
     import numpy as np
 
@@ -195,7 +195,7 @@ class _Cells:
         cover = self.covers[id(effect.tensor)] if not effect.may else None
         return self.space.positions(cover) if cover is not None else None
 
-    def required(self, need: Need) -> NDArray[Any] | None:
+    def required(self, need: HeldNeed) -> NDArray[Any] | None:
         cover = self.covers[id(need.tensor)] if certain(need.tensor) else self.whole
         return self.space.positions(cover) if cover is not None else None
 
@@ -216,7 +216,7 @@ def _way(passed: Passed) -> str:
     return f"nothing writes it where {passed.told}" if passed.told else "it is not clear which branches are taken"
 
 
-def _open(buffer: UsedBuffer, need: Need, why: str) -> Told:
+def _open(buffer: UsedBuffer, need: HeldNeed, why: str) -> Told:
     what = "read" if need.site is not None else "given away"
     line = f" in line {need.site.span.line}" if need.site is not None else ""
     reason = f"that all of `{buffer.name}` is written before it is {what}{line} is not decided: {why}"
@@ -224,8 +224,8 @@ def _open(buffer: UsedBuffer, need: Need, why: str) -> Told:
 
 
 def _told(
-    buffer: UsedBuffer, need: Need, passed: Passed | None, missed: Sequence[int] | None, cells: _Cells | None = None,
-    live: int = 0,
+    buffer: UsedBuffer, need: HeldNeed, passed: Passed | None, missed: Sequence[int] | None,
+    cells: _Cells | None = None, live: int = 0,
 ) -> Told:  # fmt: skip
     """The finding on cells that are used and not written on a way."""
     assert passed is not None

@@ -34,7 +34,7 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Need:
+class HeldNeed:
     """What a buffer holds is used: `after` so many effects, by a transfer (`site`), or by code that gets the tensor.
 
     `soft` where only some of the ways on from here use it.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import accumulate
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,7 @@ _LITERALS = re.compile(r"\d[\d_]*(?:\s*\|\s*\d[\d_]*)*")
 _BELOW = re.compile(r"\s*\(?\s*([a-z_]\w*)\s*(<=?)\s*([^<>=]+?)\)?\s*")
 _MOVES = re.compile(rb"\b(?:to_|dma_|tile|view)\w*|\w\s*\(\s*(?:&mut\s*\*?\s*)?ctx\b|\w+!")
 _TURNED = rb"\b(?:for|while)\b[^{]*\b%s\b|\b%s\b[\s\w+)]*%%"  # a bound or a remainder of a loop variable
+_CHANGES = re.compile(r"(?<![\w.])([a-z_]\w*)\s*(?:[-+*/%&|^]|<<|>>)?=(?![=>])")
 _LEAVES = re.compile(rb"\b(?:continue|break)\b")
 _ASKS = re.compile(rb"\b(?:if|match|continue|break)\b")
 ITEMS = {
@@ -232,6 +234,8 @@ class ControlFlow(Patterns):
             self.value(code, condition, inside, None)
         if body is None:
             return Opaque("()")
+        if counted is None and self._by_turns(code, node, frame, label):
+            return Opaque("()")
         if counted is None:
             runs = self.runs(code, node, condition, frame)
             self._turns(code, body, inside, frame, label, runs)
@@ -258,7 +262,7 @@ class ControlFlow(Patterns):
         asked = _BELOW.fullmatch(code.text(condition)) if condition is not None else None
         if asked is None or body is None:
             return None
-        name, start = asked[1], self.counters.get(id(frame.locals.get(asked[1])))
+        name, start = asked[1], self.begins(code, node, asked[1], frame)
         bound = number_of(asked[3], self.types.look(frame))
         own = [one for one in named(body) if one.type not in ITEMS]
         steps = re.findall(rf"\b{name}\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)", code.text(body))
@@ -273,9 +277,78 @@ class ControlFlow(Patterns):
 
     def _loop_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         body = node.child_by_field_name("body")
-        if body is not None:
+        if body is not None and not self._by_turns(code, node, frame, _label_of(code, node)):
             self._turns(code, body, frame.inside(frame.scope), frame, _label_of(code, node), None)
         return Opaque("")
+
+    def _by_turns(self, code: Code, node: Node, frame: Frame, label: str) -> bool:
+        """Reads a `while` or `loop` turn by turn, where what its body changes begins at known numbers and is changed
+        in every turn alike; whether it came to an end.
+        """
+        body, condition = node.child_by_field_name("body"), node.child_by_field_name("condition")
+        counts = self._counters(code, node, body, frame) if body is not None else None
+        if body is None or not counts or not _MOVES.search(body.text or b""):
+            return False
+        first, ended, before = len(self.ledger.effects), False, self.live
+        self.live, self.unrolling = dict(counts), self.unrolling + 1
+        with self.walk.within("loop", label):
+            for _ in range(min(MAX_TURNS, MAX_UNROLLED - self.unrolled)):
+                own = frame.inside(frame.scope)
+                own.locals.update({name: value for name, value in self.live.items() if value is not None})
+                truth = truth_of(code.text(condition), self.types.look(own)) if condition is not None else True
+                ended = truth is False or self.walk.dead
+                if truth is not True or ended or None in self.live.values():
+                    break
+                self.unrolled += 1
+                with self.walk.within("turn", label):
+                    self.value(code, body, own, None)
+        self.live, self.unrolling = before, self.unrolling - 1
+        if not ended:
+            self.ledger.stopped(first)
+        return ended
+
+    def begins(self, code: Code, node: Node, name: str, frame: Frame) -> Numbers | None:
+        """What a variable that changes is when a loop begins: the number of its `let mut`, where nothing changes it in
+        between and no other loop stands around that one alone.
+        """
+        start = self.counters.get(id(frame.locals.get(name)))
+        made = [hit.end() for hit in re.finditer(rb"\blet\s+mut\s+%s\b" % name.encode(), code.data[: node.start_byte])]
+        if start is None or not made:
+            return None
+        between = code.data[made[-1] : node.start_byte].decode("utf-8", "replace")
+        if re.search(rf"&\s*mut\s+{name}\b", between + code.text(node)):
+            return None
+        depths = accumulate((sign == "{") - (sign == "}") for sign in between)
+        if any(hit[1] == name for hit in _CHANGES.finditer(between)) or min(depths, default=0) < 0:
+            return None
+        around = node.parent
+        while around is not None and around.start_byte > made[-1]:
+            if around.type in ("for_expression", "while_expression", "loop_expression", "closure_expression"):
+                return None
+            around = around.parent
+        return start
+
+    def _counters(self, code: Code, node: Node, body: Node, frame: Frame) -> dict[str, Numbers | None] | None:
+        """The numbers that a body changes, with what they begin with; None where one is changed on some ways only."""
+        found: dict[str, Numbers | None] = {}
+        text = code.text(body)
+        every = [hit[1] for hit in _CHANGES.finditer(text)]
+        plain = [_CHANGES.match(code.text(one).lstrip()) for one in named(body)]
+        for name in dict.fromkeys(every):
+            start = self.begins(code, node, name, frame)
+            if start is not None:
+                if every.count(name) != sum(1 for hit in plain if hit is not None and hit[1] == name):
+                    return None
+                found[name] = start
+        return found
+
+    def changed(self, name: str, text: str, frame: Frame) -> None:
+        """`i += 1`, `i = j`: a number that a loop is read by."""
+        turn = next((number for number, kind, _ in reversed(self.walk.scopes) if kind == "turn"), -1)
+        left = any(scope == turn for scope, _ in self.walk.exits) and not self.walk.dead
+        value = number_of(text, self.types.look(frame)) if not left else None
+        self.live[name] = value if value is not None and value.single is not None else None
+        frame.locals[name] = self.live[name] or Unknown("a variable that changes")
 
     def _is_empty(self, text: str, frame: Frame) -> bool:
         """Whether a range certainly has no value."""
@@ -335,7 +408,7 @@ class ControlFlow(Patterns):
         values, pure = self._asks(text, given, frame) if given is not None else ([], False)
         counts = node.type == "for_expression" and re.fullmatch(r"\d+\s*\.\.\s*[a-z_]\w*", text)
         begins = _BELOW.fullmatch(text) if node.type == "while_expression" else None
-        if begins is not None and id(frame.locals.get(begins[1])) in self.counters:
+        if begins is not None and self.begins(code, node, begins[1], frame) is not None:
             bound = frame.locals.get(begins[3].strip())
             about = frozenset((id(bound),)) if id(bound) in self.free and begins[2] == "<" else frozenset()
         else:

@@ -114,6 +114,7 @@ class Sites:
         self.ledger = EffectLedger()
         self.walk = WayWalk()
         self.free: dict[int, Value] = {}  # parameters that may have any value of their type
+        self.live: dict[str, Numbers | None] = {}  # numbers that the loop that is read turn by turn changes
         self.dead = ""  # why what is read does not run
         self.later_uses = Later()  # of the function that is being visited
 

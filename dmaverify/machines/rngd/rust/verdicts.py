@@ -107,9 +107,10 @@ def _not_run(verdict: Verdict, why: str) -> Verdict:
         for f in verdict.findings
     ]
     said = f"it does not run, because {why}"
+    ruled_out = tuple(replace(o, status="proved", by=said, why="") for o in verdict.obligations)
     return replace(
-        verdict, status=Status.PROVED, findings=tuple(findings), claim=said, assumptions=(*verdict.assumptions, note),
-        obligations=tuple(replace(o, status="proved", by=said, why="") for o in verdict.obligations),
+        verdict, status=settled(findings, (o.status for o in ruled_out)), findings=tuple(findings), claim=said,
+        assumptions=(*verdict.assumptions, note), obligations=ruled_out,
     )  # fmt: skip
 
 

@@ -1,0 +1,251 @@
+"""Copies that are found for a move: the kernel that makes it, and the plan file that claims it.
+
+Knows: plans, the text of a kernel that makes a move.
+Does not know: how the fewest are found, certificates, the terminal.
+Law: what is handed out was proved as it is printed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.errors import InputError, Source
+from dmaverify.machines.pto.meaning import meaning_of
+from dmaverify.machines.pto.read import read_kernels
+from dmaverify.machines.pto.values import Setting
+
+if TYPE_CHECKING:
+    from dmaverify.plan.plan import Plan
+    from dmaverify.program.move import Transfer
+    from dmaverify.synth.copies import CopyPlan, Fewest
+
+MOST_CANDIDATES = 24
+NOT_COVERED = (
+    "covers that are no nests of the two layouts; rows shorter than both sides allow; the same byte moved twice",
+    "contention, flags around the copies; figures of A5: none is public",
+)
+"""What no result claims."""
+
+
+def synthesize_copies(plan: Plan, name: str) -> dict[str, Any]:
+    """The fewest copies of a transfer between gm and ub, proved under every reading of the contested points.
+
+    Keys: kernel (text), plan (a plan file that claims the move), request (one with the move alone), issues, bound,
+    optimal, gap, cycles, readings (each other reading with `proved` or the errors), evidence (lines). Among the plans
+    with the fewest instructions the cheapest is taken, among those the one that is right under the most readings.
+    Raises InputError where no copy can make the move.
+    """
+    from dmaverify.synth.copies import plan_copies
+
+    transfer = next(t.transfer for t in plan.transfers if t.name == name)
+    target = plan.targets[transfer.target]
+    found = plan_copies(transfer, target)
+    texts = [
+        (_copy_text(transfer, found.kind, plans, found.limits.block), plans) for plans in found.plans[:MOST_CANDIDATES]
+    ]
+    costs = [_priced(text)["cycles"] for text, _ in texts]
+    least = min(costs)
+    chosen: tuple[int, dict[str, Any]] | None = None
+    for (text, plans), cycles in zip(texts, costs, strict=True):
+        if cycles > least:
+            continue
+        claim = _claim_text(plan, transfer, text, len(plans))
+        judged = _judged(claim, transfer, name)
+        wrong = sum(said != "proved" for said in judged["readings"].values())
+        if chosen is None or wrong < chosen[0]:
+            chosen = (wrong, {"kernel": text, "plan": claim, **judged})
+        if not wrong:
+            break
+    assert chosen is not None
+    return {
+        "name": name,
+        "issues": found.issues,
+        "copies": len(found.plans[0]),
+        "bound": found.bound,
+        "optimal": found.optimal,
+        "gap": found.issues - found.bound,
+        "cycles": least,
+        "evidence": list(found.evidence),
+        "not_covered": list(NOT_COVERED),
+        "space": space_of(found),
+        "request": _request_text(plan, transfer),
+        **chosen[1],
+    }
+
+
+def _judged(claim: str, transfer: Transfer, name: str) -> dict[str, Any]:
+    """What `check` says of a plan, by default and under every other reading. Raises InputError if it is not proved."""
+    from dmaverify.jobs.load import check
+    from dmaverify.machines.pto.moves import KNOBS
+    from dmaverify.prove.options import Options
+
+    (verdict,) = check(claim)
+    if verdict.errors or verdict.status.value == "unknown":
+        first = next(iter(verdict.errors or verdict.findings), None)
+        said = first.message if first else "it could not be proved"
+        raise InputError(
+            f"the copies of `{name}` would not be right: {said}", transfer.span, first.hint if first else None
+        )
+    readings: dict[str, Any] = {}
+    for knob, names in KNOBS.items():
+        for other in names[1:]:
+            (again,) = check(claim, options=Options(readings={knob: other}))
+            lost = again.errors or again.status.value == "unknown"
+            readings[f"{knob}={other}"] = (sorted({f.rule for f in again.errors}) or "unknown") if lost else "proved"
+    return {"readings": readings, "warnings": [f"{f.rule}: {f.message}" for f in verdict.findings]}
+
+
+def _priced(text: str) -> dict[str, Any]:
+    from dmaverify.cost.copies import as_data, price
+    from dmaverify.targets.target import load_target
+
+    _, (function,) = read_kernels(Source("synthesized", text))
+    kernel = meaning_of(function, Setting())
+    return as_data(price(kernel.events, kernel.world, load_target("pto").raw["cost"]))
+
+
+def space_of(found: Fewest) -> dict[str, Any]:
+    """The space that was searched: every nest with its levels, and whether the fields hold each of them."""
+    from dmaverify.synth.copies import divided, fits, packed
+
+    limits = found.limits
+    nests = []
+    for nest in (divided(n, limits) for n in found.nests):
+        levels = [
+            {
+                "count": v.count,
+                "read": v.read,
+                "write": v.write,
+                "fits": fits(v, nest, found.kind, limits, innermost=False),
+                "packed": packed(v, found.kind, limits),
+            }
+            for v in nest.levels
+        ]
+        nests.append({"read": nest.read, "write": nest.write, "row": nest.row, "levels": levels})
+    return {"kind": found.kind, "levels": limits.levels, "searched": found.searched, "nests": nests}
+
+
+# ------------------------------------------------------------------------------------------ text
+
+
+class _Lines:
+    """The lines of a kernel, and the constants that they name."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[int, None] = {}
+        self.bounds: dict[int, None] = {}
+        self.lines: list[str] = []
+
+    def c(self, value: int) -> str:
+        self.numbers[value] = None
+        return f"%c{value}_i64" if value >= 0 else f"%cm{-value}_i64"
+
+    def n(self, value: int) -> str:
+        self.bounds[value] = None
+        return f"%n{value}"
+
+    def head(self) -> list[str]:
+        out = [f"  {self.c(n)} = arith.constant {n} : i64" for n in sorted(self.numbers)]
+        return out + [f"  {self.n(n)} = arith.constant {n} : index" for n in sorted(self.bounds)]
+
+
+def _copy_text(transfer: Transfer, kind: str, plans: Sequence[CopyPlan], block: int) -> str:
+    """The kernel that makes the move, with inline loops."""
+    out = _Lines()
+    dtype, load = transfer.dtype, kind == "load"
+    gm, ub = f"!pto.ptr<{dtype}, gm>", f"!pto.ptr<{dtype}, ub>"
+    marks = {"load": (gm, ub), "store": (ub, gm), "local": (ub, ub)}[kind]
+    for number, plan in enumerate(plans):
+        _one_copy(out, f"_{number}" if number else "", plan, kind, marks, block)
+    head = out.head()
+    if any(plan.right is not None for plan in plans):
+        zero = "0.0" if dtype.startswith(("f", "b")) else "0"
+        head.append(f"  %zero = arith.constant {zero} : {dtype}")
+    name = transfer.name.replace("-", "_")
+    notes = [] if load else ["// dmaverify: allow(core/definite) the tile is written elsewhere"]
+    argument = "" if kind == "local" else f"%tensor: {gm}"
+    return "\n".join([*notes, f"func.func @{name}({argument}) {{", *head, *out.lines, "  return", "}", ""])
+
+
+def _one_copy(out: _Lines, mark: str, plan: CopyPlan, kind: str, types: tuple[str, str], block: int) -> None:
+    """One instruction with the loops of software around it."""
+    lines, item, pad, c = out.lines, plan.item, "  ", out.c
+    names = []
+    for side, (start, own) in enumerate(zip((plan.read, plan.write), types, strict=True)):
+        name = f"%{'sd'[side]}{mark}"
+        if own.endswith("gm>"):
+            lines.append(f"  {name} = pto.addptr %tensor, {c(start // item)} : {own} -> {own}")
+        else:
+            lines.append(f"  {name} = pto.castptr {c(start)} : i64 -> {own}")
+        names.append(name)
+    for number, level in enumerate(plan.software):
+        loop = f"{mark}_{number}"
+        lines.append(f"{pad}scf.for %i{loop} = {out.n(0)} to {out.n(level.count)} step {out.n(1)} {{")
+        pad += "  "
+        lines.append(f"{pad}%k{loop} = arith.index_cast %i{loop} : index to i64")
+        for side, step in enumerate((level.read, level.write)):
+            own, new = types[side], f"%p{loop}{'sd'[side]}"
+            lines.append(f"{pad}%o{loop}{'sd'[side]} = arith.muli %k{loop}, {c(step // item)} : i64")
+            lines.append(f"{pad}{new} = pto.addptr {names[side]}, %o{loop}{'sd'[side]} : {own} -> {own}")
+            names[side] = new
+    pair = f"{types[0]}, {types[1]}"
+    if kind == "local":
+        (level,) = plan.hardware
+        gaps = [(step - plan.row) // block if level.count > 1 else 0 for step in (level.read, level.write)]
+        group = f"nburst({c(level.count)}, {c(gaps[0])}, {c(gaps[1])})"
+        lines.append(f"{pad}pto.mte_ub_ub {names[0]}, {names[1]}, {c(plan.row // block)} {group}")
+        lines.append(f"{pad}    : {pair}, i64, i64, i64, i64")
+    else:
+        groups = " ".join(
+            f"{'nburst' if i == 0 else 'loop'}({c(level.count)}, {c(level.read)}, {c(level.write)})"
+            for i, level in enumerate(plan.hardware)
+        )
+        extra = ", loop i64, i64, i64" * (len(plan.hardware) - 1)
+        own = "i64, i64, i64, i64"
+        if kind == "load":
+            own = f"i64, {own}"
+            if plan.right is not None:
+                groups += f" pad(%zero, {c(0)}, {c(plan.right)})"
+                extra += f", pad {types[1].split('<')[1].split(',')[0]}, i64, i64"
+            lines.append(f"{pad}pto.mte_gm_ub {names[0]}, {names[1]}, {c(0)}, {c(plan.row)} {groups}")
+        else:
+            lines.append(f"{pad}pto.mte_ub_gm {names[0]}, {names[1]}, {c(plan.row)} {groups}")
+        lines.append(f"{pad}    : {pair}, {own}{extra}")
+    for _ in plan.software:
+        pad = pad[:-2]
+        lines.append(f"{pad}}}")
+
+
+def _claim_text(plan: Plan, transfer: Transfer, text: str, copies: int) -> str:
+    """A plan file that claims the move of the kernel."""
+    lines = [*_head_lines(plan), f"[kernel.{transfer.name}]"]
+    for gm in [t for t in (transfer.source, transfer.dest) if t.tier == "gm"]:
+        extent = gm.base + gm.element.size * plan.targets[transfer.target].dtypes[transfer.dtype] // 8
+        lines.append(f'gm = {{ tensor = "{extent} bytes" }}')
+    lines += ['expect = "proved"', f"text = '''\n{text}'''", ""]
+    numbers = ", ".join(str(n) for n in range(1, copies + 1))
+    lines += [f"[[kernel.{transfer.name}.move]]", f"copies = [{numbers}]", f'dtype = "{transfer.dtype}"']
+    lines += [*_side_lines(transfer), ""]
+    return "\n".join(lines)
+
+
+def _request_text(plan: Plan, transfer: Transfer) -> str:
+    """A plan file with the move alone."""
+    lines = [*_head_lines(plan), f"[transfer.{transfer.name}]", f'dtype = "{transfer.dtype}"', *_side_lines(transfer)]
+    return "\n".join([*lines, ""])
+
+
+def _head_lines(plan: Plan) -> list[str]:
+    axes = "\n".join(f"{json.dumps(axis)} = {size}" for axis, size in plan.axes.items())
+    return ["schema = 1", 'target = "pto"', "", "[axes]", axes, ""]
+
+
+def _side_lines(transfer: Transfer) -> list[str]:
+    sides = []
+    for key, tensor in (("source", transfer.source), ("dest", transfer.dest)):
+        sides.append(
+            f'{key} = {{ tier = "{tensor.tier}", base = {tensor.base}, element = {json.dumps(str(tensor.element))} }}'
+        )
+    return sides

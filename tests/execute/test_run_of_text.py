@@ -1,0 +1,69 @@
+"""`run` of what the text says: programs, accesses, every iteration of a view; right, broken, left open, too large."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dmaverify.cli.run import executed
+
+HEAD = 'schema = 1\ntarget = "rngd"\n[axes]\nA = 8\nC = 64\nM = 70\nW = 8\n'
+
+
+def store(name: str, start: str, base: int = 0, more: str = "") -> str:
+    return f"""
+[transfer.{name}]
+dtype = "i8"
+{more}
+source = {{ tier = "dm", base = {base}, element = "A = 4, C" }}
+dest = {{ tier = "hbm", base = 65536, element = "A, C", view = {{ tile = "A", length = 4, start = {start} }} }}
+stream = {{ time = "A = 4", packet = "C" }}
+"""
+
+
+PROGRAM = '[program.p]\nstep = [{ transfer = "a" }, { transfer = "b" }]\n'
+
+
+def ran(folder: Path, text: str, limit: int = 1 << 20) -> dict[str, tuple[str, dict[str, object], int]]:
+    path = folder / "plan.toml"
+    path.write_text(HEAD + text)
+    found = executed(str(path), limit)
+    json.dumps([data for _, data, _ in found])
+    return {str(data["name"]): (said, data, code) for said, data, code in found}
+
+
+@pytest.mark.parametrize(
+    ("second", "broken", "code"), [("4", [], 0), ("0", ["core/tiles-cover", "core/tiles-once"], 1)]
+)
+def test_a_program_is_run_and_says_what_it_breaks(tmp_path: Path, second: str, broken: list[str], code: int) -> None:
+    said, data, got = ran(tmp_path, store("a", "0") + store("b", second, 4096) + PROGRAM)["p"]
+    assert (data["broken"], got) == (broken, code)
+    assert ("The program keeps its promise." in said) == (not broken)
+    assert all(f"  broken    {rule}: " in said for rule in broken)
+
+
+@pytest.mark.parametrize(("loops", "broken"), [(2, []), (3, ["core/in-bounds"])])
+def test_every_iteration_of_a_view_is_run(tmp_path: Path, loops: int, broken: list[str]) -> None:
+    said, data, code = ran(tmp_path, store("a", '"4 * t"', more=f"loop = {{ t = {loops} }}"))["a"]
+    assert f"This was the first of {loops} iterations. All of them:" in said
+    assert data["iterations"]["broken"] == broken  # type: ignore[index]
+    assert code == int(bool(broken))
+
+
+@pytest.mark.parametrize(("start", "broken"), [("4", []), ("5", ["core/in-bounds"])])
+def test_a_view_is_run_in_its_tensor(tmp_path: Path, start: str, broken: list[str]) -> None:
+    said, data, code = ran(tmp_path, store("a", start))["a"]
+    assert data["iterations"]["broken"] == broken  # type: ignore[index]
+    assert code == int(bool(broken))
+    assert "0x4000000000000000" not in said
+
+
+def test_an_access_is_run_and_what_is_too_large_is_not(tmp_path: Path) -> None:
+    text = '[access.a]\nengine = "fetch"\ndtype = "i8"\nmemory = { tier = "dm", base = 0, element = "M, W # 128" }\n'
+    text += 'stream = { time = "M", packet = "W" }\n'
+    assert ran(tmp_path, text)["a"][2] == 0
+    said, data, code = ran(tmp_path, text, 100)["a"]
+    assert (code, data["kept"]) == (3, False)
+    assert "  not run   " in said

@@ -1,0 +1,84 @@
+"""Statements of the iDMA paper: what the tool computes is what the table of the docs says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dmaverify.machines.idma.area import area_parts, gates
+from dmaverify.machines.idma.engine import Backend, variant_named
+from dmaverify.machines.idma.law import HBM, RPC_DRAM, SRAM, Depth, MemorySystem, exact, fragments
+from dmaverify.machines.idma.price import first_read, memory_of
+from dmaverify.machines.idma.setup import setup_of
+from dmaverify.machines.idma.sweep import sweep
+from dmaverify.targets.target import load_target
+
+DOCS = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "idma.md").read_text(encoding="utf-8")
+BASE = Backend(variant_named("rw_axi"))
+
+
+@pytest.mark.parametrize(
+    ("memory", "outstanding", "fragment", "row"),
+    [
+        (SRAM, 8, 4, "SRAM, 8 outstanding, 4 B | almost perfect | 0.9995"),
+        (HBM, 64, 16, "HBM, 64 outstanding, 16 B (four bus words) | almost perfect | 0.988"),
+        (HBM, 32, 16, "HBM, 32 outstanding, 16 B | more are needed in deeper memory | 0.677"),
+        (RPC_DRAM, 16, 8, "RPC-DRAM, 16 outstanding, 8 B | more are needed in deeper memory | 0.998"),
+        (SRAM, 64, 2, "below the bus width (2 B, SRAM) | substantial drop | 0.500"),
+    ],
+)
+def test_points_of_figure_14(memory: MemorySystem, outstanding: int, fragment: int, row: str) -> None:
+    (point,) = sweep(BASE, memories=[memory], sizes=[fragment], outstanding=[outstanding])
+    said = row.rsplit(" ", 1)[1]
+    assert row in DOCS
+    assert f"{point.share:.{len(said) - 2}f}" == said
+
+
+@pytest.mark.parametrize(
+    ("options", "cycles"),
+    [({}, 2), ({"legalizer": 0}, 1), ({"preset": "mempool"}, 4), ({"preset": "controlpulp"}, 3), ({"dims": 2}, 2)],
+)
+def test_the_latency_rule(options: dict[str, int | str], cycles: int) -> None:
+    assert first_read(setup_of(load_target("idma"), options)) == cycles
+
+
+def test_area_grows_as_table_4_says() -> None:
+    at = [gates(replace(BASE, ax_in_flight=n)) for n in (31, 32)]
+    assert "| 18.3 kGE |" in DOCS
+    assert f"{at[1] / 1000:.1f}" == "18.3"
+    assert at[1] < 25_000
+    assert "| 406 GE |" in DOCS
+    assert round(at[1] - at[0]) == 406
+    small = Backend(variant_named("rw_obi"))
+    assert "| 4.3 kGE |" in DOCS
+    assert f"{gates(small) / 1000:.1f}" == "4.3"
+    base = {part.name: part.gates for part in area_parts(replace(BASE, ax_in_flight=16))}
+    assert base == {
+        "decoupling": 6500, "legalizer-state": 2920, "legalizer-page-split": 200, "dataflow": 1300, "managers": 290,
+        "shifters": 620,
+    }  # fmt: skip
+    both = Backend(variant_named("rw_axi_rw_obi"), ax_in_flight=16)
+    assert {p.name: p.gates for p in area_parts(both)}["shifters"] == 620  # of shared parts the largest
+
+
+def test_pulp_open_moves_8_kib() -> None:
+    backend = Backend(variant_named("rw_axi"), 64, ax_in_flight=16)
+    assert exact(fragments(backend, 0, 1 << 20, 8192, 8192), Depth.of(backend, SRAM)) == 1032
+    assert "1032, without configuration" in DOCS
+
+
+def test_protocols_without_bursts_are_priced_word_by_word() -> None:
+    obi = Backend(variant_named("rw_obi"), ax_in_flight=2)
+    shares = {
+        p.fragment: p.share for p in sweep(obi, memories=[HBM], sizes=[4, 1024], outstanding=[2])
+    }
+    assert abs(shares[4] - shares[1024]) < 1e-9
+    axi = sweep(BASE, memories=[HBM], sizes=[1024], outstanding=[2])[0].share
+    assert shares[1024] < axi / 10
+
+
+def test_memory_is_an_option() -> None:
+    setup = setup_of(load_target("idma"), {"memory": "hbm", "memory_latency": 40, "memory_outstanding": 7})
+    assert memory_of(setup) == MemorySystem("HBM", 40, 7)

@@ -1,0 +1,75 @@
+"""Dumps of a simulated engine: tests/idma/rtl/copy.v, run by Icarus Verilog, with bus faults planted in it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from dmaverify.cli.idma import traced
+from dmaverify.machines.idma.bus.beats import read_beats
+from dmaverify.testing.axi_port import FIELDS, AxiPort
+from dmaverify.verdict import Status
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE.parent / "data"
+PLAN = """
+schema = 1
+target = "idma"
+[axes]
+A = 48
+[transfer.copy]
+dtype = "i8"
+source = { tier = "mem", base = 4080, element = "A" }
+dest = { tier = "mem", base = 8192, element = "A" }
+read = "[A=48:1]:48 @4080"
+write = "[A=48:1]:48 @8192"
+"""
+
+
+def _plan(tmp_path: Path) -> str:
+    file = tmp_path / "copy.toml"
+    file.write_text(PLAN, encoding="utf-8")
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        (0, ""),
+        (1, "AW beat 1: addr is 0x2014, must be 0x2010"),
+        (2, "W beat 6: strb is 0xb, must be 0xf"),
+        (3, "W beat 9: byte 0 is 0x15, read as 0x14"),
+    ],
+)
+def test_a_simulated_engine_is_judged_beat_by_beat(tmp_path: Path, fault: int, says: str) -> None:
+    dump = DATA / f"idma_copy_fault{fault}.vcd"
+    verdict = traced([_plan(tmp_path)], str(dump), None, None)
+    assert verdict.status is (Status.REFUTED if says else Status.PROVED)
+    assert [finding.message for finding in verdict.errors] == ([says] if says else [])
+    simulator = shutil.which("iverilog")
+    if simulator is not None:  # where there is one, the dumps are what it makes
+        program, again = tmp_path / "copy.vvp", tmp_path / "again.vcd"
+        subprocess.run([simulator, "-g2005", "-o", str(program), str(HERE / "rtl" / "copy.v")], check=True)
+        subprocess.run(["vvp", str(program), f"+fault={fault}", f"+dump={again}"], check=True, capture_output=True)
+        assert read_beats(str(again)) == read_beats(str(dump))
+
+
+def test_a_recorded_port_is_the_trace_of_its_dump(tmp_path: Path) -> None:
+    beats = read_beats(str(DATA / "idma_copy_fault0.vcd"))
+    names = [f"axi_{c}_{n}" for c in ("ar", "r", "aw", "w", "b") for n in ("valid", "ready", *FIELDS)]
+    dut = SimpleNamespace(**{name: SimpleNamespace(value=0) for name in names})
+    port = AxiPort(dut, "axi_")
+    for beat in beats:
+        for name in names:
+            getattr(dut, name).value = 0
+        for name, value in {"valid": 1, "ready": 1, **beat.fields}.items():
+            getattr(dut, f"axi_{beat.channel}_{name}").value = "x" if value is None else value
+        port.sample(beat.time)
+    port.save(str(tmp_path / "run.csv"))
+    assert traced([_plan(tmp_path)], str(tmp_path / "run.csv"), None, None).status is Status.PROVED
+    with pytest.raises(ValueError, match="the port has no ar_valid"):
+        AxiPort(dut, "other_")
