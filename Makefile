@@ -15,7 +15,7 @@ MUTANTS ?=
 WRITTEN ?= --count 100000
 
 .DEFAULT_GOAL := help
-.PHONY: coq help venv demo test slow docs bench fuzz fuzz-idma fuzz-inputs mutants agree rewritings calibrate lint wheel clean
+.PHONY: coq help venv demo test slow docs bench fuzz fuzz-idma fuzz-pto fuzz-inputs mutants agree rewritings calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
@@ -25,6 +25,7 @@ help:
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
 	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds, SIZES=... with symbols)"
+	@echo "make fuzz-pto   random kernels and planted faults against the byte-wise interpreter, about 40 minutes"
 	@echo "make fuzz-idma  mutants of iDMA texts in every form, and texts read back"
 	@echo "make fuzz-inputs  mutated inputs of every kind, ten minutes (ARGS='--seconds 60 --seed 2')"
 	@echo "make mutants    faults put into what proves, one at a time; the tests must notice each (MUTANTS=... names)"
@@ -90,6 +91,11 @@ coq: $(STAMP)
 	$(BIN)/python proofs/coq/export.py examples/first.toml examples/dma-engine/*.toml examples/sequencer/*.toml > $(COQ)/Examples.v
 	cd $(COQ) && coqc -Q . Dmaverify Move.v && coqc -Q . Dmaverify Printed.v && coqc -Q . Dmaverify Examples.v
 	@echo "$$(grep -c ^Theorem $(COQ)/Examples.v) examples are accepted, and what is accepted holds the tensor"
+
+# Random kernels and their mutants, vector work, two cores and narrow integers, against the byte-wise interpreter.
+fuzz-pto: $(STAMP)
+	$(BIN)/python tests/pto/campaign.py --kernels 20000 $(ARGS)
+	$(BIN)/python tests/pto/planted.py --each 40
 
 fuzz-idma: $(STAMP)
 	$(BIN)/python tests/fuzz/idma.py mutants 2000

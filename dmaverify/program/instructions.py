@@ -272,7 +272,7 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Need:
+class NumberNeed:
     """A claim that the text makes of its numbers where `when` holds: `says` what is given, `value` what is asked."""
 
     claim: Cond

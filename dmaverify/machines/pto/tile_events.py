@@ -31,7 +31,7 @@ from dmaverify.machines.pto.tiles import (
     tile_work,
 )
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value
-from dmaverify.program.instructions import CopyTouch, Need, Place, Use
+from dmaverify.program.instructions import CopyTouch, NumberNeed, Place, Use
 
 APART = "tiles"
 """The memory of tiles without an address."""
@@ -133,7 +133,7 @@ class TileMeaning(Carried):
 
     def _need(self, claim: Cond, stmt: AllocTile | PartView | TileOp, said: str, value: Lin) -> None:
         if not self.dry and claim.known is not True:
-            self.kernel.needs.append(Need(claim, self.when, stmt.span, value, said))
+            self.kernel.needs.append(NumberNeed(claim, self.when, stmt.span, value, said))
 
     # ------------------------------------------------------------ operations
 

@@ -24,7 +24,7 @@ from dmaverify.program.instructions import (
     CopyTouch,
     Event,
     Fit,
-    Need,
+    NumberNeed,
     Place,
     Remark,
 )
@@ -115,7 +115,7 @@ class Kernel:
     roots: dict[str, ValueType] = field(default_factory=dict)
     passed: tuple[tuple[str, int], ...] = ()
     fits: list[Fit] = field(default_factory=list)
-    needs: list[Need] = field(default_factory=list)
+    needs: list[NumberNeed] = field(default_factory=list)
     tile_moves: int = 0
     """Loads and stores of tiles."""
     idle: list[Span] = field(default_factory=list)

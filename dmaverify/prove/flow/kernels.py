@@ -20,7 +20,7 @@ from dmaverify.program.instructions import (
     Event,
     Fit,
     KernelLoop,
-    Need,
+    NumberNeed,
     Shared,
     Signal,
     Use,
@@ -52,7 +52,7 @@ class KernelProgram(Protocol):
     events: tuple[Event, ...]
     copies: list[Copy]
     fits: list[Fit]
-    needs: list[Need]
+    needs: list[NumberNeed]
 
 
 @dataclass

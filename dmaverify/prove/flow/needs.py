@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dmaverify.program.instructions import Need
+from dmaverify.program.instructions import NumberNeed
 from dmaverify.prove.flow.ask import shown, term_text
 from dmaverify.prove.flow.instructions import CopyJudge
 from dmaverify.verdict import Finding, Severity
@@ -16,7 +16,7 @@ from dmaverify.verdict import Finding, Severity
 RULE = "core/in-bounds"
 
 
-def judge_needs(judge: CopyJudge, needs: Sequence[Need]) -> None:
+def judge_needs(judge: CopyJudge, needs: Sequence[NumberNeed]) -> None:
     """Judges every claim once."""
     for need in {(n.claim, n.when, n.span.start): n for n in needs}.values():
         judge.used.add(RULE)
