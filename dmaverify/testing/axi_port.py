@@ -53,7 +53,9 @@ class AxiPort:
     def save(self, path: str) -> None:
         """Writes the table."""
         header = ",".join(("time", "channel", *FIELDS))
-        Path(path).write_text("\n".join((header, *self.lines)) + "\n", encoding="utf-8")
+        from dmaverify.language.files import write_text
+
+        write_text(path, "\n".join((header, *self.lines)) + "\n")
 
     def _value(self, channel: str, name: str) -> str:
         wire = self._wires.get((channel, name))

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from dmaverify.cli.pto import words_json
 from lab.kernel_text import DrawnCopy, DrawnKernel
 from lab.kernels import kernel_of
+
+from dmaverify.jobs.kernels import words_json
 
 DONE = 400
 
