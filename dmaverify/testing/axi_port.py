@@ -14,7 +14,6 @@ Source: AMBA AXI, issue H.c, A3.2 (handshake), A2 (signals).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 CHANNELS = ("ar", "r", "aw", "w", "b")
