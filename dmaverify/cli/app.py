@@ -52,7 +52,7 @@ def fail(errors: Iterable[InputError], code: int = 2) -> Stop:
 
 
 def _colour(stream: Any) -> bool:
-    """Colours on a terminal that has any; NO_COLOR takes them away, FORCE_COLOR gives them to a pipe too."""
+    """NO_COLOR wins over FORCE_COLOR, that over a dumb terminal, that over whether it is a terminal at all."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):

@@ -28,7 +28,9 @@ EXITS = (
     ("4", "internal error, and any disagreement between proof and execution"),
 )
 VARIABLES = (
-    ("NO_COLOR", "No colours."),
+    ("NO_COLOR", "If set and not empty, no colours; it wins over FORCE_COLOR."),
+    ("FORCE_COLOR", "If set and neither empty nor 0, colours into a pipe and a dumb terminal too."),
+    ("TERM", "If dumb, no colours unless FORCE_COLOR asks for them. Else a terminal has colours and a pipe has none."),
     ("DMAVERIFY_CACHE_DIR", "The folder of the cache."),
     ("DMAVERIFY_NO_CACHE", "If set, nothing is taken from a cache."),
     ("DMAVERIFY_TRACEBACK", "If set, an internal error shows where it happened."),

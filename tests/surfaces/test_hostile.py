@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import io
 import json
 import os
 import re
@@ -528,6 +529,36 @@ def test_colours_are_forced_and_taken_away(shell, good, monkeypatch):
     assert "\x1b[" in shell("check", "plan.toml")[1]
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[" not in shell("check", "plan.toml")[1]
+
+
+@pytest.mark.parametrize(
+    ("no", "force", "term", "terminal", "coloured"),
+    [
+        (None, None, "xterm", True, True),
+        (None, None, "xterm", False, False),
+        (None, None, "dumb", True, False),
+        (None, "1", "dumb", False, True),
+        (None, "0", "dumb", True, False),
+        (None, "0", "xterm", True, True),
+        (None, "", "xterm", False, False),
+        ("", None, "xterm", True, True),
+        ("1", None, "xterm", True, False),
+        ("1", "1", "xterm", True, False),
+        ("0", "1", "dumb", True, False),
+    ],
+)
+def test_no_color_wins_over_force_color_over_a_dumb_terminal_over_a_terminal(
+    monkeypatch, no, force, term, terminal, coloured
+):
+    from dmaverify.cli.app import _colour
+
+    for name, value in (("NO_COLOR", no), ("FORCE_COLOR", force), ("TERM", term)):
+        monkeypatch.delenv(name, raising=False)
+        if value is not None:
+            monkeypatch.setenv(name, value)
+    stream = io.StringIO()
+    stream.isatty = lambda: terminal
+    assert _colour(stream) is coloured
 
 
 def test_one_error_type_covers_all_that_cannot_be_read_or_run(tmp_path, good):
