@@ -26,6 +26,7 @@ from dmaverify.prove.limits import MEMORY, TIMEOUT
 Tick = Callable[[int], None]
 
 MOST_MISTAKES = 3  # of our own, told with a reduced input each
+LAST_LINE_ASIDE = {"json", "json-lines", "gitlab", "rdjson"}  # no place for the exit code: it stands on stderr
 SHOW_FIXES = {"full", "json", "json-lines", "sarif", "rdjson", "html"}
 
 
@@ -370,8 +371,7 @@ def finished(
     """What is done with verdicts once they are there, and the end of the command."""
     from dmaverify.verdict import Status, exit_code
 
-    out: list[str] = []
-    err: list[str] = []
+    out, err = list[str](), list[str]()
     verdicts = _chosen(request, verdicts)
     told = request.given["fix"] or SHOW_FIXES & {request.show, *(name for name, _ in request.reports)}
     if told and any(verdict.status is Status.REFUTED for verdict in verdicts):
@@ -392,11 +392,13 @@ def finished(
     if code == 3 and request.given["unknown"] == "warn":
         code = 0
         err.append(f"warning: {_many(_undecided(verdicts), 'verdict')} UNKNOWN, which --unknown=warn lets pass")
+    sealed: tuple[str, ...] = ()
+    if request.given["certify"] is not None:
+        code, said, wrong = _certified(request.given["certify"], request.jobs, code)
+        sealed, err = (said,), [*err, *wrong]
+    if request.given["exit_zero"] and code in (1, 3):
+        code = 0
     out += _told(request, verdicts, code, terminal)
-    if request.show == "concise" and code and terminal.person:
-        from dmaverify.report.text import leaving
-
-        err.append(leaving(verdicts, code))
     if request.given["statistics"]:
         from dmaverify.report.summary import statistics
 
@@ -407,13 +409,13 @@ def finished(
         out.append(explained(request.jobs, request.options["readings"]))
     err += [f"internal error: {x}\nPlease report this: a proof and an execution disagree." for x in internal]
     err += own_mistakes(verdicts)
-    if request.given["certify"] is not None:
-        code, said, wrong = _certified(request.given["certify"], request.jobs, code)
-        out, err = [*out, said], [*err, *wrong]
+    out += sealed
     if request.given["playback"] is not None:
         out.append(_playback(request.given["playback"], verdicts))
-    if request.given["exit_zero"] and code in (1, 3):
-        code = 0
+    if request.show in LAST_LINE_ASIDE:
+        from dmaverify.report.text import leaving
+
+        err.append(leaving(verdicts, code))
     return CommandOutcome(tuple(out), tuple(err), code)
 
 
@@ -526,7 +528,7 @@ def _told(request: CheckRequest, verdicts: Sequence[Any], code: int, terminal: T
         Path(file).parent.mkdir(parents=True, exist_ok=True)
         write_text(file, rendered(name, verdicts, code, colour=False, **style))
     if os.environ.get("GITHUB_ACTIONS") == "true" and not request.chosen and not terminal.person:
-        out += [text] if (text := rendered("github", verdicts, code, colour=False, **style)) else []
+        out += [text] if (text := rendered("github", verdicts, None, colour=False, **style)) else []
         if page := os.environ.get("GITHUB_STEP_SUMMARY"):
             with Path(page).open("a", encoding="utf-8") as added:
                 added.write(rendered("summary", verdicts, code, colour=False, **style))

@@ -253,8 +253,9 @@ def output_of(text: str) -> tuple[str, str]:
 
 
 def rendered(
-    format_: str, verdicts: Sequence[Verdict], code: int, *, width: int, colour: bool, timings: bool, verbose: bool
-) -> str:
+    format_: str, verdicts: Sequence[Verdict], code: int | None, *, width: int, colour: bool, timings: bool,
+    verbose: bool,
+) -> str:  # fmt: skip
     """Verdicts in one of FORMATS."""
     if format_ in ("full", "concise"):
         from dmaverify.report.text import render_report
@@ -270,4 +271,4 @@ def rendered(
         return escaped(run_page(verdicts, __version__, code))
     from dmaverify.report.write import write
 
-    return escaped(write(format_, verdicts, __version__))
+    return escaped(write(format_, verdicts, __version__, code))

@@ -22,7 +22,7 @@ AROUND = 3  # lines of context where nothing says what belongs together
 MOST_LINES = 80
 
 
-def run_page(verdicts: Iterable[Verdict], version: str, code: int) -> str:
+def run_page(verdicts: Iterable[Verdict], version: str, code: int | None) -> str:
     """The HTML page of a run."""
     seen = in_order(verdicts)
     plans: dict[str, Any] = {}

@@ -28,7 +28,7 @@ from dmaverify.report.order import (
     undecided,
     unmet,
 )
-from dmaverify.report.text import render_verdict
+from dmaverify.report.text import leaving, render_verdict
 from dmaverify.verdict import Finding, Severity, Status, Verdict
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -100,13 +100,18 @@ def json_lines(verdicts: Iterable[Verdict]) -> str:
 # ---------------------------------------------------------------- JUnit
 
 
-def junit(verdicts: Iterable[Verdict]) -> str:
-    """One suite a file, one case a transfer: refuted is a failure, unknown and unreadable are errors. No times."""
+def junit(verdicts: Iterable[Verdict], code: int | None = None) -> str:
+    """One suite a file, one case a transfer: refuted is a failure, unknown and unreadable are errors. No times.
+
+    Each suite has the exit code of the whole run as a property (the format has none above the suites).
+    """
     seen = in_order(verdicts)
     root = ElementTree.Element("testsuites", {"name": "dmaverify", **_junit_counts(seen)})
     for path in dict.fromkeys(verdict.path for verdict in seen):
         own = [verdict for verdict in seen if verdict.path == path]
         suite = ElementTree.SubElement(root, "testsuite", {"name": _xml(path or "<input>"), **_junit_counts(own)})
+        told_last = {"name": "dmaverify.exit", "value": leaving(seen, code)}
+        ElementTree.SubElement(ElementTree.SubElement(suite, "properties"), "property", told_last)
         for verdict in own:
             _junit_case(suite, verdict)
     ElementTree.indent(root)
@@ -153,10 +158,11 @@ def _xml(text: str) -> str:
 # ---------------------------------------------------------------- GitHub
 
 
-def github(verdicts: Iterable[Verdict]) -> str:
-    """Workflow commands, one annotation a finding; expected findings are notices."""
+def github(verdicts: Iterable[Verdict], code: int | None = None) -> str:
+    """Workflow commands, one annotation a finding; expected findings are notices; last the exit code, where given."""
     lines: list[str] = []
-    for verdict in in_order(verdicts):
+    seen = in_order(verdicts)
+    for verdict in seen:
         expected = bucket(verdict) == "expected"
         for finding in told(verdict):
             level = {"note": "notice"}.get(LEVELS[finding.severity], LEVELS[finding.severity])
@@ -166,6 +172,8 @@ def github(verdicts: Iterable[Verdict]) -> str:
             lines.append(_annotation(level, title, "\n".join(parts), place_of(finding, verdict), verdict))
         for word, rule, said in remarks(verdict):
             lines.append(_annotation("error", rule, f"{word}: {said}", place_of_verdict(verdict), verdict))
+    if code is not None:
+        lines.append(f"::notice title=dmaverify::{_github_text(leaving(seen, code))}")
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -26,7 +26,7 @@ from dmaverify.report.order import (
     remarks,
 )
 from dmaverify.report.page_style import SCRIPT, STYLE
-from dmaverify.report.text import claims, render_finding
+from dmaverify.report.text import claims, leaving, render_finding
 from dmaverify.verdict import Finding, Severity, Status, Verdict, exit_code
 
 MOST_OPEN = 5  # that keep the run from passing are unfolded from the start
@@ -86,7 +86,7 @@ def _header(verdicts: Sequence[Verdict], code: int, version: str, note: str) -> 
         f"{len(verdicts):,} checked in {files:,} {'file' if files == 1 else 'files'}",
         f"target {targets}",
         f"dmaverify {version}" + (f", {solvers}" if solvers else ""),
-        f"exit {code}",
+        leaving(verdicts, code),
     ]
     said = f"<p>Proved: {escape(proved)}.</p>" if proved else ""
     said += f"<p>{escape(note)}</p>" if note else ""

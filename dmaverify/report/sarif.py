@@ -30,6 +30,7 @@ from dmaverify.report.order import (
     place_of_verdict,
     remarks,
 )
+from dmaverify.report.text import leaving
 from dmaverify.verdict import Finding, Severity, Verdict, exit_code
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -41,15 +42,18 @@ _RANK = {"error": 0, "warning": 1, "note": 2}
 _PROBLEM = {"error": "error", "warning": "warning", "advice": "recommendation"}
 
 
-def sarif(verdicts: Iterable[Verdict], version: str = "") -> str:
+def sarif(verdicts: Iterable[Verdict], version: str = "", code: int | None = None) -> str:
     """`sarif_json` as text, indented."""
-    return dumps(sarif_json(verdicts, version), indent=2) + "\n"
+    return dumps(sarif_json(verdicts, version, code=code), indent=2) + "\n"
 
 
-def sarif_json(verdicts: Iterable[Verdict], version: str = "", most: int = MOST_RESULTS) -> dict[str, Any]:
+def sarif_json(
+    verdicts: Iterable[Verdict], version: str = "", most: int = MOST_RESULTS, code: int | None = None
+) -> dict[str, Any]:
     """A SARIF 2.1.0 log of one run. Expected, suppressed and known findings are suppressed results.
 
-    `version` is the tool's own. Fingerprints hold no line number, so that they survive edits elsewhere in a file.
+    `version` is the tool's own, `code` the exit code of the run (by default that of the verdicts).
+    Fingerprints hold no line number, so that they survive edits elsewhere in a file.
     """
     seen = in_order(verdicts)
     every = [result for verdict in seen for result in _results(verdict)]
@@ -62,8 +66,9 @@ def sarif_json(verdicts: Iterable[Verdict], version: str = "", most: int = MOST_
     driver: dict[str, Any] = {"name": "dmaverify", "rules": rules}
     if version:
         driver |= {"version": version, "semanticVersion": version}
-    code = exit_code(seen)
+    code = exit_code(seen) if code is None else code
     invocation: dict[str, Any] = {"executionSuccessful": code in (0, 1), "exitCode": code}
+    invocation["exitCodeDescription"] = leaving(seen, code)
     if len(results) < len(every):
         text = f"{len(every) - len(results):,} of {len(every):,} results are left out: a run holds {most:,}"
         invocation["toolExecutionNotifications"] = [{"level": "error", "message": {"text": text}}]

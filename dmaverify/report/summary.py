@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dmaverify.report.order import bucket, counts, in_order, place_of, place_of_verdict, remarks, told
-from dmaverify.report.text import claims, render_finding
+from dmaverify.report.text import claims, leaving, render_finding
 from dmaverify.verdict import Severity, Status, Verdict, exit_code
 
 MOST_ROWS = 200
@@ -23,13 +23,13 @@ _ENDS = {0: "as expected", 1: "violated", 2: "unreadable or empty", 3: "inconclu
 _SHOWN = ("refuted", "unknown", "error")
 
 
-def summary(verdicts: Iterable[Verdict]) -> str:
+def summary(verdicts: Iterable[Verdict], code: int | None = None) -> str:
     """Counts, a table of everything that keeps the run from passing, and each diagnostic in full."""
     seen = in_order(verdicts)
-    code = exit_code(seen)
+    code = exit_code(seen) if code is None else code
     number = counts(seen)
     proved = claims(verdict for verdict in seen if verdict.status is Status.PROVED)
-    lines = [f"## dmaverify: {_ENDS[code]} (exit {code})", ""]
+    lines = [f"## dmaverify: {_ENDS[code]} ({leaving(seen, code)})", ""]
     if not seen:
         return "\n".join([*lines, "No transfer and no access was found.", ""])
     heads = [name.upper() for name in number]

@@ -418,13 +418,20 @@ def leaving(verdicts: Sequence[Verdict], code: int | None = None) -> str:
         1: f"{_many(broken - missed, 'transfer')} refuted" if broken > missed else "warnings fail under --strict",
         2: f"{_many(unread, 'entry')} cannot be judged" if unread else "",
         3: f"{_many(open_, 'transfer')} without an answer" if open_ else "",
-        0: f"{_many(open_, 'transfer')} without an answer, let pass" if open_ else "",
+        0: _let_pass(broken, open_),
     }
     said = reasons[code]
     if code == 1 and missed:
         expects = f"{_many(missed, 'expectation')} not met"
         said = f"{said}, {expects}" if broken > missed else expects
     return f"exit {code}: {said}" if said else f"exit {code}"
+
+
+def _let_pass(broken: int, open_: int) -> str:
+    """What does not pass by itself, where options let it; nothing where all is as expected."""
+    parts = [f"{_many(broken, 'transfer')} refuted or not as expected"] if broken else []
+    parts += [f"{_many(open_, 'transfer')} without an answer"] if open_ else []
+    return f"{', '.join(parts)}, let pass" if parts else ""
 
 
 def _warnings(verdicts: Sequence[Verdict]) -> list[str]:
@@ -459,12 +466,12 @@ def render_report(
     timings: bool = False,
     code: int | None = None,
 ) -> str:
-    """Everything `check` says: the verdicts in order, and in `full` the summary; ends with a line break."""
+    """Everything `check` says: the verdicts in order, in `full` the summary, and last the exit code with its reason."""
     seen = in_order(verdicts)
     style: dict[str, Any] = {"width": width, "colour": colour, "verbose": verbose, "timings": timings}
     if format == "concise":
         texts = [render_verdict(verdict, format, **style) for verdict in seen]
-        return "".join(f"{text}\n" for text in texts if text)
+        return "".join(f"{text}\n" for text in (*texts, leaving(seen, code)) if text)
     many = len(seen) > MANY and not verbose
     texts = _folded_report(seen, style) if many else [render_verdict(verdict, format, **style) for verdict in seen]
     parts: list[str] = []

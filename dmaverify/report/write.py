@@ -25,9 +25,16 @@ _HOMES = {
 FORMATS = tuple(_HOMES)
 
 
-def write(format: str, verdicts: Iterable[Verdict], version: str = "") -> str:
-    """The text of `verdicts` in one of FORMATS. Raises KeyError for another name."""
+_WITH_CODE = {"sarif", "junit", "github", "summary"}
+"""Formats with a place for the exit code and its reason."""
+
+
+def write(format: str, verdicts: Iterable[Verdict], version: str = "", code: int | None = None) -> str:
+    """The text of `verdicts` in one of FORMATS, with the exit code of the run where the format has a place for it.
+    Raises KeyError for another name.
+    """
     module, _, name = _HOMES[format].partition(".")
     writer = getattr(import_module(f"dmaverify.report.{module}"), name)
-    text: str = writer(list(verdicts), *((version,) if format == "sarif" else ()))
+    given = {"code": code} if format in _WITH_CODE else {}
+    text: str = writer(list(verdicts), *((version,) if format == "sarif" else ()), **given)
     return text

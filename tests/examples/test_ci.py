@@ -164,12 +164,14 @@ def test_the_problem_matcher_reads_concise_lines(repository, monkeypatch, capsys
     monkeypatch.chdir(repository)
     break_a_stride(repository)
     invoke(["check", "plans", "--format", "concise"])
-    lines = capsys.readouterr().out.splitlines()
+    *lines, last = capsys.readouterr().out.splitlines()
     (matcher,) = json.loads((ROOT / ".github/dmaverify-matcher.json").read_text())["problemMatcher"]
     (pattern,) = matcher["pattern"]
     found = [re.match(pattern["regexp"], line) for line in lines]
     assert lines
     assert all(found)
+    assert last.startswith("exit 1: ")
+    assert re.match(pattern["regexp"], last) is None
     first = found[0]
     assert first is not None
     keys = ("file", "line", "column", "severity")

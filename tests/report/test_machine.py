@@ -224,6 +224,7 @@ RUN = closed(
             "executionSuccessful",
             executionSuccessful={"type": "boolean"},
             exitCode={"type": "integer"},
+            exitCodeDescription={"type": "string"},
             toolExecutionNotifications=many(NOTICE),
         )
     ),
@@ -311,7 +312,8 @@ def test_text_without_a_file_is_placed_at_its_transfer() -> None:
 
 def test_the_sarif_exit_code_is_that_of_the_run() -> None:
     invocation = sarif_json([UNKNOWN])["runs"][0]["invocations"][0]
-    assert invocation == {"executionSuccessful": False, "exitCode": 3}
+    said = "exit 3: 1 transfer without an answer"
+    assert invocation == {"executionSuccessful": False, "exitCode": 3, "exitCodeDescription": said}
 
 
 # ---------------------------------------------------------------- JUnit

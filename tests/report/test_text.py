@@ -401,9 +401,9 @@ def test_the_report_does_not_depend_on_order_or_time() -> None:
     assert " ms" not in render_report([PROVED])
 
 
-def test_the_concise_report_holds_findings_only() -> None:
-    assert render_report([PROVED], "concise") == ""
-    assert render_report([PROVED, UNKNOWN, REFUTED], "concise").count("\n") == 2
+def test_the_concise_report_holds_findings_and_the_exit_code_only() -> None:
+    assert render_report([PROVED], "concise") == "exit 0\n"
+    assert render_report([PROVED, UNKNOWN, REFUTED], "concise").count("\n") == 3
 
 
 # ---------------------------------------------------------------- any text at all

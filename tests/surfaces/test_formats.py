@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from dmaverify.errors import Source, Span
+from dmaverify.jobs.judge import FORMATS
 from dmaverify.report.fingerprint import baseline_text, fingerprint, read_baseline, with_baseline
 from dmaverify.report.gitlab import gitlab
 from dmaverify.report.sarif import sarif_json
@@ -72,6 +73,39 @@ def test_exit_zero_hides_a_violation_and_never_what_cannot_be_read(shell, wrong)
     shell.write("schema = 1\nx", "bad.toml")
     assert shell("check", "plan.toml", "--exit-zero")[0] == 0
     assert shell("check", "bad.toml", "--exit-zero")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("good", (), "exit 0"),
+        ("wrong", (), "exit 1: 1 transfer refuted"),
+        ("wrong", ("--exit-zero",), "exit 0: 1 transfer refuted or not as expected, let pass"),
+    ],
+)
+def test_every_format_ends_with_the_exit_code_and_its_reason(shell, good, wrong, text, options, said):
+    shell.write({"good": good, "wrong": wrong}[text])
+    code = int(said[5])
+    run = {name: shell("check", "plan.toml", "--format", name, *options) for name in FORMATS}
+    assert {found[0] for found in run.values()} == {code}
+    for name in ("full", "concise"):
+        assert run[name][1].splitlines()[-1] == said
+    for name in ("json", "json-lines", "gitlab", "rdjson"):
+        assert run[name][2].splitlines()[-1] == said
+    assert run["github"][1].splitlines()[-1] == f"::notice title=dmaverify::{said}"
+    (invocation,) = json.loads(run["sarif"][1])["runs"][0]["invocations"]
+    assert (invocation["exitCode"], invocation["exitCodeDescription"]) == (code, said)
+    (place,) = ElementTree.fromstring(run["junit"][1].encode()).findall("testsuite/properties/property")
+    assert place.attrib == {"name": "dmaverify.exit", "value": said}
+    assert f"({said})" in run["summary"][1].splitlines()[0]
+    assert said in run["html"][1].partition("</header>")[0]
+
+
+def test_beside_a_file_of_json_the_screen_alone_tells_the_exit_code(shell, good):
+    shell.write(good)
+    code, out, err = shell("check", "plan.toml", "--output", "json=v.json")
+    assert (code, err, out.splitlines()[-1]) == (0, "", "exit 0")
+    assert isinstance(json.loads(Path("v.json").read_text()), list)
 
 
 # ---------------------------------------------------------------- SARIF
@@ -199,7 +233,7 @@ def test_a_summary_counts_names_and_quotes_without_markup():
     text = summary(
         [refuted(Finding("toy/align", Severity.ERROR, "a|b <img> ``` *x*", "", Span(SOURCE, 4, 5))), UNKNOWN]
     )
-    assert text.startswith("## dmaverify: violated (exit 1)\n")
+    assert text.startswith("## dmaverify: violated (exit 1: 1 transfer refuted)\n")
     assert "| 0 | 1 | 1 | 0 | 0 |" in text
     assert "a\\|b &lt;img&gt; \\`\\`\\` \\*x\\*" in text
     assert "\n````text\n" in text
