@@ -339,10 +339,9 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
             done += 1
     except KeyboardInterrupt:
         results.close()
-        outcome = finished(request, terminal, verdicts, internal, asked)
+        outcome = finished(request, terminal, verdicts, internal, asked, interrupted=True)
         said = f"interrupted: {done} of {_many(len(jobs), 'file')} judged; the others have no verdict"
-        code = max(outcome.code if verdicts else 3, 3, key=(0, 3, 1, 2, 4).index)
-        return CommandOutcome(outcome.out, (*outcome.err, *note, said), code)
+        return CommandOutcome(outcome.out, (*outcome.err, *note, said), outcome.code or 3)
     if request.given["trace"]:
         from dmaverify.cli.idma import traced
 
@@ -367,6 +366,7 @@ def finished(
     verdicts: Sequence[Any],
     internal: Sequence[str],
     asked: Mapping[str, Any] = MappingProxyType({}),
+    interrupted: bool = False,
 ) -> CommandOutcome:
     """What is done with verdicts once they are there, and the end of the command."""
     from dmaverify.verdict import Status, exit_code
@@ -396,8 +396,8 @@ def finished(
     if request.given["certify"] is not None:
         code, said, wrong = _certified(request.given["certify"], request.jobs, code)
         sealed, err = (said,), [*err, *wrong]
-    if request.given["exit_zero"] and code in (1, 3):
-        code = 0
+    code = 0 if request.given["exit_zero"] and code in (1, 3) else code
+    code = max(code if verdicts else 3, 3, key=(0, 3, 1, 2, 4).index) if interrupted else code
     out += _told(request, verdicts, code, terminal)
     if request.given["statistics"]:
         from dmaverify.report.summary import statistics

@@ -271,3 +271,21 @@ def test_strict_fails_where_a_warning_is_left(shell):
     assert [shell("check", "clean.toml", *more)[0] for more in ((), ("--strict",))] == [0, 0]
     assert "warning[" in shell("check", "warned.toml")[1]
     assert [shell("check", "warned.toml", *more)[0] for more in ((), ("--strict",))] == [0, 1]
+
+
+def test_an_interrupted_run_ends_with_its_own_exit_code_in_the_report_too(shell, good, monkeypatch):
+    from dmaverify.cli import check
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+        yield
+
+    shell.write(good)
+    monkeypatch.setattr(check, "judged", stopped)
+    for options in ((), ("--exit-zero",)):
+        code, out, err = shell("check", "plan.toml", *options)
+        assert (code, out.splitlines()[-1]) == (3, "exit 3")
+        assert "interrupted: 0 of 1 file judged" in err
+    code, out, _ = shell("check", "plan.toml", "--format", "sarif")
+    assert json.loads(out)["runs"][0]["invocations"][0]["exitCode"] == code == 3
+    assert shell("check", "plan.toml", "--write-baseline", "known.json")[0] == 3
