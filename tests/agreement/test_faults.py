@@ -1,4 +1,5 @@
 """Plans with one fault: what the proof says against running every unit, on every route, and the verdict on the text.
+A few of each; `make fuzz` draws twenty thousand.
 
 `examine` compares each obligation, each witness and the verdict; these tests draw the plans and count what they saw.
 """
@@ -29,10 +30,9 @@ def drawn(start: int, stop: int, lab: Target, **how: bool) -> list[Plan]:
     return [seeded_plan(number, lab, **how) for number in range(start, stop)]
 
 
-@pytest.mark.parametrize("block", range(2))
-def test_random_plans_are_judged_alike_by_proof_by_running_and_in_the_verdict(block: int, lab: Target) -> None:
+def test_random_plans_are_judged_alike_by_proof_by_running_and_in_the_verdict(lab: Target) -> None:
     seen: Counter[str] = Counter()
-    for plan in drawn(block * 80, block * 80 + 80, lab):
+    for plan in drawn(0, 80, lab):
         found = examine(plan, lab, folder=LAB, routes=("default",))
         assert not found.disagreements, (found.disagreements, plan.text(lab))
         seen[found.outcome] += 1
@@ -43,7 +43,7 @@ def test_random_plans_are_judged_alike_by_proof_by_running_and_in_the_verdict(bl
 def test_every_fault_that_changes_an_effect_is_refuted_and_every_harmless_one_is_proved(lab: Target) -> None:
     """One valid plan after the other, each with every fault it can have: the outcomes per kind of fault."""
     outcomes: Counter[tuple[str, str]] = Counter()
-    for number in range(10):
+    for number in range(6):
         base = seeded_plan(f"valid {number}", lab, valid=True)
         assert examine(base, lab, folder=LAB).outcome == "proved", base.text(lab)
         for name in FAULTS:
@@ -67,20 +67,20 @@ def test_every_fault_that_changes_an_effect_is_refuted_and_every_harmless_one_is
 
 def test_the_solver_alone_agrees_and_seldom_gives_up(lab: Target) -> None:
     judged = unknown = 0
-    for plan in drawn(5000, 5040, lab):
+    for plan in drawn(5000, 5020, lab):
         found = examine(plan, lab, folder=LAB, routes=("solver",))
         assert not found.disagreements, (found.disagreements, plan.text(lab))
         if found.outcome in ("proved", "refuted"):
             judged += 1
             unknown += found.unknown
-    assert judged > 25
+    assert judged > 10
     assert unknown <= 1
 
 
 @pytest.mark.parametrize("readings", [{"core/same-element": "broadcast-missing"}])
 def test_other_readings_are_judged_alike(readings: dict[str, str], lab: Target) -> None:
     differs = 0
-    for plan in drawn(0, 50, lab):
+    for plan in drawn(0, 25, lab):
         commands = plan.commands(lab)
         if commands is None:
             continue
@@ -97,7 +97,7 @@ def test_other_readings_are_judged_alike(readings: dict[str, str], lab: Target) 
         for opinion in opinions:
             assert opinion is None or not opinion.disagreements, (opinion, plan.text(lab))
         differs += opinions[0] is not None
-    assert differs > 25
+    assert differs > 12
 
 
 # ---------------------------------------------------------------- a solver that gives up
@@ -111,7 +111,7 @@ def test_a_starved_solver_is_unknown_and_exit_3_never_a_pass(lab: Target) -> Non
     starved = Options(rlimit=1, repair=False)
     undecided = 0
     with only_solver():
-        for number in range(40):
+        for number in range(15):
             plan = wide(number, lab)
             commands = plan.commands(lab)
             assert commands is not None
@@ -130,7 +130,7 @@ def test_a_starved_solver_is_unknown_and_exit_3_never_a_pass(lab: Target) -> Non
             undecided += open_
             assert "refuted" not in result.status.values()
             assert not open_ or result.status["core/not-vacuous"] != "proved"
-    assert undecided > 30  # claims that arithmetic decides need no solver
+    assert undecided > 10  # claims that arithmetic decides need no solver
     verdict = check_transfer(huge_transfer(lab), target=lab, options=starved)
     assert verdict.status is Status.UNKNOWN
     assert exit_code([verdict]) == 3

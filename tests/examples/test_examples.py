@@ -299,7 +299,7 @@ def how_many(name: str, text: str, every: bool) -> int:
     plan = tomllib.loads(text)
     commands = len(plan.get("transfer", {}).get(name, {}).get("command", [None]))
     small = prod(plan["axes"].values()) <= SMALL * (256 if "access" in plan else 1)
-    return 3 if commands > 8 else 6 if not every else 10 if commands > 2 or not small else 1000
+    return 3 if commands > 8 else 3 if not every else 10 if commands > 2 or not small else 1000
 
 
 def forms() -> Iterator[tuple[str, str, str]]:

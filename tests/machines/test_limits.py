@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -154,29 +155,34 @@ CORES = """func.func @cores(%a: !pto.ptr<f32, gm>) {
 """
 
 
-def answers(folder: Path, machine: str) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Status and findings of every entry."""
-    found = {}
-    for name, text, entry in plans_of(machine):
-        (folder / name).write_text(text)
-        verdicts, _, _ = check_job((str(folder / name), entry, None, {"repair": False}))
-        assert entry is None or [one.name for one in verdicts] == [entry]
-        for one in verdicts:
-            found[name, one.name] = (one.status.value, *sorted({f.rule for f in one.findings}))
-    return found
+Answer = tuple[str, tuple[str, ...]]
+
+
+def answers(folder: Path, name: str, text: str, entry: str | None) -> dict[str, Answer]:
+    """Status and findings of every entry of one plan."""
+    (folder / name).write_text(text)
+    verdicts, _, _ = check_job((str(folder / name), entry, None, {"repair": False}))
+    assert entry is None or [one.name for one in verdicts] == [entry]
+    return {one.name: (one.status.value, tuple(sorted({f.rule for f in one.findings}))) for one in verdicts}
 
 
 @pytest.mark.parametrize("machine", ["rngd", "pto", "toy", "shim"])
 def test_a_limit_changed_in_the_data_changes_what_check_says(machine: str, changed: Changed, tmp_path: Path) -> None:
-    before = answers(tmp_path, machine)
+    """Of some plan: the plans are judged again, the cheapest first, until one of them answers otherwise."""
+    before, took = {}, {}
+    for plan in plans_of(machine):
+        start = time.process_time()
+        before[plan] = answers(tmp_path, *plan)
+        took[plan] = time.process_time() - start
+        assert all(said != ("error", ("core/input",)) for said in before[plan].values())
     silent = []
-    assert all(rules != ("error", "core/input") for rules in before.values())
     for limit, value in load_target(machine).limits.items():
         changed(machine, limit, tight(limit, value))
-        silent += [] if answers(tmp_path, machine) != before else [limit]
+        noticed = any(answers(tmp_path, *plan) != before[plan] for plan in sorted(before, key=took.__getitem__))
+        silent += [] if noticed else [limit]
         changed(machine, limit, value)
     assert silent == []
-    assert answers(tmp_path, machine) == before
+    assert {plan: answers(tmp_path, *plan) for plan in before} == before
 
 
 # ---------------------------------------------------------------- synth, derive

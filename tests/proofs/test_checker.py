@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "proofs" / "checker.py"
 LAB = load_target(str(ROOT / "tests" / "fuzz" / "lab"))
 README = (ROOT / "proofs" / "README.md").read_text()
-PLANS = 500
+PLANS = 250
 OUTSIDE = {  # what is proved and not in the checker's domain, by the reason that it gives
     "packed-corrected": "the target",
     "padded": "more than mappings and a base",
@@ -112,14 +112,14 @@ def test_it_never_accepts_what_a_run_refutes_and_never_refuses_what_holds(
             assert not (answer == "refuse" and not broken), (number, why)
             good += not broken
             accepted += answer == "accept"
-    assert accepted > 0.9 * good > 60
+    assert accepted > 0.9 * good > 30
 
 
 def test_a_paired_text_is_read_as_its_two_sides_are(checker: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checker, "ENCODINGS", [ROOT / "tests" / "fuzz"])
     checker.machine.cache_clear()
     accepted = 0
-    for number in range(150):
+    for number in range(80):
         plan = seeded_plan(f"paired-{number}", LAB)
         apart = lab_text(plan)
         texts = re.findall(r'read = "\[(.*)\]:(\S+) (\w+)/D@(.*)"\nwrite = "\[(.*)\]:(\S+) (\w+)/D@(.*)"', apart)
@@ -138,7 +138,7 @@ def test_a_paired_text_is_read_as_its_two_sides_are(checker: ModuleType, monkeyp
             answer = checker.check_text(joined, "move")
             assert answer == checker.check_text(apart, "move"), joined
             accepted += answer[0] == "accept"
-    assert accepted > 20
+    assert accepted > 10
 
 
 @pytest.mark.parametrize(

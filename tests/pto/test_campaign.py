@@ -1,4 +1,4 @@
-"""The campaign at small scale: mutants of kernels, proof against execution; `campaign.py` is the large one."""
+"""The campaign at small scale: mutants of kernels, proof against execution; `make fuzz-pto` is the large one."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ SPEC.loader.exec_module(campaign)
 
 def test_correct_kernels_raise_no_alarm() -> None:
     rng = random.Random(5)
-    outcomes = [campaign.outcome(kernel_of(rng)) for _ in range(15)]
+    outcomes = [campaign.outcome(kernel_of(rng)) for _ in range(7)]
     assert [o for o in outcomes if o.proved or o.ran] == []
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_proof_and_execution_agree_on_mutants(seed: int) -> None:
     rng = random.Random(seed)
-    outcomes = [campaign.outcome(mutant_of(rng, kernel_of(rng))) for _ in range(25)]
+    outcomes = [campaign.outcome(mutant_of(rng, kernel_of(rng))) for _ in range(11)]
     assert [o for o in outcomes if not o.agree] == []
-    assert sum(bool(o.ran) for o in outcomes) > 12
+    assert sum(bool(o.ran) for o in outcomes) > 4
 
 
 def test_claimed_moves_are_refuted_exactly_where_bytes_are_wrong() -> None:
     rng = random.Random(3)
-    pairs = [(kernel, mutant_of(rng, kernel)) for kernel in (kernel_of(rng) for _ in range(30))]
+    pairs = [(kernel, mutant_of(rng, kernel)) for kernel in (kernel_of(rng) for _ in range(14))]
     answers = [campaign.claim_agrees(*pair) for pair in pairs]
-    assert answers.count(True) >= 10
+    assert answers.count(True) >= 4
     assert answers.count(False) == 0

@@ -357,7 +357,7 @@ SPEC.loader.exec_module(campaign)
 
 def test_constants_that_become_arguments_leave_both_surfaces_equal() -> None:
     rng = random.Random(21)
-    for _ in range(15):
+    for _ in range(7):
         kernel = kernel_of(rng)
         text = kernel.text()
         for name in re.findall(r"^  %(k\d\d+) = arith.constant \d+ : i64\n", text, re.MULTILINE):
@@ -370,8 +370,8 @@ def test_constants_that_become_arguments_leave_both_surfaces_equal() -> None:
 
 def test_no_mutant_with_other_bytes_is_equal_and_every_other_surface_is() -> None:
     rng = random.Random(11)
-    found = [campaign.equality(k, mutant_of(rng, k)) for k in (kernel_of(rng) for _ in range(40))]
+    found = [campaign.equality(k, mutant_of(rng, k)) for k in (kernel_of(rng) for _ in range(20))]
     assert [f.note for f in found if not f.right] == []
-    assert sum(f.changed for f in found) > 8
+    assert sum(f.changed for f in found) > 3
     unknown = [f.note for f in found if f.changed and f.mutant == "unknown"]
     assert [n for n in unknown if "rows=0" not in n and "length=0" not in n] == []

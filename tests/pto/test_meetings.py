@@ -125,7 +125,7 @@ def test_only_the_first_iteration_does_what_is_said_of_it() -> None:
 def test_an_iteration_reads_what_it_wrote_itself_not_what_others_will(index: str, found: set[str]) -> None:
     inner = at("x", "%i") + load("%x") + "%e = arith.subi %c3, %i : index\n" + at("y", index) + store("%y")
     body = loop(at("f", "%r", "%q") + load("%f") + loop(inner, high="%c4"), counter="%r")
-    agree(body, 1, 40 if not found else 4, found)
+    agree(body, 1, 9 if not found else 4, found)
 
 
 @pytest.mark.parametrize("gate", ["%c0", "%c1"])

@@ -44,7 +44,7 @@ def condition(rng: random.Random, world: World) -> Cond:
 def test_ranges_say_never_and_give_values_only_where_that_is_so(least: bool) -> None:
     rng = random.Random(7)
     decided = 0
-    for _ in range(1500):
+    for _ in range(500):
         world = worlds(rng)
         conditions = [condition(rng, world) for _ in range(rng.randint(1, 4))]
         found = settled(world, conditions, least=least)
@@ -62,7 +62,7 @@ def test_ranges_say_never_and_give_values_only_where_that_is_so(least: bool) -> 
             point = {n: Lin(v) for n, v in found.items()}
             assert all(world.put_cond(c, point).known for c in conditions)
             assert all((world.symbols[n].low or 0) <= v <= (world.symbols[n].high or 0) for n, v in found.items())
-    assert decided > 1000  # most of what kernels ask is as simple as this
+    assert decided > 330  # most of what kernels ask is as simple as this
 
 
 def rows(touch: CopyTouch, at: int) -> set[int]:
@@ -85,19 +85,19 @@ def use(number: int, touches: tuple[CopyTouch, ...], when: tuple[Cond, ...] = ()
 def test_rows_of_numbers_meet_exactly_where_they_share_a_byte() -> None:
     rng = random.Random(11)
     met = 0
-    for _ in range(1500):
+    for _ in range(500):
         one, two = touch_of(rng, "data"), touch_of(rng, "read")
         judge = Meetings(Asker(World(), 1000))
         judge.loops_of[1] = ()
         found = judge.meet((1, ()), use(1, (one,)), one, use(2, (two,)), two, (), At({}))
         assert found == bool(rows(one, 0) & rows(two, 0))
         met += bool(found)
-    assert 200 < met < 1400
+    assert 70 < met < 460
 
 
 def test_a_lifted_loop_touches_what_its_iterations_touch() -> None:
     rng = random.Random(13)
-    for _ in range(300):
+    for _ in range(100):
         world = World()
         trip = rng.randint(1, 5)
         world.free("i", 0, trip - 1)

@@ -1,5 +1,7 @@
 """The pytest plugin: plan files as tests, and asserts for tests in Python."""
 
+import contextlib
+import io
 import subprocess
 import sys
 from collections.abc import Callable
@@ -31,6 +33,21 @@ BOTH = PLAN + BAD[BAD.index("[transfer") :]
 
 
 def pytest_run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """A session of its own in a folder, in this process: nothing but the plugin and what pytest brings."""
+    out, before, path = io.StringIO(), dict(sys.modules), list(sys.path)
+    words = ["-q", "-p", "dmaverify.testing.plugin", "-p", "no:cacheprovider", *arguments]
+    with pytest.MonkeyPatch.context() as patched, contextlib.redirect_stdout(out):
+        patched.chdir(folder)
+        patched.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        code = pytest.main(words)
+    sys.path[:] = path
+    for name in set(sys.modules) - set(before):
+        if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(folder)):
+            del sys.modules[name]
+    return subprocess.CompletedProcess(words, int(code), out.getvalue(), "")
+
+
+def process_run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "dmaverify.testing.plugin", "-p", "no:cacheprovider", *arguments],
         capture_output=True, text=True, cwd=folder, check=False,
@@ -44,7 +61,7 @@ def pytest_run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[st
 def test_every_transfer_of_a_plan_file_is_a_test_that_fails_with_the_report(tmp_path: Path) -> None:
     (tmp_path / "row.dma.toml").write_text(BOTH)
     (tmp_path / "other.toml").write_text(BAD)
-    done = pytest_run(tmp_path)
+    done = process_run(tmp_path)
     assert done.returncode == 1
     assert "1 failed, 1 passed" in done.stdout
     assert "FAILED row.dma.toml::bad" in done.stdout
