@@ -15,7 +15,7 @@ MUTANTS ?=
 WRITTEN ?= --count 100000
 
 .DEFAULT_GOAL := help
-.PHONY: coq help venv demo test slow docs bench fuzz fuzz-idma fuzz-pto fuzz-inputs mutants agree rewritings calibrate lint wheel clean
+.PHONY: coq help venv demo test slow docs bench fuzz fuzz-idma fuzz-pto fuzz-inputs fuzz-synth mutants agree rewritings calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
@@ -27,6 +27,7 @@ help:
 	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds, SIZES=... with symbols)"
 	@echo "make fuzz-pto   random kernels and planted faults against the byte-wise interpreter, about 40 minutes"
 	@echo "make fuzz-idma  mutants of iDMA texts in every form, and texts read back"
+	@echo "make fuzz-synth what synth says, on drawn moves of every machine and all examples (ARGS='--moves 400 --seed 1')"
 	@echo "make fuzz-inputs  mutated inputs of every kind, ten minutes (ARGS='--seconds 60 --seed 2')"
 	@echo "make mutants    faults put into what proves, one at a time; the tests must notice each (MUTANTS=... names)"
 	@echo "make agree      closed form against simulator on 10,000 random and adversarial programs"
@@ -79,6 +80,9 @@ fuzz: $(STAMP)
 
 fuzz-inputs: $(STAMP)
 	$(BIN)/python tests/fuzz/inputs.py --keep $(ARGS)
+
+fuzz-synth: $(STAMP)
+	$(BIN)/python tests/fuzz/synthesis.py $(ARGS)
 
 mutants: $(STAMP)
 	$(BIN)/python tests/mutants/run.py $(MUTANTS)

@@ -168,7 +168,7 @@ def _route(
     def search(hop: Transfer, quick: bool) -> Synthesis | None:
         try:
             if quick:
-                few: dict[str, Any] = {"engines": chosen.engines, "evaluations": QUICK, "advise": False}
+                few: dict[str, Any] = {"engines": chosen.engines, "evaluations": QUICK, "ties": 0, "advise": False}
                 found = synthesize(hop, target, axes=axes, profile=chosen.profile, **few)
             else:
                 found = _direct(hop, target, axes, chosen, readings, advise=False)

@@ -265,13 +265,16 @@ def _refined(axis: str, source: Layout, dest: Layout) -> list[tuple[int, int, in
     theirs = [d for d in _held(source) if d.axis == axis]
     cuts = {d.weight for d in theirs} | {d.weight * d.slots for d in theirs}
     out: list[tuple[int, int, int]] = []
+    largest = max((d.weight for d in own), default=0)
     for digit in own:
-        inside = sorted(c for c in cuts if digit.weight < c < digit.weight * digit.slots)
+        # a cut in the padding behind a digit's live values (`Q % 384 # 448` against a source cut at 384) is no cut
+        reach = digit.slots if digit.weight == largest else digit.live
+        inside = sorted(c for c in cuts if digit.weight < c < digit.weight * reach)
         chain = [digit.weight, *inside]
         if any(high % low for low, high in pairwise(chain)):
             return None
         top = chain[-1] // digit.weight
-        if (digit.slots % top or digit.live % top) and digit is not max(own, key=lambda d: d.weight):
+        if (digit.slots % top or digit.live % top) and digit.weight != largest:
             return None
         pieces = [(chain[-1], -(-digit.live // top), -(-digit.slots // top))]
         for low, high in zip(reversed(chain[:-1]), reversed(chain[1:]), strict=True):

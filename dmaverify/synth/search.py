@@ -103,7 +103,7 @@ class Search:
             found.ended = "every member was priced or pruned by a floor"
         else:
             found.ended = "the time ended" if found.late else "the budget ended"
-        if found.winners:
+        if found.winners and self.limits.ties:
             self._ties(options)
         found.evaluations += self.shapes.asked
         return found

@@ -75,6 +75,7 @@ def synthesize(
     entries: int | None = None,
     commands: int | None = None,
     evaluations: int = EVALUATIONS,
+    ties: int | None = None,
     budget_seconds: float | None = None,
     options: Options = DEFAULTS,
     simulate: bool = False,
@@ -85,7 +86,8 @@ def synthesize(
 
     `packet` in bytes, `engines` of a chip, `order_prefix` labels of the outermost loops (`A/4%32`), `entries` a hard
     limit of loop
-    entries a side, `commands` at most. `evaluations` is the deterministic budget; with `budget_seconds` results may
+    entries a side, `commands` at most. `evaluations` is the deterministic budget, and `ties` what may be spent beyond
+    it on plans as cheap as the winner; with `budget_seconds` results may
     differ from run
     to run, and say so. `accept` is asked of every plan before it is handed out; a plan that it refuses, because its
     printed text does not hold, is dropped, and the search goes on with the next. Raises InputError where a tier has no
@@ -99,8 +101,8 @@ def synthesize(
     data = cost_data(profile)
     machine = machine_of(move, target, engines)
     units = None if packet is None else _units(packet, machine.unit_bits)
-    ties = SIMULATED_TIES if simulate else TIE_EVALUATIONS
-    limits = SearchLimits(evaluations, budget_seconds, units, tuple(order_prefix), commands, ties)
+    more = (SIMULATED_TIES if simulate else TIE_EVALUATIONS) if ties is None else ties
+    limits = SearchLimits(evaluations, budget_seconds, units, tuple(order_prefix), commands, more)
     law = Law(move, target, target.limits_with(move.limits), options.readings)
     broken = law.of_move()
     if broken:

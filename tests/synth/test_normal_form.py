@@ -65,3 +65,18 @@ def test_factors_as_axes_or_as_digits_of_one_axis_are_the_same_move(seed: int, m
         ]
         found.append(answer(axes, *sides))
     assert len({(one.cycles, one.bound, one.optimal) for one in found}) == 1
+
+
+@pytest.mark.parametrize("rows", [8, 64])
+@pytest.mark.parametrize("high", ["Q / 96", "Q / 384, Q / 96 % 4"])
+def test_a_padded_low_digit_of_an_axis_is_the_padded_axis_of_its_own(rows: int, high: str) -> None:
+    at = 'tier = "hbm", base = {}, element = "{}"'
+    own, digit = (
+        answer(axes, at.format(0, f"{top}, X, {row}"), f'tier = "dm", slice = "X", element = "{top}, {row} # 128"')
+        for axes, top, row in (
+            ({"X": 4, "R": rows, "E": 96}, "R", "E"),
+            ({"X": 4, "Q": rows * 96}, high, "Q % 96"),
+        )
+    )
+    assert own.found
+    assert (digit.found, digit.cycles, digit.bound, digit.optimal) == (True, own.cycles, own.bound, own.optimal)
