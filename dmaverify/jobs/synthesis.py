@@ -109,6 +109,7 @@ def synthesize_move(
             options=Options(readings=readings, cross_check=1 << 16),
             accept=lambda found: holds_as_printed(found, readings),
         )
+    _has_prices(move, target)
     direct = _direct(move, target, axes, chosen, readings)
     fixed = (chosen.packet, chosen.commands, chosen.entries, *chosen.prefix)
     if not chosen.routes or any(one is not None for one in fixed):
@@ -195,6 +196,16 @@ def holds_as_printed(found: Synthesis, readings: Mapping[str, str]) -> bool:
     except (InputErrors, InputError):
         return False
     return bool(verdicts) and all(v.status is Status.PROVED for v in verdicts)
+
+
+def _has_prices(move: Transfer, target: Target) -> None:
+    """Raises InputError for a memory that no cost model has: the search of this function compares cycles."""
+    from dmaverify.cost.sides import SERVICES
+
+    strange = sorted({move.source.tier, move.dest.tier} - set(SERVICES))
+    if strange:
+        said = f"the cost model has no memory `{strange[0]}`, and this search compares cycles"
+        raise InputError(said, move.span, f"`dmaverify synth PATH::NAME`, where {target.name} has a search of its own")
 
 
 def _well_formed(transfer: Transfer, axes: Mapping[str, int]) -> None:

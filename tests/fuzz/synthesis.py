@@ -176,10 +176,14 @@ def proved(plan: str) -> bool:
 
 
 def judged(move: Drawn, seed: int, limit: float, brute: bool) -> tuple[Counter[str], list[str], float, str]:
-    """One move by both doors, in two spellings; counts, what is wrong, the slowest answer."""
+    """One move by both doors, in two spellings; counts, what is wrong, the slowest answer.
+
+    Copies between gm and ub are found by the command alone: both spellings go through it.
+    """
     told, wrong = Counter({"moves": 1, f"moves {move.machine}": 1}), []
     texts, answers = (written(move), written(move, random.Random(seed))), []
-    for door, text in zip((by_api, by_json), texts, strict=True):
+    doors = (by_json if move.machine == "pto" else by_api, by_json)
+    for door, text in zip(doors, texts, strict=True):
         try:
             answer = door(text, move.settings)
         except Exception:
