@@ -11,6 +11,7 @@ Source: "DMA Copy" (C code of the loops), PTO v0.6 and AscendC (blocks, padding)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 
@@ -28,6 +29,9 @@ _FIELD = {
     "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",
     "sid": "stream_id_max",
 }  # fmt: skip
+
+MOST_MOVED = 1 << 24
+"""Bytes that the copies of one run may move: each is followed by itself."""
 
 
 def run_kernel(
@@ -56,6 +60,7 @@ class _Machine:
         seed: int,
     ) -> None:
         self.function, self.readings, self.arguments = function, readings, arguments
+        self.moved = 0
         self.most = limits()
         rng = np.random.default_rng(seed)
         size = self.most["ub_bytes_max"]
@@ -258,6 +263,7 @@ class _Machine:
     def _copy(self, stmt: ops.CopyOp) -> None:
         source, dest = self._pointer(stmt.roles["src"]), self._pointer(stmt.roles["dst"])
         row, loops, pad = self._shape(stmt, dest[2])
+        self._counted(prod(count for count, _, _ in loops))
         starts = [(source[1], dest[1])]
         for count, src, dst in loops:
             starts = [(s + src * i, d + dst * i) for i in range(count) for s, d in starts]
@@ -268,6 +274,7 @@ class _Machine:
                 return  # an address that no memory has; nothing moves
         if not starts or row < 1:
             return  # found as a field out of range; nothing moves
+        self._counted(len(starts) * row)
         reads, data, extra = [], [], []
         for s, d in starts:
             reads.append(np.arange(s, s + row))
@@ -277,6 +284,11 @@ class _Machine:
         self._move(
             stmt, source[0], dest[0], np.concatenate(reads), np.concatenate(data), extra, row, loops, pad, dest[2]
         )
+
+    def _counted(self, amount: int) -> None:
+        self.moved += amount
+        if self.moved > MOST_MOVED:
+            raise Undetermined(f"the copies move more than {MOST_MOVED:,} bytes: no run is made of them")
 
     def _shape(
         self, stmt: ops.CopyOp, item: int
