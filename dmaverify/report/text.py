@@ -381,7 +381,7 @@ def render_summary(
     seen = in_order(verdicts)
     leave = leaving(seen, code)
     if not seen:
-        return f"checked nothing\n{leave}"
+        return f"checked nothing: no transfer and no access was found\n{leave}"
     files = len({verdict.path for verdict in seen})
     targets = ", ".join(sorted({verdict.target for verdict in seen if verdict.target}))
     took = f", {sum(verdict.seconds for verdict in seen):.3f} s" if timings else ""
@@ -408,10 +408,8 @@ def leaving(verdicts: Sequence[Verdict], code: int | None = None) -> str:
     """`exit N` with its reason in one line; no reason for what is as expected."""
     own = exit_code(verdicts)
     code = own if code is None else code
-    if code not in (0, 1, 2, 3):
+    if not verdicts or code not in (0, 1, 2, 3):
         return f"exit {code}" + (": a mistake of dmaverify, told above" if code == 4 else "")
-    if not verdicts:
-        return f"exit {code}: no transfer and no access was found"
     number = counts(verdicts)
     unread, open_ = number["error"], number["unknown"]
     broken = sum(1 for v in verdicts if bucket(v) == "refuted" or unmet(v))

@@ -377,7 +377,7 @@ def test_an_exit_code_that_an_option_chose_says_so(verdicts: list[Verdict], code
 
 
 def test_nothing_checked_is_never_worded_as_a_pass() -> None:
-    assert render_report([]) == "checked nothing\nexit 2: no transfer and no access was found\n"
+    assert render_report([]) == "checked nothing: no transfer and no access was found\nexit 2\n"
 
 
 def test_the_word_ok_is_never_printed() -> None:
