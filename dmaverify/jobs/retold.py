@@ -52,7 +52,7 @@ class Retold:
 
 def retell(text: str, name: str, target: str, verdict: Verdict, options: Options) -> Verdict:
     """The verdict, a refutation with what confirms it. Raises Disagreement where a run of the entry contradicts it."""
-    broken = sorted({rule for f in verdict.errors for rule in _rules(f) if rule.startswith("core/")} - NOT_RUN)
+    broken = sorted({rule for f in verdict.errors for rule in rules_of(f) if rule.startswith("core/")} - NOT_RUN)
     refuted = verdict.status is Status.REFUTED and bool(broken)
     witnessed = replace(verdict, confirmed=BY_WITNESS) if refuted and _all_shown(verdict) else verdict
     asks = verdict.status is Status.PROVED or (refuted and options.repair)
@@ -73,7 +73,7 @@ def retell(text: str, name: str, target: str, verdict: Verdict, options: Options
     return replace(verdict, confirmed=BY_RUN + rest)
 
 
-def _rules(finding: Finding) -> list[str]:
+def rules_of(finding: Finding) -> list[str]:
     """What a finding says is broken: of a step that is refuted by itself, the rules of that step."""
     if finding.rule == "core/steps":
         return str(finding.values.get("errors", "")).split(", ")

@@ -77,6 +77,63 @@ def test_plans_grown_beyond_any_run_are_judged_as_small_ones(kind: str) -> None:
     assert "unknown" not in {proof for _, proof in found}
 
 
+AGAIN = """schema = 1
+target = "rngd"
+[axes]
+R = 8
+P = {slots}
+C = 64
+[transfer.load]
+dtype = "i8"
+loop = {{ t = 4 }}
+source = {{ tier = "hbm", element = "R, C", view = {{ tile = "R", length = 1, start = "{source}" }} }}
+dest = {{ tier = "dm", slice = "1 # 64", element = "P, C", view = {{ tile = "P", start = "{tile}", partial = true }} }}
+stream = {{ time = "1", packet = "C" }}
+[transfer.store]
+dtype = "i8"
+{loop}
+source = {{ tier = "dm", slice = "1 # 64", element = "P, C", view = {{ tile = "P", length = 1, start = "{read}" }} }}
+dest = {{ tier = "hbm", base = 4096, element = "C" }}
+stream = {{ time = "1", packet = "C" }}
+[program.p]
+order = "{order}"
+step = [{steps}]
+"""
+LOAD, STORE, EACH_TIME = '{ transfer = "load" }', '{ transfer = "store" }', "loop = { t = 4 }"
+
+
+@pytest.mark.parametrize("source", ["t", "0"])  # another value, or the same one again
+@pytest.mark.parametrize(
+    ("tile", "slots", "read", "loop", "steps", "proof", "run"),
+    [
+        ("t", 4, "", "", [LOAD], "proved", "right"),
+        ("0", 2, "", "", [LOAD], "refuted", "wrong"),
+        ("t % 2", 2, "", "", [LOAD], "refuted", "wrong"),
+        ("t / 2", 2, "", "", [LOAD], "refuted", "wrong"),
+        ("0", 2, "0", EACH_TIME, [LOAD, STORE], "proved", "right"),
+        ("0", 2, "0", EACH_TIME, [STORE, LOAD], "proved", "right"),
+        ("t % 2", 2, "t % 2", EACH_TIME, [LOAD, STORE], "proved", "right"),
+        ("t / 2", 2, "t / 2", EACH_TIME, [LOAD, STORE], "proved", "right"),
+        ("0", 2, "0", "", [LOAD, STORE], "refuted", "wrong"),  # read once, behind the loop
+        ("0", 2, "1", EACH_TIME, [LOAD, STORE], "unknown", "wrong"),  # another tile is read
+        ("t % 2", 2, "0", EACH_TIME, [LOAD, STORE], "unknown", "wrong"),  # one of two is read
+    ],
+)
+@pytest.mark.parametrize("order", ["contexts", "written"])
+def test_a_tile_is_written_again_only_where_it_was_read_in_between(
+    source: str, tile: str, slots: int, read: str, loop: str, steps: list[str], proof: str, run: str, order: str
+) -> None:
+    text = AGAIN.format(
+        source=source, tile=tile, slots=slots, read=read or "0", loop=loop, steps=", ".join(steps), order=order
+    )
+    both = judged_twice(text, "p", PLAIN)
+    assert (both.proof, both.run) == (proof, run), both.outcome
+    if proof == "refuted":
+        assert both.rules == ("core/tiles-once",)
+    if run == "wrong":
+        assert set(both.outcome.wrong) == {"core/tiles-once"}
+
+
 def test_a_disagreement_is_shrunk_to_a_smaller_plan() -> None:
     """Here: whatever still has a loop whose tiles leave the tensor."""
     text, name = twin(Seeded("shrunk"), "start", 8)

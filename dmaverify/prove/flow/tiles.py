@@ -7,7 +7,8 @@ what is surely written (`tile_union`): tiles, whole tensors, the rows that a kno
 rows of a list that is known at run time only, bytes that a step writes through another declaration) fills no gap and
 opens none: a gap there is UNKNOWN. Tiles that nobody can list cover where all pairs share nothing and they add up to
 the tensor (proofs/count-covers.smt2). A second write is fine only where a step between the two reads what they share.
-A loop that does not move the tile writes the same buffer anew and collects nothing.
+A loop that does not move the tile writes the same elements in every iteration: the tile is a buffer where a step of
+the same body reads it in each iteration (hazards say in which order); where none does, its elements are written twice.
 
 Source: furiosa-opt v0.6.0 (views: overlapping starts compile and leave part of the output unwritten),
 docs/machines/rngd.md 7.2.
@@ -88,6 +89,9 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
     twice: list[SharedElement] = []
     once = apart = "proved"
     for i, first in enumerate(output.tiles):
+        anew = _anew(output, first, order, elsewhere)
+        twice += [anew] if isinstance(anew, SharedElement) else []
+        once = worse(once, "proved" if anew == "none" else anew if isinstance(anew, str) else "refuted")
         for j, second in enumerate(output.tiles[i:], i):
             answer = _twice(output, first, second, session)
             if answer == "none":
@@ -103,6 +107,26 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
     covers, unwritten, why = _covers(output, apart == "proved", made, elsewhere)
     on_purpose = covers == "refuted" and all(one.partial for one in output.tiles)
     return Together(output, once, "proved" if on_purpose else covers, tuple(twice), unwritten, on_purpose, why)
+
+
+def _anew(output: Output, tiles: Tiles, order: Order, elsewhere: Elsewhere) -> SharedElement | str:
+    """Two iterations of a loop that does not move the tile, where no step reads it in each; "none" or "unknown"."""
+    still = [i for i, turn in enumerate(tiles.turns) if turn.count > 1 and i not in tiles.moving]
+    body = order.bodies[tiles.step] if order.bodies else -1
+    if not still:
+        return "none"
+    others = [s for s, of in enumerate(order.bodies) if of == body >= 0 and s != tiles.step]
+    readers = [r for r in output.reads if r.step in others]
+    if any(not r.windows or (r.windows, r.turns) == (tiles.windows, tiles.turns) for r in readers):
+        return "none"
+    counters = [0] * len(tiles.turns)
+    first = loop_values(tiles.turns, counters)
+    counters[still[-1]] = 1
+    point = {d: tiles.window(d)[0].constant for d in output.digits}
+    if readers or elsewhere.may_read(output, _flat(output, point), others):
+        return "unknown"
+    where = {output.label(d): value for d, value in point.items()}
+    return SharedElement(tiles, tiles, first, loop_values(tiles.turns, counters), where)
 
 
 def _between(first: int, second: int, order: Order, reader: int) -> bool:
