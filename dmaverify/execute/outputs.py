@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.order import bits, mask
+from dmaverify.execute.order import mask
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import HeldTensor
 
@@ -74,50 +74,31 @@ def judge_outputs(
         union = np.unique(np.concatenate([one.cells for one in found]))
         if not np.isin(whole, union).all() and not all(one.partial for one in tiled):
             outcome.break_(COVER, f"{int((~np.isin(whole, union)).sum())} cells are never written")
-        for one, other in combinations(tiled, 2):
-            if one.step == other.step and one.starts == other.starts:
+        for (i, one), (j, other) in combinations(enumerate(tiled), 2):
+            same = (one.step, one.starts) == (other.step, other.starts)
+            if same and any((w.step, w.starts) == (one.step, one.starts) for w in tiled[i + 1 : j]):
+                continue  # each is compared with the next
+            cells = np.intersect1d(one.cells, other.cells, assume_unique=True)
+            if not len(cells):
                 continue
-            if len(np.intersect1d(one.cells, other.cells, assume_unique=True)):
-                if _reads_between(one.step, other.step, pieces):
-                    outcome.leave(ONCE, f"{names[one.step]} and {names[other.step]} write one cell, read in between")
-                else:
-                    outcome.break_(ONCE, f"{names[one.step]} and {names[other.step]} write one cell")
-        last: dict[tuple[int, tuple[int, ...]], StepWrites] = {}
-        for one in tiled:
-            early = last.get((one.step, one.starts))
-            last[one.step, one.starts] = one
-            if early is not None:
-                cells = np.intersect1d(early.cells, one.cells)
-                seen = np.isin(cells, _read_between(held.tier, early, one, pieces, before))
-                said = f"{names[one.step]} writes one tile in iterations {early.turn} and {one.turn}"
-                if seen.any() and not seen.all():
-                    outcome.leave(ONCE, f"{said}, part of it read in between")
-                elif not seen.all():
-                    outcome.break_(ONCE, said)
+            seen = np.isin(cells, _read_between(held.tier, one, other, pieces, before))
+            turns = f"iterations {one.turn} and {other.turn}"
+            said = f"{names[one.step]} and {names[other.step]} write one cell in {turns}"
+            if seen.any() and not seen.all():
+                outcome.leave(ONCE, f"{said}, part of it read in between")
+            elif not seen.all():
+                outcome.break_(ONCE, said)
 
 
 def _read_between(
-    tier: str, early: StepWrites, late: StepWrites, pieces: Sequence[LanePiece], before: Sequence[int]
+    tier: str, one: StepWrites, other: StepWrites, pieces: Sequence[LanePiece], before: Sequence[int]
 ) -> Numbers:
-    """What other steps read after one iteration of a step and before a later one."""
-    first, second = (
-        mask([n for n, piece in enumerate(pieces) if (piece.step, piece.turn) == (one.step, one.turn)])
-        for one in (early, late)
-    )
+    """What other steps read after one of two iterations and before the other, whichever comes first."""
+    ends = [[n for n, p in enumerate(pieces) if (p.step, p.turn) == (w.step, w.turn)] for w in (one, other)]
     found = [np.zeros(0, np.int64)]
     for number, piece in enumerate(pieces):
-        if before[number] & first == first and all(before[n] >> number & 1 for n in bits(second)):
-            found += [t.sure for t in piece.touched if t.tier == tier and not t.writes and piece.step != early.step]
+        for early, late in (ends, ends[::-1]):
+            first = mask(early)
+            if before[number] & first == first and all(before[n] >> number & 1 for n in late):
+                found += [t.sure for t in piece.touched if t.tier == tier and not t.writes]
     return np.concatenate(found)
-
-
-def _reads_between(first: int, second: int, pieces: Sequence[LanePiece]) -> bool:
-    """Whether some other step reads what the first writes: a buffer that is used again, perhaps."""
-    writes = [t for p in pieces if p.step == first for t in p.touched if t.writes]
-    for piece in pieces:
-        if piece.step in (first, second) and first != second:
-            continue
-        for one in piece.touched:
-            if not one.writes and any(w.tier == one.tier and len(np.intersect1d(w.maybe, one.maybe)) for w in writes):
-                return True
-    return False

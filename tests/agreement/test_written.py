@@ -5,6 +5,7 @@ Five of each kind; `make fuzz` draws a hundred thousand.
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,32 @@ def test_a_tile_is_written_again_only_where_it_was_read_in_between(
         assert both.rules == ("core/tiles-once",)
     if run == "wrong":
         assert set(both.outcome.wrong) == {"core/tiles-once"}
+
+
+def test_two_steps_of_a_loop_write_one_buffer_in_turns() -> None:
+    """a and b write, x reads a's tile and y reads b's: nothing that is written may be lost, around the loop neither."""
+    slots = 'view = {{ tile = "P", start = "{}", partial = true }}'
+    dm = '{{ tier = "dm", slice = "1 # 64", element = "P, C", ' + slots + " }}"
+    head = 'schema = 1\ntarget = "rngd"\n[axes]\nR = 8\nP = 2\nC = 64\n'
+    kind = '[transfer.{}]\ndtype = "i8"\nloop = {{ t = 4 }}\nsource = {}\ndest = {}\n'
+    kind += 'stream = {{ time = "1", packet = "C" }}\n'
+    seen = set()
+    for tiles, steps in itertools.product(
+        (("0", "0"), ("0", "1"), ("t % 2", "t % 2"), ("t % 2", "0")), ("axby", "abxy", "axb", "aby", "xayb", "yaxb")
+    ):
+        text = head
+        for number, (name, start) in enumerate(zip("abxy", tiles * 2, strict=True)):
+            row = '{{ tier = "hbm", element = "R, C", view = {{ tile = "R", length = 1, start = "{}" }} }}'
+            far = f'{{ tier = "hbm", base = {4096 + 64 * number}, element = "C" }}'
+            ends = (row.format(f"t + {4 * number}"), dm.format(start)) if name in "ab" else (dm.format(start), far)
+            text += kind.format(name, *ends)
+        text += "[program.p]\nstep = [" + ", ".join(f'{{ transfer = "{name}" }}' for name in steps) + "]\n"
+        both = judged_twice(text, "p", PLAIN)
+        assert not both.against, (tiles, steps, both.against)
+        assert both.proof != "proved" or both.run == "right", (tiles, steps)
+        assert both.proof != "refuted" or both.run == "wrong", (tiles, steps)
+        seen.add((both.proof, both.run))
+    assert {("proved", "right"), ("refuted", "wrong"), ("unknown", "wrong")} <= seen
 
 
 def test_a_disagreement_is_shrunk_to_a_smaller_plan() -> None:

@@ -99,6 +99,8 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
             apart = "refuted"
             if first is not second:
                 answer = _unread(output, (i, j), order, answer, session, elsewhere)
+                if answer == "none" and _comes_back(output, first, second, order, session):
+                    answer = "unknown"
             if isinstance(answer, SharedElement):
                 twice.append(answer)
                 once = "refuted"
@@ -117,7 +119,7 @@ def _anew(output: Output, tiles: Tiles, order: Order, elsewhere: Elsewhere) -> S
         return "none"
     others = [s for s, of in enumerate(order.bodies) if of == body >= 0 and s != tiles.step]
     readers = [r for r in output.reads if r.step in others]
-    if any(not r.windows or (r.windows, r.turns) == (tiles.windows, tiles.turns) for r in readers):
+    if any(_reads(r, tiles) for r in readers):
         return "none"
     counters = [0] * len(tiles.turns)
     first = loop_values(tiles.turns, counters)
@@ -133,6 +135,29 @@ def _between(first: int, second: int, order: Order, reader: int) -> bool:
     return reader not in (first, second) and any(
         order.step_precedes(a, reader) and order.step_precedes(reader, b) for a, b in ((first, second), (second, first))
     )
+
+
+def _reads(reader: Tiles, tiles: Tiles) -> bool:
+    """Whether a step reads in each iteration what another one writes in it."""
+    return not reader.windows or (reader.windows, reader.turns) == (tiles.windows, tiles.turns)
+
+
+def _comes_back(output: Output, first: Tiles, second: Tiles, order: Order, session: Session) -> bool:
+    """Whether the earlier of two steps of one loop may write, in a later iteration, what the other one wrote and no
+    step has read since. Yes may be wrong.
+    """
+    if not order.bodies or order.bodies[first.step] < 0 or order.bodies[first.step] != order.bodies[second.step]:
+        return False
+    still = any(turn.count > 1 and i not in first.moving for i, turn in enumerate(first.turns))
+    alike = (first.windows, first.turns) == (second.windows, second.turns)
+    if not still and alike and _twice(output, first, first, session) == "none":
+        return False  # they meet in the same iteration alone
+    if order.step_precedes(second.step, first.step):
+        first, second = second, first
+    body = [r for r in output.reads if order.bodies[r.step] == order.bodies[first.step]]
+    behind = (r for r in body if order.step_precedes(second.step, r.step) and _reads(r, second))
+    ahead = (r for r in body if order.step_precedes(r.step, first.step) and _reads(r, first))
+    return next(behind, None) is None and next(ahead, None) is None
 
 
 def _unread(
