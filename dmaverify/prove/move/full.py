@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from dmaverify.errors import Disagreement
 from dmaverify.prove.move.case import Case
+from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.move.questions import QuestionSubject, questions_of
 from dmaverify.prove.move.script import LOGIC, Script, ScriptQuestion
+from dmaverify.prove.move.view_questions import view_scripts
 from dmaverify.prove.smt import answers_to, number
 from dmaverify.targets.target import core_definitions
 from dmaverify.verdict import Severity
@@ -64,7 +66,11 @@ def _scripts(case: Case) -> tuple[list[Script], list[str]]:
     if not case.programs:
         left.append("a move without commands")
     if transfer.views is not None:
-        left.append("the iterations of views but the first")
+        try:
+            definitions = core_definitions("mapping.smt2", "sequencer.smt2")
+            scripts += view_scripts(transfer.views, case.spaces, case.bits, case.target, definitions)
+        except NotCovered as why:
+            left.append(f"the iterations of views but the first: {why}")
     if case.held:
         scripts.append(rules_script(case))
     return scripts, left
