@@ -1,4 +1,4 @@
-"""Views are asked from definitions: for every iteration, what a view shows is what its tensor holds there."""
+"""Tiles and rows are asked from definitions: for every turn and key, a part shows what its tensor holds."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dmaverify import api
+from dmaverify.program.indirect import RowDigits
 from dmaverify.program.views import View
 from dmaverify.prove.move import views
 from dmaverify.prove.options import Options
@@ -84,7 +85,7 @@ def test_an_analysis_of_views_that_finds_nothing_is_contradicted(
 def test_a_view_that_moves_by_another_distance_is_contradicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     told = views.shift_units
     monkeypatch.setattr(
-        "dmaverify.prove.move.view_questions.shift_units",
+        "dmaverify.prove.move.part_questions.shift_units",
         lambda view, *rest: told(view and replace(view, shift=moved(view)), *rest),
     )
     assert "z3 says sat from definitions" in contradiction(judged(tmp_path, "tiles"))
@@ -92,3 +93,65 @@ def test_a_view_that_moves_by_another_distance_is_contradicted(tmp_path: Path, m
 
 def moved(view: View) -> Any:
     return (*view.shift[:3], view.shift[3].times(2))
+
+
+# ---------------------------------------------------------------- rows of gathers and scatters
+
+ROWS = """
+schema = 1
+target = "rngd"
+[axes]
+R = 80
+K = 64
+C = 128
+[KIND.rows]
+dtype = "bf16"
+source = SOURCE
+dest = DEST
+index = { tier = "hbm", base = 131072, element = "K", INDEX }
+stream = { time = "K", packet = "C" }
+"""
+TABLE, PAYLOAD = '{ tier = "hbm", element = "R, C" }', '{ tier = "dm", slice = "K", element = "C" }'
+KNOWN = f"values = {[256 * (7 * k % 64) for k in range(64)]}"
+
+
+def rows(folder: Path, kind: str, index: str) -> Verdict:
+    sides = (TABLE, PAYLOAD) if kind == "gather" else (PAYLOAD, TABLE)
+    text = ROWS.replace("KIND", kind).replace("SOURCE", sides[0]).replace("DEST", sides[1]).replace("INDEX", index)
+    (folder / "plan.toml").write_text(text)
+    (verdict,) = api.check(str(folder / "plan.toml"), options=Options(prove="full", cross_check=0))
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("kind", "index"),
+    [
+        ("gather", KNOWN), ("scatter", KNOWN), ("gather", "rows = [0, 79]"),
+        ("scatter", "rows = [16, 79], distinct = true"),
+    ],
+)
+def test_every_row_is_asked_from_definitions(kind: str, index: str, tmp_path: Path):
+    verdict = rows(tmp_path, kind, index)
+    assert verdict.status.value == "proved"
+    assert {o.by for o in verdict.obligations if o.id in ASKED} == {"z3, for every row"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "index", "told"),
+    [
+        ("_bounds", "gather", KNOWN.replace("256,", "20480,"), "core/in-bounds"),
+        ("_once", "scatter", KNOWN.replace("256,", "512,"), "core/writes-once"),
+    ],
+)
+def test_a_list_that_is_not_read_is_contradicted(
+    fault: str, kind: str, index: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    assert told in {f.rule for f in rows(tmp_path, kind, index).errors}
+    monkeypatch.setattr(f"dmaverify.prove.move.indirect_case.IndirectCase.{fault}", lambda *_: None)
+    assert told in contradiction(rows(tmp_path, kind, index))
+
+
+def test_rows_at_another_distance_are_contradicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    steps = RowDigits.steps
+    monkeypatch.setattr(RowDigits, "steps", lambda self, *rest: [step + 256 for step in steps(self, *rest)])
+    assert "rows of the table" in contradiction(rows(tmp_path, "gather", "rows = [0, 79]"))
