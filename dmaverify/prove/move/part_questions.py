@@ -84,8 +84,8 @@ def index_script(index: IndexList, rows: int, row_bytes: int, scatter: bool, def
     if values is None:
         assert index.low is not None, "else the verdict is open"
         assert index.high is not None
-        row = text_of(writer.counter("promised", index.high - index.low + 1) + index.low)
-        writer.claim("the rows promised", "core/in-bounds", f"(not (core/in-range {row} {number(rows)}))")
+        named = text_of(writer.counter("promised", index.high - index.low + 1) + index.low)
+        writer.claim("the rows promised", "core/in-bounds", f"(not (core/in-range {named} {number(rows)}))")
         return writer.script()
     if len(values) > MOST_LISTED:
         raise NotCovered(f"an index of {len(values):,} numbers, more than {MOST_LISTED:,}")
