@@ -60,8 +60,14 @@ def cells_of(layout: Layout) -> Any:
     return cells
 
 
-def judge(joint: Joint, *, cells: Any = None, strict_consumes: bool = False, missing: bool = False) -> None:
-    """Every core obligation of nests over refined layouts. `cells` are those of the destination, if that is known."""
+def judge(
+    joint: Joint, cells: Any, *, strict_consumes: bool = False, missing: bool = False, moving_source: bool = False
+) -> None:
+    """Every core obligation of nests over refined layouts. `cells` are those of the destination, if that is known.
+
+    `moving_source`: a view moves the source, so that its holes may lie behind the tensor. Then nothing is read that is
+    not live, padding of the source's own included: that asks for more than the plan must keep.
+    """
     need(not missing, "core/same-element", "the reading broadcast-missing is not judged for all sizes")
     need(not (strict_consumes and joint.source.repeats_an_axis), "core/consumes", "an axis is named twice")
     boxes = []
@@ -73,7 +79,7 @@ def judge(joint: Joint, *, cells: Any = None, strict_consumes: bool = False, mis
         _side(entry, "write", joint.dest)
         read, write = (_forms(d, entry) for d in (entry.read, entry.write))
         _same_element(joint, read, write)
-        _reads_live(joint, entry, read, write)
+        _reads_live(joint, entry, read, [] if moving_source else _dead(joint, write))
         _padding(joint, entry, read, write)
         boxes.append(_box(entry, entry.write, joint.dest, "core/writes-once"))
     _covered(joint.dest, joint.nests, boxes, cells)
@@ -213,9 +219,9 @@ def _dead(joint: Joint, write: Sequence[Form]) -> list[Form]:
     return [_guard_form(g, write) for g in joint.dest.guards if g.kind is not Gap.VOID]
 
 
-def _reads_live(joint: Joint, entry: Driven, read: Sequence[Form], write: Sequence[Form]) -> None:
-    """Whatever is not live in the source reaches no live cell."""
-    others = [*_dead(joint, write), *_own_guards(entry)]
+def _reads_live(joint: Joint, entry: Driven, read: Sequence[Form], dead: Sequence[Form]) -> None:
+    """Whatever is not live in the source reaches no cell but `dead` ones."""
+    others = [*dead, *_own_guards(entry)]
     for guard in joint.source.guards:
         if guard.kind is not Gap.VOID:
             form = _guard_form(guard, read)
