@@ -9,7 +9,7 @@ is an error. At every size of a `broken` region that rule, or being well-formed,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import lcm
 from typing import Any
 
@@ -26,9 +26,11 @@ from dmaverify.lower.programs import Trouble, given_program, space_of, streamed_
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
+from dmaverify.program.schedule import Circle, Program, order_of, torn_body
 from dmaverify.program.space import aliased_place, layout_of
 from dmaverify.program.tensor import PLACES
 from dmaverify.program.views import Views, corners
+from dmaverify.prove.flow.touches import work_of
 from dmaverify.prove.move.cells import has_window
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.reach import walks_off
@@ -37,6 +39,7 @@ from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.divisors import traced
 from dmaverify.prove.sizes.facts import FactReason, SizeFact, SizeRegion, Template
 from dmaverify.prove.sizes.judge import Unproved, cells_of, judge
+from dmaverify.prove.sizes.programs import judge_together
 from dmaverify.prove.sizes.rules import BrokenRule, SizedRules, access_places, transfer_places
 from dmaverify.prove.sizes.shadow import number_of
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
@@ -52,7 +55,7 @@ class Attempt:
     why: str = ""
     rule: str = ""
     units: Any = 0
-    obligations: dict[str, str] = field(default_factory=dict)
+    said: tuple[str, ...] = ()  # what a proof rests on
 
 
 def attempt(
@@ -135,11 +138,19 @@ class _SizeRun:
         self.as_read = self._so_far()
         if any(True for _ in instance.problems):
             raise BrokenRule("core/well-formed", list(self.trace.facts.values()))
-        judge_one = self._access if isinstance(instance.item, Access) else self._transfer
-        units = judge_one(instance.item, self.template.machine)
+        machine = self.template.machine
+        units: Any = 0
+        said: tuple[str, ...] = ()
+        if isinstance(instance.item, Program):
+            said = self._program(instance.item, machine)
+        else:
+            units = self._one(instance.item, machine)
         if self.breaking:
             return Attempt("open", None, "no rule is broken")
-        return Attempt("proved", self.trace.region(), units=units)
+        return Attempt("proved", self.trace.region(), units=units, said=said)
+
+    def _one(self, item: Transfer | Access, target: Target) -> Any:
+        return self._access(item, target) if isinstance(item, Access) else self._transfer(item, target)
 
     def _number(self, name: str) -> Any:
         number = number_of(self.trace, name)
@@ -155,6 +166,23 @@ class _SizeRun:
         return list(self.trace.facts.values())
 
     # ------------------------------------------------------------ what is judged
+
+    def _program(self, program: Program, target: Target) -> tuple[str, ...]:
+        """Each step by itself, then all of them together."""
+        seen: set[str] = set()
+        for step in program.steps:
+            if any(True for _ in step.problems):
+                raise BrokenRule("core/well-formed", self._so_far())
+            for work in (step.transfer, *step.accesses):
+                if work is not None and (step.inline or work.name not in seen):
+                    seen.add(work.name)
+                    self._one(work, target)
+        self._about("core/steps")
+        works = [work_of(index, step, target) for index, step in enumerate(program.steps)]
+        order = order_of(program, [work.lanes for work in works])
+        if isinstance(order, Circle) or torn_body(program, order) or any(work.troubles for work in works):
+            raise BrokenRule("core/well-formed", self._so_far(), needs_loops=True)
+        return () if self.breaking else judge_together(program, works, order, target)
 
     def _transfer(self, transfer: Transfer, target: Target) -> Any:
         bits = target.dtypes[transfer.dtype]

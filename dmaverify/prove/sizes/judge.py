@@ -246,13 +246,13 @@ def _padding(joint: Joint, entry: Driven, read: Sequence[Form], write: Sequence[
 def _box(entry: Driven, drive: Drive, layout: Layout, obligation: str) -> WrittenBox:
     """The values of each digit; every piece moves one digit of its own, and the pieces of a digit are a ladder."""
     owners: dict[int, int] = {}
-    starts, ends = [], []
+    starts, ends, counts = [], [], [piece.count for piece in entry.nest.pieces]
     for at, (constant, terms) in enumerate(zip(drive.constants, drive.terms, strict=True)):
         held = dict(_summed(terms))
         for index in held:
             need(index not in owners, obligation, "one loop moves two digits")
             owners[index] = at
-        reach = _ladder(held, entry, obligation)
+        reach = ladder(held, counts, 1, obligation, "the steps of a digit leave gaps or meet")
         starts.append(constant)
         ends.append(constant + reach)
     for index, piece in enumerate(entry.nest.pieces):
@@ -260,16 +260,15 @@ def _box(entry: Driven, drive: Drive, layout: Layout, obligation: str) -> Writte
     return WrittenBox(tuple(starts), tuple(ends))
 
 
-def _ladder(held: Mapping[int, Any], entry: Driven, obligation: str) -> Any:
-    """How many values, from 0 without a gap, the pieces of a digit take together, each once."""
-    reach: Any = 1
-    left = dict(held)
+def ladder(steps: Mapping[int, Any], counts: Sequence[Any], reach: Any, obligation: str, why: str) -> Any:
+    """How many values, from 0 without a gap, these steps of runs of `reach` take together, each once."""
+    left = dict(steps)
     while left:
         found = next((index for index, k in left.items() if same(k, reach)), None)
-        need(found is not None, obligation, "the steps of a digit leave gaps or meet")
+        need(found is not None, obligation, why)
         assert found is not None
         del left[found]
-        reach = reach * entry.nest.pieces[found].count
+        reach = reach * counts[found]
     return reach
 
 
