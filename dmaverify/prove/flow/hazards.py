@@ -80,14 +80,12 @@ def hazards(touches: Sequence[Touch], order: Order, session: Session, *, launche
     result = Hazards()
     walks = in_one_unit(touches)
     unit = min((touch.unit_bits for touch in touches), default=8)
-    index = {(piece.step, piece.lane): number for number, piece in enumerate(order.pieces)}
     decider = _Decider(session, result)
     reported: set[tuple[int, int, str]] = set()
-    for a, b in sorted(_close_pairs(touches, walks, launched)):
+    for a, b, whens in near_pairs(touches, walks, order, launched):
         first, second = touches[a], touches[b]
         if (first.step, second.step, KINDS[first.writes, second.writes]) in reported:
             continue
-        whens = _whens(first, second, order, index, launched)
         if not whens:
             result.count("ordered")
         for when in whens:
@@ -110,6 +108,17 @@ def hazards(touches: Sequence[Touch], order: Order, session: Session, *, launche
                 met = Meeting(met.second, met.first, met.address)
             result.found.append(Hazard(kind, first, second, met, unit))
     return result
+
+
+def near_pairs(
+    touches: Sequence[Touch], walks: dict[int, Walk], order: Order, launched: bool
+) -> Iterator[tuple[int, int, Sequence[SharedLoops | None]]]:
+    """Pairs of touches, one of which writes, whose bounding boxes meet, with the iterations in which nothing orders
+    them.
+    """
+    index = {(piece.step, piece.lane): number for number, piece in enumerate(order.pieces)}
+    for a, b in sorted(_close_pairs(touches, walks, launched)):
+        yield a, b, _whens(touches[a], touches[b], order, index, launched)
 
 
 def _whens(

@@ -86,13 +86,21 @@ def view_findings(
     views: Views, commands: Sequence[Command], target: Target, dtype_bits: int, session: Session
 ) -> Iterator[Finding]:
     """Everything that is wrong with the places of the views, in some iteration."""
-    sides = [(name, view) for name, view in (("source", views.source), ("dest", views.dest)) if view is not None]
-    out = [f for name, view in sides for window in view.steps for f in _range(views, name, window)]
+    out = list(place_findings(views))
     yield from out
+    beyond = any(finding.rule == "core/in-bounds" for finding in out)
+    if views.source is not None and views.source.base.tier != STREAM and not beyond:
+        yield from _holes(views, views.source, commands, target, dtype_bits, session)
+
+
+def place_findings(views: Views) -> Iterator[Finding]:
+    """Windows that leave their tensor, sides that look at different elements."""
+    sides = [(name, view) for name, view in (("source", views.source), ("dest", views.dest)) if view is not None]
+    for name, view in sides:
+        for window in view.steps:
+            yield from _range(views, name, window)
     if views.source is not None and views.dest is not None:
         yield from _alike(views, views.source, views.dest)
-    if views.source is not None and views.source.base.tier != STREAM and not out:
-        yield from _holes(views, views.source, commands, target, dtype_bits, session)
 
 
 def _finding(rule: str, message: str, window: TileWindow, hint: str, views: Views, counters: Sequence[int]) -> Finding:
