@@ -43,7 +43,9 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
             found = streamed_program(transfer, target.dtypes[transfer.dtype], target)
             if found is None:
                 raise InputError(
-                    f"`{name}` has no stream to derive from", transfer.span, "add `stream = { time, packet }`"
+                    f"`{name}` has no stream to derive from",
+                    transfer.span,
+                    "add `stream = { time, packet }`; `dmaverify synth` also tries ways through other memories",
                 )
             if isinstance(found, Trouble):
                 raise InputError(found.message, found.span, found.hint)
