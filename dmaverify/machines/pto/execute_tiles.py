@@ -224,7 +224,8 @@ class TileRun(RunOrder):
             self.run.found.add("form")
             return
         at = view.addresses()
-        if at.size != tile.rows * tile.cols:
+        alike = at.size == tile.rows * tile.cols and (tile.kind.boxed or at.shape[-1] == tile.cols)
+        if not alike:
             at = at.reshape((-1, *at.shape[-2:]))
             room = (tile.kind.rows, tile.kind.cols) if loads else at.shape[1:]
             fits = at.shape[0] == 1 and all(
