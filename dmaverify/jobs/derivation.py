@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import gcd, isqrt, prod
+from math import gcd, prod
 from typing import Any
 
 from dmaverify.errors import InputError
+from dmaverify.language.numbers import largest_divisor
 from dmaverify.language.wellformed import problems
 from dmaverify.layout.addresses import BYTE
 from dmaverify.lower.adapters import derived_access
@@ -42,7 +43,9 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
             found = streamed_program(transfer, target.dtypes[transfer.dtype], target)
             if found is None:
                 raise InputError(
-                    f"`{name}` has no stream to derive from", transfer.span, "add `stream = { time, packet }`"
+                    f"`{name}` has no stream to derive from",
+                    transfer.span,
+                    "add `stream = { time, packet }`; `dmaverify synth` also tries ways through other memories",
                 )
             if isinstance(found, Trouble):
                 raise InputError(found.message, found.span, found.hint)
@@ -93,10 +96,8 @@ def grown_packet(texts: Sequence[Sequencer], packet: int, most: int) -> int:
     """
     if any(text.entries[-1].stride != 1 or text.entries[-1].count % packet for text in texts):
         return packet
-    times = gcd(*(text.entries[-1].count // packet for text in texts))
-    best = max((d for k in range(1, isqrt(times) + 1) if times % k == 0 for d in (k, times // k)
-                if packet * d <= most), default=1)  # fmt: skip
-    return packet * best
+    run = gcd(*(text.entries[-1].count for text in texts))
+    return largest_divisor(run, most, packet) or packet
 
 
 def texts_of(command: Command, target: Target, sides: tuple[str, ...], merge: bool) -> dict[str, str]:

@@ -19,7 +19,7 @@ from dmaverify.machines.idma.forms import form_of, period_facts, read_image
 from dmaverify.machines.idma.jobs import image_of, read_jobs
 from dmaverify.machines.idma.judge import burst_facts
 from dmaverify.machines.idma.lists import ListedTransfer, listed_of, looks_like_lists, read_lists
-from dmaverify.machines.idma.nd import absolute, normal
+from dmaverify.machines.idma.nd import placed
 from dmaverify.machines.idma.order import OrderInstances, behind, itself
 from dmaverify.machines.idma.planted import planted_facts
 from dmaverify.machines.idma.released import ReleaseCase, release_facts
@@ -160,7 +160,7 @@ def _items(
         wide = max(d.request.src, d.request.dst) >> 32 > 0
         key = (*told.options.values(), len(told.options), wide, len(d.dims), d.request.src_protocol)
         setup = known[key] if key in known else known.setdefault(key, setup_for(told, target, given))
-        dims = normal(absolute(d.dims), setup.backend.address_width)
+        dims = placed(d, setup.backend.address_width)
         if d.empty:  # judged as what it is: a transfer of nothing
             facts = list(descriptor_facts(setup, 0, 0, 0, (), "all repetitions are 0", promised=False))[:1]
         else:

@@ -80,14 +80,12 @@ def hazards(touches: Sequence[Touch], order: Order, session: Session, *, launche
     result = Hazards()
     walks = in_one_unit(touches)
     unit = min((touch.unit_bits for touch in touches), default=8)
-    index = {(piece.step, piece.lane): number for number, piece in enumerate(order.pieces)}
     decider = _Decider(session, result)
     reported: set[tuple[int, int, str]] = set()
-    for a, b in sorted(_close_pairs(touches, walks, launched)):
+    for a, b, whens in near_pairs(touches, walks, order, launched):
         first, second = touches[a], touches[b]
         if (first.step, second.step, KINDS[first.writes, second.writes]) in reported:
             continue
-        whens = _whens(first, second, order, index, launched)
         if not whens:
             result.count("ordered")
         for when in whens:
@@ -112,6 +110,17 @@ def hazards(touches: Sequence[Touch], order: Order, session: Session, *, launche
     return result
 
 
+def near_pairs(
+    touches: Sequence[Touch], walks: dict[int, Walk], order: Order, launched: bool
+) -> Iterator[tuple[int, int, Sequence[SharedLoops | None]]]:
+    """Pairs of touches, one of which writes, whose bounding boxes meet, with the iterations in which nothing orders
+    them.
+    """
+    index = {(piece.step, piece.lane): number for number, piece in enumerate(order.pieces)}
+    for a, b in sorted(_close_pairs(touches, walks, launched)):
+        yield a, b, _whens(touches[a], touches[b], order, index, launched)
+
+
 def _whens(
     first: Touch, second: Touch, order: Order, index: Mapping[tuple[int, str], int], launched: bool
 ) -> Sequence[SharedLoops | None]:
@@ -119,7 +128,8 @@ def _whens(
     counters; nothing: all are ordered.
     """
     a, b = index[first.step, first.lane], index[second.step, second.lane]
-    arrives = (launched and not second.writes, launched and not first.writes)
+    ports = first.writes and second.writes and first.port != second.port
+    arrives = (launched and (ports or not second.writes), launched and (ports or not first.writes))
     if not order.one_body(a, b):
         return () if first.step != second.step and order.ordered(a, b, arrives=arrives) else (None,)
     if a == b and launched and first.writes != second.writes and order.later:
