@@ -288,11 +288,7 @@ class _Drawn:
             if work.writes == "mask":
                 return bits
             made, scratch = self.tile(), self.tile()
-<<<<<<< HEAD
             out.append(Work(name, (*(bits, one, two)[: len(work.reads)], scratch), made))
-=======
-            out.append(Work(name, (*(bits, one, two, scratch)[: len(work.reads)], scratch), made))
->>>>>>> main
             return made
         column, row = (rows, 1), (1, cols)
         made = self.tile({"column": column, "row": row}.get(work.writes))
@@ -454,12 +450,6 @@ FAULTS: Mapping[str, Callable[[random.Random, TileKernel], TileKernel | None]] =
     "on one path": _guarded,
     "another width": _width,
     "another window": _window,
-<<<<<<< HEAD
     "other strides": lambda r, k: replace(k, strides=r.choice([(32, 1), (16, 1), (1, ROWS), (COLUMNS, 0), (5, 3)])),
-=======
-    "other strides": lambda r, k: replace(
-        k, strides=r.choice([(COLUMNS // 2, 1), (16, 1), (1, ROWS), (COLUMNS, 0), (5, 3)])
-    ),
->>>>>>> main
     "a greater argument": lambda r, k: replace(k, most=k.most + 9, values=({"n": k.most + 9},)) if k.most else None,
 }

@@ -210,7 +210,8 @@ class TileRun(RunOrder):
         found = self._operand(operand)
         if isinstance(found, tuple) and operand.name in stmt.shapes:
             sizes, bits, _ = stmt.shapes[operand.name]
-            return ElementView(found[0], found[1], bits // 8, sizes, tuple(prod(sizes[i + 1 :]) for i in range(len(sizes))))
+            strides = tuple(prod(sizes[i + 1 :]) for i in range(len(sizes)))
+            return ElementView(found[0], found[1], bits // 8, sizes, strides)
         return found
 
     def _moved(self, source: Any, dest: Any) -> None:
