@@ -30,6 +30,7 @@ class DrawnTile:
     standing: bool = False
     given: bool = False
     item: int = 4
+    loc: str = "vec"
 
     @property
     def bytes(self) -> int:
@@ -39,7 +40,8 @@ class DrawnTile:
     def kind(self) -> str:
         valid = "v_row=?, v_col=?" if self.given else f"v_row={self.v_rows}, v_col={self.v_cols}"
         layout = ", blayout=col_major" if self.standing else ""
-        return f"!pto.tile_buf<loc=vec, dtype={DTYPES[self.item]}, rows={self.rows}, cols={self.cols}, {valid}{layout}>"
+        sizes = f"rows={self.rows}, cols={self.cols}"
+        return f"!pto.tile_buf<loc={self.loc}, dtype={DTYPES[self.item]}, {sizes}, {valid}{layout}>"
 
 
 DTYPES = {1: "i8", 2: "f16", 4: "f32"}
@@ -153,7 +155,8 @@ class TileKernel:
             return [f"  {part.name} {given}outs(%{part.out} : {self.tiles[part.out].kind})"]
         assert isinstance(part, Move)
         view = "av" if part.kind == "load" else "bv"
-        name = f"p{id(part)}"
+        parts = (*self.before, *self.body, *self.after)
+        name = f"p{next(i for i, other in enumerate(parts) if other is part)}"
         lines, row = [], _c(part.row)
         if part.step:
             lines += [
@@ -181,6 +184,8 @@ def _c(number: int) -> str:
 
 def tile_kernel_of(rng: random.Random) -> TileKernel:
     """A right kernel: tiles loaded, one to three operations, the results stored."""
+    if rng.random() < 0.1:
+        return _product(rng)
     item = rng.choice([4, 4, 2, 1])
     rows, cols = rng.choice([4, 8]), 32
     v_rows, v_cols = rng.choice([rows, rows, rows - 1]), rng.choice([cols, cols, 16, 24])
@@ -206,6 +211,29 @@ def tile_kernel_of(rng: random.Random) -> TileKernel:
     most = rng.choice([0, 0, ROWS - v_rows - 4])
     ends = tuple({"n": n} for n in (0, most // 2, most)) if most else ({},)
     return TileKernel(drawn.tiles, (*loads, *works, *stores), most=most, item=item, values=ends)
+
+
+def _product(rng: random.Random) -> TileKernel:
+    """A product of matrices on the cube core, in memories of its own."""
+    rows, inner, cols = (rng.choice([8, 16]) for _ in range(3))
+    name = rng.choice(sorted(n for n in tile_work() if n.startswith(("pto.tmatmul", "pto.tgemv"))))
+    rows = 1 if "tgemv" in name else rows
+    at = None if rng.random() < 0.5 else 0
+    shapes = {"mat": (rows, inner), "mat2": (inner, cols), "left": (rows, inner), "right": (inner, cols)}
+    shapes |= {"acc": (rows, cols), "bias": (1, cols), "mat3": (1, cols)}
+    tiles = {n: DrawnTile(n, *size, *size, at, loc=n.rstrip("23")) for n, size in shapes.items()}
+    if at is not None:
+        tiles = {n: replace(t, address={"mat2": 1024, "mat3": 4096}.get(n, 0)) for n, t in tiles.items()}
+    parts: list[object] = []
+    for source, dest in (("mat", "left"), ("mat2", "right"), *([("mat3", "bias")] if "bias" in name else [])):
+        parts += [Move("load", source, rng.randint(0, 8), 0, *shapes[source]), Work("pto.tmov", (source,), dest)]
+    ins: tuple[str, ...] = ("left", "right", *(["bias"] if "bias" in name else []))
+    if name.endswith(".acc"):
+        parts.append(Work(name.removesuffix(".acc"), ins, "acc"))
+        ins = ("acc", *ins)
+    parts += [Work(name, ins, "acc"), Move("store", "acc", 0, 0, rows, cols)]
+    used = {n: t for n, t in tiles.items() if "bias" in name or n not in ("bias", "mat3")}
+    return TileKernel(used, tuple(parts))
 
 
 def _flags(source: str, dest: str, number: int) -> tuple[Flagged, Flagged]:
@@ -249,17 +277,18 @@ class _Drawn:
     def _work(self, name: str, one: str, two: str, out: list[Work]) -> str | None:
         """One operation, with what it needs before it; the tile of its result."""
         work, (rows, cols) = tile_work()[name], self.valid
-        if name.startswith(("pto.tmatmul", "pto.tgemv")):  # on cube tiles
+        if name.startswith(("pto.tmatmul", "pto.tgemv")):  # `_product` draws them
             return None
         if "mask" in (*work.reads, work.writes):
             if self.item != 1 or cols % 8:
                 return None
             bits = self.tile((rows, cols // 8))
-            out.append(Work("pto.tcmp", (one, two), bits))
+            compares = name if work.writes == "mask" else "pto.tcmp"
+            out.append(Work(compares, (one, two)[: 1 + (compares == "pto.tcmp")], bits, None, compares != "pto.tcmp"))
             if work.writes == "mask":
                 return bits
             made, scratch = self.tile(), self.tile()
-            out.append(Work(name, (*(bits, one, two, scratch)[: len(work.reads)], scratch), made))
+            out.append(Work(name, (*(bits, one, two)[: len(work.reads)], scratch), made))
             return made
         column, row = (rows, 1), (1, cols)
         made = self.tile({"column": column, "row": row}.get(work.writes))
@@ -421,8 +450,6 @@ FAULTS: Mapping[str, Callable[[random.Random, TileKernel], TileKernel | None]] =
     "on one path": _guarded,
     "another width": _width,
     "another window": _window,
-    "other strides": lambda r, k: replace(
-        k, strides=r.choice([(COLUMNS // 2, 1), (16, 1), (1, ROWS), (COLUMNS, 0), (5, 3)])
-    ),
+    "other strides": lambda r, k: replace(k, strides=r.choice([(32, 1), (16, 1), (1, ROWS), (COLUMNS, 0), (5, 3)])),
     "a greater argument": lambda r, k: replace(k, most=k.most + 9, values=({"n": k.most + 9},)) if k.most else None,
 }

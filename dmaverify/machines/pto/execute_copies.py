@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.execute_tiles import BufferTile, TileRun
+from dmaverify.machines.pto.execute_tiles import CellTile, TileRun
 from dmaverify.machines.pto.running import ADDED, UNKNOWN, WRITTEN, RunEvent, Undetermined
 
 FAR = 1 << 60  # addresses from here on are in no memory
@@ -31,7 +31,7 @@ class RunCopies(TileRun):
 
     def _pointer(self, operand: ops.Operand) -> tuple[str, int, int]:
         value = self.values.get(operand.name)
-        if isinstance(value, BufferTile):
+        if isinstance(value, CellTile):
             return value.place, value.at, max(1, value.kind.bits // 8)
         if not isinstance(value, tuple):
             raise Undetermined(operand.name)

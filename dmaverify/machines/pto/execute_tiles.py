@@ -37,7 +37,7 @@ MOST_CELL_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
-class BufferTile:
+class CellTile:
     """A tile: who owns its cells, where it begins, how many rows and columns are valid."""
 
     owner: int
@@ -49,7 +49,7 @@ class BufferTile:
 
 
 @dataclass(frozen=True)
-class RunView:
+class ElementView:
     """A tensor, or a part of one, in elements of `item` bytes."""
 
     place: str
@@ -99,7 +99,7 @@ class TileRun(RunOrder):
                 place, at, item = self._operand(stmt.base)
                 sizes, strides = (tuple(self._int(o) for o in group) for group in (stmt.shape, stmt.strides))
                 item = max(1, stmt.bits // 8) if stmt.bits else item
-                self.values[stmt.result] = RunView(place, at, item, sizes, strides)
+                self.values[stmt.result] = ElementView(place, at, item, sizes, strides)
             case PartView():
                 self.values[stmt.result] = self._part(stmt)
             case TileOp():
@@ -116,13 +116,13 @@ class TileRun(RunOrder):
             raise Undetermined(operand.name)
         return found
 
-    def _tile(self, operand: ops.Operand) -> BufferTile:
+    def _tile(self, operand: ops.Operand) -> CellTile:
         found = self._operand(operand)
-        if not isinstance(found, BufferTile):
+        if not isinstance(found, CellTile):
             raise Undetermined(operand.name)
         return found
 
-    def _allocated(self, stmt: AllocTile) -> BufferTile:
+    def _allocated(self, stmt: AllocTile) -> CellTile:
         kind = stmt.type
         assert kind is not None
         owner = self.made.setdefault(id(stmt), len(self.made) + 1)
@@ -142,30 +142,30 @@ class TileRun(RunOrder):
                 self.owners[place] = np.zeros(len(self.run.memory[place].state), np.int32)
             if at % 32:
                 self.run.found.add("form")
-        tile = self._fitting(BufferTile(owner, place, at, kind, sizes[0], sizes[1]))
+        tile = self._fitting(CellTile(owner, place, at, kind, sizes[0], sizes[1]))
         if stmt.given:
             self._write(tile, self._cells(tile, 0, 0, tile.rows, tile.cols))
         return tile
 
-    def _fitting(self, tile: BufferTile) -> BufferTile:
+    def _fitting(self, tile: CellTile) -> CellTile:
         if not (0 <= tile.rows <= tile.kind.rows and 0 <= tile.cols <= tile.kind.cols):
             self.run.found.add("bounds")
             raise Over
         return tile
 
-    def _part(self, stmt: PartView) -> RunView:
+    def _part(self, stmt: PartView) -> ElementView:
         whole = self._operand(stmt.base)
         offsets, sizes = (tuple(self._int(o) for o in group) for group in (stmt.offsets, stmt.sizes))
-        if not isinstance(whole, RunView) or len(whole.shape) != len(sizes):
+        if not isinstance(whole, ElementView) or len(whole.shape) != len(sizes):
             raise Undetermined(stmt.result)
         if any(o < 0 or s < 0 or o + s > n for o, s, n in zip(offsets, sizes, whole.shape, strict=True)):
             self.run.found.add("bounds")
         at = whole.at + sum(o * s for o, s in zip(offsets, whole.strides, strict=True)) * whole.item
-        return RunView(whole.place, at, whole.item, tuple(max(0, s) for s in sizes), whole.strides)
+        return ElementView(whole.place, at, whole.item, tuple(max(0, s) for s in sizes), whole.strides)
 
     # ------------------------------------------------------------ cells
 
-    def _cells(self, tile: BufferTile, row: int, col: int, rows: int, cols: int) -> np.ndarray:
+    def _cells(self, tile: CellTile, row: int, col: int, rows: int, cols: int) -> np.ndarray:
         """The bytes of cells, rows x columns x bytes of one; those that the tile does not have are found."""
         kind = tile.kind
         if rows and cols and not (min(row, col) >= 0 and row + rows <= kind.rows and col + cols <= kind.cols):
@@ -181,12 +181,12 @@ class TileRun(RunOrder):
             raise Over
         return at
 
-    def _clean(self, tile: BufferTile, cells: np.ndarray) -> np.ndarray:
+    def _clean(self, tile: CellTile, cells: np.ndarray) -> np.ndarray:
         """Which cells hold what was written to this tile."""
         state, owner = self.run.memory[tile.place].state, self.owners[tile.place]
         return np.asarray(((state[cells] == WRITTEN) & (owner[cells] == tile.owner)).all(axis=2))
 
-    def _write(self, tile: BufferTile, cells: np.ndarray, clean: np.ndarray | bool = True) -> None:
+    def _write(self, tile: CellTile, cells: np.ndarray, clean: np.ndarray | bool = True) -> None:
         good = np.broadcast_to(np.asarray(clean), cells.shape[:2])[..., None]
         self.run.memory[tile.place].state[cells] = np.where(good, WRITTEN, UNKNOWN)
         self.owners[tile.place][cells] = tile.owner
@@ -201,7 +201,7 @@ class TileRun(RunOrder):
         if work.writes == "move":
             self._moved(given[0] if given else None, into[0])
             return
-        if not isinstance(into[0], BufferTile) or not all(isinstance(tile, BufferTile) for tile in given):
+        if not isinstance(into[0], CellTile) or not all(isinstance(tile, CellTile) for tile in given):
             raise Undetermined(f"{stmt.name} on what is no tile")
         self._computed(stmt, work, given, into[0])
 
@@ -210,21 +210,23 @@ class TileRun(RunOrder):
         found = self._operand(operand)
         if isinstance(found, tuple) and operand.name in stmt.shapes:
             sizes, bits, _ = stmt.shapes[operand.name]
-            return RunView(found[0], found[1], bits // 8, sizes, tuple(prod(sizes[i + 1 :]) for i in range(len(sizes))))
+            strides = tuple(prod(sizes[i + 1 :]) for i in range(len(sizes)))
+            return ElementView(found[0], found[1], bits // 8, sizes, strides)
         return found
 
     def _moved(self, source: Any, dest: Any) -> None:
         """A load or a store of the valid cells, element by element in the order of both shapes."""
-        loads = isinstance(source, RunView)
+        loads = isinstance(source, ElementView)
         view, tile = (source, dest) if loads else (dest, source)
-        if not isinstance(view, RunView) or not isinstance(tile, BufferTile):
+        if not isinstance(view, ElementView) or not isinstance(tile, CellTile):
             raise Undetermined("a move between what is no tile and part of a tensor")
         item = max(1, tile.kind.bits // 8)
         if view.item != item and tile.kind.loc != "acc":
             self.run.found.add("form")
             return
         at = view.addresses()
-        if at.size != tile.rows * tile.cols:
+        alike = at.size == tile.rows * tile.cols and (tile.kind.boxed or at.shape[-1] == tile.cols)
+        if not alike:
             at = at.reshape((-1, *at.shape[-2:]))
             room = (tile.kind.rows, tile.kind.cols) if loads else at.shape[1:]
             fits = at.shape[0] == 1 and all(
@@ -247,7 +249,7 @@ class TileRun(RunOrder):
         pipe = "FIX" if tile.kind.loc == "acc" else "MTE3"
         self._happened(RunEvent(pipe, {tile.place: np.unique(cells)}, {view.place: np.unique(there)}))
 
-    def _computed(self, stmt: TileOp, work: TileWork, tiles: Sequence[BufferTile], out: BufferTile) -> None:
+    def _computed(self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
         """Cells that it reads, whether each was written, and cells that it writes."""
         windows = "window" in (*work.reads, work.writes)
         named = [self._int(o) for o in stmt.ins if windows and o.name in stmt.scalars]
@@ -276,7 +278,7 @@ class TileRun(RunOrder):
         both = [{place: np.unique(np.concatenate(at)) for place, at in side.items()} for side in (reads, writes)]
         self._happened(RunEvent(pipe, both[0], both[1]))
 
-    def _read(self, word: str, tile: BufferTile, out: BufferTile, named: Sequence[int]) -> np.ndarray:
+    def _read(self, word: str, tile: CellTile, out: CellTile, named: Sequence[int]) -> np.ndarray:
         match word:
             case "each":
                 return self._cells(tile, 0, 0, out.rows, out.cols)
@@ -291,7 +293,7 @@ class TileRun(RunOrder):
         return self._cells(tile, 0, 0, tile.rows, tile.cols)
 
     def _written(
-        self, name: str, word: str, tiles: Sequence[BufferTile], out: BufferTile, named: Sequence[int]
+        self, name: str, word: str, tiles: Sequence[CellTile], out: CellTile, named: Sequence[int]
     ) -> tuple[np.ndarray, np.ndarray | bool]:
         """The cells that an operation writes, and which of them its operands define."""
         first = tiles[0] if tiles else out
@@ -321,7 +323,7 @@ def _memory(size: int) -> Memory:
     return Memory(np.zeros(size, np.uint8), np.full(size, NEVER, np.int8))
 
 
-def _bit_cells(mask: BufferTile, rows: int, cols: int) -> int:
+def _bit_cells(mask: CellTile, rows: int, cols: int) -> int:
     """How many cells of a row of a packed mask hold a bit for each of so many columns."""
     if mask.rows < rows or mask.cols * mask.kind.bits < cols:
         raise Undetermined("a mask without a bit for each element")
