@@ -13,7 +13,7 @@ writes).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dmaverify.errors import InputError
@@ -105,17 +105,20 @@ def scattered(descriptor: Descriptor, setup: Setup, place: str = "") -> OrderIns
     return OrderInstances()
 
 
-def behind(told: Sequence[ToldDescriptor], number: int, setup: Setup, waits: Sequence[int]) -> OrderInstances:
+def behind(image: Image, number: int, setup: Setup) -> OrderInstances:
     """Whether a launch meets an earlier one that nobody has waited for: reads what that writes, and where nothing else
-    orders the two, writes what that reads or writes.
-
-    `waits` are numbers of launches in front of which all before them are complete.
+    orders the two, writes what that reads or writes. Descriptors that are launched at some time or other meet all.
     """
-    later = told[number]
+    told, later = image.told, image.told[number]
     if not later.descriptor.bytes:
         return OrderInstances()
-    since = max((w for w in waits if w <= number), default=0)
-    earlier = [n for n in range(since, number) if told[n].descriptor.bytes]
+    since = {one: max((w for w, c in image.partly if w <= number and c == one), default=0) for _, one in image.partly}
+    whole = max((w for w in image.waits if w <= number), default=0)
+    earlier = [
+        n for n in range(0 if image.loose else whole, number)
+        if told[n].descriptor.bytes
+        and (n >= max(whole, since.get(told[n].channel, 0)) or min(told[n].channel, later.channel) < 0)
+    ]  # fmt: skip
     spans = {side: extent(later.descriptor, side, setup.backend.address_width) for side in ("read", "write")}
     left = []
     for n in earlier:
@@ -128,6 +131,8 @@ def behind(told: Sequence[ToldDescriptor], number: int, setup: Setup, waits: Seq
         if found is None or (found >= 0 and kind != "early" and setup.backends > 1 and setup.region is not None
                              and told[n].channel == later.channel):  # fmt: skip
             return OrderInstances((), f"whether it meets what launch {n} still does was not decided")
+        if found >= 0 and min(told[n].channel, later.channel) < 0:
+            return OrderInstances((), f"it meets launch {n}, and when a descriptor in memory is launched is not read")
         if found >= 0:
             values = {"early": -1, "reread": -1, "rewritten": -1, kind: found}
             return OrderInstances((Derived("after", values, f"behind launch {n}"),))
@@ -141,7 +146,7 @@ def beside(image: Image, setup: Setup) -> list[Derived]:
     channels = {one.channel for one in image.told}
     if not image.ordered or (len(channels) < 2 and not setup.unordered):
         return []
-    found = [behind(image.told, number, setup, image.waits) for number in range(len(image.told))]
+    found = [behind(image, number, setup) for number in range(len(image.told))]
     undecided = next((number for number, one in enumerate(found) if one.open), None)
     if undecided is not None:
         raise InputError(
