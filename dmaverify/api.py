@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.load import check, load, mapping, program_of
-from dmaverify.prove.move.preconditions import unmet
 
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
@@ -44,9 +43,6 @@ def run(
     item = loaded.transfers[0]
     transfer = item.transfer
     machine = loaded.targets[transfer.target]
-    for problem in unmet(transfer, loaded.axes, machine, item.problems):
-        if problem.fatal:
-            raise InputError(problem.message, problem.span, problem.hint)
     commands = program_of(loaded, item.name)
     return execute(
         transfer.source,
