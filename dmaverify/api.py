@@ -18,7 +18,7 @@ from dmaverify.jobs.load import check, load, mapping, program_of
 
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
-    from dmaverify.execute import Execution
+    from dmaverify.execute.result import Execution
     from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
@@ -33,7 +33,7 @@ def run(
     """Executes one transfer in numpy, unit by unit, and judges it against the literal meaning. Raises InputError,
     TooLarge.
     """
-    from dmaverify.execute import execute
+    from dmaverify.execute.run import execute
     from dmaverify.lower.programs import space_of
 
     loaded = load(plan, name, target=target)

@@ -18,7 +18,8 @@ from contextlib import contextmanager
 from itertools import product
 
 from dmaverify.errors import Disagreement
-from dmaverify.execute import TooLarge, execute
+from dmaverify.execute.address import TooLarge
+from dmaverify.execute.run import execute
 from dmaverify.plan.read import InputErrors, read_plan_text
 from dmaverify.prove.move import case
 from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
