@@ -86,10 +86,11 @@ def synthesize_move(
     a reading that the target has not, a fixed part that makes no sense.
     """
     from dmaverify.cost.simple import simple_cost
+    from dmaverify.prove.move.preconditions import require
     from dmaverify.targets.modules import part_of
 
     chosen = settings or SynthSettings()
-    _well_formed(move, axes)
+    require(replace(move, stream=None, streams=()), axes, target)
     readings = dict(chosen.reading or {})
     target.check_readings(readings)
     own = part_of(target, "search")
@@ -209,15 +210,6 @@ def _has_prices(move: Transfer, target: Target) -> None:
     if strange:
         said = f"the cost model has no memory `{strange[0]}`, and this search compares cycles"
         raise InputError(said, move.span, f"`dmaverify synth PATH::NAME`, where {target.name} has a search of its own")
-
-
-def _well_formed(transfer: Transfer, axes: Mapping[str, int]) -> None:
-    from dmaverify.language import wellformed
-
-    for expr in (transfer.source.mapping, transfer.dest.mapping):
-        for problem in wellformed.problems(expr, axes):
-            if problem.fatal:
-                raise InputError(problem.message, problem.span, problem.hint)
 
 
 def synth_job(job: tuple[str, str, SynthSettings]) -> Synthesis:

@@ -125,7 +125,7 @@ def cross_check(case: IndirectCase, commands: Sequence[Command]) -> None:
         return
     if case.move.keys * sum(c.amount for c in commands) > case.options.cross_check:
         return
-    from dmaverify.execute import TooLarge
+    from dmaverify.execute.address import TooLarge
     from dmaverify.execute.indirect import run_rows
 
     shifts = case.shifts()
