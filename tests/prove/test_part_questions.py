@@ -37,6 +37,7 @@ stream = { time = "A = 4", packet = "C" }
 """
 
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 ASKED = ("core/in-bounds", "core/same-element", "core/padding")
 
 
@@ -155,3 +156,14 @@ def test_rows_at_another_distance_are_contradicted(tmp_path: Path, monkeypatch: 
     steps = RowDigits.steps
     monkeypatch.setattr(RowDigits, "steps", lambda self, *rest: [step + 256 for step in steps(self, *rest)])
     assert "rows of the table" in contradiction(rows(tmp_path, "gather", "rows = [0, 79]"))
+
+
+@pytest.mark.parametrize(("file", "name"), [("gather.toml", "printed"), ("gather.toml", "once"), ("views.toml", "store")])
+def test_a_certificate_of_rows_or_tiles_leaves_nothing_open(file: str, name: str, tmp_path: Path):
+    from dmaverify.jobs.sealed import check_certificate, write_certificate
+
+    plan = str(EXAMPLES / "programs" / file)
+    job = (plan, name, None, {"readings": {}, "rlimit": 20_000_000, "cross_check": 0, "prove": "full"})
+    write_certificate(tmp_path / "cert", [job])
+    found = check_certificate(tmp_path / "cert", solver=False)
+    assert (found.code, found.open, found.refused) == (0, [], [])
