@@ -387,7 +387,7 @@ def finished(
     if request.given["write_baseline"]:
         return _written_baseline(request, verdicts)
     code = exit_code(verdicts, internal=bool(internal))
-    if request.given["strict"] and code in (0, 3) and _warned(verdicts):
+    if request.given["strict"] and code in (0, 3) and any(verdict.strictly_fails for verdict in verdicts):
         code = 1
     if code == 3 and request.given["unknown"] == "warn":
         code = 0
@@ -437,12 +437,6 @@ def _undecided(verdicts: Sequence[Any]) -> int:
     from dmaverify.verdict import Status
 
     return sum(verdict.status is Status.UNKNOWN for verdict in verdicts)
-
-
-def _warned(verdicts: Sequence[Any]) -> bool:
-    from dmaverify.verdict import Severity
-
-    return any(f.severity is Severity.WARNING and f.excuse is None for v in verdicts for f in v.findings)
 
 
 def _chosen(request: CheckRequest, verdicts: Sequence[Any]) -> list[Any]:

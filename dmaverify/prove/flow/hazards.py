@@ -26,6 +26,7 @@ from dmaverify.prove.flow.touches import StepWork, Touch, flat_weights
 from dmaverify.prove.meet import Meeting, Turned, found_meeting
 
 HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
+KINDS = {(True, False): "core/hazard-raw", (False, True): "core/hazard-war", (True, True): "core/hazard-waw"}
 BACK = {"raw": "war", "war": "raw", "waw": "waw"}
 MOST_STEPS = 1_000_000
 
@@ -97,8 +98,11 @@ class StepJudge(PipeJudge):
         loops = tuple(loop.counter for loop in at.loops)
         sides = [(e.number, e.touches.index(t)) for e, t in ((earlier, theirs), (later, mine))]
         found = Unordered(kind, sides[0], sides[1], instance, dict(at.counters), loops)
-        key = (kind, _step_of(earlier), _step_of(later))
-        (self.met if met else self.open_).setdefault(key, found)
+        (self.met if met else self.open_).setdefault(self._key(found), found)
+
+    def _key(self, found: Unordered) -> object:
+        """What is told once."""
+        return found.kind, _step_of(self.accesses[found.first[0]]), _step_of(self.accesses[found.second[0]])
 
 
 def _step_of(event: Copy | Use) -> int:
@@ -132,6 +136,33 @@ def hazards(
         one, two = (told.made[number][index][0] for number, index in sides)
         out.unknown.append((f"core/hazard-{key[0]}", one, two))
     return out
+
+
+def unordered(
+    program: Program, works: Sequence[StepWork], order: Order, *, launched: bool = False
+) -> list[tuple[Touch, Touch]] | None:
+    """Touches of one memory, one of them writing, that nothing orders in some iteration, whatever bytes they touch and
+    however often loops run; None where the order could not be followed.
+    """
+    told = StepEvents(program, works, order, World(), launched, blunt=True)
+    judge = _TouchJudge(Asker(told.world, 1), most_steps=MOST_STEPS)
+    events = told.events()
+    judge.ordered = [use.pipe for use in told.uses]
+    judge.judge(events or ())
+    if events is None or judge.why or judge.open_:
+        return None
+    pairs = sorted((hit.first, hit.second) for hit in judge.met.values())
+    return [(told.made[n][i][0], told.made[m][j][0]) for (n, i), (m, j) in pairs]
+
+
+class _TouchJudge(StepJudge):
+    """Puts down every two touches, not the first of two steps."""
+
+    def _told(self, kind: str, earlier: Copy | Use, later: Copy | Use) -> bool:
+        return False
+
+    def _key(self, found: Unordered) -> object:
+        return found.first, found.second
 
 
 def _hazard(hit: Unordered, told: StepEvents, world: World, asker: Asker, unit: int) -> Hazard:

@@ -4,7 +4,8 @@ Knows: pieces of work with their edges, walks, digits of loops, engines that do 
 Does not know: what is a hazard, how order is followed (`pipes`).
 Law: the events order exactly what the program orders. Every edge from one piece to another is handed on by a pipe of
 its own, which learns of the one at its end and tells the other at its start: in a loop, of every iteration so far. An
-engine that is `launched` is two pipes, one that reads and one that writes behind it: it learns nothing of its writes.
+engine that is `launched` is a pipe that reads and, behind it, one for each port that writes: it learns nothing of its
+writes. `blunt` events touch one byte of each memory, and their loops run as often as they like: whatever the numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from math import prod
 from typing import TypeVar
 
 from dmaverify.errors import Source, Span
-from dmaverify.language.affine import ZERO, Lin, World
+from dmaverify.language.affine import ONE, ZERO, Lin, World
 from dmaverify.program.instructions import CopyTouch, Event, Fence, KernelLoop, Place, Signal, Use
 from dmaverify.program.schedule import Order, Program
 from dmaverify.program.views import Turn
@@ -23,7 +24,6 @@ from dmaverify.prove.flow.touches import StepWork, Touch, in_one_unit
 from dmaverify.prove.meet import Walk
 
 NOWHERE = Span(Source("", ""), 0, 0)  # of steps that no text holds
-SIDES = ("reads", "writes")
 T = TypeVar("T")
 
 Made = tuple[tuple[Touch, Walk], ...]
@@ -39,17 +39,21 @@ class StepEvents:
     order: Order
     world: World
     launched: bool = False
+    blunt: bool = False
     made: dict[int, Made] = field(default_factory=dict)
     uses: list[Use] = field(default_factory=list)
     _edges: list[tuple[int, int]] = field(default_factory=list)
+    _ports: dict[str, dict[str, None]] = field(default_factory=dict)
     _by_piece: dict[tuple[int, str], list[tuple[Touch, Walk]]] = field(default_factory=dict)
 
     def events(self) -> tuple[Event, ...] | None:
         """None where loops wait for each other, so that none of them can be written behind the other."""
         touches = [touch for work in self.works for touch in work.touches]
-        walks = in_one_unit(touches)
+        walks = {} if self.blunt else in_one_unit(touches)
         for number, touch in enumerate(touches):
-            self._by_piece.setdefault((touch.step, touch.lane), []).append((touch, walks[number]))
+            self._by_piece.setdefault((touch.step, touch.lane), []).append((touch, walks.get(number, touch.walk)))
+            if touch.writes:
+                self._ports.setdefault(touch.lane, {})[touch.port] = None
         index = {step.name: number for number, step in enumerate(self.program.steps)}
         self._edges = [
             (p, q)
@@ -75,12 +79,16 @@ class StepEvents:
         if not loops:
             yield from self._step(steps[0], {})
             return
-        total = prod(count for _, count in loops)
-        counter = self.world.free(f"n{block[0]}", 0, max(0, total - 1))
-        turns = {turn for step in steps for touch in self.works[step].touches for turn in touch.turns}
-        digits = {turn: self._digit(turn, counter, loops) for turn in turns}
+        trip, digits, most = self.world.free("trips", 0, None) if self.blunt else Lin(0), {}, None
+        if not self.blunt:
+            trip = Lin(prod(count for _, count in loops))
+            most = max(0, trip.const - 1)
+        counter = self.world.free(f"n{block[0]}", 0, most)
+        if not self.blunt:
+            turns = {turn for step in steps for touch in self.works[step].touches for turn in touch.turns}
+            digits = {turn: self._digit(turn, counter, loops) for turn in turns}
         body = tuple(event for step in steps for event in self._step(step, digits))
-        yield KernelLoop(counter.terms[0][0], Lin(total), body, self.program.steps[block[0]].span or NOWHERE)
+        yield KernelLoop(counter.terms[0][0], trip, body, self.program.steps[block[0]].span or NOWHERE)
 
     def _digit(self, turn: Turn, counter: Lin, loops: Sequence[tuple[str, int]]) -> Lin:
         """The digit of the number of an iteration of all loops together."""
@@ -100,7 +108,8 @@ class StepEvents:
             for number, (pipe, some) in enumerate(parts):
                 if number:
                     yield from _hand(parts[0][0], pipe)
-                yield self._use(step, pipe, tuple(some), digits)
+                if some:
+                    yield self._use(step, pipe, tuple(some), digits)
             if any(p == piece for p, _ in self._edges):
                 for pipe, _ in parts:
                     yield from _hand(pipe, _edge(piece))
@@ -113,11 +122,13 @@ class StepEvents:
         pipe = lane if self.program.order == "contexts" else f"{lane} of {piece}"
         if not self.launched or self.works[self.order.pieces[piece].step].accesses:
             return [(pipe, list(made))]
-        return [(f"{pipe}, {side}", [m for m in made if m[0].writes == (side == "writes")]) for side in SIDES]
+        ports = self._ports.get(lane, {})  # of all its work: what was waited for has landed through every one of them
+        reads = [(f"{pipe}, reads", [m for m in made if not m[0].writes])]
+        return reads + [(f"{pipe}, writes {p}", [m for m in made if m[0].writes and m[0].port == p]) for p in ports]
 
     def _use(self, step: int, pipe: str, made: Made, digits: dict[Turn, Lin]) -> Use:
         number = len(self.uses) + 1
-        rows = tuple(_rows(touch, walk, digits) for touch, walk in made)
+        rows = tuple(_byte(touch) if self.blunt else _rows(touch, walk, digits) for touch, walk in made)
         at_once = bool(self.works[step].accesses)
         span = self.program.steps[step].span or NOWHERE
         self.made[number] = made
@@ -134,6 +145,11 @@ def _hand(source: str, dest: str) -> Iterator[Event]:
     """`dest` learns what `source` was given and what it knows."""
     yield Signal("set", source, dest, ZERO, NOWHERE)
     yield Signal("wait", source, dest, ZERO, NOWHERE)
+
+
+def _byte(touch: Touch) -> CopyTouch:
+    place = Place("/".join(map(str, touch.memory)), "", ZERO)
+    return CopyTouch("data" if touch.writes else "read", place, ZERO, ONE, ())
 
 
 def _rows(touch: Touch, walk: Walk, digits: dict[Turn, Lin]) -> CopyTouch:
