@@ -135,7 +135,7 @@ class Texts:
             return int(value, 0)
         if not self.sizes:
             message = f'`{path[-1]}` must be an integer, not "{value}"'
-            hint = 'a byte address or a place is a number, or such a text; arithmetic is for plans with symbols'
+            hint = 'a number, or its text ("0x80000000"); arithmetic is for plans with symbols'
             raise InputError(message, self.doc.span(path), hint)
 
         def read(source: Source, offset: int) -> int:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from dmaverify import api
+from dmaverify.jobs.certify import check_certificate
+from dmaverify.jobs.sealed import write_certificate
 from dmaverify.program.indirect import RowDigits
 from dmaverify.program.views import View
 from dmaverify.prove.move import views
@@ -37,6 +39,7 @@ stream = { time = "A = 4", packet = "C" }
 """
 
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 ASKED = ("core/in-bounds", "core/same-element", "core/padding")
 
 
@@ -155,3 +158,13 @@ def test_rows_at_another_distance_are_contradicted(tmp_path: Path, monkeypatch: 
     steps = RowDigits.steps
     monkeypatch.setattr(RowDigits, "steps", lambda self, *rest: [step + 256 for step in steps(self, *rest)])
     assert "rows of the table" in contradiction(rows(tmp_path, "gather", "rows = [0, 79]"))
+
+
+@pytest.mark.parametrize("entry", ["gather.toml::printed", "gather.toml::once", "views.toml::store"])
+def test_a_certificate_of_rows_or_tiles_leaves_nothing_open(entry: str, tmp_path: Path):
+    file, _, name = entry.partition("::")
+    plan = str(EXAMPLES / "programs" / file)
+    job = (plan, name, None, {"readings": {}, "rlimit": 20_000_000, "cross_check": 0, "prove": "full"})
+    write_certificate(tmp_path / "cert", [job])
+    found = check_certificate(tmp_path / "cert", solver=False)
+    assert (found.code, found.open, found.refused) == (0, [], [])
