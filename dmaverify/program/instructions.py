@@ -130,7 +130,8 @@ class Use:
     `gives` are the values that it reads, where later numbers depend on them. `load` is the number of a load of
     registers, `sources` say where the bytes that it stores come from; of `per` bytes of a register it stores `bytes`.
     `foreign`: somebody else (the pipe OTHER_CORE) makes it, as a statement about that core says. Without a `pipe` it is
-    no access: it says from where on bytes hold nothing that is known.
+    no access: it says from where on bytes hold nothing that is known. Parts of one `step` (none: -1) in one iteration
+    are judged where the step is; touches that are made `at_once` are compared, too.
     """
 
     number: int
@@ -147,6 +148,8 @@ class Use:
     per: int = 1
     foreign: bool = False
     needs: str = ""  # what must have been written of what it reads: stored (else an error), computed (else open)
+    step: int = -1
+    at_once: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
