@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.errors import Disagreement
 from dmaverify.program.move import Transfer
-from dmaverify.verdict import Status, Verdict
+from dmaverify.verdict import Finding, Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
@@ -72,7 +72,7 @@ def may_run(item: Work | Program, most: int) -> bool:
 def retell(text: str, item: Work | Program, target: str, verdict: Verdict, options: Options) -> Verdict:
     """The verdict, a refutation with what confirms it. Raises Disagreement where a run of the entry contradicts it."""
     name = item.name
-    broken = sorted({f.rule for f in verdict.errors if f.rule.startswith("core/")} - NOT_RUN)
+    broken = sorted({f.rule for f in verdict.errors if _seen_in_a_run(f)})
     refuted = verdict.status is Status.REFUTED and bool(broken)
     witnessed = replace(verdict, confirmed=BY_WITNESS) if refuted and _all_shown(verdict) else verdict
     asks = verdict.status is Status.PROVED or (refuted and options.repair)
@@ -90,4 +90,10 @@ def retell(text: str, item: Work | Program, target: str, verdict: Verdict, optio
 
 def _all_shown(verdict: Verdict) -> bool:
     """Whether every broken obligation of the core has a counterexample."""
-    return all(f.witness for f in verdict.errors if f.rule.startswith("core/") and f.rule not in NOT_RUN)
+    return all(f.witness for f in verdict.errors if _seen_in_a_run(f))
+
+
+def _seen_in_a_run(finding: Finding) -> bool:
+    """Whether a run may show it: no step that rules of the machine alone refute."""
+    own = finding.rule.startswith("core/") and finding.rule not in NOT_RUN
+    return own and (finding.rule != "core/steps" or "core/" in finding.message)
