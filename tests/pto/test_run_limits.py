@@ -7,7 +7,8 @@ import pytest
 from dmaverify.errors import Source
 from dmaverify.machines.pto import execute
 from dmaverify.machines.pto.check import check_text
-from dmaverify.machines.pto.execute import MOST_MOVED, run_kernel
+from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.execute_copies import MOST_MOVED
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.running import Undetermined
 

@@ -104,26 +104,6 @@ def distributed(request: Request, region: StripedRegion, backends: int) -> list[
     return own
 
 
-def distributed_by_tree(request: Request, region: StripedRegion, backends: int) -> list[list[Request]]:
-    """The same by a binary tree of mp_dist: each level sends a half of the strips to each side."""
-    own: list[list[Request]] = [[] for _ in range(backends)]
-    row = replace(region, width=region.width * backends)
-    for piece in mp_split(request, row):
-        for number, part in _tree(piece, region, backends, 0):
-            own[number].append(part)
-    return own
-
-
-def _tree(request: Request, region: StripedRegion, backends: int, first: int) -> Iterator[tuple[int, Request]]:
-    if backends == 1:
-        yield first, request
-        return
-    half = backends // 2
-    for number, part in enumerate(mp_dist(request, replace(region, width=region.width * half), 2)):
-        if part is not None:
-            yield from _tree(part, region, half, first + number * half)
-
-
 def _power_above(number: int) -> int:
     return 1 << (number - 1).bit_length()
 
