@@ -111,6 +111,7 @@ class Verdict:
     sizes: Mapping[str, Mapping[str, int]] | None = None  # of a plan with symbols: their ranges
     smallest: Mapping[str, int] | None = None  # the smallest sizes that break it
     confirmed: str = ""  # of a refutation by the core: what shows it besides the proof
+    conditions: tuple[str, ...] = ()  # what dmaverify itself supposed and nobody states; all are among `assumptions`
 
     @property
     def errors(self) -> tuple[Finding, ...]:

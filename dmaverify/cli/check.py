@@ -442,7 +442,8 @@ def _undecided(verdicts: Sequence[Any]) -> int:
 def _warned(verdicts: Sequence[Any]) -> bool:
     from dmaverify.verdict import Severity
 
-    return any(f.severity is Severity.WARNING and f.excuse is None for v in verdicts for f in v.findings)
+    warned = any(f.severity is Severity.WARNING and f.excuse is None for v in verdicts for f in v.findings)
+    return warned or any(v.conditions for v in verdicts)
 
 
 def _chosen(request: CheckRequest, verdicts: Sequence[Any]) -> list[Any]:

@@ -308,9 +308,19 @@ def _closing(verdict: Verdict, colour: bool, timings: bool) -> str:
     parts = [verdict.name, at, f"target {verdict.target}" if verdict.target else "", said]
     parts += [_excuses(verdict), unmet(verdict)]
     parts.append(f"{verdict.seconds * 1000:.1f} ms" if timings else "")
-    claimed = f"{verdict.status.value.upper()} {visible(verdict.scope)}".rstrip()
+    only = only_if(verdict)
+    claimed = " ".join(part for part in (verdict.status.value.upper(), visible(verdict.scope), only) if part)
     word = paint(f"{claimed:<7}", _INK[verdict.status], colour)
-    return f"{word} {' ' if verdict.scope else ''}{'  '.join(visible(part) for part in parts if part)}".rstrip()
+    more = " " if verdict.scope or only else ""
+    return f"{word} {more}{'  '.join(visible(part) for part in parts if part)}".rstrip()
+
+
+def only_if(verdict: Verdict) -> str:
+    """`if %n <= 24 and 2 more conditions hold`: what a proof supposed and nobody states; empty for other verdicts."""
+    said = [visible(one.partition(" (")[0]) for one in verdict.conditions if verdict.status is Status.PROVED]
+    if len(said) > 3:
+        said = [*said[:2], f"{_many(len(said) - 2, 'more condition')} hold{'s' if len(said) == 3 else ''}"]
+    return f"if {' and '.join(said)}" if said else ""
 
 
 def _excuses(verdict: Verdict) -> str:
@@ -329,7 +339,8 @@ def _details(verdict: Verdict, width: int, all_of_them: bool) -> list[str]:
     if all_of_them:
         lines += _listed("confirmed", [f"by {verdict.confirmed}"] if verdict.confirmed else [], width)
         lines += _listed("reading", [f"{rule} = {verdict.readings[rule]}" for rule in sorted(verdict.readings)], width)
-    return lines + _listed("assumes", list(verdict.assumptions), width)
+    lines += _listed("only if", list(verdict.conditions), width)
+    return lines + _listed("assumes", [a for a in verdict.assumptions if a not in verdict.conditions], width)
 
 
 def _folded(obligations: Sequence[Obligation], status: str) -> list[str]:
@@ -404,6 +415,12 @@ def render_summary(
     return "\n".join([*lines, leave])
 
 
+def _strictly(verdicts: Sequence[Verdict]) -> str:
+    supposed = [v for v in verdicts if v.status is Status.PROVED and v.conditions]
+    what = "conditions that nobody states" if supposed else "warnings"
+    return f"{what} fail under --strict"
+
+
 def leaving(verdicts: Sequence[Verdict], code: int | None = None) -> str:
     """`exit N` with its reason in one line; no reason for what is as expected."""
     own = exit_code(verdicts)
@@ -415,7 +432,7 @@ def leaving(verdicts: Sequence[Verdict], code: int | None = None) -> str:
     broken = sum(1 for v in verdicts if bucket(v) == "refuted" or unmet(v))
     missed = sum(1 for v in verdicts if unmet(v) and bucket(v) == "proved")
     reasons = {
-        1: f"{_many(broken - missed, 'transfer')} refuted" if broken > missed else "warnings fail under --strict",
+        1: f"{_many(broken - missed, 'transfer')} refuted" if broken > missed else _strictly(verdicts),
         2: f"{_many(unread, 'entry')} cannot be judged" if unread else "",
         3: f"{_many(open_, 'transfer')} without an answer" if open_ else "",
         0: _let_pass(broken, open_),
@@ -534,8 +551,8 @@ def bucket_rank(verdict: Verdict) -> int:
 
 def _proved_line(path: str, verdicts: Sequence[Verdict], colour: bool) -> str:
     """`PROVED  kernels/load.rs  12 transfers  all 4,096 bytes`."""
-    conditions = len({note for verdict in verdicts for note in verdict.assumptions})
-    said = [path, _many(len(verdicts), "transfer"), claims(verdicts)]
+    conditions = len({note for verdict in verdicts for note in verdict.assumptions if note not in verdict.conditions})
+    said = [path, _many(len(verdicts), "transfer"), claims(verdicts), supposed(verdicts)]
     said.append(f"under {_many(conditions, 'stated condition')} (-v shows them)" if conditions else "")
     return f"{paint('PROVED ', _INK[Status.PROVED], colour)} {'  '.join(visible(part) for part in said if part)}"
 
@@ -554,7 +571,8 @@ def _said_of(name: str, verdicts: Sequence[Verdict]) -> str:
     if name == "proved":
         whole = [o for v in verdicts if not v.scope for o in v.obligations]
         families = sorted({_family(o.id) for o in whole if o.status == "proved"})
-        return "   ".join(part for part in (", ".join(f"{family}/*" for family in families), claims(verdicts)) if part)
+        said = (", ".join(f"{family}/*" for family in families), claims(verdicts), supposed(verdicts))
+        return "   ".join(part for part in said if part)
     if name == "unknown":
         return visible(", ".join(sorted({rule for verdict in verdicts for rule, _ in undecided(verdict)})))
     broken = Counter(_family(finding.rule) for verdict in verdicts for finding in verdict.errors if finding.rule)
@@ -563,6 +581,12 @@ def _said_of(name: str, verdicts: Sequence[Verdict]) -> str:
 
 def _family(rule: str) -> str:
     return rule.split("/", 1)[0]
+
+
+def supposed(verdicts: Sequence[Verdict]) -> str:
+    """How many of what is proved is proved under conditions only."""
+    own = sum(bool(verdict.conditions) for verdict in verdicts)
+    return f"{own:,} of them only under conditions that nobody states" if own else ""
 
 
 def claims(verdicts: Iterable[Verdict]) -> str:
