@@ -19,7 +19,7 @@ TEXT = """func.func @k(%a: !pto.ptr<f32, gm>, %b: !pto.ptr<f32, gm>, %n: i64, %m
   return
 }
 """
-SAID, ASSUMED = "to state them, write: ", "assumed of values without a stated range"
+SAID = "to state them, write: "
 
 
 def check(text: str) -> Verdict:
@@ -32,9 +32,13 @@ def test_the_notes_that_a_verdict_prints_leave_nothing_assumed() -> None:
     assert first.status is Status.PROVED
     (said,) = [a.removeprefix(SAID) for a in first.assumptions if a.startswith(SAID)]
     assert said == "// dmaverify: assume %m in 128..1099511627775; // dmaverify: assume %n in 1..2048"
-    pasted = check(said.replace("; ", "\n") + "\n" + TEXT)
+    text = said.replace("; ", "\n") + "\n" + TEXT
+    (said,) = [a.removeprefix(SAID) for a in check(text).assumptions if a.startswith(SAID)]
+    assert said == "// dmaverify: gm %a = 262144 bytes; // dmaverify: gm %b = 2250700302055553 bytes"
+    pasted = check(said.replace("; ", "\n") + "\n" + text)
     assert pasted.status is Status.PROVED
-    assert not [a for a in pasted.assumptions if a.startswith((SAID, ASSUMED))]
+    assert pasted.conditions == ()
+    assert not [a for a in pasted.assumptions if a.startswith(SAID)]
 
 
 def test_a_range_beyond_the_notes_is_refuted() -> None:
