@@ -107,7 +107,8 @@ class Search:
         return found
 
     def _best(self) -> float:
-        return self.found.winners[0].cycles - HAIR if self.found.winners else float("inf")
+        found = self.found.winners
+        return min(found[0].cycles, self.limits.above) - HAIR if found else self.limits.above
 
     def _over(self) -> bool:
         spent = self.weight * (self.found.evaluations + self.shapes.asked)
