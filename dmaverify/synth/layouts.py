@@ -258,4 +258,5 @@ def _copied(tensor: Tensor, others: Sequence[Tensor], bits: int, window: int) ->
                 continue
             which = [piece(axis, d.weight, d.live, sizes[axis]) for d in digits]
             made = Padding(tensor.element, apart * 8 // bits) if apart != size else tensor.element
-            yield TensorLayout(f"{count} copies, {apart:,} B apart", replace(tensor, element=pair(*which, made)), tensor)
+            copies = replace(tensor, element=pair(*which, made))
+            yield TensorLayout(f"{count} copies, {apart:,} B apart", copies, tensor)

@@ -33,6 +33,7 @@ from dmaverify.synth.result import Before, Played, Synthesis
 from dmaverify.synth.search import HAIR, Search
 from dmaverify.synth.space import SynthMachine
 from dmaverify.synth.streams import stream_for
+from dmaverify.synth.ties import TiedSearch
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Severity, Status, Verdict
 
@@ -178,11 +179,11 @@ def _search(
     insist.
     """
     tried = covers_of(move, machine)
-    found = Search(tried, machine, data, law, limits).run()
+    found = TiedSearch(tried, machine, data, law, limits).run()
     softer = any(finding.severity is not Severity.ERROR for finding in law.refused.values())
     if not found.winners and softer and not strict:
         law.lenient = True
-        found = Search(tried, machine, data, law, limits).run()
+        found = TiedSearch(tried, machine, data, law, limits).run()
     if found.winners:
         return found
     if law.refused:
