@@ -130,10 +130,11 @@ def synthesize_move(
     InputError for a move without meaning, a reading that the target has not, a fixed part that makes no sense.
     """
     from dmaverify.cost.simple import simple_cost
+    from dmaverify.prove.move.preconditions import require
     from dmaverify.targets.modules import part_of
 
     chosen, axes = settings or SynthSettings(), dict(axes)
-    _well_formed(move, axes)
+    require(replace(move, stream=None, streams=()), axes, target)
     readings = dict(chosen.reading or {})
     target.check_readings(readings)
     own = part_of(target, "search")
@@ -265,10 +266,3 @@ def _has_prices(move: Transfer, target: Target) -> None:
         raise InputError(said, move.span, f"the memories that it has are {', '.join(SERVICES)}")
 
 
-def _well_formed(transfer: Transfer, axes: Mapping[str, int]) -> None:
-    from dmaverify.language import wellformed
-
-    for expr in (transfer.source.mapping, transfer.dest.mapping):
-        for problem in wellformed.problems(expr, axes):
-            if problem.fatal:
-                raise InputError(problem.message, problem.span, problem.hint)
