@@ -45,32 +45,13 @@ _SAME = {
 }  # fmt: skip
 _WHOLE = ("view", "view_mut")
 _ITERATES = {
-    "iter",
-    "iter_mut",
-    "into_iter",
-    "rev",
-    "skip",
-    "take",
-    "step_by",
-    "chunks",
-    "windows",
-    "drain",
-    "peekable",
-}
+    "iter", "iter_mut", "into_iter", "rev", "skip", "take", "step_by", "chunks", "windows", "drain", "peekable",
+}  # fmt: skip
 _PICKS = {"get", "first", "last", "next", "pop", "nth", "remove", "swap_remove", "get_unchecked"}
 _ADDS = {"push", "push_back", "insert", "fill", "resize"}
 _APPLIES = {
-    "map",
-    "for_each",
-    "then",
-    "map_err",
-    "and_then",
-    "flat_map",
-    "filter_map",
-    "fold",
-    "inspect",
-    "unwrap_or_else",
-}
+    "map", "for_each", "then", "map_err", "and_then", "flat_map", "filter_map", "fold", "inspect", "unwrap_or_else",
+}  # fmt: skip
 _CONSUMES = {"collect", "for_each", "count", "sum", "product", "fold", "last", "unzip", "max", "min"}
 _CASTS = {"fetch_cast", "cast", "commit_cast", "commit_cast_relu", "fetch_table_lookup"}
 MAX_INSTANCES = 3000
@@ -307,7 +288,7 @@ class Calls(Functions):
         self, code: Code, name: str, closure: Node, receiver: Sequence, frame: Frame, wanted: Value | None
     ) -> Value:
         """What a closure makes of every element; one by one where the elements are known and differ."""
-        turns = self._one_by_one(code, closure, receiver) if name == "for_each" else receiver.items
+        turns = self.one_by_one(code, closure, receiver) if name == "for_each" else receiver.items
         each = name == "for_each" or (name == "map" and _consumed(code, closure))
         with nullcontext() if receiver.count and each else self.walk.perhaps():
             if turns is not None and len(turns) <= MAX_EACH:
@@ -319,9 +300,6 @@ class Calls(Functions):
         """The values of a loop variable, told from those of other loops."""
         self.serial += 1
         return replace(value, loops=frozenset((self.serial,))) if isinstance(value, Numbers) else value
-
-    def _one_by_one(self, code: Code, body: Node, each: Value) -> tuple[Value, ...] | None:  # `Bodies` does it
-        raise AssertionError
 
 
 def _consumed(code: Code, closure: Node) -> bool:

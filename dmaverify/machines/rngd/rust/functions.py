@@ -8,7 +8,6 @@ not understood is what its place expects, never more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -47,19 +46,6 @@ MAX_INSTANCES = 64  # sets of generic arguments for which one function is visite
 
 class Functions(Sites):
     """The part of reading that knows calls by path."""
-
-    def transfer_call(
-        self,
-        code: Code,
-        node: Node,
-        name: Node,
-        receiver: Value,
-        generics: tuple[Value, ...],
-        arguments: list[Node],
-        frame: Frame,
-        expected: Value | None,
-    ) -> Value:  # `Calls` does it
-        raise AssertionError
 
     def _path_call(
         self, code: Code, node: Node, function: Node, generics: Node | None, arguments: list[Node], frame: Frame,
@@ -224,14 +210,6 @@ class Functions(Sites):
             return self._result(made, expected, deps | sources_of(found), found) if result is not None else found
         self._ask(item, names, every, own)
         return self._result(made, expected, deps) if result is not None else Opaque("()", deps)
-
-    def inlines(self, item: Item, bound: Mapping[str, Value], telling: bool = False) -> bool:  # `Bodies` does it
-        raise AssertionError
-
-    def inlined(
-        self, item: Item, bound: dict[str, Value], own: Value | None, values: list[Value], instance: str
-    ) -> Value:
-        raise AssertionError
 
     def _result(self, made: Value, expected: Value | None, deps: frozenset[int], found: Value | None = None) -> Value:
         """The result of a call by its type; `found` is what the body gives, where that was read."""
