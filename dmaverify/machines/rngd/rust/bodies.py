@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.cfg import configured
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment, walk
-from dmaverify.machines.rngd.rust.effects import Unjudged
+from dmaverify.machines.rngd.rust.coverage import Unjudged
 from dmaverify.machines.rngd.rust.expressions import Expressions
 from dmaverify.machines.rngd.rust.flow import ITEMS
 from dmaverify.machines.rngd.rust.later import Later

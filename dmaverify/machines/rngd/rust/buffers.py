@@ -18,8 +18,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from dmaverify.machines.rngd.rust.cells import CellSpace, cover_of
-from dmaverify.machines.rngd.rust.coverage import UsedBuffer, judged
-from dmaverify.machines.rngd.rust.effects import Effect, HeldNeed, Unjudged
+from dmaverify.machines.rngd.rust.coverage import Effect, HeldNeed, Unjudged, UsedBuffer, judged
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
 from dmaverify.machines.rngd.rust.paths import OnWay
 from dmaverify.machines.rngd.rust.values import PLACES, Map, Record, RustTensor, Tuple, Value

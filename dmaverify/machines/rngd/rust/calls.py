@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.code import Code, named
-from dmaverify.machines.rngd.rust.effects import Effect
+from dmaverify.machines.rngd.rust.coverage import Effect
 from dmaverify.machines.rngd.rust.functions import Functions
-from dmaverify.machines.rngd.rust.lists import listed, reshaped_list
 from dmaverify.machines.rngd.rust.moves import SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
@@ -31,6 +30,8 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
     ViewWindow,
     known,
+    listed,
+    reshaped_list,
     sources_of,
 )
 from dmaverify.machines.rngd.rust.views import TileCall, padded, reshaped, tiled

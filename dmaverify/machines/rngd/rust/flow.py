@@ -20,7 +20,6 @@ from dmaverify.machines.rngd.rust.cfg import holds
 from dmaverify.machines.rngd.rust.choices import chosen_arm
 from dmaverify.machines.rngd.rust.code import Code, named
 from dmaverify.machines.rngd.rust.counters import Counters, below
-from dmaverify.machines.rngd.rust.lists import elements, range_of
 from dmaverify.machines.rngd.rust.numbers import truth_of
 from dmaverify.machines.rngd.rust.paths import WayChoice
 from dmaverify.machines.rngd.rust.sites import is_host
@@ -36,6 +35,8 @@ from dmaverify.machines.rngd.rust.values import (
     Tuple,
     Unknown,
     Value,
+    elements,
+    range_of,
     sources_of,
 )
 
