@@ -18,8 +18,7 @@ from dmaverify.language import wellformed
 from dmaverify.lower.programs import space_of
 from dmaverify.machines.rngd.rust.code import first_error
 from dmaverify.machines.rngd.rust.comments import expectations, name_of
-from dmaverify.machines.rngd.rust.indices import index_note
-from dmaverify.machines.rngd.rust.legality import judge
+from dmaverify.machines.rngd.rust.legality import index_note, judge
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
 from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, widest
 from dmaverify.machines.rngd.rust.values import Dtype, RustTensor
