@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dmaverify.program.schedule import Order
-from dmaverify.program.views import iterations
+from dmaverify.program.turns import iterations
 from dmaverify.prove.flow.touches import Touch, flat_weights, in_one_unit
 from dmaverify.prove.meet import (
     Equation,

@@ -16,10 +16,11 @@ from dmaverify.errors import Disagreement
 from dmaverify.language.numbers import Poly
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import attempt
+from dmaverify.prove.sizes.bounds import Ends, surely
 from dmaverify.prove.sizes.check import FIRST_BOXES, SizeCover, only, samples, sizes_text
 from dmaverify.prove.sizes.complete import confirmed, outside_all
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, Template, normal
-from dmaverify.prove.sizes.search import NOTHING, OPEN, Ends, SizeSearch, follows, surely
+from dmaverify.prove.sizes.search import NOTHING, OPEN, SizeSearch, follows
 from dmaverify.verdict import Status
 
 MOST_ROUNDS = 24
