@@ -14,8 +14,9 @@ from typing import Any
 
 import click
 
-from dmaverify.cli.check import finished, request_of
+from dmaverify.cli.check import finished
 from dmaverify.cli.options import JUDGING, TELLING, options
+from dmaverify.cli.request import request_of
 from dmaverify.errors import InputError
 from dmaverify.language.files import read_bytes
 

@@ -55,15 +55,14 @@ def plan_files(
 
             seen = walked(file, lists=lists)
             found = [one.path for one in seen if one.taken]
+            hidden = [one.path for one in seen if one.why == IGNORED]
             if left is not None:
-                left += [one.path for one in seen if one.why == IGNORED]
+                left += hidden
             if not found:
-                raise InputError(
-                    f"{file} holds no plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer, *.pto, "
-                    "*.mlir)",
-                    None,
-                    "write one, or name a file",
-                )
+                but = f", but for {len(hidden)} that .gitignore hides" if hidden else ""
+                left_out = "; --show-files says why each was left" if seen else ""
+                hint = f"write one (`dmaverify new tile`), or name a file{left_out}"
+                raise InputError(f"{file} holds no {WANTED}{but}", None, hint)
             out += [(f, None) for f in found]
         else:
             out.append((file, name or None))
@@ -130,6 +129,7 @@ def listed_verdict(path: str, settings: Mapping[str, Any]) -> Verdict | None:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
+WANTED = "plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer, *.pto, *.mlir)"
 Result = tuple[list[Any], str, dict[str, Any]]
 
 
@@ -139,7 +139,7 @@ def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> 
     A process that is ended from outside spoils the verdict that it was at, and no other.
     """
     if workers <= 1 or len(jobs) < 2:
-        _execute_beside(jobs)
+        _want_beside(jobs)
         for number, job in enumerate(jobs, 1):
             yield check_job(job)
             tick(number)
@@ -153,12 +153,12 @@ def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> 
         tick(done)
 
 
-def _execute_beside(jobs: Sequence[Job]) -> None:
-    """Starts the process that executes, where anything is executed."""
+def _want_beside(jobs: Sequence[Job]) -> None:
+    """Lets a process that executes start with the first entry that is small enough, where anything is executed."""
     if any(settings.get("cross_check") and not is_copy_text(path) for path, _, _, settings in jobs):
         from dmaverify.execute.beside import Beside
 
-        Beside.begin()
+        Beside.wanted = True
 
 
 def _in_processes(chunks: Sequence[Sequence[Job]], workers: int) -> Iterator[list[Result]]:
@@ -231,6 +231,15 @@ def _ended(job: Job) -> Result:
     path = job[0]
     open_ = Obligation(LIMIT, "unknown", "", why)
     return [Verdict(Path(path).stem, "", Status.UNKNOWN, (), (open_,), path=path)], "", {}
+
+
+def nothing_judged(paths: Sequence[str]) -> str:
+    """Why a run over these paths has no verdict, and what to write."""
+    named = ", ".join(paths[:3]) + (", ..." if len(paths) > 3 else "")
+    return (
+        f"nothing was judged: {named} {'have' if len(paths) > 1 else 'has'} no transfer, access, program or kernel; "
+        "`dmaverify new tile` writes a plan to start from, a Rust kernel moves by `.to_dm(...)` or `.to_hbm(...)`"
+    )
 
 
 def what_next() -> str:

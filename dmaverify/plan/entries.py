@@ -89,7 +89,8 @@ class EntryReader(TableReader):
         if isinstance(made["stream"], Stream) and getattr(table.stream, "packet", None) is None:
             from dmaverify.lower.inferred import with_packet
 
-            made["stream"] = with_packet(made["stream"], source, dest, target.dtypes[table.dtype], target)
+            bits = target.dtypes[table.dtype]
+            made["stream"] = with_packet(made["stream"], source, dest, bits, target, self.texts.axes)
         transfer = Transfer(
             name=name,
             target=key,

@@ -9,6 +9,7 @@ Source: the plan file format, `schema = 1`.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -124,7 +125,9 @@ class PlanExecution:
         fields = tuple((place, self.mapping(getattr(table, place))) for place in (*places, "element"))
         base = table.base
         if isinstance(base, str):
-            raise Beyond("a base in arithmetic")
+            if not re.fullmatch(r"0[xX][0-9a-fA-F]+|0|[1-9][0-9]*", base):
+                raise Beyond("a base in arithmetic")
+            base = int(base, 0)
         first = () if isinstance(base, int) else tuple((p, int(getattr(base, p))) for p in places)
         byte = base if isinstance(base, int) else int(base.element)
         given = table.view if isinstance(table.view, list) else [] if table.view is None else [table.view]
@@ -132,7 +135,7 @@ class PlanExecution:
         for tile in tiles:
             if not axes_of(tile.digit).keys() <= axes_of(dict(fields).get(tile.place, ONE)).keys():
                 raise Beyond(f"`{tile.digit}` is no part of the {tile.place}")
-        return HeldTensor(table.tier, fields, first, byte, tiles)
+        return HeldTensor(target.memory_of(table.tier), fields, first, byte, tiles)
 
     def tile(self, table: schema.ViewTable) -> RunTile:
         assert table.tile is not None
@@ -259,7 +262,7 @@ class PlanExecution:
         self, seq: Sequencer, held: HeldTensor, target: Target, engine: schema.EngineTable | None, byte_units: int
     ) -> RunWalk:
         """Leading parts of a base that are left out come from the engine; no base is the tensor's own first byte."""
-        if seq.tier is not None and seq.tier != held.tier:
+        if seq.tier is not None and target.memory_of(seq.tier) != held.tier:
             raise Beyond("another medium")
         tier = target.tiers[held.tier]
         named = dict.fromkeys(ENGINE_PLACES, 0) if engine is None else {p: getattr(engine, p) for p in ENGINE_PLACES}

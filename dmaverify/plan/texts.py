@@ -32,6 +32,7 @@ from dmaverify.targets.target import Target
 T = TypeVar("T")
 
 _NAME = re.compile(r"[A-Z][A-Za-z0-9_']*")
+_WHOLE = re.compile(r"0[xX][0-9a-fA-F]+|0|[1-9][0-9]*")
 
 
 class Units(TypedDict):
@@ -130,9 +131,11 @@ class Texts:
         """A number of the file, or the value of its text; NoValue where that is negative."""
         if not isinstance(value, str):
             return value
+        if _WHOLE.fullmatch(value):
+            return int(value, 0)
         if not self.sizes:
             message = f'`{path[-1]}` must be an integer, not "{value}"'
-            hint = "write the number; arithmetic is for plans with symbols"
+            hint = 'a number, or its text ("0x80000000"); arithmetic is for plans with symbols'
             raise InputError(message, self.doc.span(path), hint)
 
         def read(source: Source, offset: int) -> int:

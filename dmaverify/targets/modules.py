@@ -80,6 +80,21 @@ def derived(transfer: Transfer, target: Target, commands: Sequence[Command]) -> 
     return found
 
 
+def queue_of(target: Target, transfer: Transfer) -> str | None:
+    """Which of the machine's queues a transfer without a named engine waits in, "" where there is one for all; None
+    where an arbiter, or several engines at once, carry it out: then nothing orders it.
+    """
+    own = getattr(part_of(target, "derive"), "queue_of", None)
+    found: str | None = "" if own is None else own(target, transfer)
+    return found
+
+
+def write_port(target: Target, transfer: Transfer) -> str:
+    """The port through which a transfer writes, where writes through two ports may overtake each other."""
+    own = getattr(part_of(target, "derive"), "write_port", None)
+    return "" if own is None else str(own(target, transfer))
+
+
 def atom_bytes(target: Target, transfer: Transfer) -> int | None:
     """Bytes that the machine reads, then writes, at once; None where its data does not say."""
     module = part_of(target, "derive")

@@ -242,7 +242,7 @@ def test_a_job_file_of_random_jobs_survives() -> None:
 
 
 def test_a_descriptor_as_sequencers_has_strides_per_index() -> None:
-    given = given_of(told(THREE_D))
+    given = given_of(told(THREE_D), 32)
     assert [(e.count, e.stride) for e in given.read.entries] == [(4, 1000 + 7 * 64), (8, 64), (64, 1)]
     assert [(e.count, e.stride) for e in given.write.entries] == [(4, -8 + 7 * 128), (8, 128), (64, 1)]
     assert (given.read.base, given.write.base, given.read.packet) == (0x1000, 0x20000, 64)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dmaverify.errors import InputError, Source
+from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import read_text
 from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import NAMES
@@ -19,7 +19,7 @@ from dmaverify.machines.idma.forms import form_of, period_facts, read_image
 from dmaverify.machines.idma.jobs import image_of, read_jobs
 from dmaverify.machines.idma.judge import burst_facts
 from dmaverify.machines.idma.lists import ListedTransfer, listed_of, looks_like_lists, read_lists
-from dmaverify.machines.idma.nd import absolute, normal
+from dmaverify.machines.idma.nd import placed
 from dmaverify.machines.idma.order import OrderInstances, behind, itself
 from dmaverify.machines.idma.planted import planted_facts
 from dmaverify.machines.idma.released import ReleaseCase, release_facts
@@ -27,9 +27,11 @@ from dmaverify.machines.idma.setup import Setup, engine_options, setup_of
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.flow.listed import ListedItem, judge_listed
 from dmaverify.targets.target import Target, load_target
-from dmaverify.verdict import Verdict
+from dmaverify.verdict import Finding, Severity, Status, Verdict
 
 NO_MOVE = "no move is given: rules of the engine and its protocols alone were judged"
+MOST_CONDITIONS = 3
+"""Conditions of a driver that its verdict line names."""
 SUFFIXES = (".csv", ".jsonl", ".job", ".jobs", ".txt", ".idma", ".c", ".h")
 
 
@@ -84,7 +86,7 @@ def _of_driver(
 
     def items() -> Iterator[ListedItem | InputError]:
         for entry in driver.entries:
-            for item in _items(Image(entry.told, waits=entry.waits), target, given):
+            for item in _items(entry.image, target, given):
                 if isinstance(item, ListedItem):
                     item = replace(item, name=f"{entry.name}: {item.name}")
                     met = next((fact for fact in item.facts if fact.scope == "after"), None)
@@ -101,8 +103,17 @@ def _of_driver(
 
     name = Path(source.name).stem
     verdict = judge_listed(items(), target, name=name, path=source.name, unit="launches", readings=readings)
-    beside = "functions of other files and assembly launch nothing"
-    return replace(verdict, assumptions=(*verdict.assumptions, NO_MOVE, beside, *driver.assumed, *driver.defined))
+    taken = (*verdict.assumptions, NO_MOVE, *driver.assumed, *driver.defined, *driver.conditions)
+    if verdict.status is not Status.PROVED or not driver.conditions:
+        return replace(verdict, assumptions=taken)
+    shown = driver.conditions[:MOST_CONDITIONS]
+    more = [f"{len(driver.conditions) - len(shown)} more"] if len(driver.conditions) > len(shown) else []
+    scope = f"if {' and '.join((*shown, *more))}"
+    warning = Finding(
+        "core/input", Severity.WARNING, f"proved {scope}", "", Span(source, 0, 0), source="its C",
+        hint="--define 'CONDITION=0' states a condition; functions of other files are not read",
+    )  # fmt: skip
+    return replace(verdict, assumptions=taken, scope=scope, findings=(*verdict.findings, warning))
 
 
 def _define(text: str) -> tuple[str, str]:
@@ -160,7 +171,7 @@ def _items(
         wide = max(d.request.src, d.request.dst) >> 32 > 0
         key = (*told.options.values(), len(told.options), wide, len(d.dims), d.request.src_protocol)
         setup = known[key] if key in known else known.setdefault(key, setup_for(told, target, given))
-        dims = normal(absolute(d.dims), setup.backend.address_width)
+        dims = placed(d, setup.backend.address_width)
         if d.empty:  # judged as what it is: a transfer of nothing
             facts = list(descriptor_facts(setup, 0, 0, 0, (), "all repetitions are 0", promised=False))[:1]
         else:
@@ -170,7 +181,7 @@ def _items(
         if not d.empty:
             facts += release_facts(target, [ReleaseCase(setup, d)])
         own = itself(d, setup)
-        other = behind(image.told, number, setup, image.waits) if image.ordered else OrderInstances()
+        other = behind(image, number, setup) if image.ordered else OrderInstances()
         facts += [*own.facts, *other.facts]
         mild = _TESTS if not image.ordered and setup.backend.reject_zero else frozenset()
         yield ListedItem(

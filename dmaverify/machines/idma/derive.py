@@ -13,13 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import gcd, prod
 
-from dmaverify.errors import Span
-from dmaverify.machines.idma.engine import AXI, INIT, NO_ADDRESS, TILELINK, bus_limits
+from dmaverify.errors import InputError, Span
+from dmaverify.machines.idma.engine import AXI, INIT, NAMES, NO_ADDRESS, TILELINK, bus_limits
 from dmaverify.machines.idma.judge import own_bursts, starts_of
 from dmaverify.machines.idma.legalizer import tilelink_page_bits
 from dmaverify.machines.idma.nd import Descriptor, Dim, relative
+from dmaverify.machines.idma.order import beside, scattered
 from dmaverify.machines.idma.released import ReleaseCase, release_facts
-from dmaverify.machines.idma.setup import SPECIFICATION, Setup, setup_of
+from dmaverify.machines.idma.setup import OF_ENGINE, SPECIFICATION, Setup, full_options, setup_of
+from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.program.command import Command
 from dmaverify.program.form import part_spans
 from dmaverify.program.move import Transfer
@@ -38,6 +40,25 @@ def check_options(target: Target, options: Mapping[str, int | str]) -> None:
 def atom_bytes(target: Target, transfer: Transfer) -> int:
     """A bus word: the engine reads and writes in order, word by word, and holds no transfer as a whole."""
     return setup_of(target, transfer.options).backend.word
+
+
+def queue_of(target: Target, transfer: Transfer) -> str | None:
+    """The engine and channel that a transfer is launched on; None where an arbiter or several back-ends share it out.
+
+    Options that mean another engine mean another queue.
+    """
+    setup = setup_of(target, transfer.options)
+    if setup.unordered or setup.channel < 0:
+        return None
+    own, usual = full_options(target, dict(transfer.options)), full_options(target, {})
+    said = [f"{name} {own[name]}" for name in OF_ENGINE if own.get(name) != usual.get(name)]
+    said += [f"channel {setup.channel}"] if setup.channel else []
+    return f"engine of {', '.join(said)}" if said else ""
+
+
+def write_port(target: Target, transfer: Transfer) -> str:
+    """The protocol that a transfer writes with."""
+    return NAMES[setup_of(target, transfer.options).request.dst_protocol]
 
 
 def dims_of(command: Command) -> tuple[Dim, ...]:
@@ -80,9 +101,14 @@ def derived(transfer: Transfer, target: Target, commands: Sequence[Command]) -> 
         words = transfer.form.commands[number] if transfer.form and number < len(transfer.form.commands) else ()
         spans = part_spans(words)
         out += [replace(fact, spans=_placed(fact, spans)) for fact in facts]
-    cases = [ReleaseCase(setup, descriptor_of(setup, command)) for command in commands]
-    out += release_facts(target, cases)
-    return out
+    told = [ToldDescriptor(descriptor_of(setup, command)) for command in commands]
+    out += release_facts(target, [ReleaseCase(setup, one.descriptor) for one in told])
+    for number, one in enumerate(told):
+        parted = scattered(one.descriptor, setup, f"command {number}")
+        if parted.open:
+            raise InputError(f"command {number}: {parted.open}", None, "move it in parts, or through another buffer")
+        out += parted.facts
+    return out + ([] if transfer.form else beside(Image(tuple(told)), setup))
 
 
 def _placed(fact: Derived, spans: Mapping[str, Span]) -> tuple[tuple[str, Span], ...]:

@@ -96,7 +96,7 @@ def write(told: Sequence[ToldDescriptor]) -> str:
             say("dmstr", dim.src_stride & 0xFFFFFFFF, dim.dst_stride & 0xFFFFFFFF)
             say("dmrep", dim.reps)
         field_of(r.length, 0, 32, "length")
-        out.append(f"dmcpyi 0x{r.length:x}, {TWO_D if d.dims else 0}")
+        out.append(f"dmcpyi 0x{r.length:x}, {(TWO_D if d.dims else 0) | max(0, one.channel) << 2}")
     return "\n".join(out) + "\n"
 
 

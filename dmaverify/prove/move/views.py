@@ -135,7 +135,7 @@ def _range(views: Views, name: str, window: TileWindow) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _offsets(view: View, axis: str, turns: Sequence[Turn]) -> Affine:
+def offsets_of(view: View, axis: str, turns: Sequence[Turn]) -> Affine:
     total = Affine(0, (0,) * len(turns))
     for window in view.windows:
         if window.axis == axis:
@@ -147,7 +147,7 @@ def _alike(views: Views, source: View, dest: View) -> Iterator[Finding]:
     """Both sides tile one axis: then both must look at the same coordinates of it, in every iteration."""
     shared = {w.axis for w in source.windows} & {w.axis for w in dest.windows} - {None}
     for axis in sorted(str(a) for a in shared):
-        have, want = (_offsets(view, axis, views.turns) for view in (source, dest))
+        have, want = (offsets_of(view, axis, views.turns) for view in (source, dest))
         if have == want:
             continue
         zero = (0,) * len(views.turns)

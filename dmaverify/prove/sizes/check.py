@@ -19,7 +19,8 @@ from dmaverify.errors import Disagreement, NoValue
 from dmaverify.language.numbers import Poly
 from dmaverify.program.access import Access
 from dmaverify.program.schedule import Program
-from dmaverify.prove.flow.kernel import HAZARDS, TILES, check_program
+from dmaverify.prove.flow.hazards import HAZARDS
+from dmaverify.prove.flow.kernel import TILES, check_program
 from dmaverify.prove.move.check import EACH_ITERATION, check_access, check_transfer
 from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.options import Options

@@ -19,9 +19,9 @@ from dmaverify.program.schedule import DMA_CONTEXT, Order, Program
 from dmaverify.program.tensor import Tensor
 from dmaverify.program.views import View, Views
 from dmaverify.prove.flow.concurrency import SECTION
-from dmaverify.prove.flow.hazards import KINDS, near_pairs
+from dmaverify.prove.flow.hazards import KINDS, unordered
 from dmaverify.prove.flow.tile_outputs import cutting, plain, sides_of
-from dmaverify.prove.flow.touches import StepWork, in_one_unit
+from dmaverify.prove.flow.touches import StepWork
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.sizes.judge import ladder, need
 from dmaverify.targets.target import Target
@@ -32,12 +32,15 @@ ONE_ENGINE = "transfers that name no engine share one, which orders them (the do
 def judge_together(program: Program, works: Sequence[StepWork], order: Order, target: Target) -> tuple[str, ...]:
     """What steps make together, each of them right by itself: what that rests on. Raises Unproved."""
     need(not program.regions, "core/regions", "regions are judged at single sizes only")
-    touches = [touch for work in works for touch in work.touches]
-    walks, unit = in_one_unit(touches), min((touch.unit_bits for touch in touches), default=8)
-    for a, b, whens in near_pairs(touches, walks, order, target.engines.launched):
-        first, second = (program.steps[touches[i].step].name for i in (a, b))
-        rule, space = KINDS[touches[a].writes, touches[b].writes], space_of(target, touches[a].memory[0])
-        apart = not whens or ("slice" in space.places and _apart(walks[a], walks[b], space.stride("slice", unit)))
+    unit = min((touch.unit_bits for work in works for touch in work.touches), default=8)
+    pairs = unordered(program, works, order, launched=target.engines.launched)
+    need(pairs is not None, "core/hazard-raw", "the order of the steps could not be followed")
+    for pair in pairs or ():
+        first, second = (program.steps[touch.step].name for touch in pair)
+        walks = [touch.walk.scaled(touch.unit_bits // unit) for touch in pair]
+        space, rule = space_of(target, pair[0].memory[0]), KINDS[pair[0].writes, pair[1].writes]
+        apart = bool(walks[0].high < walks[1].low or walks[1].high < walks[0].low)
+        apart = apart or ("slice" in space.places and _apart(walks[0], walks[1], space.stride("slice", unit)))
         need(apart, rule, f"nothing orders `{first}` and `{second}`, and what they touch may meet")
     if SECTION in target.raw:
         for a, one in enumerate(program.steps):
