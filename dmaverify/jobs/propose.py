@@ -92,7 +92,7 @@ def longer_and_split(
     if size <= most or "#" in min(terms):
         return
     (term,) = terms
-    sizes = ((size // k + 1) * k for k in (step, 2048 // bits))
+    sizes = ((size // k + 1) * k for k in (step, max(1, 2048 // bits)))
     for padded in dict.fromkeys(sizes):
         part = max((k for k in range(step, most + 1, step) if padded % k == 0), default=0)
         if part * 8 < most:
