@@ -46,7 +46,6 @@ from dmaverify.prove.flow.pipe_state import (
 from dmaverify.prove.flow.written import terms_of
 from dmaverify.verdict import Finding, Label, Severity
 
-MOST_NUMBERS = 8  # values of one flag or token that are told apart
 NOBODY: frozenset[str] = frozenset()
 MOST_IDS = 8  # ids that one event may be about
 MOST_ALIKE = 4  # accesses of one pipe and the same bytes that are told apart
@@ -150,11 +149,12 @@ class PipeSteps:
         """What is pending, of many accesses of one pipe to the same bytes only the last ones.
 
         Let F be dropped for N, the new access: one kind, so the same pipe, touches, conditions and loops; the same
-        ages; and whoever knows N, which at first is its own pipe at most, knows F. That stays so: a set hands on what its pipe was given or knows, so with N also F,
-        which is of the same pipe; a wait, a fence and a token add a pipe to F where they add it to N; what came before
-        N speaks of F at most; iterations end for both alike; where a newer instance replaces N it stands for both. So
-        whoever is not ordered behind F is not ordered behind N, and meets N where it meets F: no finding is lost but
-        the one that would have named F. tests/pto/test_alike.py holds it against a judge that drops nothing.
+        ages; and whoever knows N, which at first is its own pipe at most, knows F. That stays so: a set hands on what
+        its pipe was given or knows, so with N also F, which is of the same pipe; a wait, a fence and a token add a
+        pipe to F where they add it to N; what came before N speaks of F at most; iterations end for both alike; where
+        a newer instance replaces N it stands for both. So whoever is not ordered behind F is not ordered behind N, and
+        meets N where it meets F: no finding is lost but the one that would have named F. A test holds it against a
+        judge that drops nothing.
         """
         pending = dict(state.pending)
         alike = self._alike.setdefault(self.meetings.kind(event), {})
@@ -235,18 +235,6 @@ class PipeSteps:
         done, _ = flags.pop(flag)
         pending = {i: known | {event.dest} if i in done else known for i, known in state.pending.items()}
         return State(flags, self._kept(pending), state.tokens, state.facts)
-
-    def _told(self, event: Event, state: State, at: At) -> list[State]:
-        """The state, once for each value that the number of a flag or token can have here."""
-        if not isinstance(event, (Signal, BufferToken)):
-            return [state]
-        number = self.world.put(event.event if isinstance(event, Signal) else event.token, at.counters)
-        low, high = self.world.interval(number)
-        if low is None or high is None or low == high or high - low >= MOST_NUMBERS or self.world.loaded(number):
-            return [state]
-        equal = [compare("eq", number - value) for value in range(low, high + 1)]
-        left = [claim for claim in equal if not self._never(claim, state, at)]
-        return [state.under((*state.facts, claim)) for claim in left] if len(left) > 1 else [state]
 
     def _chosen(self, number: Lin, state: State, at: At) -> int | None:
         """The one value a term can have here, if it is one of few."""

@@ -79,8 +79,7 @@ class PipeJudge(PipeSteps):
                 self.steps += len(states)
                 if self.steps > self.most_steps:
                     raise TooLong
-                told = [one for state in states for one in self._told(event, state, at)]
-                states = [self._step(event, one, at) for state in told for one in self._parted(event, state, at)]
+                states = [self._step(event, one, at) for state in states for one in self._parted(event, state, at)]
             states = self._merged(states)
         return states
 
