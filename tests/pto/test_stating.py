@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
+import pytest
+
+from dmaverify.cli import app as cli
 from dmaverify.errors import Source
 from dmaverify.machines.pto.check import check_text
 from dmaverify.verdict import Status, Verdict
@@ -39,6 +44,33 @@ def test_the_notes_that_a_verdict_prints_leave_nothing_assumed() -> None:
     assert pasted.status is Status.PROVED
     assert pasted.conditions == ()
     assert not [a for a in pasted.assumptions if a.startswith(SAID)]
+
+
+@pytest.mark.parametrize(
+    ("notes", "code", "said"),
+    [
+        ("", 1, "exit 1: conditions that nobody states fail under --strict"),
+        (
+            """// dmaverify: assume %m in 128..256
+// dmaverify: assume %n in 1..64
+// dmaverify: gm %a = 8192 bytes
+// dmaverify: gm %b = 16384 bytes
+""",
+            0,
+            "exit 0",
+        ),
+    ],
+)
+def test_strict_fails_on_what_nobody_states(
+    notes: str, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(notes + TEXT)
+    assert cli.invoke(["check", str(path), "--strict", "--no-cache"]) == code
+    assert said in capsys.readouterr().out
+    assert cli.invoke(["check", str(path), "--no-cache", "--format", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert bool(found["conditions"]) == bool(code)
 
 
 def test_a_range_beyond_the_notes_is_refuted() -> None:
