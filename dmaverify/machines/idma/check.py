@@ -61,17 +61,23 @@ def verdict_of_file(
             one if isinstance(one, InputError) else item_of(one, f"line {one.span.line}") for one in read_lists(source)
         )
         return judge_listed(items, target, name=Path(path).stem, path=path, unit="transfers", readings=readings)
-    given = engine_options(engine)
+    given = engine_options(engine, path)
     if path.endswith((".c", ".h")):
         return _of_driver(source, target, given, defines, readings)
     width = setup_of(target, given).backend.address_width if given else 32
+    if dims is None and any(word.partition("::")[0].endswith(".json") for word in engine):
+        dims = int(given["dims"]) - 1  # test benches of the project have as many as their engine
     image = image_of_file(source, dims, width)
-    return replace(
-        judge_listed(
-            _items(image, target, given), target, name=Path(path).stem, path=path, unit="descriptors", readings=readings
-        ),
-        assumptions=(NO_MOVE,),
-    )
+    told = _items(image, target, given)
+    verdict = judge_listed(told, target, name=Path(path).stem, path=path, unit="descriptors", readings=readings)
+    guessed = not {"address_width", "preset"} & given.keys() and any(_wide(one) for one in image.told)
+    scope = "if addresses have 64 bits" if guessed and verdict.status is Status.PROVED else ""
+    return replace(verdict, assumptions=(NO_MOVE,), scope=scope)
+
+
+def _wide(told: ToldDescriptor) -> bool:
+    """Whether a descriptor has addresses that 32 bits do not hold."""
+    return max(told.descriptor.request.src, told.descriptor.request.dst) >> 32 > 0
 
 
 def _of_driver(
@@ -148,8 +154,7 @@ def setup_for(told: ToldDescriptor, target: Target, given: Mapping[str, int | st
         request = told.descriptor.request
         src, dst = NAMES[request.src_protocol], NAMES[request.dst_protocol]
         options["variant"] = f"rw_{src}" if src == dst else f"r_{src}_w_{dst}"
-    wide = max((told.descriptor.request.src, told.descriptor.request.dst, (1 << 32) - 1)) >> 32
-    if wide and "preset" not in options:
+    if _wide(told) and "preset" not in options:
         options.setdefault("address_width", 64)
     if "preset" not in options:
         options.setdefault("dims", max(4, len(told.descriptor.dims) + 1))
@@ -168,8 +173,7 @@ def _items(
     known: dict[tuple[object, ...], Setup] = {}
     for number, told in enumerate(image.told):
         d = told.descriptor
-        wide = max(d.request.src, d.request.dst) >> 32 > 0
-        key = (*told.options.values(), len(told.options), wide, len(d.dims), d.request.src_protocol)
+        key = (*told.options.values(), len(told.options), _wide(told), len(d.dims), d.request.src_protocol)
         setup = known[key] if key in known else known.setdefault(key, setup_for(told, target, given))
         dims = placed(d, setup.backend.address_width)
         if d.empty:  # judged as what it is: a transfer of nothing

@@ -27,8 +27,6 @@ from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, Backend, Request
 from dmaverify.machines.idma.legalizer import legalize, window_bits
 from dmaverify.machines.idma.wire import beats_of
 
-_ALIKE = 4096
-"""Transfers whose addresses differ by multiples of this have the same bursts: no window of AXI is larger."""
 MEASURED = "measured on RTL of iDMA v0.7.0"
 
 
@@ -86,7 +84,8 @@ class Meter:
 
     def beats(self, request: Request) -> tuple[Beats, ...]:
         """Read and write bursts pair where they are coupled; a decoupled transfer counts as one burst."""
-        near = replace(request, src=request.src % _ALIKE, dst=request.dst % _ALIKE, last=True)
+        page = 1 << self.backend.page_bits  # no window is larger
+        near = replace(request, src=request.src % page, dst=request.dst % page, last=True)
         found = self._known.get(near)
         if found is None:
             found = self._known[near] = tuple(self._worked_out(near))
@@ -116,7 +115,8 @@ def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> li
     word, inside = backend.word, window - size
     known: dict[tuple[int, int], tuple[Beats, ...]] = {}
     one: list[tuple[Beats, ...]] = []
-    for i in range(min(whole, _ALIKE // gcd(size, _ALIKE))):
+    page = 1 << backend.page_bits
+    for i in range(min(whole, page // gcd(size, page))):
         a, b = src + i * size, dst + i * size
         if a % window > inside or b % window > inside:
             one.append(meter.beats(Request(a, b, size)))
@@ -146,7 +146,8 @@ def _accesses(
     """The same where a side is no AXI: bursts of both sides pair as they come, those of a word where a protocol has no
     bursts. The side with more of them decides; the other one waits.
     """
-    period, whole = _ALIKE // gcd(size, _ALIKE), total // size
+    page = 1 << backend.page_bits
+    period, whole = page // gcd(size, page), total // size
     runs = []
     rest = whole - whole % period
     for first, end, times in ((0, min(period, whole), whole // period), (rest, whole, 1)):
