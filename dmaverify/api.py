@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.load import check, load, mapping, program_of
-from dmaverify.prove.move.preconditions import unmet
 
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
-    from dmaverify.execute import Execution
+    from dmaverify.execute.result import Execution
     from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
@@ -34,7 +33,7 @@ def run(
     """Executes one transfer in numpy, unit by unit, and judges it against the literal meaning. Raises InputError,
     TooLarge.
     """
-    from dmaverify.execute import execute
+    from dmaverify.execute.run import execute
     from dmaverify.lower.programs import space_of
 
     loaded = load(plan, name, target=target)
@@ -44,9 +43,6 @@ def run(
     item = loaded.transfers[0]
     transfer = item.transfer
     machine = loaded.targets[transfer.target]
-    for problem in unmet(transfer, loaded.axes, machine, item.problems):
-        if problem.fatal:
-            raise InputError(problem.message, problem.span, problem.hint)
     commands = program_of(loaded, item.name)
     return execute(
         transfer.source,

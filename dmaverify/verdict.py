@@ -110,7 +110,24 @@ class Verdict:
     scope: str = ""  # what the verdict speaks of where rules were left out: "of core/same-element only"
     sizes: Mapping[str, Mapping[str, int]] | None = None  # of a plan with symbols: their ranges
     smallest: Mapping[str, int] | None = None  # the smallest sizes that break it
+    given: tuple[str, ...] = ()  # conditions that the tool took for granted: a proof holds only if they do
     confirmed: str = ""  # of a refutation by the core: what shows it besides the proof
+
+    @property
+    def conditional(self) -> bool:
+        """Whether it is proved only if something holds that nobody stated."""
+        return self.status is Status.PROVED and bool(self.given)
+
+    @property
+    def strictly_fails(self) -> bool:
+        """Whether it has a warning, or is proved under a condition alone."""
+        return self.conditional or any(f.severity is Severity.WARNING and f.excuse is None for f in self.findings)
+
+    @property
+    def bounds(self) -> str:
+        """What stands behind the status: `of core/same-element only`, `if the start is in 0..=7:`."""
+        told = f"if {', and if '.join(self.given)}:" if self.conditional else ""
+        return " ".join(part for part in (told, self.scope) if part)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -125,8 +142,8 @@ class Verdict:
         return left == set(self.expect) if self.expect else bool(self.errors) and not left
 
     def __bool__(self) -> bool:
-        """Whether it is proved, as a whole; an expected refutation is not (`as_expected`)."""
-        return self.status is Status.PROVED and not self.scope
+        """Whether it is proved, as a whole and without a condition; an expected refutation is not (`as_expected`)."""
+        return self.status is Status.PROVED and not self.scope and not self.given
 
     @property
     def excused(self) -> tuple[Finding, ...]:

@@ -354,6 +354,7 @@ def emit(path: str, form: str, as_json: bool) -> None:
 @click.option("--evaluations", type=click.IntRange(1), help="Stop after this many priced commands (deterministic).")
 @click.option("--routes/--no-routes", default=True, help="Try hops through other memories: the default.")
 @click.option("--simulate/--no-simulate", default=True, help="Play winner and runners-up: the default.")
+@click.option("--layouts", is_flag=True, help="Search the layouts of tensors, over all moves of a file, instead.")
 @click.option("--certificate", type=click.Path(file_okay=False), metavar="DIR", help="Write plan, bound and questions.")
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan.")
 @click.option("--emit", metavar="FORM", help="Only the commands, in a form of the machine's own, or `auto` (iDMA).")
@@ -364,10 +365,11 @@ def emit(path: str, form: str, as_json: bool) -> None:
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
 def synth(
     paths: tuple[str, ...], simulate: bool, certificate: str | None, output: str | None, workers: int,
-    reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, emit: str | None, **fixed: Any
+    reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, emit: str | None, layouts: bool,
+    **fixed: Any
 ) -> None:  # fmt: skip
     """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
-    from dmaverify.cli.synth import synth_request, synth_shown, write_certificate
+    from dmaverify.cli.synth import layouts_shown, synth_request, synth_shown, write_certificate
     from dmaverify.jobs.synthesis import SynthSettings, synth_paths
 
     first = tuple(text.strip() for text in prefix.split(",") if text.strip())
@@ -376,6 +378,8 @@ def synth(
         return lines(lambda request: synth_request(request, settings), patience=10)
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
+    if layouts:
+        raise told(layouts_shown(paths, settings, workers, as_json, output))
     from dmaverify.jobs.kernel_synthesis import synthesized
 
     copies = synthesized(paths, output, as_json, certificate)

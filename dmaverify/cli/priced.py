@@ -137,7 +137,7 @@ def _access(plan: Plan, item: Access) -> Priced:
     from dmaverify.jobs.accesses import priced_access
 
     try:
-        price = priced_access(item, plan.targets[item.target])
+        price = priced_access(item, plan.axes, plan.targets[item.target])
     except InputError as error:
         none = {"name": item.name, "kind": "access", "cycles": None, "reason": error.message}
         return Priced(f"{item.name}   no price: {error.message}", none)

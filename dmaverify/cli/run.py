@@ -17,7 +17,7 @@ def executed(path: str, limit: int) -> list[tuple[str, dict[str, Any], int]]:
     """(text, data, exit code) of every entry, up to `limit` units each. Raises InputError."""
     from dmaverify import api
     from dmaverify.cli.rust import with_references
-    from dmaverify.execute import Aliased, TooLarge
+    from dmaverify.execute.address import Aliased, TooLarge
 
     plan = with_references(api.load(path), "book")
     if not plan.transfers and not plan.indirects and not plan.accesses and not plan.programs:
@@ -49,7 +49,7 @@ def executed(path: str, limit: int) -> list[tuple[str, dict[str, Any], int]]:
 
 def _transfer(plan: Any, item: Any, limit: int) -> tuple[str, dict[str, Any], int]:
     from dmaverify import api
-    from dmaverify.execute import report_json, report_text
+    from dmaverify.execute.report import report_json, report_text
 
     done = api.run(plan, item.name, limit_units=limit)
     text = f"{item.name}\n{report_text(done)}"

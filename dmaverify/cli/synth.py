@@ -47,7 +47,14 @@ def synth_request(request: dict[str, Any], base: SynthSettings) -> Any:
     """One line of `synth --stdin`: an object, or a list where the plan has several transfers."""
     from dmaverify.jobs.requests import only_known
 
-    only_known(request, {"plan", "path", "name", "target", *(f.name for f in fields(SynthSettings))})
+    only_known(request, {"plan", "path", "name", "target", "layouts", *(f.name for f in fields(SynthSettings))})
+    if request.get("layouts"):
+        if "path" not in request:
+            raise InputError("`layouts` is asked of a file: give `path`")
+        from dmaverify.jobs.layouts import layouts_of
+
+        file, name = str(request["path"]), request.get("name")
+        return layouts_of(f"{file}::{name}" if name else file, settings_of(request, base)).as_data()
     found = [result.as_data() for result in synthesize_plan(plan_of_request(request), settings_of(request, base))]
     return found[0] if len(found) == 1 else found
 
@@ -64,6 +71,26 @@ def synth_shown(results: Sequence[Any], as_json: bool, timings: bool, form: str 
     if as_json:
         return dumps([result.as_data() for result in results])
     return "\n\n".join(synth_text(result, timings=timings) for result in results)
+
+
+def layouts_shown(
+    paths: Sequence[str], settings: SynthSettings, workers: int, as_json: bool, output: str | None
+) -> str:
+    """Layouts for the tensors of files, as text or JSON; `output` receives the first proposal: the changed plan file,
+    or for a kernel the diff.
+    """
+    from dmaverify.jobs.layouts import layout_answers
+    from dmaverify.report.data import dumps
+    from dmaverify.report.layouts import layouts_text
+
+    found = layout_answers(paths, settings, workers)
+    proposals = [(one["path"], made) for one in found for made in one.get("proposals", ())]
+    if output is not None and len(found) != 1:
+        raise InputError(f"{len(found)} files, but one proposal to write", None, "name one: PATH")
+    if output is not None and proposals:
+        path, made = proposals[0]
+        write_text(output, made["diff" if path.partition("::")[0].endswith(".rs") else "text"])
+    return dumps(found) if as_json else "\n\n".join(map(layouts_text, found))
 
 
 # ---------------------------------------------------------------- certificates

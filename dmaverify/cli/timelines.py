@@ -116,15 +116,17 @@ def _ordered(plan: Plan, program: Program, profile: str, supported: bool = True)
     """
     from dmaverify.program.schedule import Circle, order_of
     from dmaverify.prove.flow.touches import work_of
-    from dmaverify.prove.move.preconditions import unmet
+    from dmaverify.prove.move.preconditions import require
 
     target = plan.targets[program.target]
     if "hbm" not in target.tiers:
         raise InputError(f"{target.name} has no model of programs", program.span)
     for step in program.steps:
-        for one in unmet(step.transfer, plan.axes, target, step.problems) if step.transfer is not None else ():
-            if one.fatal:
-                raise InputError(f"step `{step.name}` makes no command: {one.message}", one.span, one.hint)
+        said = f"step `{step.name}` makes no command: "
+        if step.transfer is not None:
+            require(step.transfer, plan.axes, target, step.problems, said)
+        for access in step.accesses:
+            require(access, plan.axes, target, access.problems, said)
     works = [work_of(index, step, target) for index, step in enumerate(program.steps)]
     for step, work in zip(program.steps, works, strict=True):
         if step.indirect is not None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 MOST = 1 << 14
 """Requests that are looked at one by one."""
+FAR = 1 << 62  # beyond, 64 bits hold no address
 BANK_BITS = 16
 """A bank's number within the channel is below 2 to this; its channel is above."""
 
@@ -57,7 +58,8 @@ def _uses(nests: tuple[PacketNest, ...], data: CostData) -> tuple[BankUse, ...] 
     import numpy as np
 
     where, look = data.hbm, data.hbm_queue - 1
-    if sum(nest.packets * (nest.size // where.window + 2) for nest in nests) > 2 * MOST:
+    far = max((abs(n.base) + n.size + sum(abs(count * step) for count, step in n.loops) for n in nests), default=0)
+    if far >= FAR or sum(nest.packets * (nest.size // where.window + 2) for nest in nests) > 2 * MOST:
         return None
     found = [_windows(nest, where.window) for nest in nests]
     every = np.concatenate(found)

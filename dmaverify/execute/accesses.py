@@ -135,6 +135,8 @@ class Fetching:
                 outcome.leave("core/padding", "whether a stream's padding is written is nobody's word")
         whole = np.full(flow.positions, NONE, np.int64)
         whole[flow.at] = address
+        if self.reach.config is None and (whole == NONE).any():
+            outcome.leave("core/in-bounds", "where a stream's padding is looked for is nobody's word")
         return units(whole, cells.width), units(address, cells.width)
 
     def _printed(self, view: SeenTensor, stream: tuple[Numbers, Numbers], outcome: Outcome) -> None:

@@ -34,7 +34,8 @@ class Task:
 
     def broken(self) -> frozenset[str] | None:
         """The obligations that the execution found broken; None for a move that is too large."""
-        from dmaverify.execute import TooLarge, execute
+        from dmaverify.execute.address import TooLarge
+        from dmaverify.execute.run import execute
 
         try:
             done = execute(self.source, self.dest, *self.spaces, self.dtype_bits, self.commands, readings=self.readings)
@@ -54,14 +55,15 @@ class Beside:
     """A child of this process that executes. It ends when this process does."""
 
     running: ClassVar[Beside | None] = None
+    wanted: ClassVar[bool] = False  # whether `begin` starts one: this process judges one entry after the other
 
     def __init__(self, child: int, ask: int, answer: int) -> None:
         self.child, self.ask, self.answer = child, ask, answer
 
     @classmethod
     def begin(cls) -> None:
-        """Starts one, where there is a core for it."""
-        if cls.running is not None or not hasattr(os, "fork") or not _another_core():
+        """Starts one, where it is wanted and there is a core for it."""
+        if not cls.wanted or cls.running is not None or not hasattr(os, "fork") or not _another_core():
             return
         asks, ask = os.pipe()
         answer, answers = os.pipe()
@@ -134,7 +136,7 @@ def _serve(asks: int, answers: int, others: tuple[int, int]) -> None:
             os.dup2(nothing, standard)
         for other in others:
             os.close(other)
-        import dmaverify.execute  # noqa: F401 (what takes long)
+        import dmaverify.execute.run  # noqa: F401 (what takes long)
 
         while True:
             task: BesideQuestion = pickle.loads(_received(asks))

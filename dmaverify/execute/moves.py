@@ -35,7 +35,7 @@ from dmaverify.execute.tensors import (
     unit_bits,
     units,
 )
-from dmaverify.execute.work import Beyond, Flow, RunMachine, RunMove, RunWalk, iterations
+from dmaverify.execute.work import Beyond, Flow, RunMachine, RunMove, RunWalk, iterations, must_fit
 from dmaverify.language.expr import Expr
 
 if TYPE_CHECKING:
@@ -322,6 +322,7 @@ class TransferRun:
 def walked(walk: RunWalk, machine: RunMachine) -> Numbers:
     """All unit addresses of a side, in order."""
     machine.allow(walk.amount)
+    must_fit(abs(walk.start) + sum(count * abs(stride) for count, stride in walk.loops))
     at = np.array([walk.start], np.int64)
     for count, stride in walk.loops:
         at = (at[:, None] + np.arange(count, dtype=np.int64) * stride).reshape(-1)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.work import Beyond, Flow, HeldTensor, RunMachine, RunTile, start_at
+from dmaverify.execute.work import WIDE, Beyond, Flow, HeldTensor, RunMachine, RunTile, must_fit, start_at
 from dmaverify.language.expr import Expr, Kind, axes_of, pair
 from dmaverify.language.meaning import BOTTOM, INDEX, ZERO, cells_array, finalize_array
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64]
     Mask = NDArray[np.bool_]
-
-WIDE = 1 << 61
 
 
 def unit_bits(bits: int) -> int:
@@ -70,10 +68,13 @@ def laid_out(held: HeldTensor, machine: RunMachine, bits: int, *, written: bool)
     machine.allow(whole.size * width)
     kind, coords = cells_of(whole, Kind.BOTTOM if written else Kind.TOP)
     at = np.arange(whole.size)
+    must_fit(held.base * 8 // unit)
     address = np.full(whole.size, held.base * 8 // unit, np.int64)
-    first, inner = dict(held.first), 1
+    first, inner, far = dict(held.first), 1, held.base * 8 // unit
     for place, expr in reversed(held.fields):
         step = width if place == "element" else machine.stride(held.tier, place, unit)
+        far += (expr.size + first.get(place, 0)) * step
+        must_fit(far)
         address += (at // inner % expr.size + first.get(place, 0)) * step
         inner *= expr.size
     order = np.sort(address)

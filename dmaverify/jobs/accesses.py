@@ -61,9 +61,12 @@ def access_price(access: Access, command: Command, target: Target) -> AccessPric
     )  # fmt: skip
 
 
-def priced_access(access: Access, target: Target) -> AccessPrice:
+def priced_access(access: Access, axes: Mapping[str, int], target: Target) -> AccessPrice:
     """The price of an access of a plan. Raises InputError where it makes no command."""
     from dmaverify.prove.flow.touches import access_command
+    from dmaverify.prove.move.preconditions import require
+
+    require(access, axes, target, access.problems)
 
     command = access_command(access, target.dtypes[access.dtype], target)
     if not isinstance(command, Command):

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import gcd, isqrt, prod
+from math import gcd, prod
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.language.wellformed import problems
+from dmaverify.language.numbers import largest_divisor
 from dmaverify.layout.addresses import BYTE
 from dmaverify.lower.adapters import derived_access
 from dmaverify.lower.derive import StreamProblem
@@ -28,6 +28,7 @@ from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.check import check_transfer
+from dmaverify.prove.move.preconditions import require
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Status, Verdict
 
@@ -38,11 +39,13 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
         if item.name == name:
             transfer = item.transfer
             target = plan.targets[transfer.target]
-            _must_make_sense(plan, (transfer.source, transfer.dest), [transfer.stream] if transfer.stream else [])
+            require(transfer, plan.axes, target)
             found = streamed_program(transfer, target.dtypes[transfer.dtype], target)
             if found is None:
                 raise InputError(
-                    f"`{name}` has no stream to derive from", transfer.span, "add `stream = { time, packet }`"
+                    f"`{name}` has no stream to derive from",
+                    transfer.span,
+                    "add `stream = { time, packet }`; `dmaverify synth` also tries ways through other memories",
                 )
             if isinstance(found, Trouble):
                 raise InputError(found.message, found.span, found.hint)
@@ -52,21 +55,11 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
         kind = "program" if any(p.name == name for p in plan.programs) else "gather or scatter"
         raise InputError(f"`{name}` is a {kind}: no stream to derive from", None, "name a transfer or an access")
     target = plan.targets[access.target]
-    _must_make_sense(plan, (access.memory,), [access.stream])
+    require(access, plan.axes, target)
     one = derived_access(access, space_of(target, access.memory.tier), target.dtypes[access.dtype])
     if not isinstance(one, Command):
         raise InputError(one.message, one.span, one.hint)
     return access, (one,), target
-
-
-def _must_make_sense(plan: Plan, tensors: Sequence[Tensor], streams: Sequence[Stream]) -> None:
-    """Raises InputError for a mapping without a meaning: nothing can be derived from it."""
-    exprs = [tensor.field(place) for tensor in tensors for place in PLACES]
-    exprs += [e for stream in streams for e in (stream.chip, stream.cluster, stream.slice, stream.time, stream.packet)]
-    for expr in exprs:
-        for problem in problems(expr, plan.axes):
-            if problem.fatal:
-                raise InputError(problem.message, problem.span, problem.hint)
 
 
 def merged_text(text: Sequencer) -> Sequencer:
@@ -93,10 +86,8 @@ def grown_packet(texts: Sequence[Sequencer], packet: int, most: int) -> int:
     """
     if any(text.entries[-1].stride != 1 or text.entries[-1].count % packet for text in texts):
         return packet
-    times = gcd(*(text.entries[-1].count // packet for text in texts))
-    best = max((d for k in range(1, isqrt(times) + 1) if times % k == 0 for d in (k, times // k)
-                if packet * d <= most), default=1)  # fmt: skip
-    return packet * best
+    run = gcd(*(text.entries[-1].count for text in texts))
+    return largest_divisor(run, most, packet) or packet
 
 
 def texts_of(command: Command, target: Target, sides: tuple[str, ...], merge: bool) -> dict[str, str]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.jobs.retold import retell
+from dmaverify.jobs.retold import begin_beside, retell
 from dmaverify.prove.boundary import guarded, unreadable
 from dmaverify.verdict import Status, Verdict
 
@@ -57,7 +57,7 @@ def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | Non
         def verdict() -> list[Verdict]:
             machine = plan.targets[target]
             one = check(item, axes=plan.axes, target=machine, options=chosen, path=plan.path, keep=asked, **more)
-            told = retell(plan.source.text, item.name, target, one, chosen)
+            told = retell(plan.source.text, item, target, one, chosen)
             again = partial(check, item, axes=plan.axes, path=plan.path, **more)
             return [_differing(told, item, as_shipped[target], chosen, again)]
 
@@ -77,6 +77,7 @@ def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | Non
             template.machine.check_readings(chosen.readings)
             found.append(check_template(template, chosen))
         return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)
+    begin_beside(plan, chosen)
     found += [unreadable(e.errors, plan.path, Verdict(e.name, "", Status.ERROR, line=e.line)) for e in plan.unread]
     for one in plan.transfers:
         judge(check_transfer, one.transfer, one.transfer.target, problems=one.problems, line=one.line)

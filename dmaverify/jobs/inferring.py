@@ -21,7 +21,7 @@ def with_streams(plan: Plan) -> Plan:
     for item in plan.transfers:
         transfer = item.transfer
         silent = transfer.stream is None and not transfer.streams and not transfer.given and not transfer.views
-        found = synthesize_named(plan, item.name, SynthSettings()) if silent else None
+        found = synthesize_named(plan, item.name, SynthSettings(simulate=False, routes=False)) if silent else None
         if found is not None and found.found:
             target = str(plan.targets[transfer.target].folder)
             (own,) = (one.transfer for one in read_plan_text(found.plan, target=target).transfers)

@@ -139,7 +139,7 @@ def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> 
     A process that is ended from outside spoils the verdict that it was at, and no other.
     """
     if workers <= 1 or len(jobs) < 2:
-        _execute_beside(jobs)
+        _want_beside(jobs)
         for number, job in enumerate(jobs, 1):
             yield check_job(job)
             tick(number)
@@ -153,12 +153,12 @@ def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> 
         tick(done)
 
 
-def _execute_beside(jobs: Sequence[Job]) -> None:
-    """Starts the process that executes, where anything is executed."""
+def _want_beside(jobs: Sequence[Job]) -> None:
+    """Lets a process that executes start with the first entry that is small enough, where anything is executed."""
     if any(settings.get("cross_check") and not is_copy_text(path) for path, _, _, settings in jobs):
         from dmaverify.execute.beside import Beside
 
-        Beside.begin()
+        Beside.wanted = True
 
 
 def _in_processes(chunks: Sequence[Sequence[Job]], workers: int) -> Iterator[list[Result]]:

@@ -134,15 +134,13 @@ def check(
 def program_of(plan: Plan, name: str, target: Target | None = None) -> tuple[Command, ...]:
     """The commands of a transfer: those given, else those of its stream. Raises InputError where there are none."""
     from dmaverify.lower.programs import Trouble, given_program, streamed_program
-    from dmaverify.prove.move.preconditions import unmet
+    from dmaverify.prove.move.preconditions import require
 
     item = next(t for t in plan.transfers if t.name == name)
     transfer = item.transfer
     machine = target or plan.targets[transfer.target]
     bits = machine.dtypes[transfer.dtype]
-    for problem in unmet(transfer, plan.axes, machine, item.problems):
-        if problem.fatal:
-            raise InputError(problem.message, problem.span, problem.hint)
+    require(transfer, plan.axes, machine, item.problems)
     if transfer.given:
         found: object = given_program(transfer.given, transfer.source, transfer.dest, bits, machine)
         if isinstance(found, list):

@@ -14,9 +14,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import Disagreement
-from dmaverify.verdict import Status, Verdict
+from dmaverify.program.move import Transfer
+from dmaverify.verdict import Finding, Status, Verdict
 
 if TYPE_CHECKING:
+    from dmaverify.plan.plan import Plan
+    from dmaverify.program.schedule import Program
+    from dmaverify.prove.move.preconditions import Work
     from dmaverify.prove.options import Options
 
 
@@ -50,13 +54,29 @@ class Retold:
         return frozenset(f"{rule} is broken: {sight}" for rule, sight in found.wrong.items())
 
 
-def retell(text: str, name: str, target: str, verdict: Verdict, options: Options) -> Verdict:
+def begin_beside(plan: Plan, options: Options) -> None:
+    """Starts loading what executes, where an entry of the plan may be small enough to be run."""
+    small = any(may_run(one.transfer, options.cross_check) for one in plan.transfers)
+    if options.cross_check and (small or plan.accesses or plan.indirects or plan.programs):
+        from dmaverify.execute.beside import Beside
+
+        Beside.begin()
+
+
+def may_run(item: Work | Program, most: int) -> bool:
+    """Whether the interpreter may take an entry: it runs no move of a tensor of more positions."""
+    sides = (item.source, item.dest) if isinstance(item, Transfer) else ()
+    return most > 0 and all(side.mapping.size <= most for side in sides)
+
+
+def retell(text: str, item: Work | Program, target: str, verdict: Verdict, options: Options) -> Verdict:
     """The verdict, a refutation with what confirms it. Raises Disagreement where a run of the entry contradicts it."""
-    broken = sorted({f.rule for f in verdict.errors if f.rule.startswith("core/")} - NOT_RUN)
+    name = item.name
+    broken = sorted({rule for f in verdict.errors for rule in _rules(f) if rule.startswith("core/")} - NOT_RUN)
     refuted = verdict.status is Status.REFUTED and bool(broken)
     witnessed = replace(verdict, confirmed=BY_WITNESS) if refuted and _all_shown(verdict) else verdict
     asks = verdict.status is Status.PROVED or (refuted and options.repair)
-    if not options.cross_check or not asks:
+    if not asks or not may_run(item, options.cross_check):
         return witnessed
     from dmaverify.execute.beside import asked_beside
 
@@ -65,7 +85,19 @@ def retell(text: str, name: str, target: str, verdict: Verdict, options: Options
         raise Disagreement(f"`{name}` is proved, but in a run of its text {min(told)}")
     if refuted and told is not None and not told:
         raise Disagreement(f"`{name}` is refuted by {', '.join(broken)}, but every run of its text keeps its promises")
-    return replace(verdict, confirmed=BY_RUN) if refuted and told else witnessed
+    if not (refuted and told):
+        return witnessed
+    seen = {sentence.partition(" ")[0] for sentence in told}
+    others = ", ".join(rule for rule in broken if rule not in seen)
+    rest = f"; {others} {f'by {BY_WITNESS}' if _all_shown(verdict) else 'by nothing else'}" if others else ""
+    return replace(verdict, confirmed=BY_RUN + rest)
+
+
+def _rules(finding: Finding) -> list[str]:
+    """What a finding says is broken: of a step that is refuted by itself, the rules of that step."""
+    if finding.rule == "core/steps":
+        return str(finding.values.get("errors", "")).split(", ")
+    return [finding.rule]
 
 
 def _all_shown(verdict: Verdict) -> bool:

@@ -9,9 +9,9 @@ never handed out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dmaverify.errors import InputError
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
     from dmaverify.targets.target import Target
+
+_Job = TypeVar("_Job")
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +86,11 @@ def synthesize_move(
     a reading that the target has not, a fixed part that makes no sense.
     """
     from dmaverify.cost.simple import simple_cost
+    from dmaverify.prove.move.preconditions import require
     from dmaverify.targets.modules import part_of
 
     chosen = settings or SynthSettings()
-    _well_formed(move, axes)
+    require(replace(move, stream=None, streams=()), axes, target)
     readings = dict(chosen.reading or {})
     target.check_readings(readings)
     own = part_of(target, "search")
@@ -208,15 +212,6 @@ def _has_prices(move: Transfer, target: Target) -> None:
         raise InputError(said, move.span, f"`dmaverify synth PATH::NAME`, where {target.name} has a search of its own")
 
 
-def _well_formed(transfer: Transfer, axes: Mapping[str, int]) -> None:
-    from dmaverify.language import wellformed
-
-    for expr in (transfer.source.mapping, transfer.dest.mapping):
-        for problem in wellformed.problems(expr, axes):
-            if problem.fatal:
-                raise InputError(problem.message, problem.span, problem.hint)
-
-
 def synth_job(job: tuple[str, str, SynthSettings]) -> Synthesis:
     """One transfer of a file, for a process pool."""
     from dmaverify.jobs.load import load
@@ -235,10 +230,15 @@ def synth_paths(paths: Sequence[str], settings: SynthSettings, workers: int) -> 
         jobs += [(path, item.name, settings) for item in load(path, name).transfers]
     if not jobs:
         raise InputError("no transfer to synthesize", None, "name a plan file with a [transfer.NAME]")
+    return pooled(synth_job, jobs, workers)
+
+
+def pooled(work: Callable[[_Job], _Answer], jobs: Sequence[_Job], workers: int) -> list[_Answer]:
+    """The answers of jobs in order, in processes of their own where several are wanted."""
     if workers <= 1 or len(jobs) < 2:
-        return [synth_job(job) for job in jobs]
+        return [work(job) for job in jobs]
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
     with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
-        return list(pool.map(synth_job, jobs))
+        return list(pool.map(work, jobs))

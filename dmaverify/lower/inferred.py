@@ -3,24 +3,31 @@
 Knows: how a stream becomes commands, what of them is contiguous.
 Does not know: texts, verdicts.
 Law: time and packet together are the terms that were given, in their order; the packet is legal and contiguous on both
-sides, or the single element.
+sides, or the single element. Where a mapping has no meaning, nothing is inferred: the checker says what is wrong.
 
 Source: "DMA Engine", DMA Sequencer Internals (the packet size is inferred from the consecutive read/write volume).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from dmaverify.language.expr import ONE, Expr, pair, terms_of
+from dmaverify.language.wellformed import problems
 from dmaverify.lower.programs import derived_program
 from dmaverify.program.move import Stream
-from dmaverify.program.tensor import Tensor
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.targets.target import Target
 
 
-def with_packet(stream: Stream, source: Tensor, dest: Tensor, dtype_bits: int, target: Target) -> Stream:
+def with_packet(
+    stream: Stream, source: Tensor, dest: Tensor, dtype_bits: int, target: Target, axes: Mapping[str, int]
+) -> Stream:
     """The stream with the last terms of its time as packet, as many as make one run of both sides."""
+    used = [stream.time, *(tensor.field(place) for tensor in (source, dest) for place in PLACES)]
+    if any(problem.fatal for expr in used for problem in problems(expr, axes)):
+        return stream
     terms, best = list(terms_of(stream.time)), stream
     most = target.limits.get("packet_max", 1) * 8 // dtype_bits
     for cut in range(len(terms) - 1, -1, -1):

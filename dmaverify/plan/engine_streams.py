@@ -14,6 +14,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError
+from dmaverify.plan.printed import MOST_ENGINES
 from dmaverify.plan.texts import Texts
 from dmaverify.plan.toml_spans import Document, Path
 from dmaverify.program.command import Engine
@@ -22,7 +23,6 @@ from dmaverify.program.move import EngineStream, Stream
 if TYPE_CHECKING:
     from dmaverify.plan import schema
 
-MOST_ENGINES = 1024
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:\.\.\s*([0-9]{1,6})\s*)?")
 
 

@@ -67,7 +67,7 @@ class EntryReader(TableReader):
         made = self.all_of(steps)
         problems += [self.empty_axis(axis) for axis in sorted(self.texts.used) if self.texts.axes.get(axis) == 0]
         sides = {side: ((*path, side), getattr(table, side), made[side]) for side in ("source", "dest")}
-        views = self._views(table.loop, sides, target.dtypes[table.dtype], problems)
+        views = self._views(self.loops(path, table.loop), sides, target.dtypes[table.dtype], problems)
         source, dest = (_seen(views, side, made[side]) for side in ("source", "dest"))
         given, streams = made["given"], made["stream"] if isinstance(made["stream"], tuple) else ()
         options: tuple[tuple[str, int | str], ...] = made["options"]
@@ -89,7 +89,8 @@ class EntryReader(TableReader):
         if isinstance(made["stream"], Stream) and getattr(table.stream, "packet", None) is None:
             from dmaverify.lower.inferred import with_packet
 
-            made["stream"] = with_packet(made["stream"], source, dest, target.dtypes[table.dtype], target)
+            bits = target.dtypes[table.dtype]
+            made["stream"] = with_packet(made["stream"], source, dest, bits, target, self.texts.axes)
         transfer = Transfer(
             name=name,
             target=key,
@@ -131,7 +132,7 @@ class EntryReader(TableReader):
             problems += self.media(made["config"], made["memory"], "config", "memory", target)
         side = "source" if table.engine == "fetch" else "dest"
         memory = {side: ((*path, "memory"), table.memory, made["memory"])}
-        views = self._views(table.loop, memory, target.dtypes[table.dtype], problems)
+        views = self._views(self.loops(path, table.loop), memory, target.dtypes[table.dtype], problems)
         made["memory"] = _seen(views, side, made["memory"])
         return Access(
             name=name,

@@ -18,13 +18,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
+from dmaverify.errors import InputError
 from dmaverify.program.command import Sequencer
 
 if TYPE_CHECKING:
     from dmaverify.plan.schema import CommandTable, TransferTable
 
+MOST_ENGINES = 1024  # of a text that is written once for all
 CLASSES = ("chip", "cluster", "dmn")
 LETTERS = ("i", "j", "k")
 _PLACE = re.compile(r"\b(chip|cluster|dmn)_([ijk])\b")
@@ -86,6 +89,8 @@ def spelled_out(
     for place in letters.values():
         given = table.engine
         chosen.append(ranges[place] if given is None else (int(getattr(given, place)),))
+    if prod(map(len, chosen)) > MOST_ENGINES:
+        raise InputError(f"a command of each engine: more than {MOST_ENGINES:,}", None, "name fewer engines")
     for numbers in product(*chosen):
         of = dict(zip(letters, numbers, strict=True))
         one, other = (_with_numbers(text, of) for text in sides)
@@ -132,9 +137,6 @@ def _packet(sides: Sequence[Sequencer], most: int) -> int:
 
 def places_of(chips: Sequence[int], clusters: Sequence[int], slices: tuple[int, int], each: int) -> dict[str, range]:
     """The engines of a tensor: (first, how many) chips and clusters, its slices counted in engines of `each` slices."""
-    first, many = slices
-    return {
-        "chip": range(chips[0], chips[0] + chips[1]),
-        "cluster": range(clusters[0], clusters[0] + clusters[1]),
-        "dmn": range(first // each, -(-(first + many) // each)),
-    }
+    first = slices[0] // each
+    many = {"chip": chips, "cluster": clusters, "dmn": (first, -(-sum(slices) // each) - first)}
+    return {place: range(at, at + min(count, MOST_ENGINES + 1)) for place, (at, count) in many.items()}

@@ -78,7 +78,9 @@ class PlanFileTable(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a plan file. Keys that it does not name are errors."""
 
 
-Number = Natural | Annotated[str, Meta(description="arithmetic over the sizes of the plan, such as `4 * N`")]
+Arithmetic = Annotated[str, Meta(description="arithmetic over the sizes of the plan, such as `4 * N`")]
+Number = Natural | Arithmetic
+Count = Positive | Arithmetic
 
 
 class SymbolTable(PlanFileTable, frozen=True):
@@ -102,7 +104,7 @@ class ViewTable(PlanFileTable, frozen=True):
     """One step of a view: a tile of a digit, or padding of the outermost factor, put on or taken off."""
 
     tile: Annotated[str | None, Meta(description="the digit to cut, a term of the mapping or a part of one")] = None
-    length: Annotated[Positive, Meta(description="how many positions of the digit")] = 1
+    length: Annotated[Count, Meta(description="how many positions of the digit")] = 1
     start: Annotated[
         Natural | str, Meta(description="the first position, in positions of the digit: a number, or such as `4 * t`")
     ] = 0
@@ -110,12 +112,12 @@ class ViewTable(PlanFileTable, frozen=True):
         Literal["chip", "cluster", "slice", "element"], Meta(description="the mapping that is cut")
     ] = "element"
     partial: Annotated[bool, Meta(description="the rest of the tensor stays unwritten on purpose")] = False
-    pad: Annotated[Positive | None, Meta(description="positions of the outermost factor, Top beyond its own")] = None
+    pad: Annotated[Count | None, Meta(description="positions of the outermost factor, Top beyond its own")] = None
     unpad: Annotated[bool, Meta(description="take the Top padding of the outermost factor off")] = False
 
 
 Loops = Annotated[
-    dict[LoopName, Positive],
+    dict[LoopName, Count],
     Meta(description="loops around it, outer to inner, with their iterations: `{ t = 16 }`"),
 ]
 

@@ -163,6 +163,10 @@ class TableReader:
             target.limits_with([(name, value)], self.doc.key_span((*path, "limits", name)))
         return tuple(limits.items())
 
+    def loops(self, path: Path, table: Mapping[str, int | str]) -> dict[str, int]:
+        """The loops around the table at `path`, with their iterations."""
+        return {name: self.texts.positive((*path, "loop", name), count) for name, count in table.items()}
+
     def options(
         self, path: Path, options: Mapping[str, int | str], target: Target
     ) -> tuple[tuple[str, int | str], ...]:

@@ -24,6 +24,7 @@ from math import prod
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import Expr, Kind, Modulo, Padding, Resize, Stride, axes_of, pair, terms_of
+from dmaverify.language.numbers import moves
 from dmaverify.layout.digits import DigitForm, Gap, NotDigits, compile_digits, finalize
 from dmaverify.program.tensor import PLACES, Tensor
 
@@ -418,7 +419,7 @@ def corners(views: Views) -> Iterator[tuple[int, ...]]:
     zero = (0,) * len(views.turns)
     yield zero
     for index, turn in enumerate(views.turns):
-        if turn.count > 1:
+        if moves(turn.count):
             yield (*zero[:index], 1, *zero[index + 1 :])
 
 

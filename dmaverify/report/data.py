@@ -66,4 +66,7 @@ def where_json(place: TextPlace) -> dict[str, Any]:
 
 def dumps(value: Any, *, indent: int | None = None) -> str:
     """JSON text of anything `plain` can hold; ASCII, so that any terminal and any file takes it."""
-    return json.dumps(plain(value), indent=indent, allow_nan=False)
+    try:
+        return json.dumps(value, indent=indent, allow_nan=False, default=plain)
+    except (TypeError, ValueError):  # keys that are no text, numbers that JSON has not
+        return json.dumps(plain(value), indent=indent, allow_nan=False)

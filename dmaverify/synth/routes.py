@@ -98,14 +98,14 @@ def middles(move: Transfer, target: Target, atoms: Sequence[Atom]) -> Iterator[T
         base = _free_base(move.source, tier, target.dtypes[move.dtype])
         for outer in orders:
             for inner in orders:
-                for tensor in _spread(tier, outer, inner, base):
+                for tensor in spread(tier, outer, inner, base):
                     if str(tensor) not in seen:
                         seen.add(str(tensor))
                         yield tensor
 
 
-def _spread(tier: Tier, outer: Sequence[Atom], inner: Sequence[Atom], base: int) -> Iterator[Tensor]:
-    """The digits over the tier's slices, the outermost of `outer` first, the rest inside in the order of `inner`."""
+def spread(tier: Tier, outer: Sequence[Atom], inner: Sequence[Atom], base: int) -> Iterator[Tensor]:
+    """Tensors with the outermost digits of `outer` over the tier's slices, the rest inside in the order of `inner`."""
     most = tier.sizes.get("slice", 0)
     if not most:
         yield Tensor(tier.name, _expr(inner), base=base)

@@ -41,8 +41,6 @@ from dmaverify.synth.space import Nested, SynthMachine, Work, command, nested
 
 MOST_PACKETS = 512
 """Combinations of packets of one cover: beyond it (runs of many lengths) the rest is left out of the space."""
-MOST_BARREN = 600
-"""Illegal choices in a row, before any legal one, after which the rules are taken to refuse all."""
 HAIR = 1e-6
 """Cycles, less than a tick: what rounding may make of equal sums."""
 ODD = 2
@@ -204,7 +202,7 @@ class Search:
         out: list[Choice] = []
         for _ in range(quota):
             share = next(option.shares, None)
-            if share is None or (not self.found.winners and self.barren > MOST_BARREN):
+            if share is None or (not self.found.winners and self.barren > self.limits.barren):
                 option.done = True
                 break
             choice = self._choice(option, *share)

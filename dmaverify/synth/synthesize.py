@@ -114,6 +114,19 @@ def synthesize(
         return refused(move, target, named, profile, [(error.rule, error.message, error.hint)], started)
 
 
+def price_of(
+    move: Transfer, target: Target, data: CostData, readings: Mapping[str, str], evaluations: int, barren: int
+) -> float | None:
+    """Cycles of the best plan that few prices find, not proved: what layouts are ranked by. None without one."""
+    machine = machine_of(move, target, None)
+    law = Law(move, target, target.limits_with(move.limits), readings)
+    limits = SearchLimits(evaluations, ties=0, barren=barren)
+    try:
+        return None if law.of_move() else _search(move, machine, data, law, limits, False).winners[0].cycles
+    except NoPlan:
+        return None
+
+
 def _limits(transfer: Transfer, entries: int | None) -> tuple[tuple[str, int], ...]:
     if entries is None:
         return transfer.limits

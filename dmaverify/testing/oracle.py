@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from dmaverify.errors import Disagreement
-from dmaverify.execute import Execution, TooLarge, execute
-from dmaverify.execute.address import batches, region_of
+from dmaverify.execute.address import TooLarge, batches, region_of
+from dmaverify.execute.result import Execution
+from dmaverify.execute.run import execute
 from dmaverify.language import wellformed
 from dmaverify.lower.programs import Trouble, derived_program, given_program, space_of
 from dmaverify.plan.plan import PlanTransfer

@@ -165,8 +165,9 @@ def _run(
     plan: Plan, item: PlanTransfer, witnesses: Sequence[Mapping[str, Any]], readings: Mapping[str, str], limit: int
 ) -> tuple[str, bool]:
     """What is wrong with the first program that breaks the promise, and whether all of them could be run."""
-    from dmaverify.execute import Aliased, TooLarge, execute, report_text
-    from dmaverify.execute.report import kept
+    from dmaverify.execute.address import Aliased, TooLarge
+    from dmaverify.execute.report import kept, report_text
+    from dmaverify.execute.run import execute
 
     transfer = item.transfer
     machine = plan.targets[transfer.target]

@@ -5,8 +5,9 @@ from itertools import product
 
 import pytest
 
-from dmaverify.execute import Execution, execute
 from dmaverify.execute import address as address_module
+from dmaverify.execute.result import Execution
+from dmaverify.execute.run import execute
 from dmaverify.language.expr import (
     ONE,
     Broadcast,

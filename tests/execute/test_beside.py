@@ -33,6 +33,7 @@ def judged(stride: int) -> frozenset[str] | None:
 @pytest.fixture
 def beside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Beside]:
     monkeypatch.setattr("dmaverify.execute.beside._another_core", lambda: True)
+    monkeypatch.setattr(Beside, "wanted", True)
     Beside.begin()
     assert Beside.running is not None
     yield Beside.running

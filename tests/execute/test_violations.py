@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from dmaverify.execute import Aliased, Execution, TooLarge, execute
+from dmaverify.execute.address import Aliased, TooLarge
+from dmaverify.execute.result import Execution
+from dmaverify.execute.run import execute
 from dmaverify.language.expr import Expr
 from dmaverify.language.parse import parse
 from dmaverify.program.command import Command, Loop, Port

@@ -535,3 +535,36 @@ def test_sides_that_are_no_pair_have_no_paired_text() -> None:
     for read_side, write_side in [(one, two), (one, read("[8:1]:8")), (one, read("[8:1]:8 HBM@0"))]:
         with pytest.raises(ValueError, match="paired text"):
             format_paired(read_side, write_side)
+
+
+# --- a list of offsets in place of a stride ("Sequencer", Indirect Access)
+
+
+@given(st.lists(st.tuples(st.integers(2, 4), st.integers(-3, 9)), min_size=1, max_size=4))
+def test_a_list_of_offsets_is_walked_in_its_order(loops: list[tuple[int, int]]):
+    offsets = [0]
+    for count, stride in loops:
+        offsets = [at + k * stride for at in offsets for k in range(count)]
+    entries = nest(read(f"[{len(offsets)}:{offsets}, 8:1]:8"))[:-1]
+    walked = [0]
+    for count, stride in entries:
+        walked = [at + k * stride for at in walked for k in range(count)]
+    assert walked == offsets
+    assert len(entries) <= len(loops)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "said"),
+    [
+        ("0, 512, 256, 1024", "no loops with strides walk these offsets"),
+        ("0, 8, 24", "no loops with strides walk these offsets"),
+        ("8, 16, 24", "no loops with strides walk these offsets"),
+        ("0, 8", "the list has 2 offsets for"),
+    ],
+)
+def test_offsets_that_no_loops_walk_are_refused_where_they_stand(offsets: str, said: str):
+    count = max(3, offsets.count(",") + 1)
+    with pytest.raises(InputError) as caught:
+        read(f"[{count}:[{offsets}], 8:1]:8")
+    assert said in caught.value.message
+    assert caught.value.span.text == f"[{offsets}]"

@@ -28,7 +28,7 @@ def program_disagreement(seed: int) -> str:
     if isinstance(order, Circle) or any(work.troubles for work in works):
         return f"seed {seed}: the program could not be judged"
     session = Session()
-    result = hazards([touch for work in works for touch in work.touches], order, session)
+    result = hazards(program, works, order, 2_000_000)
     names = [step.name for step in program.steps]
     found = {(names[h.first.step], names[h.second.step], h.kind.rpartition("-")[2]) for h in result.found}
     if result.unknown or found != drawn.hazards():

@@ -562,7 +562,7 @@ def test_no_color_wins_over_force_color_over_a_dumb_terminal_over_a_terminal(
 
 
 def test_one_error_type_covers_all_that_cannot_be_read_or_run(tmp_path, good):
-    from dmaverify.execute import Aliased, TooLarge
+    from dmaverify.execute.address import Aliased, TooLarge
 
     assert issubclass(dv.InputErrors, dv.InputError)
     assert issubclass(TooLarge, dv.InputError)

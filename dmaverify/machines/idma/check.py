@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dmaverify.errors import InputError, Source, Span
+from dmaverify.errors import InputError, Source
 from dmaverify.language.files import read_text
 from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import NAMES
@@ -27,11 +27,9 @@ from dmaverify.machines.idma.setup import Setup, engine_options, setup_of
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.flow.listed import ListedItem, judge_listed
 from dmaverify.targets.target import Target, load_target
-from dmaverify.verdict import Finding, Severity, Status, Verdict
+from dmaverify.verdict import Verdict
 
 NO_MOVE = "no move is given: rules of the engine and its protocols alone were judged"
-MOST_CONDITIONS = 3
-"""Conditions of a driver that its verdict line names."""
 SUFFIXES = (".csv", ".jsonl", ".job", ".jobs", ".txt", ".idma", ".c", ".h")
 
 
@@ -71,8 +69,7 @@ def verdict_of_file(
     told = _items(image, target, given)
     verdict = judge_listed(told, target, name=Path(path).stem, path=path, unit="descriptors", readings=readings)
     guessed = not {"address_width", "preset"} & given.keys() and any(_wide(one) for one in image.told)
-    scope = "if addresses have 64 bits" if guessed and verdict.status is Status.PROVED else ""
-    return replace(verdict, assumptions=(NO_MOVE,), scope=scope)
+    return replace(verdict, assumptions=(NO_MOVE,), given=("addresses have 64 bits",) if guessed else ())
 
 
 def _wide(told: ToldDescriptor) -> bool:
@@ -109,17 +106,8 @@ def _of_driver(
 
     name = Path(source.name).stem
     verdict = judge_listed(items(), target, name=name, path=source.name, unit="launches", readings=readings)
-    taken = (*verdict.assumptions, NO_MOVE, *driver.assumed, *driver.defined, *driver.conditions)
-    if verdict.status is not Status.PROVED or not driver.conditions:
-        return replace(verdict, assumptions=taken)
-    shown = driver.conditions[:MOST_CONDITIONS]
-    more = [f"{len(driver.conditions) - len(shown)} more"] if len(driver.conditions) > len(shown) else []
-    scope = f"if {' and '.join((*shown, *more))}"
-    warning = Finding(
-        "core/input", Severity.WARNING, f"proved {scope}", "", Span(source, 0, 0), source="its C",
-        hint="--define 'CONDITION=0' states a condition; functions of other files are not read",
-    )  # fmt: skip
-    return replace(verdict, assumptions=taken, scope=scope, findings=(*verdict.findings, warning))
+    taken = (*verdict.assumptions, NO_MOVE, *driver.assumed, *driver.defined)
+    return replace(verdict, assumptions=taken, given=(*verdict.given, *driver.conditions))
 
 
 def _define(text: str) -> tuple[str, str]:

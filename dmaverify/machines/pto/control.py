@@ -140,7 +140,9 @@ class ControlReader(BufferReader):
         types = tuple(self._of(first) for _, first in carried)
         self.types |= {counter: INDEX, **{name: self._of(first) for name, first in carried}}
         self.types |= dict(zip(op.results, types, strict=False))
-        return For(op.span, counter, low, high, step, tuple(carried), op.results, types, self.block(ops))
+        body = self.block(ops)
+        _must_yield(op, body, len(carried))
+        return For(op.span, counter, low, high, step, tuple(carried), op.results, types, body)
 
     def _first_values(self, cursor: TokenCursor) -> list[tuple[str, Operand]]:
         """`(%name = %first, ...)`."""
@@ -205,9 +207,7 @@ class ControlReader(BufferReader):
         into, ops = self.inside(op, 1)
         types = tuple(self._of(o) for o in passed)
         body = self.block(ops)
-        given = body[-1] if body else None
-        if len(given.args if isinstance(given, Yield) else ()) != len(carried):
-            raise InputError(f"{op.name}: its body yields {len(carried)} values at its end", op.name_span, "scf.yield")
+        _must_yield(op, body, len(carried))
         kinds = self._result_types(op)
         self.types |= dict(zip(op.results, kinds, strict=True))
         if len(into) != len(passed):
@@ -337,6 +337,13 @@ def deep(stmts: Sequence[Stmt]) -> Iterator[Stmt]:
             inner = getattr(stmt, part, ())
             if inner:
                 yield from deep(inner)
+
+
+def _must_yield(op: Op, body: Sequence[Stmt], count: int) -> None:
+    """Raises InputError for a loop whose body does not end with a new value of each that it carries."""
+    last = body[-1] if body else None
+    if len(last.args if isinstance(last, Yield) else ()) != count:
+        raise InputError(f"{op.name}: its body yields {count} values at its end", op.name_span, "scf.yield")
 
 
 def _renamed(op: Op, suffix: str) -> Op:

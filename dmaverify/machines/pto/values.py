@@ -176,6 +176,7 @@ class Values:
         self.tile_bytes: dict[int, int] = {}  # where tiles without an address lie, by their statement
         self.tile_end = 0
         self.misplaced: set[str] = set()
+        self.lying: dict[int, tuple[Place, int]] = {}  # tiles with an address: where, how many bytes; by tile_bytes
         self.own_names: dict[int, CopyTouch] = {}  # cells of a tile under its own name, by the touch of its bytes
         self.touches_kept: list[CopyTouch] = []
         self.tile_moves = 0

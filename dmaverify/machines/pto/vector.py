@@ -334,7 +334,8 @@ class VectorReader(CopyReader):
         if name == "memref":
             return _Shape(kind, 0, kind.item_bytes, kind.strides, kind.space, indexed=True)
         if name.endswith(".vreg") and (found := _LANES.fullmatch(inside)):
-            return _Shape(kind, int(found[1]), max(1, bits_of(found[2].rsplit(".", 1)[-1].lstrip("!")) // 8))
+            bits = bits_of(found[2].rsplit(".", 1)[-1].lstrip("!"))
+            return _Shape(kind, int(found[1]), max(1, bits // 8)) if bits else _Shape(kind)
         return _Shape(kind)
 
 

@@ -25,7 +25,7 @@ from dmaverify.program.instructions import (
     Signal,
     Use,
 )
-from dmaverify.program.rewrite import every
+from dmaverify.program.rewrite import every, spread
 from dmaverify.prove.flow.ask import Asker, shown, term_text
 from dmaverify.prove.flow.at_values import unwritten_at_values
 from dmaverify.prove.flow.definite import DefiniteJudge
@@ -112,7 +112,8 @@ def judge_kernel(
         out.obligations[OTHER] = (cores.status, cores.by, cores.why)
     out.findings += cores.findings
     out.assumptions += cores.assumptions
-    waits = with_other_core(program.events, others, memory) if others else program.events
+    waits = tuple(spread(program.events, lambda e: () if isinstance(e, Use) and not e.pipe else (e,)))
+    waits = with_other_core(waits, others, memory) if others else waits
     seen = with_other_core(program.events, others, memory, order=False) if others else program.events
     pipes = PipeJudge(asker) if sequential else _order(waits, asker, ordered, outer, followed=followed)
     out.findings += pipes.findings.values()

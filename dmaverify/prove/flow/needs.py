@@ -24,7 +24,7 @@ def judge_needs(judge: CopyJudge, needs: Sequence[NumberNeed]) -> None:
         if reply.status == "assumed":
             for part in reply.assumed:
                 judge.assumed[f"{shown(part, judge.world)} ({RULE}: {need.says})"] = None
-        elif reply.status == "unknown":
+        elif reply.status == "unknown" or (reply.status == "refuted" and need.enough):
             judge.status[RULE] = "unknown"
         elif reply.status == "refuted":
             judge.status[RULE] = "refuted"

@@ -114,15 +114,6 @@ class Case:
     # ------------------------------------------------------------ programs
 
     @property
-    def buffers(self) -> tuple[Tensor, Tensor]:
-        """The memory that source and destination lie in: behind a view, the whole tensor."""
-        views = self.transfer.views
-        sides = (views.source, views.dest) if views is not None else (None, None)
-        own = (self.transfer.source, self.transfer.dest)
-        found = [t if view is None else view.buffer for t, view in zip(own, sides, strict=True)]
-        return found[0], found[1]
-
-    @property
     def bits(self) -> int:
         return self.target.dtypes[self.transfer.dtype]
 
@@ -338,7 +329,7 @@ class Case:
         )
         instances = transfer_instances(
             transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span,
-            self.buffers,
+            self.transfer.buffers,
         )  # fmt: skip
         span = next((c.span for c in commands if c.span is not None), None) or transfer.span
         instances += [

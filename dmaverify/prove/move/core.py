@@ -329,7 +329,8 @@ class _Judge:
         if self.weight > min(ENUMERATE_FIRST, self.most_enumerated):
             self.status["core/consumes"] = "not judged"
             return
-        from dmaverify.execute import Aliased, TooLarge, execute
+        from dmaverify.execute.address import Aliased, TooLarge
+        from dmaverify.execute.run import execute
 
         try:
             done = execute(self.source, self.dest, *self.spaces, self.dtype_bits, self.commands, readings=self.readings)
@@ -426,7 +427,8 @@ class _Judge:
     # ------------------------------------------------------------ enumerated
 
     def _enumerated(self, families: list[Family], units: int, limit: int, why: str) -> CoreResult:
-        from dmaverify.execute import Aliased, TooLarge, execute
+        from dmaverify.execute.address import Aliased, TooLarge
+        from dmaverify.execute.run import execute
 
         try:
             done = execute(

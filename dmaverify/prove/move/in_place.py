@@ -31,11 +31,11 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
     """Source and destination regions that share bytes: an error unless every byte is read before it is written, by the
     printed commands and by those of the stream.
     """
-    source, dest = case.buffers
+    source, dest = case.transfer.buffers
     views = case.transfer.views
     if views is not None:
         programs = [[looped(command, views, case.target) for command in commands] for commands in programs]
-    if len({case.target.memory_of(t.tier) for t in case.buffers}) > 1:
+    if len({case.target.memory_of(t.tier) for t in (source, dest)}) > 1:
         return
     why = lie_apart(source, dest, case.spaces[0].places, case.bits)
     if why:

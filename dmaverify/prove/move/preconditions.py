@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from dmaverify.errors import Span
+from dmaverify.errors import InputError, Span
 from dmaverify.language import wellformed
 from dmaverify.language.expr import ONE, Expr
 from dmaverify.program.access import Access, PlanProblem
@@ -80,6 +80,15 @@ def unmet(
             index = isinstance(work, Indirect) and tensor is work.index.tensor
             dtype = work.index.dtype if isinstance(work, Indirect) and index else work.dtype
             yield from _too_far(tensor, target, target.dtypes[dtype])
+
+
+def require(
+    work: Work, axes: Mapping[str, int], target: Target, stated: Iterable[PlanProblem] = (), said: str = ""
+) -> None:
+    """Raises InputError for the first precondition that leaves nothing to be derived, priced or executed."""
+    for one in unmet(work, axes, target, stated):
+        if one.fatal:
+            raise InputError(f"{said}{one.message}", one.span, one.hint)
 
 
 def meaningless(work: Work, axes: Mapping[str, int], target: Target, stated: Iterable[PlanProblem] = ()) -> bool:

@@ -18,7 +18,10 @@ from math import prod
 from dmaverify.errors import Disagreement, NoValue
 from dmaverify.language.numbers import Poly
 from dmaverify.program.access import Access
-from dmaverify.prove.move.check import check_access, check_transfer
+from dmaverify.program.schedule import Program
+from dmaverify.prove.flow.hazards import HAZARDS
+from dmaverify.prove.flow.kernel import TILES, check_program
+from dmaverify.prove.move.check import EACH_ITERATION, check_access, check_transfer
 from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import Attempt, attempt
@@ -51,13 +54,14 @@ class SizeCover:
     why: str = ""
     rule: str = ""
     units: str = ""
+    said: tuple[str, ...] = ()
 
     def run(self, values: Mapping[str, int]) -> Attempt:
         """A run at sizes; its region is added where it proves."""
         done = attempt(self.template, values, self.options, generic=True)
         if done.status == "proved" and done.region is not None and done.region.holds(values):
             self.regions.append(done.region)
-            self.units = self.units or str(done.units)
+            self.units, self.said = self.units or str(done.units), done.said
         elif not self.why or done.rule:
             self.why, self.rule = done.why, done.rule
         return done
@@ -124,6 +128,10 @@ def verdict_at(template: Template, values: Mapping[str, int], options: Options) 
         )  # fmt: skip
         return Verdict(template.name, template.machine.name, Status.REFUTED, (finding,))
     plain = replace(options, repair=False)
+    if isinstance(instance.item, Program):
+        return check_program(
+            instance.item, axes=instance.axes, target=template.machine, options=plain, path=template.path
+        )
     if isinstance(instance.item, Access):
         return check_access(
             instance.item, axes=instance.axes, target=template.machine, options=plain, path=template.path
@@ -208,7 +216,7 @@ def _checked(cover: SizeCover) -> Verdict:
         if left == NOTHING:
             return _proved(cover)
         if isinstance(left, str):
-            return _open(cover, "the sizes that are left were not found within the limit", {})
+            return _open(cover, cover.why or "the sizes that are left were not found within the limit", {})
         single = cover.single(left)
         if single.status is Status.REFUTED:
             return _refuted(cover, single, left)
@@ -259,13 +267,17 @@ def _proved(cover: SizeCover) -> Verdict:
     if symbolic and cover.singles:
         by += f", and the ordinary check at {cover.singles} of them"
     by += "; z3: no admitted sizes are left out" if asked and symbolic else ""
+    said = (*cover.said, *(("what is a warning or an advice is looked for at single sizes only",) if symbolic else ()))
     names = ["core/well-formed", *OBLIGATIONS, "core/overlap"]
+    if template.kind == "program":
+        names = ["core/well-formed", "core/steps", *HAZARDS, *TILES]
+    elif template.looped:
+        said += (EACH_ITERATION,)
     names += [f"{template.machine.name}/*"]
     strict = cover.options.readings.get("core/consumes") == "strict"
     obligations = tuple(
         Obligation(name, "not judged" if name == "core/consumes" and not strict else "proved", by) for name in names
     )
-    said = ("what is a warning or an advice is looked for at single sizes only",) if symbolic else ()
     claim = f"for all {describe(template)}"
     status = settled((), (o.status for o in obligations))
     return Verdict(template.name, "", status, (), obligations, said, claim=claim)

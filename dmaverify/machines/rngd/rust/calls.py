@@ -71,6 +71,7 @@ _APPLIES = {
     "inspect",
     "unwrap_or_else",
 }
+_CONSUMES = {"collect", "for_each", "count", "sum", "product", "fold", "last", "unzip", "max", "min"}
 _CASTS = {"fetch_cast", "cast", "commit_cast", "commit_cast_relu", "fetch_table_lookup"}
 MAX_INSTANCES = 3000
 MAX_EACH = 512  # elements that a closure is read for
@@ -177,8 +178,7 @@ class Calls(Functions):
             return self._reshape(code, node, tensor, generics, wanted)
         for one in arguments:
             self.value(code, one, frame, None)
-        if tensor.buffer is not None:
-            self.ledger.escaped.add(tensor.buffer.serial)
+        self.ledger.lose(tensor)
         return Opaque("()", tensor.sources) if name == "memset" else None
 
     def _tile(
@@ -203,7 +203,9 @@ class Calls(Functions):
             as_map[1] = Unknown("the mapping of the tile is left to inference", code.span(node))
         size = length.single if isinstance(length, Numbers) else None
         at = code.span(arguments[0]) if arguments else code.span(node)
-        return tiled(tensor, TileCall(place, as_map[0], size, as_map[1], start, code.span(node), at, self.library))
+        guarded = self.walk.when.loose
+        call = TileCall(place, as_map[0], size, as_map[1], start, code.span(node), at, self.library, guarded)
+        return tiled(tensor, call)
 
     def _reshape(
         self, code: Code, node: Node, tensor: RustTensor, generics: tuple[Value, ...], wanted: RustTensor | None
@@ -293,7 +295,7 @@ class Calls(Functions):
         asked = receiver.part if name in _ADDS else None
         values = [self.merged(self.value(code, one, frame, asked), wanted) for one in arguments]
         if name in _PICKS:
-            return receiver.part
+            return self.ledger.any_of(receiver)
         made = reshaped_list(name, receiver, values)
         if made is not None:
             return made
@@ -306,10 +308,12 @@ class Calls(Functions):
     ) -> Value:
         """What a closure makes of every element; one by one where the elements are known and differ."""
         turns = self._one_by_one(code, closure, receiver) if name == "for_each" else receiver.items
-        if turns is not None and len(turns) <= MAX_EACH:
-            return listed([self.closure(code, closure, frame, one, wanted) for one in turns])
-        with nullcontext() if receiver.count and name in ("for_each", "map") else self.walk.perhaps():
-            return Sequence(self.closure(code, closure, frame, self.moving(receiver.part), wanted), receiver.count)
+        each = name == "for_each" or (name == "map" and _consumed(code, closure))
+        with nullcontext() if receiver.count and each else self.walk.perhaps():
+            if turns is not None and len(turns) <= MAX_EACH:
+                return listed([self.closure(code, closure, frame, one, wanted) for one in turns])
+            part = self.moving(self.ledger.any_of(receiver))
+            return Sequence(self.closure(code, closure, frame, part, wanted), receiver.count)
 
     def moving(self, value: Value) -> Value:
         """The values of a loop variable, told from those of other loops."""
@@ -318,3 +322,11 @@ class Calls(Functions):
 
     def _one_by_one(self, code: Code, body: Node, each: Value) -> tuple[Value, ...] | None:  # `Bodies` does it
         raise AssertionError
+
+
+def _consumed(code: Code, closure: Node) -> bool:
+    """Whether an adapter with this closure stands before a method that takes every element; alone it runs nothing."""
+    call = closure.parent.parent if closure.parent is not None else None
+    outer = call.parent if call is not None else None
+    field = outer.child_by_field_name("field") if outer is not None and outer.type == "field_expression" else None
+    return field is not None and code.text(field) in _CONSUMES

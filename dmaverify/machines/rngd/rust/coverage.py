@@ -203,8 +203,8 @@ class _Cells:
 def _doubt(before: Sequence[Effect]) -> str:
     """Why the writes do not settle it."""
     for one in before:
-        if one.tensor.window.assumed:
-            return f"{one.tensor.window.assumed[0].split(':')[0]} (line {one.site.span.line})"
+        if one.tensor.window.open:
+            return f"only the running program knows where the tile in line {one.site.span.line} starts"
         if not certain(one.tensor):
             return f"the starts of the tile in line {one.site.span.line} follow no progression that is known"
         if one.may:

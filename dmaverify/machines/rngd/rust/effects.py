@@ -49,8 +49,11 @@ class HeldNeed:
 
 @dataclass(frozen=True)
 class Unjudged:
-    """What could not be said of a buffer; `unknown` where the verdict depends on it."""
+    """What could not be said of a buffer: `unknown` where the verdict depends on it, `given` what it then rests on, as
+    a condition; else a claim that is not made.
+    """
 
     rule: str
     reason: str
     unknown: bool
+    given: str = ""

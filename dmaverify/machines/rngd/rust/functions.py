@@ -13,10 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
 from dmaverify.machines.rngd.rust.sites import Sites, told_by_calls
-from dmaverify.machines.rngd.rust.types import TENSORS, Frame, clip
+from dmaverify.machines.rngd.rust.types import TENSORS, Frame
 from dmaverify.machines.rngd.rust.unify import unify
 from dmaverify.machines.rngd.rust.values import (
     Dtype,

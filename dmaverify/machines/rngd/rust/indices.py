@@ -59,13 +59,12 @@ def _finding(holds: Held, message: str, values: dict[str, int], hint: str) -> Fi
     )
 
 
-def index_note(move: KernelMove, bits: int) -> str:
-    """What is assumed of the values of the index, or what they are."""
+def index_note(move: KernelMove, bits: int) -> tuple[str, bool]:
+    """What the values of the index must be, and whether they are known to be."""
     found = table_axis(move)
-    if isinstance(found, str):
-        return ""
+    if isinstance(found, str) or move.index is None:
+        return "", True
     row = found[1] * bits // 8
-    unscaled = move.method.endswith("_unscaled")
-    word = "row numbers" if unscaled else f"byte offsets, multiples of {row:,} (one row),"
-    known = move.index is not None and move.index.holds is not None
-    return f"the values of the index are {word} within the table{'' if known else ' (given by the caller)'}"
+    word = "row numbers" if move.method.endswith("_unscaled") else f"byte offsets, multiples of {row:,} (one row),"
+    once = ", each once" if move.method in SCATTERS else ""
+    return f"the values of the index are {word} within the table{once}", move.index.holds is not None

@@ -67,8 +67,11 @@ class Patterns(Calls):
                 whole = len(inner) == 1 and not isinstance(value, Record)
                 self.bind(code, one, value if whole else self.part(value, str(number), code, pattern), frame)
         elif kind == "slice_pattern":
-            for one in named(pattern):
-                self.bind(code, one, value.part if isinstance(value, Sequence) else Unknown(""), frame)
+            inner = named(pattern)
+            listed = value.items if isinstance(value, Sequence) and len(value.items or ()) == len(inner) else None
+            for number, one in enumerate(inner):
+                part = self.ledger.any_of(value) if isinstance(value, Sequence) and listed is None else Unknown("")
+                self.bind(code, one, listed[number] if listed is not None else part, frame)
         elif kind == "struct_pattern":
             for one in named(pattern):
                 if one.type == "field_pattern":

@@ -103,20 +103,20 @@ class Buffer:
 
 @dataclass(frozen=True)
 class ViewWindow:
-    """Where a view starts in its buffer: positions of each class of place, and whether all were known.
-
-    `sizes` are the extents of the buffer itself, which a view may re-declare.
+    """Where a view starts in its buffer: positions of each class of place; `open` where not all were known, `given`
+    what they must keep then.
     """
 
     at: Mapping[str, Numbers] = field(default_factory=dict)
-    assumed: tuple[str, ...] = ()
+    open: bool = False
+    given: tuple[str, ...] = ()
     tiled: bool = False
     parts: tuple[tuple[str, Numbers], ...] = ()  # what each tile adds, place by place
 
-    def moved(self, place: str, by: Numbers, assumed: str = "") -> ViewWindow:
+    def moved(self, place: str, by: Numbers, *, open: bool = False, given: str = "") -> ViewWindow:
         at = {**self.at, place: self.at[place].plus(by) if place in self.at else by}
-        told = (*self.assumed, assumed) if assumed else self.assumed
-        return ViewWindow(at, told, True, (*self.parts, (place, by)))
+        told = (*self.given, given) if given else self.given
+        return ViewWindow(at, self.open or open, told, True, (*self.parts, (place, by)))
 
 
 @dataclass(frozen=True)
