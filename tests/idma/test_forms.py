@@ -164,15 +164,6 @@ def test_a_launch_takes_three_instructions_and_at_most_six_in_2d() -> None:
         inst64.write([told(Descriptor(Request(0, 0, 8), (Dim(2, 8, 8), Dim(2, 8, 8))))])
 
 
-def test_instruction_words_are_encoded_and_decoded() -> None:
-    assert inst64.encoded("dmsrc", 0, 10, 11) == 0x00B5002B
-    for name in inst64.FUNCT7:
-        assert inst64.decoded(inst64.encoded(name, 1, 2, 3)) == (name, 1, 2, 3)
-    for bad in (0, 0x00B5002A, 0x00B5102B, 0xFFFFFFFF):
-        with pytest.raises(InputError):
-            inst64.decoded(bad)
-
-
 # ---------------------------------------------------------------- jobs
 
 JOB = ["64", "0x1000", "0x20000", "0", "0", "8", "256", "1", "0"]

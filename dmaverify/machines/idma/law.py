@@ -1,9 +1,9 @@
 """Cycles of an iDMA back-end: the throughput law of v0.7.0, exact and in closed form, with the term that binds named.
 
-Knows: bursts as beats, memory systems, outstanding requests; the recurrence, its closed form, a lower bound.
+Knows: bursts as beats, memory systems, outstanding requests; the recurrence, a lower bound.
 Does not know: plan files, descriptors, where bursts come from.
-Law: `exact` is the recurrence itself, cycle by cycle of RTL for coupled AXI; `bound` is never above it for any burst
-list; `closed` speaks only of equal, aligned fragments. Anything else a caller asks of the law is marked not exact.
+Law: `exact` is the recurrence itself, cycle by cycle of RTL for coupled AXI; `bounds` are never above it for any burst
+list. Anything else a caller asks of the law is marked not exact.
 
 Number all bursts of all back-to-back 1D transfers in order, with N = outstanding requests, M = N + buffer depth +
 system depth, L the latency and K the outstanding requests of the memory; r and w are the beats of a burst:
@@ -276,7 +276,7 @@ def exact(runs: Sequence[BurstRun], depth: Depth) -> int:
     return state.w + depth.memory.latency + 1 if state.writes else 0
 
 
-# ---------------------------------------------------------------- closed forms
+# ---------------------------------------------------------------- bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,20 +336,6 @@ def bounds(t: Totals, depth: Depth) -> tuple[Term, ...]:
         ),
     ]  # fmt: skip
     return tuple(sorted(found, key=lambda term: -term.cycles))
-
-
-def closed(count: int, size: int, word: int, depth: Depth) -> float:
-    """Cycles of `count` fragments of `size` bytes, aligned, equal, each one burst: size a multiple or a divisor of the
-    word, at most 256 words.
-    """
-    n, latency, k = -(-size // word), depth.memory.latency, depth.memory.outstanding
-    rate = min(
-        1.0,
-        depth.outstanding * n / (latency + n + 1),
-        depth.metadata * n / (2 * latency + n + 1),
-        k * n / (latency + n),
-    )
-    return count * n / rate + 2 * latency + 2
 
 
 def utilization(data: int, word: int, cycles: float) -> float:

@@ -189,11 +189,6 @@ def tilelink_page_bits(backend: Backend) -> int:
     return (largest - 1).bit_length()
 
 
-def tilelink_step(backend: Backend, address: int, rest: int, write: bool) -> int:
-    """Bytes of the next TileLink access at `address` with `rest` bytes left; 0 where v0.7.0 does not advance."""
-    return _step(address, rest, tilelink_page_bits(backend), backend.word, _tilelink_most(backend, write))
-
-
 def _tilelink_most(backend: Backend, write: bool) -> int:
     if backend.tilelink_ul:
         return backend.word

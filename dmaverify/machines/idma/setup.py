@@ -81,6 +81,11 @@ class Setup:
         return self.dims - 1
 
     @property
+    def stages(self) -> int:
+        """Mid-ends that take a cycle each before the first burst; tensor_ND takes none."""
+        return sum(1 for name in self.midends if name != "tensor_nd")
+
+    @property
     def unordered(self) -> bool:
         """Whether launches of one channel may be carried out by several back-ends."""
         return (self.channels > 1 and self.arbitration != "software") or (
