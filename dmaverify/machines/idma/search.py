@@ -277,7 +277,8 @@ def _proved(
     live = live_runs(found.live)
     forced = WALKED not in found.how and runs_are_maximal(found.nests) and live is not None and not bridged(live)
     maximal = live is not None
-    bound = _floor(setup, measured(setup, commands)[0]) if forced else words_floor(setup, live) if live is not None else 0.0
+    words = words_floor(setup, live) if live is not None else 0.0
+    bound = _floor(setup, measured(setup, commands)[0]) if forced else words
     written = program_of_transfer(original, bits, target)
     before = None
     if isinstance(written, tuple) and written:
