@@ -21,7 +21,7 @@ from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Si
 from dmaverify.machines.rngd.rust.plans import KernelPlan
 from dmaverify.machines.rngd.rust.values import PLACES, RustTensor
 from dmaverify.program.tensor import Tensor
-from dmaverify.synth.kernel import TensorUses, KernelMoves
+from dmaverify.synth.kernel import KernelMoves, TensorUses
 from dmaverify.verdict import Edit, Status
 
 if TYPE_CHECKING:

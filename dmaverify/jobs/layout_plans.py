@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from dmaverify.errors import InputError
 from dmaverify.program.schedule import Box, box_of
 from dmaverify.program.tensor import Tensor
-from dmaverify.synth.kernel import ALIGNED, TensorUses, KernelMoves
+from dmaverify.synth.kernel import ALIGNED, KernelMoves, TensorUses
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan, PlanTransfer
