@@ -7,6 +7,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from lab.idma_oracles import distributed_by_tree, launches, tensor_2d, tensor_nd
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import Request
@@ -15,11 +16,8 @@ from dmaverify.machines.idma.midends import (
     StripedRegion,
     distributed,
     event_facts,
-    launches,
     mp_dist,
     mp_split,
-    tensor_2d,
-    tensor_nd,
     worst_case,
 )  # fmt: skip
 from dmaverify.machines.idma.nd import Dim

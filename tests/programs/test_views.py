@@ -10,7 +10,7 @@ import pytest
 
 from dmaverify import api
 from dmaverify.plan.read import InputErrors, read_plan_text
-from dmaverify.program.views import every
+from dmaverify.program.turns import every
 from dmaverify.prove.move.check import Options
 from dmaverify.prove.move.views import moved_commands
 from dmaverify.verdict import Status

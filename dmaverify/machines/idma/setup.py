@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from dmaverify.errors import InputError
+from dmaverify.machines.idma.built import built_options, is_built
 from dmaverify.machines.idma.engine import AXI, AXIS, INIT, Backend, Request, protocol_named, variant_named
 from dmaverify.machines.idma.midends import StripedRegion
 from dmaverify.targets.table import suggestion
@@ -22,7 +23,7 @@ from dmaverify.targets.target import Target
 
 ENGINE = (
     "variant", "data_width", "address_width", "length_width", "burst_len_param", "ax_in_flight", "buffer_depth",
-    "system_depth", "reject_zero", "dims", "front_end", "memory", "fetch_width", "chain_head",
+    "system_depth", "reject_zero", "page_bytes", "dims", "front_end", "memory", "fetch_width", "chain_head",
     "region_start", "region_end", "region_width", "backends", "legalizer", "tilelink_ul", "channels", "arbitration",
     "version", "memory_latency", "memory_outstanding",
 )  # fmt: skip
@@ -80,6 +81,11 @@ class Setup:
         return self.dims - 1
 
     @property
+    def stages(self) -> int:
+        """Mid-ends that take a cycle each before the first burst; tensor_ND takes none."""
+        return sum(1 for name in self.midends if name != "tensor_nd")
+
+    @property
     def unordered(self) -> bool:
         """Whether launches of one channel may be carried out by several back-ends."""
         return (self.channels > 1 and self.arbitration != "software") or (
@@ -104,10 +110,15 @@ def presets(target: Target) -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
-def engine_options(words: Sequence[str]) -> dict[str, int | str]:
-    """Options of an engine as a command line names it: `NAME=VALUE`, a preset, or a variant. Raises InputError."""
+def engine_options(words: Sequence[str], of: str = "") -> dict[str, int | str]:
+    """Options of an engine as a command line names it: `NAME=VALUE`, a preset, a variant, or a file of the generator;
+    `of` is the file that is checked. Raises InputError.
+    """
     out: dict[str, int | str] = {}
     for word in words:
+        if is_built(word):
+            out.update(built_options(word, of))
+            continue
         name, equals, value = (part.strip() for part in word.partition("="))
         if not equals:
             out["variant" if re.match(r"(rw|r|w)_", name) else "preset"] = name
@@ -148,6 +159,7 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         buffer_depth=_number(full, "buffer_depth", 1),
         system_depth=_number(full, "system_depth"),
         reject_zero=_flag(full, "reject_zero"),
+        page_bytes=_number({"page_bytes": target.limits["page_bytes"], **full}, "page_bytes", 1),
         legalizer=_flag({"legalizer": 1, **full}, "legalizer"),
         tilelink_ul=_flag(full, "tilelink_ul"),
         specified=full.get("version") == SPECIFICATION,

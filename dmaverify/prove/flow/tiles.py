@@ -27,7 +27,7 @@ from dmaverify.language.expr import axes_of
 from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell
 from dmaverify.program.schedule import Order
 from dmaverify.program.tensor import PLACES, Tensor
-from dmaverify.program.views import Affine, loop_values
+from dmaverify.program.turns import Affine, loop_values
 from dmaverify.prove.flow.tile_outputs import Output, Tiles
 from dmaverify.prove.flow.tile_union import Boxes, Digit, Grid, grid
 from dmaverify.prove.smt import Query, Session, all_of, any_of, linear, number

@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.code import Code, named
-from dmaverify.machines.rngd.rust.effects import Effect
+from dmaverify.machines.rngd.rust.coverage import Effect
 from dmaverify.machines.rngd.rust.functions import Functions
-from dmaverify.machines.rngd.rust.lists import listed, reshaped_list
 from dmaverify.machines.rngd.rust.moves import SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
@@ -31,6 +30,8 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
     ViewWindow,
     known,
+    listed,
+    reshaped_list,
     sources_of,
 )
 from dmaverify.machines.rngd.rust.views import TileCall, padded, reshaped, tiled
@@ -45,32 +46,13 @@ _SAME = {
 }  # fmt: skip
 _WHOLE = ("view", "view_mut")
 _ITERATES = {
-    "iter",
-    "iter_mut",
-    "into_iter",
-    "rev",
-    "skip",
-    "take",
-    "step_by",
-    "chunks",
-    "windows",
-    "drain",
-    "peekable",
-}
+    "iter", "iter_mut", "into_iter", "rev", "skip", "take", "step_by", "chunks", "windows", "drain", "peekable",
+}  # fmt: skip
 _PICKS = {"get", "first", "last", "next", "pop", "nth", "remove", "swap_remove", "get_unchecked"}
 _ADDS = {"push", "push_back", "insert", "fill", "resize"}
 _APPLIES = {
-    "map",
-    "for_each",
-    "then",
-    "map_err",
-    "and_then",
-    "flat_map",
-    "filter_map",
-    "fold",
-    "inspect",
-    "unwrap_or_else",
-}
+    "map", "for_each", "then", "map_err", "and_then", "flat_map", "filter_map", "fold", "inspect", "unwrap_or_else",
+}  # fmt: skip
 _CONSUMES = {"collect", "for_each", "count", "sum", "product", "fold", "last", "unzip", "max", "min"}
 _CASTS = {"fetch_cast", "cast", "commit_cast", "commit_cast_relu", "fetch_table_lookup"}
 MAX_INSTANCES = 3000
@@ -307,7 +289,7 @@ class Calls(Functions):
         self, code: Code, name: str, closure: Node, receiver: Sequence, frame: Frame, wanted: Value | None
     ) -> Value:
         """What a closure makes of every element; one by one where the elements are known and differ."""
-        turns = self._one_by_one(code, closure, receiver) if name == "for_each" else receiver.items
+        turns = self.one_by_one(code, closure, receiver) if name == "for_each" else receiver.items
         each = name == "for_each" or (name == "map" and _consumed(code, closure))
         with nullcontext() if receiver.count and each else self.walk.perhaps():
             if turns is not None and len(turns) <= MAX_EACH:
@@ -319,9 +301,6 @@ class Calls(Functions):
         """The values of a loop variable, told from those of other loops."""
         self.serial += 1
         return replace(value, loops=frozenset((self.serial,))) if isinstance(value, Numbers) else value
-
-    def _one_by_one(self, code: Code, body: Node, each: Value) -> tuple[Value, ...] | None:  # `Bodies` does it
-        raise AssertionError
 
 
 def _consumed(code: Code, closure: Node) -> bool:
