@@ -123,7 +123,12 @@ def synth(
     copies = synthesized(paths, output, as_json, certificate)
     if copies is not None:
         raise told(copies)
-    results = synth_paths(paths, settings, workers)
+    results, stopped = synth_paths(paths, settings, workers)
+    if stopped:
+        if results:
+            say(synth_shown(results, as_json, timings, emit))
+        say(stopped, error=True)
+        raise Stop(3)
     if (output or certificate) and len(results) != 1:
         raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
     say(synth_shown(results, as_json, timings, emit))
@@ -162,12 +167,13 @@ def cost(
         from dmaverify.jobs.kernel_prices import priced
 
         raise told(priced(path, as_json=as_json, values=values, formula=formula, explain=explain))
-    text, errors = costs_of(path, Chosen(profile, simulate, explain, formula, readings_of(reading)), as_json)
+    text, errors, stopped = costs_of(path, Chosen(profile, simulate, explain, formula, readings_of(reading)), as_json)
     if text:
         say(text)
-    if errors:
-        raise fail(errors)
-    raise Stop(0)
+    code = fail(errors).code if errors else 0
+    if stopped:
+        say(stopped, error=True)
+    raise Stop(code or (3 if stopped else 0))
 
 
 # ---------------------------------------------------------------- extract

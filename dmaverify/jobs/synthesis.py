@@ -9,7 +9,7 @@ never handed out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -217,20 +217,33 @@ def synth_job(job: tuple[str, str, SynthSettings]) -> Synthesis:
     return synthesize_named(load(path, name), name, settings)
 
 
-def synth_paths(paths: Sequence[str], settings: SynthSettings, workers: int) -> list[Synthesis]:
-    """The results of all transfers of files, folders and `PATH::NAME`, in order."""
+def synth_paths(paths: Sequence[str], settings: SynthSettings, workers: int) -> tuple[list[Synthesis], str]:
+    """The results of all transfers of files, folders and `PATH::NAME`, in order; what ended the work before its end."""
     from dmaverify.jobs.judge import plan_files
     from dmaverify.jobs.load import load
+    from dmaverify.prove.boundary import until_stopped
 
     jobs = []
     for path, name in plan_files(paths):
         jobs += [(path, item.name, settings) for item in load(path, name).transfers]
     if not jobs:
         raise InputError("no transfer to synthesize", None, "name a plan file with a [transfer.NAME]")
-    if workers <= 1 or len(jobs) < 2:
-        return [synth_job(job) for job in jobs]
+    alone = workers <= 1 or len(jobs) < 2
+    done, stopped = until_stopped(map(synth_job, jobs) if alone else _in_processes(jobs, min(workers, len(jobs))))
+    return done, f"{stopped}; {len(done)} of {len(jobs)} transfers were done" if stopped else ""
+
+
+def _in_processes(jobs: Sequence[tuple[str, str, SynthSettings]], workers: int) -> Iterator[Synthesis]:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
-        return list(pool.map(synth_job, jobs))
+    from dmaverify.jobs.judge import without_interrupts
+
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=without_interrupts)
+    try:
+        yield from pool.map(synth_job, jobs)
+    finally:
+        processes = list((getattr(pool, "_processes", None) or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
