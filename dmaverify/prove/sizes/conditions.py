@@ -179,7 +179,7 @@ def implied(fact: SizeFact, others: Sequence[SizeFact], template: Template, regi
     search = SizeSearch(template, [] if region is None else [region])
     box: Ends = {one.name: (one.first, one.last) for one in template.symbols}
     wide = _narrowed(search.with_quotients(box), others)
-    if search.always(fact):
+    if search.always(fact) or fact in template.assume:
         return True
     if fact.by is not None:
         by = fact.by.constant

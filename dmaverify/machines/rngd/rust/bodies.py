@@ -110,18 +110,21 @@ class Bodies(Expressions):
 
     def _conclude(self, item: Item) -> None:
         """Says what the effects of a function come to."""
+        listed = [effect.site for effect in self.ledger.effects if effect.site.number >= 0]
         for told, finding in self.ledger.remarks():
-            site = told if told is not None else self.unmoved(item, finding)
-            if site is None:
+            if told is None or told.number < 0:  # what the Tensor Unit commits has no verdict of its own
+                told = listed[-1] if listed else self.unmoved(item, finding)
+            if told is None:
                 continue
+            site = told
             if isinstance(finding, Unjudged):
                 site.leave_open(finding)
             elif finding.severity is Severity.WARNING and not is_kernel(item):
                 site.alone.append((item, finding))  # what counts is what callers make of it, where there are any
             else:
                 site.remark(finding)
-        if self.ledger.effects and len(self.ledger.born) > 1:
-            self.ledger.effects[-1].site.ledgers.append((item.name, self.ledger))
+        if listed and len(self.ledger.born) > 1:
+            listed[-1].ledgers.append((item.name, self.ledger))
 
     def inlines(self, item: Item, bound: Mapping[str, Value], telling: bool = False) -> bool:
         """Whether a call is read with what it passes: every generic argument is known, and it is no recursion.
