@@ -44,6 +44,7 @@ class Library:
 
 
 NEWEST = Library()
+_ASKS = {"features", "default-features", "package", "optional"}
 
 
 def library_of(package: Path | None) -> Library:
@@ -61,6 +62,22 @@ def library_of(package: Path | None) -> Library:
             if found is not None:
                 return Library(found)
     return NEWEST
+
+
+def dependencies(package: Path) -> dict[str, Path]:
+    """The folders of the packages that a package names by a path, or its workspace does, under the names that its code
+    uses; without those that it asks for other features than their own.
+    """
+    data, out = _toml(package) or {}, {}
+    for table in ("dependencies", "dev-dependencies"):
+        for name in _text(data, table) or ():
+            folder, wanted = package, _text(data, table, name)
+            if isinstance(wanted, dict) and wanted.get("workspace") is True:
+                folder = next((one for one in package.parents if "workspace" in (_toml(one) or {})), package)
+                wanted = _text(_toml(folder) or {}, "workspace", "dependencies", name)
+            if isinstance(wanted, dict) and isinstance(wanted.get("path"), str) and not {*wanted} & _ASKS:
+                out[name.replace("-", "_")] = folder / wanted["path"]
+    return out
 
 
 def _dependency(package: Path, name: str, wanted: Any) -> tuple[int, int] | None:
