@@ -1,10 +1,13 @@
 """Mid-ends: the pieces are exactly the whole, each in its region, each with its back-end; periods that can be kept."""
 
 import random
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import pytest
+from lab.idma_oracles import distributed_by_tree, launches, tensor_2d, tensor_nd
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import Request
@@ -12,18 +15,34 @@ from dmaverify.machines.idma.midends import (
     Event,
     StripedRegion,
     distributed,
-    distributed_by_tree,
     event_facts,
-    launches,
     mp_dist,
     mp_split,
-    tensor_2d,
-    tensor_nd,
     worst_case,
 )  # fmt: skip
 from dmaverify.machines.idma.nd import Dim
 
 L1 = StripedRegion(0x10000, 0x20000, 256)
+
+
+def distributed_by_tree(request: Request, region: StripedRegion, backends: int) -> list[list[Request]]:
+    """The same by a binary tree of mp_dist: each level sends a half of the strips to each side."""
+    own: list[list[Request]] = [[] for _ in range(backends)]
+    row = replace(region, width=region.width * backends)
+    for piece in mp_split(request, row):
+        for number, part in _tree(piece, region, backends, 0):
+            own[number].append(part)
+    return own
+
+
+def _tree(request: Request, region: StripedRegion, backends: int, first: int) -> Iterator[tuple[int, Request]]:
+    if backends == 1:
+        yield first, request
+        return
+    half = backends // 2
+    for number, part in enumerate(mp_dist(request, replace(region, width=region.width * half), 2)):
+        if part is not None:
+            yield from _tree(part, region, half, first + number * half)
 
 
 def copied(request: Request) -> list[tuple[int, int]]:

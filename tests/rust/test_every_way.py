@@ -189,7 +189,7 @@ def test_what_something_that_is_not_followed_may_write_is_a_condition_in_the_lin
     made = verdicts(plan(kernel(lines, more, before)))
     assert {v.status.value for v in made} == {"proved"}
     assert not all(made)
-    assert any("writes all of" in given or "is built" in given for v in made for given in v.given)
+    assert any("writes all of" in given or "is built" in given for v in made for given in v.conditions)
     assert any(v.bounds.startswith("if ") for v in made)
 
 
@@ -313,7 +313,7 @@ def test_a_helper_is_judged_for_the_flags_that_its_callers_pass(given: str, stat
 ])  # fmt: skip
 def test_what_never_runs_is_judged_as_if_it_did_and_says_so(text: str, before: str, start: str, status: str) -> None:
     made = verdicts(plan(kernel(text.format(all=ALL, dead=copy(start)), "", before)))
-    dead = next(v for v in made if "run for these constants" in v.claim or v.given)
+    dead = next(v for v in made if "run for these constants" in v.claim or v.conditions)
     assert dead.status.value == status
     assert {v.status.value for v in made if v is not dead} == {"proved"}
 

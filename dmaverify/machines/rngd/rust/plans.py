@@ -136,6 +136,12 @@ def select_kernel(plan: KernelPlan, name: str) -> KernelPlan:
     return replace(plan, sites=kept, transfers=tuple(t for t in plan.transfers if t.name in names))
 
 
+def by_index(plan: Plan, name: str) -> str:
+    """`gather` or `scatter` where a transfer of a kernel is one; its plan then holds the move of one index value."""
+    method = plan.moves[name].method if isinstance(plan, KernelPlan) and name in plan.moves else ""
+    return "gather" if method in GATHERS else "scatter" if method in SCATTERS else ""
+
+
 # ---------------------------------------------------------------- one move
 
 

@@ -250,7 +250,7 @@ def _of_site(
         base, name=name, status=status, findings=tuple(findings), obligations=tuple(obligations.values()),
         assumptions=tuple(dict.fromkeys(assumptions)), path=plan.path, line=site.span.line,
         seconds=sum(v.seconds for v in judged), claim=_claim(judged, one, plan),
-        given=tuple(dict.fromkeys(conditions)),
+        conditions=tuple(dict.fromkeys(conditions)),
     )  # fmt: skip
 
 
