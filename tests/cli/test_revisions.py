@@ -110,12 +110,15 @@ def test_a_change_in_another_package_of_the_workspace_counts_where_it_is_named(
     """A package that is asked for other features than its own is not read: its names stay unresolved."""
     monkeypatch.chdir(tmp_path)
     git(tmp_path, "init", "-q")
+    vendor = 'furiosa-opt-std = { path = "../furiosa-opt-std" }'  # its types are known without it
     kernel = KERNEL.replace("axes![A = 256, B = 64];", "use shapes::*;").partition("fn other")[0]
     kernel = kernel.replace("x.to_dm", "x.view().tile::<m![B], 32, m![A, B = 32 # 64]>(START).to_dm")
     files = {
         "Cargo.toml": '[workspace]\n[workspace.dependencies]\nshapes = { path = "shapes" }\n',
         "shapes/Cargo.toml": '[package]\nname = "shapes"\n',
-        "kernels/Cargo.toml": f'[package]\nname = "kernels"\n[dependencies]\n{manifest}\n',
+        "kernels/Cargo.toml": f'[package]\nname = "kernels"\n[dependencies]\n{manifest}\n{vendor}\n',
+        "furiosa-opt-std/Cargo.toml": '[package]\nname = "furiosa-opt-std"\n',
+        "furiosa-opt-std/src/lib.rs": "pub mod prelude { pub struct HbmTensor<D, C, E>(D, C, E); }\n",
         "kernels/src/lib.rs": kernel.replace("m![B]> = x", "m![B = 32]> = x"),
     }
     for tag, start in (("first", 0), ("second", 4)):
