@@ -310,7 +310,7 @@ def test_a_multiple_is_as_large_as_its_divisor_only_where_it_is_above_0(
 ZERO = """schema = 1
 target = "rngd"
 [axes]
-A = {{ min = 1, max = 6 }}
+A = {{ min = 1, max = 5 }}
 C = {{ min = 8, max = 24, multiple_of = 8 }}
 [transfer.t]
 dtype = "i8"
@@ -342,14 +342,14 @@ def test_zero_padding_ends_as_zero_at_every_size(
     source: str, dest: str, time: str, packet: str, proved: bool | None
 ) -> None:
     one = template(ZERO.format(source=source, dest=dest, time=time, packet=packet))
-    sizes = [dict(zip("AC", values, strict=True)) for values in product(range(1, 7), (8, 16, 24))]
-    found = {verdict_at(one, values, Options(repair=False)).status for values in sizes}
+    sizes = [dict(zip("AC", values, strict=True)) for values in product(range(1, 6), (8, 16, 24))]
+    known = [(values, verdict_at(one, values, Options(repair=False)).status) for values in sizes]
     verdict = check_template(one, Options())
     assert proved is None or verdict.status is (Status.PROVED if proved else Status.REFUTED)
     if verdict.status is Status.PROVED:
-        assert found == {Status.PROVED}
-    for values in sizes[::5]:
+        assert {status for _, status in known} == {Status.PROVED}
+    for values in sizes[::6]:
         done = attempt(one, values, Options(), generic=True)
         if done.region is not None:
-            held = {verdict_at(one, v, Options(repair=False)).status for v in sizes if done.region.holds(v)}
+            held = {status for v, status in known if done.region.holds(v)}
             assert held == {Status.PROVED if done.status == "proved" else Status.REFUTED}

@@ -236,8 +236,9 @@ def _padding(joint: Joint, entry: Driven, read: Sequence[Form], write: Sequence[
     own = _own_guards(entry)
     zeros = [_guard_form(g, read) for g in joint.source.guards if g.kind is Kind.ZERO]
     if any(guard.kind is Kind.ZERO for guard in joint.dest.guards):
-        kinds = {guard.kind for layout in (joint.source, joint.dest) for guard in layout.guards}
-        need(kinds <= {Kind.ZERO, Gap.VOID}, "core/padding", "zero padding beside padding of another kind")
+        guards = (*joint.source.guards, *joint.dest.guards)
+        alone = all(guard.kind in (Kind.ZERO, Gap.VOID) for guard in guards)
+        need(alone, "core/padding", "zero padding beside padding of another kind")
     for guard in joint.dest.guards:
         if guard.kind is Kind.ZERO:
             zero = _never(_guard_form(guard, write), entry, [*zeros, *own])
