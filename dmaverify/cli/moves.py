@@ -111,8 +111,9 @@ def synth(
     **fixed: Any
 ) -> None:  # fmt: skip
     """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
-    from dmaverify.cli.synth import layouts_shown, synth_request, synth_shown, write_certificate
-    from dmaverify.jobs.synthesis import SynthSettings, synth_paths
+    from dmaverify.cli.synth import layouts_shown, synth_answers, synth_request, synth_shown, write_certificate
+    from dmaverify.jobs.many_moves import code_of
+    from dmaverify.jobs.synthesis import SynthSettings
 
     first = tuple(text.strip() for text in prefix.split(",") if text.strip())
     settings = SynthSettings(prefix=first, simulate=simulate, reading=readings_of(reading), **fixed)
@@ -122,22 +123,22 @@ def synth(
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
     if layouts:
         raise told(layouts_shown(paths, settings, workers, as_json, output))
-    from dmaverify.jobs.kernel_synthesis import synthesized
-
-    copies = synthesized(paths, output, as_json, certificate)
-    if copies is not None:
-        raise told(copies)
-    results = synth_paths(paths, settings, workers)
-    if (output or certificate) and len(results) != 1:
-        raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
-    say(synth_shown(results, as_json, timings, emit))
-    if results[0].found and output is not None:
-        write_text(output, results[0].plan)
-    if results[0].found and certificate is not None:
-        written = write_certificate(Path(certificate), results[0], settings)
+    answers, stopped = synth_answers(paths, settings, workers, timings=timings, whole=emit is not None)
+    if stopped:
+        if answers:
+            say(synth_shown(answers, as_json, emit))
+        say(stopped, error=True)
+        raise Stop(3)
+    if (output or certificate) and len(answers) != 1:
+        raise fail([InputError(f"{len(answers)} transfers, but one plan to write", None, "name one: PATH::NAME")])
+    say(synth_shown(answers, as_json, emit))
+    if answers[0].code == 0 and output is not None:
+        write_text(output, answers[0].whole.plan)
+    if answers[0].code == 0 and certificate is not None:
+        written = write_certificate(Path(certificate), answers[0].whole, settings)
         asks = f"dmaverify certificate check {certificate}"
         say(f"certificate: {len(written)} files in {certificate}; {asks}", error=True)
-    raise Stop(0 if all(result.found for result in results) else 1)
+    raise Stop(code_of(answers))
 
 
 @click.command()
@@ -166,12 +167,13 @@ def cost(
         from dmaverify.jobs.kernel_prices import priced
 
         raise told(priced(path, as_json=as_json, values=values, formula=formula, explain=explain))
-    text, errors = costs_of(path, Chosen(profile, simulate, explain, formula, readings_of(reading)), as_json)
+    text, errors, stopped = costs_of(path, Chosen(profile, simulate, explain, formula, readings_of(reading)), as_json)
     if text:
         say(text)
-    if errors:
-        raise fail(errors)
-    raise Stop(0)
+    code = fail(errors).code if errors else 0
+    if stopped:
+        say(stopped, error=True)
+    raise Stop(code or (3 if stopped else 0))
 
 
 # ---------------------------------------------------------------- extract

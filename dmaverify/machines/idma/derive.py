@@ -198,32 +198,23 @@ def descriptor_facts(
             "burst_type": burst,
         }
         yield Derived("side", own, f"{place}, {side} side" if place else f"{side} side", side)
-    yield from _unlegalized(setup, {"read": src, "write": dst}, dims, length)
-    yield from _tilelink(setup, {"read": src, "write": dst}, dims, length)
+    yield from _own_bursts(setup, {"read": src, "write": dst}, dims, length)
 
 
-def _tilelink(setup: Setup, bases: Mapping[str, int], dims: Sequence[Dim], length: int) -> Iterator[Derived]:
-    """The bursts of TileLink sides, which v0.7.0 does not always make legal. All others are legal by proof
-    (proofs/idma-page-*.smt2, proofs/idma-window-*.smt2); lists repeat with the address modulo two pages.
+def _own_bursts(setup: Setup, bases: Mapping[str, int], dims: Sequence[Dim], length: int) -> Iterator[Derived]:
+    """The bursts of sides that are not legal by proof (proofs/idma-page-*.smt2, proofs/idma-window-*.smt2): all without
+    a legalizer, TileLink, and AXI that is built with larger pages; each side alone, so that no burst is shorter for the
+    other's sake. Lists repeat with the address modulo two pages.
     """
+    backend, most = setup.backend, bus_limits()["page_bytes"]
     for side, protocol in (("read", setup.request.src_protocol), ("write", setup.request.dst_protocol)):
-        if protocol != TILELINK or length < 1 or not setup.backend.legalizer:
+        large = protocol == AXI and 1 << backend.page_bits > most
+        if length < 1 or (backend.legalizer and protocol != TILELINK and not large):
             continue
         strides = [(d.reps, d.src_stride if side == "read" else d.dst_stride) for d in dims]
-        starts = sorted(starts_of(bases[side], strides, 2 << tilelink_page_bits(setup.backend)))
-        yield from own_bursts(setup, setup.at(0, 0, length), side, starts)
-
-
-def _unlegalized(setup: Setup, bases: Mapping[str, int], dims: Sequence[Dim], length: int) -> Iterator[Derived]:
-    """Every 1D transfer as the one burst that it is, where the engine has no legalizer: limits look no further than two
-    pages.
-    """
-    if setup.backend.legalizer or length < 1:
-        return
-    for side in ("read", "write"):
-        strides = [(d.reps, d.src_stride if side == "read" else d.dst_stride) for d in dims]
-        page = 2 * max(bus_limits()["page_bytes"], setup.backend.word)
-        yield from own_bursts(setup, setup.at(0, 0, length), side, sorted(starts_of(bases[side], strides, page)))
+        page = 2 * max(most, backend.word, 1 << tilelink_page_bits(backend))
+        at = replace(setup.at(0, 0, length), decouple_rw=large or setup.request.decouple_rw)
+        yield from own_bursts(setup, at, side, sorted(starts_of(bases[side], strides, page)))
 
 
 def corners(base: int, reps: Sequence[int], strides: Sequence[int], length: int) -> tuple[int, int]:
