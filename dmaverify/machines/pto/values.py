@@ -19,15 +19,7 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.moves import reading_of
 from dmaverify.machines.pto.ops import Operand, ValueType
 from dmaverify.machines.pto.tiles import TileType
-from dmaverify.program.instructions import (
-    Copy,
-    CopyTouch,
-    Event,
-    Fit,
-    NumberNeed,
-    Place,
-    Remark,
-)
+from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, NumberNeed, Place, Remark
 from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import load_target
 
