@@ -118,6 +118,9 @@ def check_function(
     if idle and not kernel.cube:
         return None
     judged = judged_kernel(kernel, target, options, notes, moves)
+    undecided = judged.obligations.get("core/definite", ("",))[0] == "unknown"
+    if undecided and any(len(names) > 1 for names in kernel.alike.values()):
+        kernel, judged = _as_one_tile(function, (kernel, judged), target, options, notes, moves)
     if idle and not any(f.severity is Severity.ERROR for f in judged.findings):
         return None  # what runs on the cube core alone is no claim of its own
     if asked is not None:
@@ -160,6 +163,22 @@ def check_function(
         _claim(kernel),
         conditions=conditions,
     )
+
+
+def _as_one_tile(
+    function: KernelFunction, known: tuple[Kernel, JudgedKernel], target: Target, options: Options, notes: Notes,
+    moves: Sequence[PlanMove],
+) -> tuple[Kernel, JudgedKernel]:
+    """The kernel with tiles of one type at one address taken as one, which then is a condition, where that decides
+    what they hold; as it was where it does not.
+    """
+    kernel = meaning_of(function, replace(settings_of(notes, options.readings), one_tile=True))
+    judged = judged_kernel(kernel, target, options, notes, moves)
+    if judged.obligations["core/definite"][0] != "proved":
+        return known
+    groups = [" and ".join(f"`{name}`" for name in names) for names in kernel.alike.values() if len(names) > 1]
+    judged.conditions += [f"{group}, of one type at one address, are one tile" for group in groups]
+    return kernel, judged
 
 
 def check_plan_kernel(entry: PlanKernel, plan: Plan, options: Options) -> list[Verdict]:
