@@ -178,6 +178,13 @@ def test_a_tile_holds_what_was_given_to_it_last(body: str, status: Status) -> No
     assert found.status is status, found
 
 
+@pytest.mark.parametrize(("offset", "found"), [(0, []), (-1, ["core/in-bounds"])])
+def test_no_access_begins_before_its_tensor_whoever_states_its_extent(offset: int, found: list[str]) -> None:
+    moved = f"  %back = arith.constant {offset} : index\n  %low = pto.addptr %a, %back : !pto.ptr<f32> -> !pto.ptr<f32>\n"
+    view = "  %lv = pto.make_tensor_view %low, shape = [%c32, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?xf32>\n"
+    assert errors(check(moved + view + MOVE.replace("%av", "%lv"))) == found
+
+
 @pytest.mark.parametrize(("kind", "status"), [(VEC, Status.PROVED), (WIDE, Status.UNKNOWN)])
 def test_tiles_of_one_type_at_one_address_are_one_tile_on_condition(kind: str, status: Status) -> None:
     made = tile("t", given=AT) + op("tload", "%pa", "%t") + tile("u", kind, AT) + op("tabs", "%u", "%u")
