@@ -78,7 +78,7 @@ def first_read(setup: Setup) -> int:
 def _lead(setup: Setup, commands: Sequence[Command], depth: Depth) -> Iterator[Term]:
     """What comes before the first data: the latency of the engine, and the fetch of a descriptor."""
     what = "two cycles" if setup.backend.legalizer else "one cycle without legalizer"
-    why = f"{what}, one more a mid-end, tensor_ND 0 (1 where it is configured so)"
+    why = f"{what}, one more a mid-end, tensor_ND 0 or, with `nd_latency = 1`, 1"
     yield Term("first read", float(first_read(setup)), "legalizer", why, LATENCY)
     if setup.front_end == "desc64" and commands:
         beats = max(1, 8 * 32 // setup.fetch_width)

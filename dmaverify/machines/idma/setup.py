@@ -25,7 +25,7 @@ ENGINE = (
     "variant", "data_width", "address_width", "length_width", "burst_len_param", "ax_in_flight", "buffer_depth",
     "system_depth", "reject_zero", "page_bytes", "dims", "front_end", "memory", "fetch_width", "chain_head",
     "region_start", "region_end", "region_width", "backends", "legalizer", "tilelink_ul", "channels", "arbitration",
-    "version", "memory_latency", "memory_outstanding",
+    "version", "nd_latency", "memory_latency", "memory_outstanding",
 )  # fmt: skip
 OF_ENGINE = tuple(
     name for name in ENGINE if name not in ("memory", "memory_latency", "memory_outstanding", "version", "chain_head")
@@ -72,6 +72,7 @@ class Setup:
     pattern: str = "none"  # what an Init source is promised to give
     memory_latency: int = -1  # cycles, instead of those of the named memory
     memory_outstanding: int = 0
+    nd_latency: int = 0  # of tensor_ND, which can be built with 0 or 1
     version: str = "0.7.0"  # of the RTL whose known defects are told
     value: int = 0  # the byte of a constant pattern
 
@@ -82,8 +83,8 @@ class Setup:
 
     @property
     def stages(self) -> int:
-        """Mid-ends that take a cycle each before the first burst; tensor_ND takes none."""
-        return sum(1 for name in self.midends if name != "tensor_nd")
+        """Mid-ends that take a cycle each before the first burst; tensor_ND takes `nd_latency`."""
+        return sum(self.nd_latency if name == "tensor_nd" else 1 for name in self.midends)
 
     @property
     def unordered(self) -> bool:
@@ -198,6 +199,7 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         memory_latency=_number({"memory_latency": -1, **full}, "memory_latency", -1, 1 << 20),
         memory_outstanding=_number({"memory_outstanding": 0, **full}, "memory_outstanding", 0, 1 << 20),
         version=_version(full, target),
+        nd_latency=_number(full, "nd_latency", 0, 1),
         value=_number(full, "value", 0, 255),
     )
 

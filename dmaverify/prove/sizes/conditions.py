@@ -23,7 +23,7 @@ from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, Tem
 from dmaverify.prove.sizes.search import NOTHING, OPEN, SizeSearch, follows
 from dmaverify.verdict import Status
 
-MOST_ROUNDS, MOST_LOOKED, MOST_POINTS = 24, 600, 8
+MOST_ROUNDS, MOST_LOOKED, MOST_POINTS = 12, 600, 8
 """Regions that are looked for, boxes of sizes that are looked at, and single sizes that stand for nothing more."""
 
 
@@ -179,7 +179,7 @@ def implied(fact: SizeFact, others: Sequence[SizeFact], template: Template, regi
     search = SizeSearch(template, [] if region is None else [region])
     box: Ends = {one.name: (one.first, one.last) for one in template.symbols}
     wide = _narrowed(search.with_quotients(box), others)
-    if search.always(fact):
+    if search.always(fact) or fact in template.assume:
         return True
     if fact.by is not None:
         by = fact.by.constant

@@ -132,9 +132,13 @@ class Calls(Functions):
         entries.append(Effect(site, False, receiver, when=when))
         into = next((value for value in reversed(values) if isinstance(value, RustTensor)), None)
         if site.method in (*VIEWS, *SCATTERS) and into is not None:
-            entries.append(Effect(site, True, into, receiver.sources, when))
-            if into.buffer is not None and site.method in VIEWS:
-                self.ledger.borrowed[into.buffer.serial] = self.ledger.borrowed.get(into.buffer.serial, 0) - 1
+            self._written(site, into, receiver.sources)
+
+    def _written(self, site: Site, into: RustTensor, sources: frozenset[int]) -> None:
+        """Enters that a view is written; of a scatter nobody knows where."""
+        self.ledger.effects.append(Effect(site, True, into, sources, self.walk.when))
+        if into.buffer is not None and site.method not in SCATTERS:
+            self.ledger.borrowed[into.buffer.serial] = self.ledger.borrowed.get(into.buffer.serial, 0) - 1
 
     def _of_tensor(
         self, code: Code, node: Node, name: str, tensor: RustTensor, generics: tuple[Value, ...], arguments: list[Node],
@@ -255,6 +259,8 @@ class Calls(Functions):
             tensor = self.fresh(tensor, deps)
             self.ledger.make(tensor)
             return tensor
+        if name == "commit_view" and values and isinstance(values[0], RustTensor):
+            self._written(Site(-1, name, code.span(arguments[0])), values[0], deps)  # all that the view names
         if name in ("to_trf", "to_vrf", "commit_view"):
             return Opaque(name, deps)
         if name in _CASTS:

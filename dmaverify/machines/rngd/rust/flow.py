@@ -135,7 +135,7 @@ class ControlFlow(Counters):
             with self.walk.aside():
                 self.value(code, node, frame.inside(frame.scope), expected)
         finally:
-            outside.beside += [effect.site for effect in self.ledger.effects]
+            outside.beside += [effect.site for effect in self.ledger.effects if effect.site.number >= 0]
             self.ledger, self.dead = outside, before
 
     def _let_condition(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
