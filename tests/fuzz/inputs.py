@@ -312,7 +312,7 @@ def tried(run: Callable[[str, Path], list[str]], text: str) -> list[str]:
     """What is wrong with one input."""
     folder = Path(tempfile.mkdtemp(prefix="dmaverify-fuzz-"))
     before, started = used_bytes(), time.process_time()
-    faulthandler.dump_traceback_later(8 * MOST_SECONDS, exit=True)
+    faulthandler.dump_traceback_later(60 * MOST_SECONDS, exit=True)  # of the wall: other work may hold the core
     try:
         wrong = run(text, folder)
     except Exception as error:

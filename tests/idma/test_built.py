@@ -117,7 +117,7 @@ def test_a_folder_is_checked_on_the_engines_of_its_project(project: Path) -> Non
     said = verdict_of_file(str(project / "one/a.txt"), engine=["rw_axi", "address_width=32"], dims=0)
     assert unsaid is not None
     assert said is not None
-    assert (unsaid.given, said.status) == (("addresses have 64 bits",), Status.REFUTED)
+    assert (unsaid.conditions, said.status) == (("addresses have 64 bits",), Status.REFUTED)
 
 
 @pytest.mark.parametrize(

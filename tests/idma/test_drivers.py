@@ -227,7 +227,7 @@ def test_what_a_driver_leaves_open_is_in_its_verdict(tmp_path: Path, body: str, 
     path.write_text(f"int main(int n, int x) {{ {body} }}\n")
     verdict = verdict_of_file(str(path), engine=["manticore"])
     assert verdict is not None
-    assert (verdict.status, " and ".join(verdict.given)) == (status, scope)
+    assert (verdict.status, " and ".join(verdict.conditions)) == (status, scope)
     assert not scope or cli.invoke(["check", "--no-cache", "--strict", str(path), "--engine", "manticore"]) == 1
 
 

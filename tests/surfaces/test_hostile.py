@@ -20,6 +20,7 @@ import pytest
 import dmaverify as dv
 from dmaverify.errors import Disagreement, InputError, InputErrors
 from dmaverify.jobs.cache import Cache, key_of
+from dmaverify.jobs.judge import FORMATS
 from dmaverify.jobs.record import record_of
 from dmaverify.jobs.walk import walked
 from dmaverify.prove.boundary import guarded
@@ -500,6 +501,27 @@ def test_a_hostile_name_is_data_in_every_format(shell, good, form, name):
     elif form in ("html", "summary"):
         fenced = re.compile(r"^(`{3,})text$.*?^\1$", re.MULTILINE | re.DOTALL)
         assert "<script>alert" not in fenced.sub("", out)
+
+
+FILES = ("new\nline.toml", "esc\x1b[31mred.toml", "bidi\u202egreen.toml", "a::b.toml", "schema = 1\n[axes]\n# .toml")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_hostile_file_name_is_a_path_and_shown_escaped(shell, good, wrong, name):
+    """Neither its lines nor its `::` are read as anything but the name of a file."""
+    for text, code in ((good, 0), (wrong, 1)):
+        shell.write(text, name)
+        for paths in ((".",), (name,), ("./" + name,)):
+            for form in FORMATS:
+                found, out, err = shell("check", *paths, "--format", form)
+                assert found == code, (paths, form, out, err)
+                assert not CONTROL.search(out.replace("\r\n", "\n") + err), form
+                assert "new\nline" not in out + err, form
+    for command in ("derive", "cost", "run"):
+        code, out, err = shell(command, name)
+        assert code != 4
+        assert "<plan>" not in out + err
+    assert shell("check", "no such\nfile.toml")[0] == 2
 
 
 def test_what_the_solver_and_the_reader_share_of_the_cache_is_one_key(shell, good):

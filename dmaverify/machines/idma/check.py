@@ -69,7 +69,7 @@ def verdict_of_file(
     told = _items(image, target, given)
     verdict = judge_listed(told, target, name=Path(path).stem, path=path, unit="descriptors", readings=readings)
     guessed = not {"address_width", "preset"} & given.keys() and any(_wide(one) for one in image.told)
-    return replace(verdict, assumptions=(NO_MOVE,), given=("addresses have 64 bits",) if guessed else ())
+    return replace(verdict, assumptions=(NO_MOVE,), conditions=("addresses have 64 bits",) if guessed else ())
 
 
 def _wide(told: ToldDescriptor) -> bool:
@@ -107,7 +107,7 @@ def _of_driver(
     name = Path(source.name).stem
     verdict = judge_listed(items(), target, name=name, path=source.name, unit="launches", readings=readings)
     taken = (*verdict.assumptions, NO_MOVE, *driver.assumed, *driver.defined)
-    return replace(verdict, assumptions=taken, given=(*verdict.given, *driver.conditions))
+    return replace(verdict, assumptions=taken, conditions=(*verdict.conditions, *driver.conditions))
 
 
 def _define(text: str) -> tuple[str, str]:

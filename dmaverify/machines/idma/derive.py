@@ -9,9 +9,9 @@ Source: `encodings/idma/target.toml`, scopes `descriptor` and `side`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import gcd, prod
+from math import prod
 
 from dmaverify.errors import InputError, Span
 from dmaverify.machines.idma.engine import AXI, INIT, NAMES, NO_ADDRESS, TILELINK, bus_limits
@@ -25,7 +25,7 @@ from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.program.command import Command
 from dmaverify.program.form import part_spans
 from dmaverify.program.move import Transfer
-from dmaverify.targets.modules import Derived
+from dmaverify.targets.modules import Derived, LaterPorts
 from dmaverify.targets.target import Target
 
 REPS_MAX = (1 << 32) - 1
@@ -139,9 +139,9 @@ def _source_of(setup: Setup, transfer: Transfer) -> dict[str, int]:
     """
     filled = transfer.source.tier == "init"
     made = setup.request.src_protocol == INIT and setup.pattern != "none"
-    same = transfer.source.element == transfer.dest.element and transfer.source.base == transfer.dest.base
-    return {"tier_pattern": int(filled), "protocol_pattern": int(made),
-            "laid": int(not made or setup.pattern != "constant" or same)}  # fmt: skip
+    source, dest = transfer.source, transfer.dest
+    laid = not made or setup.pattern != "constant" or (source.element == dest.element and source.base == dest.base)
+    return {"tier_pattern": int(filled), "protocol_pattern": int(made), "laid": int(laid)}
 
 
 def descriptor_facts(
@@ -161,11 +161,10 @@ def descriptor_facts(
         "read": corners(src, reps, strides["read"], length),
         "write": corners(dst, reps, strides["write"], length),
     }
-    step = gcd(src, *strides["read"], word)
     inert = (request.src_max_llen and not request.src_reduce_len) or (
         request.dst_max_llen and not request.dst_reduce_len
     )
-    values = {
+    values: dict[str, int | Callable[[], int]] = {
         "length": length,
         "length_max": setup.length_max,
         "dims": len([d for d in dims if d.reps > 1]),
@@ -173,8 +172,8 @@ def descriptor_facts(
         "reps_high": max(reps, default=1),
         "reps_max": REPS_MAX,
         "word": word,
-        "over": _over(ends["read"], tensor or ends["read"], word),
-        "torn": int(step < word or length % word != 0),
+        "over": lambda: _over(ends["read"], tensor or ends["read"], word),
+        "torn": lambda: int(any(value % word != 0 for value in (src, *strides["read"], length))),  # a run within words
         "computes": int(request.compute and promised),
         "shared_out": int(setup.region is not None and setup.version != SPECIFICATION),
         "on_error": setup.on_error,
@@ -184,7 +183,7 @@ def descriptor_facts(
         "buffer": backend.buffer_depth * word,
         "inert_llen": int(bool(inert)),
     }
-    yield Derived("descriptor", values, place)
+    yield Derived("descriptor", LaterPorts(values), place)
     for side, protocol, have, burst in (
         ("read", request.src_protocol, backend.variant.reads, setup.src_burst),
         ("write", request.dst_protocol, backend.variant.writes, setup.dst_burst),
