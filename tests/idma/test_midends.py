@@ -1,8 +1,6 @@
 """Mid-ends: the pieces are exactly the whole, each in its region, each with its back-end; periods that can be kept."""
 
 import random
-from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -23,26 +21,6 @@ from dmaverify.machines.idma.midends import (
 from dmaverify.machines.idma.nd import Dim
 
 L1 = StripedRegion(0x10000, 0x20000, 256)
-
-
-def distributed_by_tree(request: Request, region: StripedRegion, backends: int) -> list[list[Request]]:
-    """The same by a binary tree of mp_dist: each level sends a half of the strips to each side."""
-    own: list[list[Request]] = [[] for _ in range(backends)]
-    row = replace(region, width=region.width * backends)
-    for piece in mp_split(request, row):
-        for number, part in _tree(piece, region, backends, 0):
-            own[number].append(part)
-    return own
-
-
-def _tree(request: Request, region: StripedRegion, backends: int, first: int) -> Iterator[tuple[int, Request]]:
-    if backends == 1:
-        yield first, request
-        return
-    half = backends // 2
-    for number, part in enumerate(mp_dist(request, replace(region, width=region.width * half), 2)):
-        if part is not None:
-            yield from _tree(part, region, half, first + number * half)
 
 
 def copied(request: Request) -> list[tuple[int, int]]:
