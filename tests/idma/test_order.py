@@ -116,6 +116,29 @@ def test_runs_of_programs_know_that_launches_overlap(
     assert cli.invoke(["check", "--no-cache", str(file)]) == code
 
 
+HELD = """commands = \"\"\"
+desc64
+fetch = 64
+head = 0x{head:x}
+0x{head:x}: 00000100 0000000a ffffffff ffffffff 00003000 00000000 00005000 00000000
+\"\"\"
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "rules"),
+    [
+        (0x8000, {"idma/desc-clobbered"}), (0x7FE0, set()), (0x80E0, {"idma/desc-clobbered"}), (0x8100, set()),
+        (0x1000, {"idma/desc-clobbered"}),  # what the other step reads
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("after", ["", "ab"])
+def test_descriptors_lie_where_no_other_step_works(tmp_path: Path, head: int, rules: set[str], after: str) -> None:
+    text = PLAN + _transfer("ab", 0x1000, 0x8000, '{ preset = "cheshire" }')
+    text += _transfer("cd", 0x3000, 0x5000, '{ preset = "cheshire" }') + HELD.format(head=head)
+    assert _rules(tmp_path, text + _program(f"ab cd<{after}"), "p") == rules
+
+
 def test_iterations_on_several_engines_have_no_order(tmp_path: Path) -> None:
     text = LOOP.replace("loop =", f"options = {ARBITER}\nloop =")
     assert "core/well-formed" in _rules(tmp_path, text, "p")
