@@ -171,7 +171,7 @@ def _in_processes(chunks: Sequence[Sequence[Job]], workers: int) -> Iterator[lis
     context = _context()
 
     def pool(size: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(size, mp_context=context, initializer=_without_interrupts)
+        return ProcessPoolExecutor(size, mp_context=context, initializer=without_interrupts)
 
     at = 0
     while at < len(chunks):
@@ -218,7 +218,7 @@ def _check_chunk(jobs: Sequence[Job]) -> list[Result]:
     return [check_job(job) for job in jobs]
 
 
-def _without_interrupts() -> None:
+def without_interrupts() -> None:
     """Ctrl-C is for the process that started this one, which ends it."""
     import signal
 

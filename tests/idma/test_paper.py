@@ -39,8 +39,8 @@ def test_points_of_figure_14(memory: MemorySystem, outstanding: int, fragment: i
 
 @pytest.mark.parametrize(
     ("options", "cycles"),
-    [({}, 2), ({"legalizer": 0}, 1), ({"preset": "mempool"}, 4), ({"preset": "controlpulp"}, 3), ({"dims": 2}, 2),
-     ({"nd_latency": 1}, 3)],
+    [({}, 2), ({"legalizer": 0}, 1), ({"preset": "mempool"}, 4), ({"preset": "controlpulp"}, 3),
+     ({"dims": 2}, 2), ({"nd_latency": 1}, 3)],
 )
 def test_the_latency_rule(options: dict[str, int | str], cycles: int) -> None:
     assert first_read(setup_of(load_target("idma"), options)) == cycles

@@ -12,6 +12,7 @@ import sqlite3
 import time
 import zlib
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -616,3 +617,36 @@ def test_inputs_that_failed_once_fail_no_more():
     for number, kind in enumerate(("plan", "mlir", "settings", "cells", "target") * 4):
         text = fuzz.one(kind, "suite", number, table)
         assert fuzz.tried(table[kind][0], text) == [], text
+
+
+# ---------------------------------------------------------------- Ctrl-C, and limits of a whole command
+
+
+@pytest.mark.parametrize("ends", [KeyboardInterrupt(), Exhausted("time", "ran out of time: 1 s")])
+@pytest.mark.parametrize(
+    ("command", "place"), [("synth", "jobs.synthesis.synth_job"), ("cost", "cli.priced._transfer")]
+)
+def test_what_was_done_before_a_command_was_ended_is_told(shell, monkeypatch, command, place, ends):
+    room, _, name = f"dmaverify.{place}".rpartition(".")
+    real, calls = getattr(import_module(room), name), []
+
+    def second_time(*given):
+        calls.append(given)
+        if len(calls) == 2:
+            raise ends
+        return real(*given)
+
+    entry = """
+[transfer.{}]
+dtype  = "i8"
+source = {{ tier = "hbm", element = "A, C" }}
+dest   = {{ tier = "hbm", base = 65536, element = "A, C" }}
+stream = {{ time = "A", packet = "C" }}
+"""
+    shell.write('schema = 1\ntarget = "rngd"\naxes = { A = 8, C = 32 }\n' + entry.format("one") + entry.format("two"))
+    monkeypatch.setattr(f"{room}.{name}", second_time)
+    code, out, err = shell(command, "plan.toml")
+    assert code == 3
+    assert "one" in out
+    assert "two" not in out
+    assert ("interrupted" if isinstance(ends, KeyboardInterrupt) else "ran out of time") in err
