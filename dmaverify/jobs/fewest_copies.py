@@ -76,9 +76,9 @@ class FewestCopies:
         return dict(self.data)
 
 
-def is_copied(move: Transfer) -> bool:
-    """Whether a move is one of copy instructions between gm and ub."""
-    return {move.source.tier, move.dest.tier} <= {"gm", "ub"}
+def is_copied(move: Transfer, target: Target) -> bool:
+    """Whether a move is one of copy instructions between gm and ub, whose fields the machine's data give."""
+    return {move.source.tier, move.dest.tier} <= {"gm", "ub"} and "ub_line_bytes" in target.limits
 
 
 def copies_of(move: Transfer, target: Target, axes: Mapping[str, int], settings: Mapping[str, Any]) -> FewestCopies:
