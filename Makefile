@@ -100,6 +100,7 @@ coq: $(STAMP)
 # Random kernels and their mutants, vector work, two cores and narrow integers, against the byte-wise interpreter.
 fuzz-pto: $(STAMP)
 	$(BIN)/python tests/pto/campaign.py --kernels 20000 $(ARGS)
+	$(BIN)/python tests/pto/campaign.py --tiles --kernels 20000 $(ARGS)
 	$(BIN)/python tests/pto/planted.py --each 40
 
 fuzz-idma: $(STAMP)

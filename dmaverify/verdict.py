@@ -111,6 +111,26 @@ class Verdict:
     sizes: Mapping[str, Mapping[str, int]] | None = None  # of a plan with symbols: their ranges
     smallest: Mapping[str, int] | None = None  # the smallest sizes that break it
     confirmed: str = ""  # of a refutation by the core: what shows it besides the proof
+    conditions: tuple[str, ...] = ()  # what dmaverify itself supposed and nobody states: a proof holds only if they do
+
+    @property
+    def conditional(self) -> bool:
+        """Whether it is proved only if something holds that nobody stated."""
+        return self.status is Status.PROVED and bool(self.conditions)
+
+    @property
+    def strictly_fails(self) -> bool:
+        """Whether it has a warning, or is proved under a condition alone."""
+        return self.conditional or any(f.severity is Severity.WARNING and f.excuse is None for f in self.findings)
+
+    @property
+    def bounds(self) -> str:
+        """What stands behind the status: `of core/same-element only`, `if the start is in 0..=7`."""
+        told = [one.partition(" (")[0] for one in self.conditions] if self.conditional else []
+        if len(told) > 3:
+            told = [*told[:2], f"{len(told) - 2} more conditions hold"]
+        only = f"if {' and '.join(told)}" if told else ""
+        return " ".join(part for part in (only, self.scope) if part)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -125,8 +145,8 @@ class Verdict:
         return left == set(self.expect) if self.expect else bool(self.errors) and not left
 
     def __bool__(self) -> bool:
-        """Whether it is proved, as a whole; an expected refutation is not (`as_expected`)."""
-        return self.status is Status.PROVED and not self.scope
+        """Whether it is proved, as a whole and without a condition; an expected refutation is not (`as_expected`)."""
+        return self.status is Status.PROVED and not self.scope and not self.conditions
 
     @property
     def excused(self) -> tuple[Finding, ...]:

@@ -3,6 +3,7 @@
 ;   place of the view, holds in every iteration.
 ; relied on by: dmaverify.prove.move.views.view_findings
 ; relied on by: dmaverify.prove.move.indirect.check_indirect
+; relied on by: dmaverify.prove.move.part_questions.view_scripts
 ; quotes: encodings/core/sequencer.smt2#core/loop-step
 ; quotes: encodings/core/sequencer.smt2#core/nest-address
 ; tamper: (core/nest-address (+ base shift) outer ==> (core/nest-address base outer

@@ -3,6 +3,7 @@
 `HYPOTHESIS_PROFILE=search` looks further with fresh seeds.
 """
 
+import gc
 import os
 
 from hypothesis import HealthCheck, settings
@@ -16,3 +17,9 @@ settings.register_profile(
 )
 settings.register_profile("search", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests live until the end: no collection of garbage looks at them again."""
+    gc.collect()
+    gc.freeze()

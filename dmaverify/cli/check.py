@@ -140,7 +140,7 @@ def finished(
     if request.given["write_baseline"]:
         return _written_baseline(request, verdicts)
     code = exit_code(verdicts, internal=bool(internal))
-    if request.given["strict"] and code in (0, 3) and _warned(verdicts):
+    if request.given["strict"] and code in (0, 3) and any(verdict.strictly_fails for verdict in verdicts):
         code = 1
     if code == 3 and request.given["unknown"] == "warn":
         code = 0
@@ -196,12 +196,6 @@ def _undecided(verdicts: Sequence[Any]) -> int:
     return sum(verdict.status is Status.UNKNOWN for verdict in verdicts)
 
 
-def _warned(verdicts: Sequence[Any]) -> bool:
-    from dmaverify.verdict import Severity
-
-    return any(f.severity is Severity.WARNING and f.excuse is None for v in verdicts for f in v.findings)
-
-
 def _chosen(request: CheckRequest, verdicts: Sequence[Any]) -> list[Any]:
     """Less what is ignored, and with what the baseline knows excused."""
     from dmaverify.jobs.scope import only
@@ -241,7 +235,7 @@ def _written_baseline(request: CheckRequest, verdicts: Sequence[Any]) -> Command
     text = baseline_text(verdicts, partial(_placed, Path(file).parent))
     write_text(file, text)
     number = read_baseline(text, file).total()
-    left = sum(1 for verdict in verdicts if remarks(verdict) and not verdict.errors)
+    left = sum(1 for verdict in verdicts if remarks(verdict) and not (verdict.errors or verdict.conditional))
     said = f"wrote {file}: {number} findings; from now on: --baseline {file}"
     kept = (f"{left} unknown are in no baseline: only findings are",) if left else ()
     return CommandOutcome((said,), kept)

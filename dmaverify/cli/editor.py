@@ -153,7 +153,7 @@ def at_line(opened: Opened, line: int) -> Verdict | None:
 def lens(opened: Opened, verdict: Verdict) -> str:
     """`PROVED, all 131,072 bytes, 1,012 cycles`."""
     said = [verdict.status.value.upper() + (" as expected" if _expected(verdict) else "")]
-    said += [verdict.scope] if verdict.scope else []
+    said += [verdict.bounds] if verdict.bounds else []
     if verdict.status is Status.PROVED:
         said += [verdict.claim] if verdict.claim else []
         price = cost_text(opened, verdict.name)

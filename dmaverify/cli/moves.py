@@ -96,6 +96,7 @@ def emit(path: str, form: str, as_json: bool) -> None:
 @click.option("--evaluations", type=click.IntRange(1), help="Stop after this many priced commands (deterministic).")
 @click.option("--routes/--no-routes", default=True, help="Try hops through other memories: the default.")
 @click.option("--simulate/--no-simulate", default=True, help="Play winner and runners-up: the default.")
+@click.option("--layouts", is_flag=True, help="Search the layouts of tensors, over all moves of a file, instead.")
 @click.option("--certificate", type=click.Path(file_okay=False), metavar="DIR", help="Write plan, bound and questions.")
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan.")
 @click.option("--emit", metavar="FORM", help="Only the commands, in a form of the machine's own, or `auto` (iDMA).")
@@ -106,11 +107,13 @@ def emit(path: str, form: str, as_json: bool) -> None:
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
 def synth(
     paths: tuple[str, ...], simulate: bool, certificate: str | None, output: str | None, workers: int,
-    reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, emit: str | None, **fixed: Any
+    reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, emit: str | None, layouts: bool,
+    **fixed: Any
 ) -> None:  # fmt: skip
     """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
-    from dmaverify.cli.synth import synth_request, synth_shown, write_certificate
-    from dmaverify.jobs.synthesis import SynthSettings, synth_paths
+    from dmaverify.cli.synth import layouts_shown, synth_answers, synth_request, synth_shown, write_certificate
+    from dmaverify.jobs.many_moves import code_of
+    from dmaverify.jobs.synthesis import SynthSettings
 
     first = tuple(text.strip() for text in prefix.split(",") if text.strip())
     settings = SynthSettings(prefix=first, simulate=simulate, reading=readings_of(reading), **fixed)
@@ -118,27 +121,24 @@ def synth(
         return lines(lambda request: synth_request(request, settings), patience=10)
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
-    from dmaverify.jobs.kernel_synthesis import synthesized
-
-    copies = synthesized(paths, output, as_json, certificate)
-    if copies is not None:
-        raise told(copies)
-    results, stopped = synth_paths(paths, settings, workers)
+    if layouts:
+        raise told(layouts_shown(paths, settings, workers, as_json, output))
+    answers, stopped = synth_answers(paths, settings, workers, timings=timings, whole=emit is not None)
     if stopped:
-        if results:
-            say(synth_shown(results, as_json, timings, emit))
+        if answers:
+            say(synth_shown(answers, as_json, emit))
         say(stopped, error=True)
         raise Stop(3)
-    if (output or certificate) and len(results) != 1:
-        raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
-    say(synth_shown(results, as_json, timings, emit))
-    if results[0].found and output is not None:
-        write_text(output, results[0].plan)
-    if results[0].found and certificate is not None:
-        written = write_certificate(Path(certificate), results[0], settings)
+    if (output or certificate) and len(answers) != 1:
+        raise fail([InputError(f"{len(answers)} transfers, but one plan to write", None, "name one: PATH::NAME")])
+    say(synth_shown(answers, as_json, emit))
+    if answers[0].code == 0 and output is not None:
+        write_text(output, answers[0].whole.plan)
+    if answers[0].code == 0 and certificate is not None:
+        written = write_certificate(Path(certificate), answers[0].whole, settings)
         asks = f"dmaverify certificate check {certificate}"
         say(f"certificate: {len(written)} files in {certificate}; {asks}", error=True)
-    raise Stop(0 if all(result.found for result in results) else 1)
+    raise Stop(code_of(answers))
 
 
 @click.command()

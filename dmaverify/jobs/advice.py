@@ -17,6 +17,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError
+from dmaverify.language.numbers import largest_divisor
 from dmaverify.verdict import Status, Verdict
 
 if TYPE_CHECKING:
@@ -106,11 +107,11 @@ def _with_larger_packet(command: Command, target: Target) -> Command:
     from dmaverify.prove.move.ports import contiguous_run
 
     bits, run = command.unit_bits, contiguous_run(command)
-    most = min(run, target.limits["packet_max"] * 8 // bits)
+    most = target.limits["packet_max"] * 8 // bits
     sliced = any(target.tiers[port.tier].is_sliced for port in (command.read, command.write))
     word = target.limits["dm_align"] * 8 // bits if sliced else 1
-    best = next((n for n in range(most, command.packet, -1) if run % n == 0 and n % word == 0), command.packet)
-    if best == command.packet:
+    best = largest_divisor(run, most, word)
+    if best <= command.packet:
         return command
     loops, burst = split_burst((*command.loops, Loop(command.burst, 1, 1)), best)
     return replace(command, loops=loops, burst=burst, packet=best, read_text=None, write_text=None)

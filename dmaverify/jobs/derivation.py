@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import gcd, isqrt, prod
+from math import gcd, prod
 from typing import Any
 
 from dmaverify.errors import InputError
+from dmaverify.language.numbers import largest_divisor
 from dmaverify.layout.addresses import BYTE
 from dmaverify.lower.adapters import derived_access
 from dmaverify.lower.derive import StreamProblem
@@ -88,10 +89,8 @@ def grown_packet(texts: Sequence[Sequencer], packet: int, most: int) -> int:
     """
     if any(text.entries[-1].stride != 1 or text.entries[-1].count % packet for text in texts):
         return packet
-    times = gcd(*(text.entries[-1].count // packet for text in texts))
-    best = max((d for k in range(1, isqrt(times) + 1) if times % k == 0 for d in (k, times // k)
-                if packet * d <= most), default=1)  # fmt: skip
-    return packet * best
+    run = gcd(*(text.entries[-1].count for text in texts))
+    return largest_divisor(run, most, packet) or packet
 
 
 def texts_of(command: Command, target: Target, sides: tuple[str, ...], merge: bool) -> dict[str, str]:

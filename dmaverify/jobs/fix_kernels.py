@@ -13,10 +13,13 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Span
 from dmaverify.verdict import Edit, Status, Verdict
+
+if TYPE_CHECKING:
+    from dmaverify.plan.plan import Plan
 
 MOST_FILES = 400
 _RANKS = (Status.PROVED, Status.UNKNOWN, Status.REFUTED, Status.ERROR)
@@ -67,8 +70,19 @@ def _proposed(verdict: Verdict, span: Span, bits: int) -> Iterator[str]:
 
 
 def _judged(path: str, text: str, target: str | None, settings: Mapping[str, Any]) -> dict[str, Status]:
-    """The verdicts of a file with another text, in a copy of its crate."""
+    """The verdicts of a file with another text, in a copy of its crate; none of a crate that is too large to copy."""
+    try:
+        return {v.name: v.status for v in judged_copy(path, text, target, settings)[1]}
+    except InputError:
+        return {}
+
+
+def judged_copy(
+    path: str, text: str, target: str | None, settings: Mapping[str, Any]
+) -> tuple[Plan, list[Verdict]]:
+    """A kernel with another text, read in a copy of its crate, and its verdicts. Raises InputError."""
     from dmaverify.jobs.judge import check_job
+    from dmaverify.jobs.load import load
     from dmaverify.machines.rngd.rust.crate import crate_of
 
     file = Path(path).resolve()
@@ -76,7 +90,7 @@ def _judged(path: str, text: str, target: str | None, settings: Mapping[str, Any
     package = next((one for one in (root, *root.parents) if (one / "Cargo.toml").is_file()), root)
     files = [one for one in package.rglob("*") if one.suffix == ".rs" or one.name == "Cargo.toml"]
     if len(files) > MOST_FILES:
-        return {}
+        raise InputError(f"the crate of {path} has {len(files)} files: too many to judge a copy of it")
     with tempfile.TemporaryDirectory(prefix="dmaverify-") as folder:
         for one in files:
             copy = Path(folder) / one.relative_to(package)
@@ -84,4 +98,4 @@ def _judged(path: str, text: str, target: str | None, settings: Mapping[str, Any
             shutil.copyfile(one, copy)
         here = Path(folder) / file.relative_to(package)
         here.write_text(text, encoding="utf-8")
-        return {v.name: v.status for v in check_job((str(here), None, target, dict(settings)))[0]}
+        return load(str(here), target=target), check_job((str(here), None, target, dict(settings)))[0]

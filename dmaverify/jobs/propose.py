@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from dmaverify.errors import InputError, Span
 from dmaverify.language.expr import axes_of
+from dmaverify.language.numbers import largest_divisor
 from dmaverify.language.parse import parse
 from dmaverify.plan.plan import PlanTransfer
 from dmaverify.verdict import Edit
@@ -94,7 +95,7 @@ def longer_and_split(
     (term,) = terms
     sizes = ((size // k + 1) * k for k in (step, max(1, 2048 // bits)))
     for padded in dict.fromkeys(sizes):
-        part = max((k for k in range(step, most + 1, step) if padded % k == 0), default=0)
+        part = largest_divisor(padded, most, step)
         if part * 8 < most:
             continue  # so many packets would be no help
         row = f"{term} # {padded}"

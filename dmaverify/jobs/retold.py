@@ -72,7 +72,7 @@ def may_run(item: Work | Program, most: int) -> bool:
 def retell(text: str, item: Work | Program, target: str, verdict: Verdict, options: Options) -> Verdict:
     """The verdict, a refutation with what confirms it. Raises Disagreement where a run of the entry contradicts it."""
     name = item.name
-    broken = sorted({f.rule for f in verdict.errors if _seen_in_a_run(f)})
+    broken = sorted({rule for f in verdict.errors for rule in _of_a_run(f)})
     refuted = verdict.status is Status.REFUTED and bool(broken)
     witnessed = replace(verdict, confirmed=BY_WITNESS) if refuted and _all_shown(verdict) else verdict
     asks = verdict.status is Status.PROVED or (refuted and options.repair)
@@ -85,15 +85,25 @@ def retell(text: str, item: Work | Program, target: str, verdict: Verdict, optio
         raise Disagreement(f"`{name}` is proved, but in a run of its text {min(told)}")
     if refuted and told is not None and not told:
         raise Disagreement(f"`{name}` is refuted by {', '.join(broken)}, but every run of its text keeps its promises")
-    return replace(verdict, confirmed=BY_RUN) if refuted and told else witnessed
+    if not (refuted and told):
+        return witnessed
+    seen = {sentence.partition(" ")[0] for sentence in told}
+    others = ", ".join(rule for rule in broken if rule not in seen)
+    rest = f"; {others} {f'by {BY_WITNESS}' if _all_shown(verdict) else 'by nothing else'}" if others else ""
+    return replace(verdict, confirmed=BY_RUN + rest)
+
+
+def rules_of(finding: Finding) -> list[str]:
+    """What a finding says is broken: of a step that is refuted by itself, the rules of that step."""
+    return str(finding.values.get("errors", "")).split(", ") if finding.rule == "core/steps" else [finding.rule]
+
+
+def _of_a_run(finding: Finding) -> list[str]:
+    """Those of them that a run may show."""
+    return [rule for rule in rules_of(finding) if rule.startswith("core/") and rule not in NOT_RUN]
 
 
 def _all_shown(verdict: Verdict) -> bool:
     """Whether every broken obligation of the core has a counterexample."""
-    return all(f.witness for f in verdict.errors if _seen_in_a_run(f))
+    return all(f.witness for f in verdict.errors if _of_a_run(f))
 
-
-def _seen_in_a_run(finding: Finding) -> bool:
-    """Whether a run may show it: no step that rules of the machine alone refute."""
-    own = finding.rule.startswith("core/") and finding.rule not in NOT_RUN
-    return own and (finding.rule != "core/steps" or "core/" in finding.message)

@@ -279,3 +279,8 @@ def _extreme(values: tuple[Any, ...], *, most: bool) -> Any:
         if isinstance(value, Symbolic):
             return value.extreme_of(values, most=most)
     return max(values) if most else min(values)
+
+
+def largest_divisor(number: int, most: int, step: int = 1) -> int:
+    """The largest multiple of `step` that divides `number` and is at most `most`; 0 where there is none."""
+    return next((n for n in range(min(number, most) // step * step, 0, -step) if number % n == 0), 0)

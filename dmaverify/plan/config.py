@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from itertools import pairwise
 from typing import NoReturn
 
 from dmaverify.errors import Source
@@ -162,7 +161,7 @@ def _entries(cursor: Cursor, *, paired: bool) -> list[_Line]:
         start, end = cursor.tokens[pieces[MOST_ENTRIES][0]].start, cursor.tokens[close].end
         said = f"{len(pieces):,} entries are too many for one configuration; the limit is {MOST_ENTRIES}"
         cursor.fail(said, start, end, "a sequencer has a handful of loops; write several commands")
-    lines = [_line(cursor, first, last, paired) for first, last in pieces]
+    lines = [line for first, last in pieces for line in _lines(cursor, first, last, paired)]
     _movable(cursor, lines)
     cursor.at, cursor.stop = close + 1, len(cursor.tokens)
     return lines
@@ -216,7 +215,8 @@ def _split(tokens: Sequence[ArithmeticToken], first: int, last: int) -> list[tup
     return list(zip(starts, [*commas, last], strict=True))
 
 
-def _line(cursor: Cursor, first: int, last: int, paired: bool) -> _Line:
+def _lines(cursor: Cursor, first: int, last: int, paired: bool) -> list[_Line]:
+    """One entry as written; a list of offsets as the plain entries that walk it, outermost first."""
     tokens = cursor.tokens
     if first == last:
         comma = tokens[last]
@@ -227,13 +227,13 @@ def _line(cursor: Cursor, first: int, last: int, paired: bool) -> _Line:
     label = " ".join(cursor.text[start : tokens[marks[-1]].start].split()) if marks else ""
     count = _all(cursor, marks[-1] + 1 if marks else first, colon, "count")
     if not paired and colon + 1 < last and tokens[colon + 1].text == "[":
-        return _Line(label, count, (_offsets(cursor, colon + 1, last, count),), start, end)
+        return [_Line(label, turns, (step,), start, end) for turns, step in _offsets(cursor, colon + 1, last, count)]
     strides = _pair(cursor, colon + 1, last) if paired else (_stride(cursor, colon + 1, last),)
-    return _Line(label, count, strides, start, end)
+    return [_Line(label, count, strides, start, end)]
 
 
-def _offsets(cursor: Cursor, first: int, last: int, count: Number) -> Number:
-    """The stride of an indirect entry whose list of offsets keeps one from 0 on: it walks as a plain entry does."""
+def _offsets(cursor: Cursor, first: int, last: int, count: Number) -> list[tuple[Number, Number]]:
+    """Counts and strides, outermost first, of the loops that walk the offsets of an indirect entry in their order."""
     tokens, close = cursor.tokens, _closing(cursor, first)
     start, end = tokens[first].start, tokens[last - 1].end
     found = [_all(cursor, *piece, "offset", is_address=True) for piece in _split(tokens, first + 1, close)]
@@ -242,12 +242,30 @@ def _offsets(cursor: Cursor, first: int, last: int, count: Number) -> Number:
     if len(found) != count.plain:
         many = f"{len(found)} offsets for {count.plain} iterations"
         cursor.fail(f"the list has {many}", start, end, "one offset for each iteration")
-    steps = {(b.plain - a.plain, b.fixed - a.fixed) for a, b in pairwise(found)} or {(0, 0)}
-    if (found[0].plain, found[0].fixed) != (0, 0) or len(steps) > 1:
+    offsets = [(number.plain, number.fixed) for number in found]
+    loops = _loops_of(offsets) if offsets[0] == (0, 0) else None
+    if loops is None:
         hint = "write it as [gather.NAME] or [scatter.NAME], whose read and write take such a list; or one command each"
-        cursor.fail("an entry with offsets of its own is a gather or a scatter", start, end, hint)
-    plain, fixed = steps.pop()
-    return Number(plain, fixed, start, end)
+        cursor.fail("no loops with strides walk these offsets: a mapping has no such order", start, end, hint)
+    return [
+        (Number(turns, 0, count.start, count.end), Number(plain, fixed, start, end)) for turns, (plain, fixed) in loops
+    ]
+
+
+def _loops_of(offsets: Sequence[tuple[int, int]]) -> list[tuple[int, tuple[int, int]]] | None:
+    """The fewest loops (count, stride), outermost first, that walk `offsets` from 0 on; None where none do."""
+    total = len(offsets)
+    if total == 1:
+        return [(1, (0, 0))]
+    step = offsets[1]
+    for run in (n for n in range(total, 1, -1) if total % n == 0):
+        block = [(step[0] * k, step[1] * k) for k in range(run)]
+        walked = [(a + x, b + y) for a, b in offsets[::run] for x, y in block]
+        if walked == list(offsets):
+            outer = _loops_of(offsets[::run]) if run < total else []
+            if outer is not None:
+                return [*outer, (run, step)]
+    return None
 
 
 def _colon(cursor: Cursor, first: int, last: int) -> int:

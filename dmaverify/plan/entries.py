@@ -67,7 +67,7 @@ class EntryReader(TableReader):
         made = self.all_of(steps)
         problems += [self.empty_axis(axis) for axis in sorted(self.texts.used) if self.texts.axes.get(axis) == 0]
         sides = {side: ((*path, side), getattr(table, side), made[side]) for side in ("source", "dest")}
-        views = self._views(table.loop, sides, target.dtypes[table.dtype], problems)
+        views = self._views(self.loops(path, table.loop), sides, target.dtypes[table.dtype], problems)
         source, dest = (_seen(views, side, made[side]) for side in ("source", "dest"))
         given, streams = made["given"], made["stream"] if isinstance(made["stream"], tuple) else ()
         options: tuple[tuple[str, int | str], ...] = made["options"]
@@ -132,7 +132,7 @@ class EntryReader(TableReader):
             problems += self.media(made["config"], made["memory"], "config", "memory", target)
         side = "source" if table.engine == "fetch" else "dest"
         memory = {side: ((*path, "memory"), table.memory, made["memory"])}
-        views = self._views(table.loop, memory, target.dtypes[table.dtype], problems)
+        views = self._views(self.loops(path, table.loop), memory, target.dtypes[table.dtype], problems)
         made["memory"] = _seen(views, side, made["memory"])
         return Access(
             name=name,

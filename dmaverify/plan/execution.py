@@ -9,6 +9,7 @@ Source: the plan file format, `schema = 1`.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -124,7 +125,9 @@ class PlanExecution:
         fields = tuple((place, self.mapping(getattr(table, place))) for place in (*places, "element"))
         base = table.base
         if isinstance(base, str):
-            raise Beyond("a base in arithmetic")
+            if not re.fullmatch(r"0[xX][0-9a-fA-F]+|0|[1-9][0-9]*", base):
+                raise Beyond("a base in arithmetic")
+            base = int(base, 0)
         first = () if isinstance(base, int) else tuple((p, int(getattr(base, p))) for p in places)
         byte = base if isinstance(base, int) else int(base.element)
         given = table.view if isinstance(table.view, list) else [] if table.view is None else [table.view]
@@ -132,11 +135,11 @@ class PlanExecution:
         for tile in tiles:
             if not axes_of(tile.digit).keys() <= axes_of(dict(fields).get(tile.place, ONE)).keys():
                 raise Beyond(f"`{tile.digit}` is no part of the {tile.place}")
-        return HeldTensor(table.tier, fields, first, byte, tiles)
+        return HeldTensor(target.memory_of(table.tier), fields, first, byte, tiles)
 
     def tile(self, table: schema.ViewTable) -> RunTile:
         assert table.tile is not None
-        return RunTile(self.mapping(table.tile), table.length, table.start, table.place, table.partial)
+        return RunTile(self.mapping(table.tile), int(table.length), table.start, table.place, table.partial)
 
     def flow(self, table: schema.StreamTable, engine: str = "", params: Mapping[str, int] | None = None) -> Flow:
         if table.packet is None:
@@ -172,7 +175,7 @@ class PlanExecution:
         if nests and (source.tiles or dest.tiles or table.loop):
             raise Beyond("printed commands of a view move with it")
         missing = self.readings.get(MISSING) == "broadcast-missing"
-        return RunMove(name, bits, source, dest, flows, nests, tuple(table.loop.items()), missing), machine
+        return RunMove(name, bits, source, dest, flows, nests, _loops(table), missing), machine
 
     def bits(self, target: Target, dtype: str) -> int:
         if dtype not in target.dtypes or (target.dtypes[dtype] % 8 and target.dtypes[dtype] != 4):
@@ -259,7 +262,7 @@ class PlanExecution:
         self, seq: Sequencer, held: HeldTensor, target: Target, engine: schema.EngineTable | None, byte_units: int
     ) -> RunWalk:
         """Leading parts of a base that are left out come from the engine; no base is the tensor's own first byte."""
-        if seq.tier is not None and seq.tier != held.tier:
+        if seq.tier is not None and target.memory_of(seq.tier) != held.tier:
             raise Beyond("another medium")
         tier = target.tiers[held.tier]
         named = dict.fromkeys(ENGINE_PLACES, 0) if engine is None else {p: getattr(engine, p) for p in ENGINE_PLACES}
@@ -293,7 +296,7 @@ class PlanExecution:
                 raise Beyond("a base with parts")
             start = memory.base * counted["byte_units"] if seq.base is None else seq.base
             config = RunWalk(start, tuple((e.count, e.stride) for e in seq.entries), seq.packet)
-        flow, loops = self.flow(table.stream), tuple(table.loop.items())
+        flow, loops = self.flow(table.stream), _loops(table)
         return Reach(name, bits, table.engine == "fetch", table.context, memory, flow, config, loops), machine
 
     def rows(self, name: str, table: schema.IndirectTable, *, scatter: bool) -> tuple[RunRows, RunMachine]:
@@ -343,7 +346,7 @@ class PlanExecution:
         elif table.gather or table.scatter:
             named = str(table.gather or table.scatter)
             work, name = [self.work(named)[0]], name or named
-        loops: Loops = tuple(table.loop.items())
+        loops = _loops(table)
         for one in work:
             loops = loops or one.loops
             if one.loops and one.loops != loops:
@@ -372,6 +375,10 @@ def _option(section: Mapping[str, Any], readings: Mapping[str, str], name: str) 
     reading = section["reading"][name]
     found: Mapping[str, Any] = reading["option"][readings.get(f"{STARVATION}/{name}", reading["default"])]
     return found
+
+
+def _loops(table: schema.TransferTable | schema.AccessTable | schema.StepTable) -> Loops:
+    return tuple((name, int(count)) for name, count in table.loop.items())
 
 
 def _numbers(given: list[int] | str) -> list[int]:

@@ -114,7 +114,8 @@ def _step(reader: EntryReader, path: Path, index: int, table: schema.StepTable, 
     }
     if said[0] in ("gather", "scatter"):
         one = _named(reader, (*here, said[0]), getattr(table, said[0]), said[0], parts.indirects)
-        return Step(table.name or one.name, one.whole, indirect=one, loops=tuple(table.loop.items()), **common)  # type: ignore[arg-type]
+        loops = tuple(reader.loops(here, table.loop).items())
+        return Step(table.name or one.name, one.whole, indirect=one, loops=loops, **common)  # type: ignore[arg-type]
     if table.transfer is not None:
         inline = not isinstance(table.transfer, str)
         if isinstance(table.transfer, str):
@@ -142,7 +143,7 @@ def _loops(
     reader: TableReader, path: Path, table: schema.StepTable, works: Sequence[Transfer | Access]
 ) -> tuple[tuple[str, int], ...]:
     """The loops around a step: its own, or those of what it does; both must agree."""
-    own = tuple(table.loop.items())
+    own = tuple(reader.loops(path, table.loop).items())
     for work in works:
         theirs = work.views.loops if work.views is not None else ()
         if theirs and own and theirs != own:

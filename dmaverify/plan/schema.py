@@ -4,27 +4,6 @@ Knows: keys, their types, defaults and documentation; the JSON Schema.
 Does not know: spans, mappings, targets, what a plan means.
 Law: what these models accept has exactly the shape that `plan` reads; nothing is converted, no bool is a number.
 
-Programs, beside transfers and accesses:
-
-    [region.acts]                           # memory with a name: bytes base..base+size of each place of a box of places
-    tier = "dm"
-    extent = { cluster = 2, slice = 256 }   # how many places; `place = {...}` is the first
-    base = 4096
-    size = 65536
-    lifetime = ["load", "use"]              # first and last step, of the programs that name the region
-
-    [program.layer]
-    regions = ["acts"]
-    order = "contexts"                      # default; or "written" (each step after the one above), or "none"
-    expect = "proved"
-    [[program.layer.step]]
-    transfer = "load"                       # the name of a transfer, or a table that is one
-    writes = "acts"
-    [[program.layer.step]]
-    name = "use"
-    access = ["fetch0", "commit0"]          # a name, several that run together, or a table
-    after = ["load"]                        # an explicit sync: `load` ends before `use` begins
-
 Steps of one context run one after the other: `main` and `sub` for accesses, the engine for a transfer, `tdma` for a
 transfer without engine; `context` names another. All else may run at once.
 
@@ -78,7 +57,9 @@ class PlanFileTable(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a plan file. Keys that it does not name are errors."""
 
 
-Number = Natural | Annotated[str, Meta(description="arithmetic over the sizes of the plan, such as `4 * N`")]
+Arithmetic = Annotated[str, Meta(description="arithmetic over the sizes of the plan, such as `4 * N`")]
+Number = Natural | Arithmetic
+Count = Positive | Arithmetic
 
 
 class SymbolTable(PlanFileTable, frozen=True):
@@ -102,7 +83,7 @@ class ViewTable(PlanFileTable, frozen=True):
     """One step of a view: a tile of a digit, or padding of the outermost factor, put on or taken off."""
 
     tile: Annotated[str | None, Meta(description="the digit to cut, a term of the mapping or a part of one")] = None
-    length: Annotated[Positive, Meta(description="how many positions of the digit")] = 1
+    length: Annotated[Count, Meta(description="how many positions of the digit")] = 1
     start: Annotated[
         Natural | str, Meta(description="the first position, in positions of the digit: a number, or such as `4 * t`")
     ] = 0
@@ -110,12 +91,12 @@ class ViewTable(PlanFileTable, frozen=True):
         Literal["chip", "cluster", "slice", "element"], Meta(description="the mapping that is cut")
     ] = "element"
     partial: Annotated[bool, Meta(description="the rest of the tensor stays unwritten on purpose")] = False
-    pad: Annotated[Positive | None, Meta(description="positions of the outermost factor, Top beyond its own")] = None
+    pad: Annotated[Count | None, Meta(description="positions of the outermost factor, Top beyond its own")] = None
     unpad: Annotated[bool, Meta(description="take the Top padding of the outermost factor off")] = False
 
 
 Loops = Annotated[
-    dict[LoopName, Positive],
+    dict[LoopName, Count],
     Meta(description="loops around it, outer to inner, with their iterations: `{ t = 16 }`"),
 ]
 

@@ -33,6 +33,7 @@ from dmaverify.prove.sizes.facts import (
 if TYPE_CHECKING:
     from dmaverify.plan import schema
     from dmaverify.plan.entries import EntryReader
+    from dmaverify.program.schedule import Program
 
 _JOIN = re.compile(r"\band\b")
 _SIGN = re.compile(r"<=|>=|==|<|>|\|")
@@ -216,7 +217,7 @@ def _remainder(text: str, known: Mapping[str, Any], source: Source, offset: int)
 
 
 def templates_of(reader: EntryReader, errors: list[InputError]) -> tuple[Template, ...]:
-    """Every transfer and access of the file; `errors` receives what cannot be read at any size."""
+    """Every transfer, access and program of the file; `errors` receives what cannot be read at any size."""
     symbols = symbols_of(reader)
     sizes = {name: value for name, value in reader.table.axes.items() if isinstance(value, int)}
     names = [one.name for one in symbols]
@@ -225,6 +226,7 @@ def templates_of(reader: EntryReader, errors: list[InputError]) -> tuple[Templat
     kinds: tuple[tuple[str, Mapping[str, Any]], ...] = (
         ("transfer", reader.table.transfer),
         ("access", reader.table.access),
+        ("program", reader.table.program),
     )
     first = {one.name: one.first for one in symbols}
     for kind, tables in kinds:
@@ -242,13 +244,13 @@ def templates_of(reader: EntryReader, errors: list[InputError]) -> tuple[Templat
                 Template(
                     kind, name, reader.doc.source.name, reader.doc.key_span((kind, name)).line, key,
                     reader.expectation(table.expect), symbols, tuple(facts), floors, read, machine,
-                    reader.doc.key_span((kind, name)),
+                    reader.doc.key_span((kind, name)), bool(getattr(table, "loop", None)),
                 )
             )  # fmt: skip
-    others = {k: getattr(reader.table, k) for k in ("gather", "scatter", "program", "kernel", "region")}
+    others = {k: getattr(reader.table, k) for k in ("gather", "scatter", "kernel")}
     for kind, tables in others.items():
         for name in tables:
-            hint = "symbols are for transfers and accesses; write numbers in a file of its own for this"
+            hint = "symbols are for transfers, accesses and programs; write numbers in a file of its own for this"
             errors.append(InputError(f"a {kind} in a plan with symbols", reader.doc.key_span((kind, name)), hint))
     return tuple(out)
 
@@ -258,7 +260,8 @@ def _entry(reader: EntryReader, kind: str, name: str, table: Any, sizes: Mapping
     bound = reader.bound(sizes)
     for let in reader.table.let:
         bound.texts.define(let)
-    read: Callable[..., Any] = bound.transfer if kind == "transfer" else bound.access
+    makers = {"transfer": bound.transfer, "access": bound.access, "program": partial(_program, bound)}
+    read: Callable[..., Any] = makers[kind]  # type: ignore[assignment]
     try:
         item = read(name, table)
     except InputError as error:
@@ -273,12 +276,20 @@ def _entry(reader: EntryReader, kind: str, name: str, table: Any, sizes: Mapping
     return SizedEntry(item, item.problems, bound.texts.axes)
 
 
-def stated(symbol: SizeSymbol) -> dict[str, int]:
-    """As the plan file has it, for JSON."""
-    out = {"min": symbol.least}
-    if symbol.most is not None:
-        out["max"] = symbol.most
-    if symbol.multiple > 1:
-        out["multiple_of"] = symbol.multiple
-    return out
+def _program(reader: EntryReader, name: str, table: schema.ProgramTable) -> Program:
+    """The program with what its steps name, and nothing else of the file."""
+    from dmaverify.plan.programs import Parts, read_program, read_region
 
+    whole = reader.table
+    named = {one for step in table.step for one in (step.transfer, *_listed(step.access)) if isinstance(one, str)}
+    parts = Parts(
+        {n: reader.transfer(n, whole.transfer[n]) for n in whole.transfer if n in named},
+        {n: reader.access(n, whole.access[n]) for n in whole.access if n in named},
+        {n: read_region(reader, n, whole.region[n]) for n in table.regions if n in whole.region},
+        {},
+    )
+    return read_program(reader, name, table, parts)
+
+
+def _listed(given: object) -> list[object]:
+    return given if isinstance(given, list) else [given]

@@ -113,10 +113,10 @@ class TableReader:
             known = f"known: {', '.join(target.tiers)}"
             hint = did_you_mean(table.tier, target.tiers) or known
             raise InputError(f"{target.name} has no tier `{table.tier}`", self.doc.span((*path, "tier")), hint)
-        base = table.base
-        if isinstance(base, int) and base >= 1 << 64:
+        base, whole = table.base, isinstance(table.base, int | str)
+        start = self.texts.natural((*path, "base"), base) if isinstance(base, int | str) else 0
+        if isinstance(start, int) and start >= 1 << 64:
             raise InputError(f"`base` is too large: {base}", self.doc.span((*path, "base")), "addresses have 64 bits")
-        whole = isinstance(base, int | str)
         at = {
             place: 0 if whole else self.texts.natural((*path, "base", place), getattr(base, place)) for place in PLACES
         }
@@ -131,7 +131,7 @@ class TableReader:
         return Tensor(
             tier=table.tier,
             **mappings,
-            base=self.texts.natural((*path, "base"), base) if isinstance(base, int | str) else at["element"],
+            base=start if whole else at["element"],
             at_chip=at["chip"],
             at_cluster=at["cluster"],
             at_slice=at["slice"],
@@ -162,6 +162,10 @@ class TableReader:
         for name, value in limits.items():
             target.limits_with([(name, value)], self.doc.key_span((*path, "limits", name)))
         return tuple(limits.items())
+
+    def loops(self, path: Path, table: Mapping[str, int | str]) -> dict[str, int]:
+        """The loops around the table at `path`, with their iterations."""
+        return {name: self.texts.positive((*path, "loop", name), count) for name, count in table.items()}
 
     def options(
         self, path: Path, options: Mapping[str, int | str], target: Target

@@ -32,6 +32,7 @@ from dmaverify.targets.target import Target
 T = TypeVar("T")
 
 _NAME = re.compile(r"[A-Z][A-Za-z0-9_']*")
+_WHOLE = re.compile(r"0[xX][0-9a-fA-F]+|0|[1-9][0-9]*")
 
 
 class Units(TypedDict):
@@ -130,9 +131,11 @@ class Texts:
         """A number of the file, or the value of its text; NoValue where that is negative."""
         if not isinstance(value, str):
             return value
+        if _WHOLE.fullmatch(value):
+            return int(value, 0)
         if not self.sizes:
             message = f'`{path[-1]}` must be an integer, not "{value}"'
-            hint = "a byte address or a place is a number; arithmetic is for plans with symbols"
+            hint = 'a number, or its text ("0x80000000"); arithmetic is for plans with symbols'
             raise InputError(message, self.doc.span(path), hint)
 
         def read(source: Source, offset: int) -> int:
@@ -141,6 +144,13 @@ class Texts:
         found = self._in_place(path, value, read)
         if found < 0:
             raise NoValue(f"`{value}` is {found}", self.doc.span(path), "this number is never negative")
+        return found
+
+    def positive(self, path: Path, value: int | str) -> int:
+        """As `natural`; NoValue where it is 0."""
+        found = self.natural(path, value)
+        if found < 1:
+            raise NoValue(f"`{value}` is {found}", self.doc.span(path), "this number is at least 1")
         return found
 
     def _in_place(self, path: Path, text: str, read: Callable[[Source, int], T]) -> T:

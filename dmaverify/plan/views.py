@@ -1,171 +1,147 @@
 """Views and loops of a plan file: `view`, `loop`, and starts such as `4 * t + 2`.
 
-Knows: the grammar of starts, which turns of loops they need, how the tables of a view become operations.
+Knows: starts as numbers, which turns of loops they need, how the tables of a view become operations.
 Does not know: what a view shows (transfer.views), TOML, whether a move through it is right.
 Law: a start denotes one sum of constant multiples of digits of loops, or raises one InputError at the characters to
 blame. A view that shows nothing a machine could move is a `PlanProblem`, never an exception.
 
-    start   := product { ("+" | "-") product }          product := atom { ("*" | "/" | "%") atom }
-    atom    := integer | loop | "(" start ")"           loops are names of small letters, digits and _
-
-`/` and `%` cut a loop into digits (`t / 2`, `t % 2`) and must divide its count; of anything else they must come out
-even.
+A start is arithmetic over loops, and over sizes in a plan with symbols. `/` and `%` cut a loop into digits (`t / 2`,
+`t % 2`) and must divide its count; of anything else they must come out even.
 
 Source: furiosa-opt v0.6.0 (tile, pad, unpad; loops around them), docs/machines/rngd.md 7.2.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, NoValue, Source
 from dmaverify.language import wellformed
+from dmaverify.language.numbers import Symbolic, moves, same
+from dmaverify.plan.arithmetic import Cursor
 from dmaverify.plan.texts import did_you_mean
 from dmaverify.plan.toml_spans import Path
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.tensor import Tensor
-from dmaverify.program.views import Affine, PadView, TileView, Turn, View, ViewError, Views, see, turns_of
+from dmaverify.program.turns import Affine, Turn, turns_of
+from dmaverify.program.views import PadView, TileView, View, ViewError, Views, see
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema
     from dmaverify.plan.tables import TableReader
 
-_TOKEN = re.compile(r"\s*(?:(?P<number>[0-9][0-9_]*)|(?P<name>[a-z][a-z0-9_]*)|(?P<sign>[-+*/%()])|(?P<bad>\S))")
 _MOST = 10**18
-_DEEP = 64
 
-Range = tuple[str, int, int]
-"""Of a loop: `(t, 2, 8)` is `t / 2 % 4`, the digits of weight 2 up to 8."""
+Range = tuple[str, int]
+"""Of a loop: `(t, 2)` is `t / 2`, rounded down."""
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """A constant and multiples of ranges of loops, not yet cut into turns."""
+class _NoStart(Exception):
+    """What the numbers of a start cannot do; `ever`: at any sizes."""
 
-    constant: int
-    parts: tuple[tuple[Range, int], ...] = ()
+    def __init__(self, message: str, hint: str, *, ever: bool = False) -> None:
+        super().__init__(message)
+        self.message, self.hint, self.ever = message, hint, ever
 
-    def plus(self, other: Start, sign: int) -> Start:
+
+class Start(Symbolic):
+    """A constant and multiples of ranges of loops, not yet cut into turns. `counts` are those of the loops."""
+
+    __slots__ = ("constant", "counts", "parts")
+
+    def __init__(self, counts: Mapping[str, int], constant: int, parts: Mapping[Range, int]) -> None:
+        self.counts, self.constant = counts, constant
+        self.parts = {part: factor for part, factor in parts.items() if not same(factor, 0)}
+
+    def _with(self, constant: int, parts: Mapping[Range, int]) -> Any:
+        found = Start(self.counts, constant, parts)
+        return found if found.parts else constant
+
+    def __add__(self, other: Start | int) -> Any:
+        if not isinstance(other, Start):
+            return self._with(self.constant + other, self.parts)
         sums = dict(self.parts)
-        for part, factor in other.parts:
-            sums[part] = sums.get(part, 0) + sign * factor
-        return Start(self.constant + sign * other.constant, tuple((p, f) for p, f in sums.items() if f))
+        for part, factor in other.parts.items():
+            sums[part] = sums.get(part, 0) + factor
+        return self._with(self.constant + other.constant, sums)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __sub__(self, other: Start | int) -> Any:
+        return self + -other
+
+    def __rsub__(self, other: int) -> Any:
+        return -self + other
+
+    def __mul__(self, by: Start | int) -> Any:
+        if isinstance(by, Start):
+            hint = "a start moves by the same step every iteration"
+            raise _NoStart("two loop indices cannot be multiplied", hint, ever=True)
+        return self._with(self.constant * by, {part: factor * by for part, factor in self.parts.items()})
+
+    __rmul__ = __mul__
+
+    def quotient_of(self, one: int, *, exact: bool) -> Any:
+        raise _NoStart("a loop index divides", "write a number behind `/` and `%`", ever=True)
+
+    def quotient(self, by: Any, *, exact: bool) -> Any:
+        """Rounded down: multiples of `by` beside one range, which is cut where it has an even part of its loop."""
+        if isinstance(by, Start) or by < 1:
+            raise _NoStart("`/` and `%` need a number of at least 1 behind them", "write a number")
+        whole = {part: factor // by for part, factor in self.parts.items() if factor % by == 0}
+        rest = [(part, factor) for part, factor in self.parts.items() if part not in whole]
+        odd = (exact or rest) and self.constant % by != 0
+        if odd or len(rest) > 1 or any(factor != 1 for _, factor in rest):
+            hint = "divide the loop index by itself, as in `4 * (t / 2)`, `t % 2`"
+            raise _NoStart(f"a division by {by} does not come out even", hint)
+        for (loop, low), _ in rest:
+            count = self.counts[loop] // low
+            if count % by:
+                raise _NoStart(f"{count:,} counts of `{loop}` cannot be cut at {by}", f"use a divisor of {count}")
+            if not same(by, count):
+                whole[loop, low * by] = whole.get((loop, low * by), 0) + 1
+        return self._with(self.constant // by, whole)
 
     def cut(self, turns: Sequence[Turn]) -> Affine:
         steps = [0] * len(turns)
-        for (loop, low, high), factor in self.parts:
+        for (loop, low), factor in self.parts.items():
             for index, turn in enumerate(turns):
-                if turn.loop == loop and low <= turn.weight < high:
+                if turn.loop == loop and turn.weight >= low:
                     steps[index] += factor * (turn.weight // low)
         return Affine(self.constant, tuple(steps))
 
 
-class _Starts:
-    """One text, read to the end."""
+def _read_start(reader: TableReader, path: Path, text: str, loops: Mapping[str, int]) -> Start:
+    def read(source: Source, offset: int) -> Start:
+        named = {name: Start(loops, 0, {(name, 1): 1} if moves(count) else {}) for name, count in loops.items()}
+        sizes: dict[str, Any] = {"": 0, **reader.texts.sizes, **named}
+        cursor = Cursor(text, source, offset, {}, sizes)
+        for token in cursor.tokens:
+            if token.kind == "name" and token.text not in cursor.sizes:
+                known = f"known: {', '.join(loops)}" if loops else f"add `loop = {{ {token.text} = 16 }}`"
+                hint = did_you_mean(token.text, loops) or known
+                cursor.fail(f"no loop `{token.shown}`", token.start, token.end, hint)
+        try:
+            found = cursor.count("start").plain
+        except _NoStart as error:
+            token = cursor.tokens[cursor.at - 1]
+            blame = cursor.fail if error.ever else cursor.no_value
+            blame(error.message, token.start, token.end, error.hint)
+        if (behind := cursor.peek()) is not None:
+            hint = "join its parts by + - * / or %"
+            cursor.fail(f"`{behind.shown}` behind the start", behind.start, behind.end, hint)
+        one = found if isinstance(found, Start) else Start(loops, found, {})
+        if any(isinstance(n, int) and abs(n) > _MOST for n in (one.constant, *one.parts.values())):
+            cursor.no_value("the number is too large", 0, len(text), "numbers go up to 10^18")
+        return one
 
-    def __init__(self, reader: TableReader, path: Path, text: str, loops: Mapping[str, int]) -> None:
-        self.reader, self.path, self.text, self.loops = reader, path, text, loops
-        self.tokens = [
-            (m.lastgroup or "", m[m.lastgroup or 0], m.start(m.lastgroup or 0)) for m in _TOKEN.finditer(text)
-        ]
-        self.at = self.depth = 0
-
-    def read(self) -> Start:
-        found = self._sum()
-        if self.at < len(self.tokens):
-            self.fail(f"`{self.tokens[self.at][1]}` behind the start", "join its parts by + - * / or %")
-        return found
-
-    def fail(self, message: str, hint: str, at: int | None = None) -> NoReturn:
-        _, word, start = (
-            self.tokens[self.at if at is None else at] if (self.at if at is None else at) < len(self.tokens)
-            else ("", "", len(self.text.rstrip()))
-        )  # fmt: skip
-        content = self.reader.doc.content(self.path, self.text)
-        raise InputError(message, content.part(start, start + len(word)), hint)
-
-    def _sum(self) -> Start:
-        left = self._product()
-        while self._sees("+", "-"):
-            sign = 1 if self.tokens[self.at][1] == "+" else -1
-            self.at += 1
-            left = self._checked(left.plus(self._product(), sign))
-        return left
-
-    def _product(self) -> Start:
-        left = self._atom()
-        while self._sees("*", "/", "%"):
-            at, sign = self.at, self.tokens[self.at][1]
-            self.at += 1
-            right = self._atom()
-            left = self._checked(self._times(left, right, at) if sign == "*" else self._cut(left, right, sign, at))
-        return left
-
-    def _times(self, left: Start, right: Start, at: int) -> Start:
-        if left.parts and right.parts:
-            self.fail("two loop indices cannot be multiplied", "a start moves by the same step every iteration", at)
-        many, factor = (left, right.constant) if left.parts else (right, left.constant)
-        return Start(many.constant * factor, tuple((p, f * factor) for p, f in many.parts if factor))
-
-    def _cut(self, left: Start, right: Start, sign: str, at: int) -> Start:
-        if right.parts or right.constant < 1:
-            self.fail(f"`{sign}` needs a number of at least 1 behind it", "write a number", at)
-        by = right.constant
-        if len(left.parts) == 1 and left.constant == 0 and left.parts[0][1] == 1:
-            return self._digits(left.parts[0][0], by, sign, at)
-        if all(factor % by == 0 for _, factor in left.parts) and (left.constant % by == 0 or sign == "%"):
-            if sign == "%":
-                return Start(left.constant % by)
-            return Start(left.constant // by, tuple((p, f // by) for p, f in left.parts))
-        return self.fail(
-            f"`{sign} {by}` does not come out even", "divide the loop index by itself, as in `4 * (t / 2)`, `t % 2`", at
-        )
-
-    def _digits(self, part: Range, by: int, sign: str, at: int) -> Start:
-        loop, low, high = part
-        if (high // low) % by:
-            hint = f"use a divisor of {high // low}"
-            self.fail(f"{high // low:,} counts of `{loop}` cannot be cut at {by}", hint, at)
-        kept = (loop, low * by, high) if sign == "/" else (loop, low, low * by)
-        return Start(0, ((kept, 1),)) if kept[1] < kept[2] else Start(0)
-
-    def _atom(self) -> Start:
-        if self.at >= len(self.tokens):
-            self.fail("the start ends too early", "write a number or a loop index, such as `4 * t`")
-        kind, word, _ = self.tokens[self.at]
-        if kind == "number":
-            self.at += 1
-            return self._checked(Start(int(word.replace("_", ""))))
-        if kind == "name":
-            if word not in self.loops:
-                close = did_you_mean(word, self.loops)
-                known = f"known: {', '.join(self.loops)}" if self.loops else f"add `loop = {{ {word} = 16 }}`"
-                self.fail(f"no loop `{word}`", close or known)
-            self.at += 1
-            return Start(0, (((word, 1, self.loops[word]), 1),)) if self.loops[word] > 1 else Start(0)
-        if word != "(":
-            self.fail(f"`{word}` where a number or a loop index should be", "write a start such as `4 * t + 2`")
-        opened, self.at, self.depth = self.at, self.at + 1, self.depth + 1
-        if self.depth > _DEEP:
-            self.fail(f"more than {_DEEP} nested parentheses", "write it simpler", opened)
-        inner = self._sum()
-        if not self._sees(")"):
-            self.fail("this parenthesis is not closed", "add `)`", opened)
-        self.at, self.depth = self.at + 1, self.depth - 1
-        return inner
-
-    def _sees(self, *signs: str) -> bool:
-        return self.at < len(self.tokens) and self.tokens[self.at][1] in signs
-
-    def _checked(self, value: Start) -> Start:
-        if max([abs(value.constant), *(abs(f) for _, f in value.parts)]) > _MOST:
-            self.at = min(self.at, len(self.tokens)) - 1
-            self.fail("the number is too large", "numbers go up to 10^18")
-        return value
+    return reader.texts._in_place(path, text, read)
 
 
 # ---------------------------------------------------------------- tables
@@ -222,10 +198,8 @@ def _op(reader: TableReader, path: Path, table: schema.ViewTable, loops: Mapping
             raise InputError(
                 f"`{key}` belongs to a tile", reader.doc.key_span((*path, key)), f"`{said[0]}` stands alone"
             )
-    start = Start(table.start) if isinstance(table.start, int) else Start(0)
-    if isinstance(table.start, str):
-        start = _Starts(reader, (*path, "start"), table.start, loops).read()
-    return _Op(table, path, start, given)
+    start = Start(loops, table.start, {}) if isinstance(table.start, int) else None
+    return _Op(table, path, start or _read_start(reader, (*path, "start"), str(table.start), loops), given)
 
 
 def _cuts(
@@ -234,13 +208,12 @@ def _cuts(
     """Where each loop is cut. Raises InputError where two cuts do not divide each other."""
     cuts: dict[str, set[int]] = {}
     for op in (one for found in ops.values() for one in found):
-        for (loop, low, high), _ in op.start.parts:
-            cuts.setdefault(loop, set()).update((low, high))
+        for loop, low in op.start.parts:
+            cuts.setdefault(loop, set()).add(low)
         for loop, found in cuts.items():
-            rising = sorted(found)
-            for low, high in pairwise(rising):
+            for low, high in pairwise(sorted(found)):
                 if high % low:
-                    raise InputError(
+                    raise NoValue(
                         f"`{loop}` is cut at {low} and at {high}, which do not divide each other",
                         reader.doc.span((*op.path, "start")), "cut it alike in all starts",
                     )  # fmt: skip
@@ -256,7 +229,8 @@ def _view(
     for op in ops:
         span = reader.doc.span(op.path)
         if op.table.tile is None:
-            done.append(PadView(op.table.pad or 0, span))
+            to = 0 if op.table.pad is None else reader.texts.positive((*op.path, "pad"), op.table.pad)
+            done.append(PadView(to, span))
             continue
         digit = reader.texts.mapping((*op.path, "tile"), op.table.tile)
         broken = [p for p in wellformed.problems(digit, reader.texts.axes) if p.fatal]
@@ -264,7 +238,8 @@ def _view(
             problems.append(PlanProblem(broken[0].message, broken[0].span or span, broken[0].hint))
             return None
         start = reader.doc.span((*op.path, "start")) if "start" in op.given else span
-        done.append(TileView(digit, op.table.length, op.start.cut(turns), op.table.place, span, start))
+        length = reader.texts.positive((*op.path, "length"), op.table.length)
+        done.append(TileView(digit, length, op.start.cut(turns), op.table.place, span, start))
     if any(p.fatal for p in wellformed.problems(tensor.mapping, reader.texts.axes)):
         return None
     partial = any(op.table.partial for op in ops)

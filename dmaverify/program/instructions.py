@@ -129,7 +129,9 @@ class Use:
     other pipes come behind it (what its pipe does later waits as any other), or whether it touches these `bytes`.
     `gives` are the values that it reads, where later numbers depend on them. `load` is the number of a load of
     registers, `sources` say where the bytes that it stores come from; of `per` bytes of a register it stores `bytes`.
-    `foreign`: somebody else (the pipe OTHER_CORE) makes it, as a statement about that core says.
+    `foreign`: somebody else (the pipe OTHER_CORE) makes it, as a statement about that core says. Without a `pipe` it is
+    no access: it says from where on bytes hold nothing that is known. Parts of one `step` (none: -1) in one iteration
+    are judged where the step is; touches that are made `at_once` are compared, too.
     """
 
     number: int
@@ -146,6 +148,8 @@ class Use:
     per: int = 1
     foreign: bool = False
     needs: str = ""  # what must have been written of what it reads: stored (else an error), computed (else open)
+    step: int = -1
+    at_once: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -273,13 +277,16 @@ class Fit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberNeed:
-    """A claim that the text makes of its numbers where `when` holds: `says` what is given, `value` what is asked."""
+    """A claim that the text makes of its numbers where `when` holds: `says` what is given, `value` what is asked.
+    `enough`: it is more than must hold, so that nothing is known where it fails.
+    """
 
     claim: Cond
     when: tuple[Cond, ...]
     span: Span
     value: Lin
     says: str
+    enough: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

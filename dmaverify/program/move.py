@@ -80,3 +80,10 @@ class Transfer:
     form: Form | None = field(default=None, compare=False, repr=False)  # where `given` was told in a form
     views: Views | None = None
     engine: Engine | None = None
+
+    @property
+    def buffers(self) -> tuple[Tensor, Tensor]:
+        """The memory that source and destination lie in: behind a view, the whole tensor."""
+        views = self.views
+        read, write = (views.source, views.dest) if views is not None else (None, None)
+        return self.source if read is None else read.buffer, self.dest if write is None else write.buffer

@@ -90,6 +90,17 @@ def every(events: Sequence[Event]) -> Iterator[Event]:
             yield from every((*event.then, *event.other))
 
 
+def spread(events: Iterable[Event], into: Callable[[Event], Iterable[Event]]) -> Iterator[Event]:
+    """The same loops and branches with, for each event in them, what it becomes."""
+    for event in events:
+        if isinstance(event, KernelLoop):
+            yield replace(event, body=tuple(spread(event.body, into)))
+        elif isinstance(event, Branch):
+            yield replace(event, then=tuple(spread(event.then, into)), other=tuple(spread(event.other, into)))
+        else:
+            yield from into(event)
+
+
 def symbols_of(events: Sequence[Event], world: World) -> set[str]:
     """The free symbols that runs depend on, counters of loops aside."""
     terms: list[Lin | Cond] = []

@@ -132,7 +132,6 @@ class Order:
     of_step: tuple[tuple[int, ...], ...]
     bodies: tuple[int, ...] = ()  # of each step, the number of the loop body that it is in, -1 for none
     later: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see `gap`
-    waits: tuple[tuple[int, int], ...] = ()  # (p, q): q waits for p, in one iteration
 
     def index(self, step: int, lane: str) -> int:
         return next(i for i in self.of_step[step] if self.pieces[i].lane == lane)
@@ -150,44 +149,12 @@ class Order:
         """Of two pieces of one body: the least d such that a in iteration n ends before b in iteration n + d begins."""
         return 0 if a != b and self.precedes(a, b) else self.later.get((a, b))
 
-    def landed_gap(self, a: int, b: int) -> int | None:
-        """The same where somebody waits on the way: the least d such that what a wrote in iteration n has arrived
-        before b in iteration n + d begins.
-        """
-        found = []
-        for p, q in self.waits:
-            to, on = (0 if a == p else self._way(a, p)), (0 if q == b else self._way(q, b))
-            if to is not None and on is not None:
-                found.append(to + on)
-        return min(found, default=None)
-
-    def _way(self, a: int, b: int) -> int | None:
-        if self.one_body(a, b):
-            return self.gap(a, b)
-        return 0 if self.precedes(a, b) else None
-
-    def free(
-        self, a: int, b: int, *, arrives: tuple[bool, bool] = (False, False)
-    ) -> tuple[int | None, int | None] | None:
-        """How many iterations b may run ahead of a (least, most; None: without bound) while nothing orders the two;
-        None where everything does. For pieces of one body. `arrives` says whether what a wrote must have
-        arrived before b begins, and of b before a; else it is enough to have begun first.
-        """
-        ahead = self.landed_gap(a, b) if arrives[0] else self.gap(a, b)
-        behind = self.landed_gap(b, a) if arrives[1] else self.gap(b, a)
-        low, high = None if behind is None else 1 - behind, None if ahead is None else ahead - 1
-        return None if low is not None and high is not None and low > high else (low, high)
-
-    def ordered(self, a: int, b: int, *, arrives: tuple[bool, bool] = (False, False)) -> bool:
-        """Whether one of the two ends before the other begins, whatever iterations of a loop are meant; `arrives` as in
-        `free`.
-        """
+    def ordered(self, a: int, b: int) -> bool:
+        """Whether one of the two ends before the other begins, whatever iterations of a loop are meant."""
         if a != b and self.one_body(a, b):
-            return self.free(a, b, arrives=arrives) is None
-        return any(
-            self.precedes(p, q) and (not lands or self.landed_gap(p, q) is not None)
-            for p, q, lands in ((a, b, arrives[0]), (b, a, arrives[1]))
-        )
+            ahead, behind = self.gap(a, b), self.gap(b, a)
+            return ahead is not None and behind is not None and ahead + behind <= 1
+        return self.precedes(a, b) or self.precedes(b, a)
 
     def step_precedes(self, a: int, b: int) -> bool:
         """Whether all of step a ends before any of step b begins."""
@@ -226,16 +193,7 @@ def order_of(program: Program, lanes: Sequence[Sequence[str]]) -> Order | Circle
         return Circle(tuple(dict.fromkeys(program.steps[pieces[i].step].name for i in sorted(before))))
     bodies = bodies_of(program.steps)
     later = _later(program, pieces, of_step, before, bodies)
-    return Order(tuple(pieces), tuple(before), tuple(of_step), bodies, later, _waits(program, of_step))
-
-
-def _waits(program: Program, of_step: Sequence[tuple[int, ...]]) -> tuple[tuple[int, int], ...]:
-    """Pieces whose completion another piece waits for: by `after`, or by the written order."""
-    index = {step.name: number for number, step in enumerate(program.steps)}
-    pairs = [(index[name], number) for number, step in enumerate(program.steps) for name in step.after]
-    if program.order == "written":
-        pairs += [(number - 1, number) for number in range(1, len(program.steps))]
-    return tuple((p, q) for one, other in pairs for p in of_step[one] for q in of_step[other])
+    return Order(tuple(pieces), tuple(before), tuple(of_step), bodies, later)
 
 
 # ---------------------------------------------------------------- loops

@@ -265,88 +265,43 @@ def shared(a: Walk, b: Walk, session: Session, about: str) -> str:
     return "unsat" if apart(eq) else session.ask(question(eq), about).status
 
 
-def found_meeting(a: Walk, b: Walk, session: Session) -> Meeting | None:
-    """The smallest meeting; where the search takes too long, the smallest that the solver reaches. None: there is none,
-    or neither knows of one.
-    """
-    try:
-        return smallest_meeting(a, b)
-    except TooDeep:
-        pass
-    sides = [[f"{letter}{index}" for index in range(len(walk.loops))] for letter, walk in (("a", a), ("b", b))]
-    names, loops = [*sides[0], *sides[1]], (*a.loops, *b.loops)
-    signs = [1] * len(a.loops) + [-1] * len(b.loops)
-    total = linear(0, ((sign * loop[1], name) for sign, loop, name in zip(signs, loops, names, strict=True)))
-    variables = tuple((name, 0, count) for name, (count, _) in zip(names, loops, strict=True))
-    query = Query(variables, (f"(= {total} {number(b.base - a.base)})",))
-    answer = session.smallest(query, names)
-    if answer.status != "sat":
-        return None
-    first, second = (tuple(answer.model[name] for name in side) for side in sides)
-    if a.address(first) != b.address(second):
-        raise ArithmeticError(f"{first} and {second} do not meet")
-    return Meeting(first, second, a.address(first))
-
-
-# ---------------------------------------------------------------- iterations of one loop
-
-
 @dataclass(frozen=True, slots=True)
-class SharedLoops:
-    """Iterations of two walks around which the same loops turn: the first counters of each walk make its iteration
-    `sum(weight * counter)`; that of the second less that of the first lies in `low..high`.
+class Turned:
+    """That `sum(first * counters of one walk) + sum(second * counters of the other)` lies in `low..high` (None: open);
+    the weights are those of the first counters.
     """
 
     first: tuple[int, ...]
     second: tuple[int, ...]
     low: int
-    high: int
-    alike: bool  # the counters are those of the same digits
-
-    @property
-    def same_iteration(self) -> bool:
-        return self.alike and self.low == self.high == 0
+    high: int | None
 
 
-def together(a: Walk, b: Walk, shared: int) -> Equation:
-    """Solvable exactly when the walks share an address at equal values of their first `shared` counters."""
-    parts = [(s - t, 0, n - 1) for (n, s), (_, t) in zip(a.loops[:shared], b.loops[:shared], strict=True)]
-    parts += [(stride, 0, count - 1) for count, stride in a.loops[shared:]]
-    parts += [(-stride, 0, count - 1) for count, stride in b.loops[shared:]]
-    return equation(parts, b.base - a.base)
-
-
-def meeting_question(a: Walk, b: Walk, when: SharedLoops) -> Query:
-    """Its `unsat` is the proof that the walks are apart in all the iterations that `when` speaks of."""
-    names = [[f"{letter}{index}" for index in range(len(walk.loops))] for letter, walk in (("a", a), ("b", b))]
-    terms = [(stride, name, 0, count - 1) for (count, stride), name in zip(a.loops, names[0], strict=True)]
-    terms += [(-stride, name, 0, count - 1) for (count, stride), name in zip(b.loops, names[1], strict=True)]
-    turns = [(weight, name) for weight, name in zip(when.second, names[1], strict=False)]
-    turns += [(-weight, name) for weight, name in zip(when.first, names[0], strict=False)]
-    variables = tuple(
-        (name, 0, count)
-        for walk, side in ((a, names[0]), (b, names[1]))
-        for (count, _), name in zip(walk.loops, side, strict=True)
-    )
-    ahead = linear(0, turns)
-    return Query(
-        variables,
-        (
-            *equal_by_levels(terms, b.base - a.base),
-            f"(<= {number(when.low)} {ahead})",
-            f"(<= {ahead} {number(when.high)})",
-        ),
-    )
-
-
-def meeting_when(a: Walk, b: Walk, when: SharedLoops, session: Session) -> Meeting | None:
-    """The meeting with the smallest counters that the solver reaches; None where it has none."""
-    query = meeting_question(a, b, when)
-    answer = session.smallest(query, [name for name, _, _ in query.variables])
+def found_meeting(a: Walk, b: Walk, session: Session, when: Sequence[Turned] = ()) -> Meeting | None:
+    """The smallest meeting, of the iterations `when`; where the search takes too long, the smallest that the solver
+    reaches. None: there is none, or neither knows of one.
+    """
+    if not when:
+        try:
+            return smallest_meeting(a, b)
+        except TooDeep:
+            pass
+    sides = [[f"{letter}{index}" for index in range(len(walk.loops))] for letter, walk in (("a", a), ("b", b))]
+    terms = [(s, name, 0, n - 1) for (n, s), name in zip(a.loops, sides[0], strict=True)]
+    terms += [(-s, name, 0, n - 1) for (n, s), name in zip(b.loops, sides[1], strict=True)]
+    texts = equal_by_levels(terms, b.base - a.base)
+    for turned in when:
+        parts = [*zip(turned.first, sides[0], strict=False), *zip(turned.second, sides[1], strict=False)]
+        total = linear(0, parts)
+        texts.append(f"(<= {number(turned.low)} {total})")
+        texts += [] if turned.high is None else [f"(<= {total} {number(turned.high)})"]
+    names = [*sides[0], *sides[1]]
+    counts = [count for count, _ in (*a.loops, *b.loops)]
+    variables = tuple((name, 0, count) for name, count in zip(names, counts, strict=True))
+    answer = session.smallest(Query(variables, tuple(texts)), names)
     if answer.status != "sat":
         return None
-    first = tuple(answer.model[f"a{index}"] for index in range(len(a.loops)))
-    second = tuple(answer.model[f"b{index}"] for index in range(len(b.loops)))
+    first, second = (tuple(answer.model[name] for name in side) for side in sides)
     if a.address(first) != b.address(second):
         raise ArithmeticError(f"{first} and {second} do not meet")
     return Meeting(first, second, a.address(first))

@@ -72,6 +72,15 @@ def _change(source: Source, edits: Sequence[Edit]) -> LineChange:
     return LineChange(first, tuple(before.split("\n")), tuple(applied(before, shifted).split("\n")))
 
 
+def unified(name: str, before: str, after: str) -> str:
+    """The change of a text as a unified diff, which `patch -p1` and `git apply` take."""
+    from difflib import unified_diff
+
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    made = unified_diff(old, new, f"a/{name.lstrip('/')}", f"b/{name.lstrip('/')}")
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in made)
+
+
 def trials_of(edits: Sequence[Edit]) -> Iterator[tuple[Edit, ...]]:
     """The edits as they are, then, where all are numbers, with every number counted in elements."""
     for unit in UNITS if all(_is_number(edit) for edit in edits) else (1,):

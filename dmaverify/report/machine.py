@@ -68,6 +68,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "findings": [finding_json(finding, verdict) for finding in findings_in_order(verdict)],
         "obligations": [{"id": o.id, "status": o.status, "by": o.by, "why": o.why} for o in verdict.obligations],
         "assumptions": list(verdict.assumptions),
+        "conditions": list(verdict.conditions),
         "readings": {key: verdict.readings[key] for key in sorted(verdict.readings)},
         "seconds": plain(verdict.seconds),
         "solver": verdict.solver,
@@ -76,7 +77,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         **({} if verdict.smallest is None else {"smallest": dict(verdict.smallest)}),
         "confirmed": verdict.confirmed,
         "scope": verdict.scope,
-        "expect": None if verdict.expect is None else list(verdict.expect),
+                "expect": None if verdict.expect is None else list(verdict.expect),
         "as_expected": verdict.as_expected,
     }
 
@@ -171,7 +172,8 @@ def github(verdicts: Iterable[Verdict], code: int | None = None) -> str:
             title = f"{finding.rule or 'input'}{' (expected)' if level == 'notice' and expected else ''}"
             lines.append(_annotation(level, title, "\n".join(parts), place_of(finding, verdict), verdict))
         for word, rule, said in remarks(verdict):
-            lines.append(_annotation("error", rule, f"{word}: {said}", place_of_verdict(verdict), verdict))
+            level = "notice" if word == "condition" else "error"
+            lines.append(_annotation(level, rule, f"{word}: {said}", place_of_verdict(verdict), verdict))
     if code is not None:
         lines.append(f"::notice title=dmaverify::{_github_text(leaving(seen, code))}")
     return "".join(f"{line}\n" for line in lines)

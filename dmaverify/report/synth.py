@@ -29,16 +29,17 @@ def synth_text(result: Synthesis, *, timings: bool = False) -> str:
 
 def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
     move = result.transfer
-    yield f"{move.name}   {_tensor(move.source)} -> {_tensor(move.dest)}     {move.dtype}"
+    yield f"{move.name}   {tensor_text(move.source)} -> {tensor_text(move.dest)}     {move.dtype}"
     if not result.found:
-        yield "NO PLAN"
+        searched = all(rule != "synth/not-searched" for rule, _, _ in result.refused)
+        yield "NO PLAN" if searched else "NOT SEARCHED"
         for rule, message, hint in result.refused:
             yield f"  {rule}: {message}"
             if hint:
                 yield f"    help: {hint}"
         return
     if result.route is not None:
-        yield f"  route     through {_tensor(result.route.middle)}"
+        yield f"  route     through {tensor_text(result.route.middle)}"
     yield from _table(result)
     word = (
         "OPTIMAL for this model" if result.optimal else f"GAP {100 * result.gap:.1f} % (best bound {result.bound:,.1f})"
@@ -61,7 +62,8 @@ def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
         yield f"{result.seconds:.2f} s"
 
 
-def _tensor(tensor: object) -> str:
+def tensor_text(tensor: object) -> str:
+    """`dm cluster m![A / 4], element m![B]`."""
     fields = [(n, str(getattr(tensor, n))) for n in ("chip", "cluster", "slice", "element")]
     return f"{getattr(tensor, 'tier', '')} " + ", ".join(
         f"{n} m![{e}]" for n, e in fields if e != "1" or n == "element"

@@ -308,9 +308,9 @@ def _closing(verdict: Verdict, colour: bool, timings: bool) -> str:
     parts = [verdict.name, at, f"target {verdict.target}" if verdict.target else "", said]
     parts += [_excuses(verdict), unmet(verdict)]
     parts.append(f"{verdict.seconds * 1000:.1f} ms" if timings else "")
-    claimed = f"{verdict.status.value.upper()} {visible(verdict.scope)}".rstrip()
+    claimed = f"{verdict.status.value.upper()} {visible(verdict.bounds)}".rstrip()
     word = paint(f"{claimed:<7}", _INK[verdict.status], colour)
-    return f"{word} {' ' if verdict.scope else ''}{'  '.join(visible(part) for part in parts if part)}".rstrip()
+    return f"{word} {' ' if verdict.bounds else ''}{'  '.join(visible(part) for part in parts if part)}".rstrip()
 
 
 def _excuses(verdict: Verdict) -> str:
@@ -329,7 +329,8 @@ def _details(verdict: Verdict, width: int, all_of_them: bool) -> list[str]:
     if all_of_them:
         lines += _listed("confirmed", [f"by {verdict.confirmed}"] if verdict.confirmed else [], width)
         lines += _listed("reading", [f"{rule} = {verdict.readings[rule]}" for rule in sorted(verdict.readings)], width)
-    return lines + _listed("assumes", list(verdict.assumptions), width)
+    lines += _listed("only if", list(verdict.conditions), width)
+    return lines + _listed("assumes", [a for a in verdict.assumptions if a not in verdict.conditions], width)
 
 
 def _folded(obligations: Sequence[Obligation], status: str) -> list[str]:
@@ -396,6 +397,8 @@ def render_summary(
         said = f"{scopes}  {_said_of(name, own)}" if scopes else _said_of(name, own)
         word = paint(name.upper() if scopes else f"{name.upper():<8} ", _style_of(name), colour and bool(own))
         lines.append(f"  {number[name]:>{digits},} {word} {said}".rstrip())
+    rests = sum(verdict.conditional for verdict in seen)
+    lines += [f"  {rests:,} of them only under a condition (PROVED if ..)"] if rests else []
     lines += _warnings(seen)
     lines += _found_in_source(seen)
     lines += [visible(f"  {place_of_verdict(v)}: `{v.name}` {unmet(v)}") for v in seen if unmet(v)]
@@ -415,7 +418,7 @@ def leaving(verdicts: Sequence[Verdict], code: int | None = None) -> str:
     broken = sum(1 for v in verdicts if bucket(v) == "refuted" or unmet(v))
     missed = sum(1 for v in verdicts if unmet(v) and bucket(v) == "proved")
     reasons = {
-        1: f"{_many(broken - missed, 'transfer')} refuted" if broken > missed else "warnings fail under --strict",
+        1: f"{_many(broken - missed, 'transfer')} refuted" if broken > missed else _strict(verdicts),
         2: f"{_many(unread, 'entry')} cannot be judged" if unread else "",
         3: f"{_many(open_, 'transfer')} without an answer" if open_ else "",
         0: _let_pass(broken, open_),
@@ -425,6 +428,10 @@ def leaving(verdicts: Sequence[Verdict], code: int | None = None) -> str:
         expects = f"{_many(missed, 'expectation')} not met"
         said = f"{said}, {expects}" if broken > missed else expects
     return f"exit {code}: {said}" if said else f"exit {code}"
+
+
+def _strict(verdicts: Sequence[Verdict]) -> str:
+    return f"{'conditions' if any(v.conditional for v in verdicts) else 'warnings'} fail under --strict"
 
 
 def _let_pass(broken: int, open_: int) -> str:
@@ -491,7 +498,7 @@ def _folded_report(verdicts: Sequence[Verdict], style: Mapping[str, Any]) -> lis
     told_of: Counter[str] = Counter()
     quiet: dict[str, list[Verdict]] = {}
     for verdict in ranked:
-        if verdict.status is not Status.PROVED or unmet(verdict):
+        if verdict.status is not Status.PROVED or unmet(verdict) or verdict.conditional:
             out.append(render_verdict(_one_a_line(verdict), "full", **style))
             continue
         warned = [f for f in told(verdict) if f.severity is Severity.WARNING]
@@ -534,8 +541,8 @@ def bucket_rank(verdict: Verdict) -> int:
 
 def _proved_line(path: str, verdicts: Sequence[Verdict], colour: bool) -> str:
     """`PROVED  kernels/load.rs  12 transfers  all 4,096 bytes`."""
-    conditions = len({note for verdict in verdicts for note in verdict.assumptions})
-    said = [path, _many(len(verdicts), "transfer"), claims(verdicts)]
+    conditions = len({note for verdict in verdicts for note in verdict.assumptions if note not in verdict.conditions})
+    said = [path, _many(len(verdicts), "transfer"), claims(verdicts), supposed(verdicts)]
     said.append(f"under {_many(conditions, 'stated condition')} (-v shows them)" if conditions else "")
     return f"{paint('PROVED ', _INK[Status.PROVED], colour)} {'  '.join(visible(part) for part in said if part)}"
 
@@ -554,7 +561,8 @@ def _said_of(name: str, verdicts: Sequence[Verdict]) -> str:
     if name == "proved":
         whole = [o for v in verdicts if not v.scope for o in v.obligations]
         families = sorted({_family(o.id) for o in whole if o.status == "proved"})
-        return "   ".join(part for part in (", ".join(f"{family}/*" for family in families), claims(verdicts)) if part)
+        said = (", ".join(f"{family}/*" for family in families), claims(verdicts))
+        return "   ".join(part for part in said if part)
     if name == "unknown":
         return visible(", ".join(sorted({rule for verdict in verdicts for rule, _ in undecided(verdict)})))
     broken = Counter(_family(finding.rule) for verdict in verdicts for finding in verdict.errors if finding.rule)
@@ -563,6 +571,12 @@ def _said_of(name: str, verdicts: Sequence[Verdict]) -> str:
 
 def _family(rule: str) -> str:
     return rule.split("/", 1)[0]
+
+
+def supposed(verdicts: Sequence[Verdict]) -> str:
+    """How many of what is proved is proved under conditions only."""
+    own = sum(bool(verdict.conditions) for verdict in verdicts)
+    return f"{own:,} of them only under conditions that nobody states" if own else ""
 
 
 def claims(verdicts: Iterable[Verdict]) -> str:

@@ -1,11 +1,11 @@
 """Why a plan is not faster: the resource that binds, the address bits and sizes behind it, and a layout that would
 lift it.
 
-Knows: terms of a floor, which address bits a plan's requests toggle, small changes of layout as mappings.
+Knows: terms of a floor, which address bits a plan's requests toggle.
 Does not know: how plans are searched (it asks for one of each changed move), plan files.
 Law: a change is named only if a plan of the changed move was found, proved, and is cheaper; the smallest such change
-wins: order of
-the axes first, then padding. Nothing is said of layouts that were not tried.
+wins. Both tensors keep the order of what is moved: a transpose is what the user asked for, not what to remove. Nothing
+is said of layouts that were not tried (`layouts`).
 
 Source: "Memory Performance" (Channel interleaving, Misaligned Access), "DMA Engine", Example 5; docs/design.md.
 """
@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from dmaverify.cost.constants import CostData
+from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.sides import SideCost
-from dmaverify.language.expr import Expr, Modulo, Padding, Stride, Symbol, axes_of, pair, terms_of
-from dmaverify.layout.digits import NotDigits, compile_digits
+from dmaverify.language.expr import pair, terms_of
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
+from dmaverify.synth.layouts import layouts
 from dmaverify.synth.result import Change, Synthesis, Why
 
 FAR = 1.25
@@ -127,20 +127,13 @@ def changes(move: Transfer, result: Synthesis) -> Iterator[tuple[str, Transfer, 
     if result.floor is not None and result.floor.terms[0].name == "DMNs":
         yield from _spread(move, result)
         return
-    for role in ("source", "dest"):
+    window = cost_data(result.profile).hbm.window
+    for role, other in (("source", move.dest), ("dest", move.source)):
         tensor: Tensor = getattr(move, role)
-        other: Tensor = move.dest if role == "source" else move.source
-        for how, element in _orders(tensor, other):
-            yield (
-                f"order the {role} as `{element}` ({how})",
-                _with(move, role, element),
-                max(0, element.size - tensor.element.size) * bits // 8,
-            )
-    for role in ("source", "dest"):
-        tensor = getattr(move, role)
-        for element in _padded(tensor, bits):
-            extra = (element.size - tensor.element.size) * bits // 8
-            yield f"pad the {role} to `{element}`", _with(move, role, element), extra
+        for one in layouts(tensor, (other,), result.target, bits, window, free=False):
+            extra = max(0, one.tensor.mapping.size - tensor.mapping.size) * bits // 8
+            changed = replace(move, source=one.tensor) if role == "source" else replace(move, dest=one.tensor)
+            yield f"lay out the {role} as `{one.tensor.element}` ({one.what})", changed, extra
 
 
 def _spread(move: Transfer, result: Synthesis) -> Iterator[tuple[str, Transfer, int]]:
@@ -151,59 +144,3 @@ def _spread(move: Transfer, result: Synthesis) -> Iterator[tuple[str, Transfer, 
             rest = [t for t in terms if t is not term]
             dest = replace(move.dest, slice=pair(*terms_of(move.dest.slice), term), element=pair(*rest))
             yield f"spread the dest over more slices, `{dest.slice}`", replace(move, dest=dest), 0
-
-
-def _with(move: Transfer, role: str, element: Expr) -> Transfer:
-    if role == "source":
-        return replace(move, source=replace(move.source, element=element))
-    return replace(move, dest=replace(move.dest, element=element))
-
-
-def _orders(tensor: Tensor, other: Tensor) -> Iterator[tuple[str, Expr]]:
-    """The same pieces in another order: what does not move outermost; as the other side has them."""
-    terms = terms_of(tensor.element)
-    moved = axes_of(other.mapping)
-    split: list[Expr] = []
-    still: list[Expr] = []
-    for term in terms:
-        high, low = _parts(term, other)
-        still += [high] if high is not None else []
-        split.append(low)
-    if still:
-        yield "what does not move lies outermost", pair(*still, *split)
-    idle = [t for t in terms if not any(axis in moved for axis in axes_of(t))]
-    if idle and idle != list(terms[: len(idle)]):
-        yield "what does not move lies outermost", pair(*idle, *(t for t in terms if t not in idle))
-    place = {axis: i for i, axis in enumerate(axes_of(other.mapping))}
-    ranked = sorted(terms, key=lambda t: min((place.get(a, -1) for a in axes_of(t)), default=-1))
-    if ranked != list(terms):
-        yield "as the other side has it", pair(*ranked)
-    for index in range(len(terms) - 1, 0, -1):
-        swapped = [*terms[: index - 1], terms[index], terms[index - 1], *terms[index + 1 :]]
-        yield "two neighbours swapped", pair(*swapped)
-
-
-def _parts(term: Expr, other: Tensor) -> tuple[Expr | None, Expr]:
-    """(the part of a whole axis that the other side lacks, the rest); (None, term) where it lacks none."""
-    if not isinstance(term, Symbol):
-        return None, term
-    try:
-        held = [d for d in compile_digits(other.mapping).digits if d.axis == term.name]
-    except NotDigits:
-        return None, term
-    reach = max((d.weight * d.slots for d in held), default=0)
-    if 1 < reach < term.size and term.size % reach == 0:
-        return Stride(term, reach), Modulo(term, reach)
-    return None, term
-
-
-def _padded(tensor: Tensor, bits: int) -> Iterator[Expr]:
-    """The innermost row up to whole windows, and to an odd number of them."""
-    terms = terms_of(tensor.element)
-    row = terms[-1].size * bits // 8
-    if len(terms) < 2 or not row or tensor.tier != "hbm":
-        return
-    whole = -(-row // 256) * 256
-    for size in dict.fromkeys((whole, whole + 256 * (whole // 256 % 2 == 0))):
-        if size != row and size * 8 % bits == 0:
-            yield pair(*terms[:-1], Padding(terms[-1], size * 8 // bits))

@@ -23,6 +23,8 @@ TIE_EVALUATIONS = 24
 """Commands priced beyond the first winner, to find others as cheap to choose from."""
 SIMULATED_TIES = 240
 """The same where the simulator chooses."""
+MOST_BARREN = 600
+"""Illegal choices in a row, before any legal one, after which the rules are taken to refuse all."""
 NEAR = 4
 """Dearer members that are kept: runners-up, and what is left where the winner cannot be proved."""
 
@@ -98,7 +100,8 @@ class Choice:
 class SearchLimits:
     """Budget and fixed parts. Packets in units; `prefix` names the first loops, outer to inner, by their labels.
 
-    `ties` is how many commands may be priced to find members as cheap as the first.
+    `ties` is how many commands may be priced to find members as cheap as the first, `barren` how many illegal choices
+    in a row end the search where no legal one was found. Plans of `above` cycles and more are not looked for.
     """
 
     evaluations: int = EVALUATIONS
@@ -107,3 +110,5 @@ class SearchLimits:
     prefix: tuple[str, ...] = ()
     commands: int | None = None
     ties: int = TIE_EVALUATIONS
+    barren: int = MOST_BARREN
+    above: float = float("inf")

@@ -220,6 +220,12 @@ def transfer_text(
     return "\n".join([*_head([move], axes), *_transfer(move, target, commands)]) + "\n"
 
 
+def tables_text(synthesis: Synthesis) -> str:
+    """The tables of the transfer alone, as they stand in a plan file."""
+    lines = _transfer(synthesis.transfer, synthesis.target, synthesis.commands)
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
 def route_text(name: str, route: TwoHops) -> str:
     """A plan file with both hops, and the program that runs them one after the other."""
     first, second = route.hops

@@ -11,7 +11,7 @@ texts, price its commands and search its plans; the loader finds them by the fol
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,23 @@ if TYPE_CHECKING:
     from dmaverify.program.command import Command
     from dmaverify.program.move import Transfer
     from dmaverify.targets.target import Target
+
+
+class LaterPorts(Mapping[str, int]):
+    """Ports some of which are worked out when they are asked; `raw` has these as functions."""
+
+    def __init__(self, raw: Mapping[str, int | Callable[[], int]]) -> None:
+        self.raw = raw
+
+    def __getitem__(self, port: str) -> int:
+        value = self.raw[port]
+        return value() if callable(value) else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.raw)
+
+    def __len__(self) -> int:
+        return len(self.raw)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +95,21 @@ def derived(transfer: Transfer, target: Target, commands: Sequence[Command]) -> 
     found += [Derived(scope, dict(values), place, "", spans) for scope, values, place, spans in transfer.facts]
     assert all(one.scope in target.scopes for one in found)
     return found
+
+
+def queue_of(target: Target, transfer: Transfer) -> str | None:
+    """Which of the machine's queues a transfer without a named engine waits in, "" where there is one for all; None
+    where an arbiter, or several engines at once, carry it out: then nothing orders it.
+    """
+    own = getattr(part_of(target, "derive"), "queue_of", None)
+    found: str | None = "" if own is None else own(target, transfer)
+    return found
+
+
+def write_port(target: Target, transfer: Transfer) -> str:
+    """The port through which a transfer writes, where writes through two ports may overtake each other."""
+    own = getattr(part_of(target, "derive"), "write_port", None)
+    return "" if own is None else str(own(target, transfer))
 
 
 def atom_bytes(target: Target, transfer: Transfer) -> int | None:

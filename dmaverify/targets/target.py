@@ -35,6 +35,7 @@ class Tier:
     `places` are outer to inner; `capacity_bytes` counts in the innermost place (None: not published); `text` names the
     memory in configuration text, `base_parts` the leading parts of a base there, `part_strides` the bytes a part adds.
     `counts` says what a place counts where that is not its name. `readings`: the places under each reading of it.
+    Tiers of one `memory` share their addresses.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Tier:
     counts: Mapping[str, str] = field(default_factory=dict)
     readings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reading: str = ""
+    memory: str = ""
 
     @property
     def is_sliced(self) -> bool:
@@ -165,6 +167,10 @@ class Target:
         """`dtype_bits` (where it has one), `dtype_known` and `dtype_current` of a type's name."""
         facts = {"dtype_known": int(dtype in self.dtypes), "dtype_current": int(dtype not in self.removed_dtypes)}
         return {**facts, "dtype_bits": self.dtypes[dtype]} if dtype in self.dtypes else facts
+
+    def memory_of(self, tier: str) -> str:
+        """The memory whose addresses a tier has."""
+        return self.tiers[tier].memory if tier in self.tiers else tier
 
     def check_readings(self, readings: Readings) -> None:
         """Raises InputError unless every key is a rule, obligation or knob with readings, every value one of them."""
@@ -346,6 +352,7 @@ def _tier(name: str, table: Table, limits: Mapping[str, Figure]) -> Tier:
         counts=MappingProxyType(table.strings("counts", {})),
         readings=MappingProxyType(readings),
         reading=default,
+        memory=table.text("memory", name),
     )
     table.finish()
     return tier

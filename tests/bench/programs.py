@@ -16,12 +16,11 @@ import time
 from collections.abc import Callable
 
 from dmaverify import api
-from dmaverify.program.schedule import LaneWork, Order
+from dmaverify.program.schedule import Order, Program, Step, order_of
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, bank_runs
 from dmaverify.prove.flow.hazards import hazards
-from dmaverify.prove.flow.touches import Touch
+from dmaverify.prove.flow.touches import StepWork, Touch
 from dmaverify.prove.meet import Walk
-from dmaverify.prove.smt import Session
 
 
 def cpu_ms(call: Callable[[], object]) -> float:
@@ -46,7 +45,9 @@ def nests(count: int) -> list[float]:
 def pairs(count: int) -> tuple[list[float], int]:
     """Nests that interleave: intervals meet, so that columns, residues or the solver must decide."""
     draw, times, met = random.Random(2), [], 0
-    order = Order((LaneWork(0, "a"), LaneWork(1, "b")), (0, 0), ((0,), (1,)))
+    program = Program("p", "rngd", (Step("a"), Step("b")))
+    order = order_of(program, [["a"], ["b"]])
+    assert isinstance(order, Order)
     for _ in range(count):
         touches = []
         for step, lane in ((0, "a"), (1, "b")):
@@ -57,7 +58,8 @@ def pairs(count: int) -> tuple[list[float], int]:
             walk = Walk(draw.randrange(0, 1 << 16, 8), (*loops, (draw.choice([8, 64, 256]), 1)))
             touches.append(Touch(step, lane, step == 0, ("dm", 0, 0), walk, ("n",) * len(walk.loops), "command 0"))
         start = time.process_time()
-        found = hazards(touches, order, Session())
+        works = [StepWork((touch.lane,), (touch,)) for touch in touches]
+        found = hazards(program, works, order, 2_000_000)
         times.append((time.process_time() - start) * 1e3)
         met += bool(found.found)
         assert not found.unknown

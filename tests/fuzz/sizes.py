@@ -1,9 +1,11 @@
 """Plans with symbols against the ordinary checker and the executor, at every small size.
 
-    tests/fuzz/sizes.py [PLANS] [SEED] [--regions] [--edges]
+    tests/fuzz/sizes.py [PLANS] [SEED] [--regions] [--edges] [--loops]
 
 Every second plan is of the wider kinds; with `--edges` all are of the kinds at the edges of arithmetic, and the
-conditions of every fifth are searched for. `--regions` leaves the slower searches out: regions of runs are compared.
+conditions of every fifth are searched for. With `--loops` they have loops, views and a program, each judged at every
+small size by the interpreter too, from a text that has that size alone. `--regions` leaves the slower searches out:
+regions of runs are compared.
 
 A region that a run proves is a claim about each of its sizes; here each small one is judged at that size: the core by
 the executor alone, which shares no code with the proof, the rules folded; sizes too large to be executed by the
@@ -14,12 +16,18 @@ import random
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import contextmanager
+from functools import partial
 from itertools import product
+from pathlib import Path
 
 from dmaverify.errors import Disagreement
 from dmaverify.execute.address import TooLarge
+from dmaverify.execute.interpret import interpret
 from dmaverify.execute.run import execute
+from dmaverify.execute.work import Beyond
+from dmaverify.plan.execution import PlanExecution
 from dmaverify.plan.read import InputErrors, read_plan_text
 from dmaverify.prove.move import case
 from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
@@ -28,10 +36,13 @@ from dmaverify.prove.sizes.attempt import attempt
 from dmaverify.prove.sizes.check import check_template, samples, verdict_at
 from dmaverify.prove.sizes.conditions import conditions
 from dmaverify.prove.sizes.facts import Template, with_floors
-from dmaverify.testing.edge_templates import edge_template
 from dmaverify.testing.random_templates import random_template
 from dmaverify.testing.wide_templates import wide_template
 from dmaverify.verdict import Status
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from edge_templates import edge_template
+from looped import LoopedPlan, looped
 
 PLAIN = Options(repair=False)
 MOST_EXECUTED = 1 << 13
@@ -84,17 +95,41 @@ def status_at(template: Template, values: dict[str, int]) -> Status:
     return Status.REFUTED if refuted else verdict.status
 
 
-def compare(seed: int, counts: Counter[str], *, searches: bool = True, edges: bool = False) -> list[str]:
+def run_at(drawn: LoopedPlan, template: Template, values: dict[str, int], counts: Counter[str]) -> Status:
+    """Refuted where the interpreter sees it in the text of this size, else what the ordinary checker says."""
+    verdict = verdict_at(template, values, PLAIN)
+    text = drawn.at(values)
+    if text is None:
+        return Status.REFUTED
+    try:
+        outcome = interpret(*PlanExecution(text).work(template.name))
+    except (Beyond, InputErrors):
+        return verdict.status
+    counts["interpreted"] += 1
+    if outcome.wrong and verdict.status is Status.PROVED:
+        raise AssertionError(f"{template.name} at {values}: proved, but {outcome.wrong}")
+    return Status.REFUTED if outcome.wrong else verdict.status
+
+
+def compare(seed: int, counts: Counter[str], *, searches: bool = True, kind: str = "") -> list[str]:
     """What is wrong about one plan; nothing, as it should be."""
-    drawn = (edge_template if edges else wide_template if seed % 2 else random_template)(random.Random(seed))
+    draw = {"edges": edge_template, "loops": looped}.get(kind, wide_template if seed % 2 else random_template)
+    drawn = draw(random.Random(seed))
     try:
         plan = read_plan_text(drawn.text)
     except InputErrors:
         counts["unread"] += 1
         return []
-    (template,) = plan.templates
+    judge = partial(run_at, drawn, counts=counts) if isinstance(drawn, LoopedPlan) else status_at
+    found = [compared(seed, one, judge, counts, searches=searches, kind=kind) for one in plan.templates]
+    return [line for lines in found for line in lines]
+
+
+def compared(
+    seed: int, template: Template, judge: Callable[..., Status], counts: Counter[str], *, searches: bool, kind: str
+) -> list[str]:
     sizes = small_sizes(template)
-    known = {tuple(v.values()): status_at(template, v) for v in sizes}
+    known = {tuple(v.values()): judge(template, v) for v in sizes}
     counts["pairs"] += len(sizes)
     wrong: list[str] = []
     counts.update(f"size {known[k].value}" for k in known)
@@ -118,7 +153,7 @@ def compare(seed: int, counts: Counter[str], *, searches: bool = True, edges: bo
                     break
     if searches:
         wrong += verdicts(seed, template, sizes, known, counts)
-    if searches and (not edges or seed % EVERY == 0):
+    if searches and (not kind or seed % EVERY == 0):
         wrong += conditions_of(seed, template, sizes, known, counts)
     return wrong
 
@@ -155,13 +190,14 @@ def verdicts(seed: int, template: Template, sizes: list, known: dict, counts: Co
 def main() -> int:
     numbers = [int(word) for word in sys.argv[1:] if not word.startswith("--")]
     plans, first = [*numbers, *(200, 0)[len(numbers) :]]
-    searches, edges = "--regions" not in sys.argv, "--edges" in sys.argv
+    searches = "--regions" not in sys.argv
+    kind = next((word for word in ("edges", "loops") if f"--{word}" in sys.argv), "")
     counts: Counter[str] = Counter()
     wrong: list[str] = []
     started = time.perf_counter()
     for seed in range(first, first + plans):
         try:
-            found = compare(seed, counts, searches=searches, edges=edges)
+            found = compare(seed, counts, searches=searches, kind=kind)
         except Exception as error:  # a plan that stops the tool is a wrong answer too
             found = [f"seed {seed}: {type(error).__name__}: {error}"]
         wrong += found

@@ -84,8 +84,14 @@ def room_of(name: str) -> str:
 
 
 @functools.cache
+def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Every node, walked once for all rules."""
+    return tuple(ast.walk(tree))
+
+
+@functools.cache
 def imports_of(tree: ast.Module) -> tuple[ast.AST, ...]:
-    return tuple(node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
+    return tuple(node for node in nodes_of(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
 
 
 def imported(name: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -149,7 +155,7 @@ def simulator_and_formula(name: str, tree: ast.Module) -> Iterator[str]:
         if name.startswith("cost/") and name not in SIMULATOR and own:
             yield f"line {line} imports {dotted}"
     if name in SIMULATOR:
-        nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "normal")
+        nodes = (node for node in nodes_of(tree) if isinstance(node, ast.Attribute) and node.attr == "normal")
         yield from (f"line {node.lineno} asks for a normal form" for node in nodes)
 
 
@@ -170,7 +176,7 @@ def heavy_at_start(name: str, tree: ast.Module) -> Iterator[str]:
 def printing(name: str, tree: ast.Module) -> Iterator[str]:
     if name in PRINTS:
         return
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
             yield f"line {node.lineno} prints"
         elif isinstance(node, ast.Attribute) and node.attr in WRITERS and ast.unparse(node) in WRITERS.values():
@@ -182,8 +188,8 @@ def printing(name: str, tree: ast.Module) -> Iterator[str]:
 
 def without_docstrings(tree: ast.Module) -> Iterator[ast.AST]:
     """Every node but texts that stand alone, which are documentation."""
-    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    yield from (node for node in ast.walk(tree) if not (isinstance(node, ast.Constant) and id(node) in alone))
+    alone = {id(node.value) for node in nodes_of(tree) if isinstance(node, ast.Expr)}
+    yield from (node for node in nodes_of(tree) if not (isinstance(node, ast.Constant) and id(node) in alone))
 
 
 def words_of(node: ast.AST) -> Iterator[str]:
@@ -219,20 +225,24 @@ SAYS_PROVED = {"verdict.py", "jobs/scope.py"}
 """Who settles a status: for a whole verdict, and for the part of one that `--select` or `--ignore` leaves."""
 
 
+def is_status(node: ast.expr) -> bool:
+    return ast.unparse(node).endswith("Status")
+
+
 def proved_elsewhere(name: str, tree: ast.Module) -> Iterator[str]:
     """`Status.PROVED` as a value: returned, assigned, chosen or given; comparing with it is free."""
     if name in SAYS_PROVED or room_of(name) == "testing":
         return
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, (ast.IfExp, ast.Return, ast.Assign, ast.AnnAssign, ast.Call, ast.keyword)):
             for part in ast.iter_child_nodes(node):
-                if isinstance(part, ast.Attribute) and ast.unparse(part).endswith("Status.PROVED"):
+                if isinstance(part, ast.Attribute) and part.attr == "PROVED" and is_status(part.value):
                     yield f"line {part.lineno} says proved"
 
 
 def unfinished(name: str, tree: ast.Module) -> Iterator[str]:
     """Functions that only raise NotImplementedError or do nothing outside of a protocol."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Name) and node.id == "NotImplementedError":
             yield f"line {node.lineno} is not implemented"
 
@@ -455,7 +465,7 @@ def named_twice(files: Iterable[tuple[str, ast.Module]]) -> dict[str, list[str]]
     """Classes of one name in several places, with the files that they stand in."""
     places: dict[str, list[str]] = {}
     for name, tree in files:
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(name)
     return {name: found for name, found in places.items() if len(found) > 1}
@@ -514,8 +524,9 @@ def evasions(tree: ast.AST) -> list[str]:
 def test_no_test_is_skipped() -> None:
     planted = ast.parse("@pytest.mark.xfail\ndef f():\n    pytest.importorskip('cvc5')")
     assert evasions(planted) == ["xfail", "importorskip"]
-    tests = sorted((ROOT / "tests").rglob("*.py"))
-    assert [path.name for path in tests if evasions(ast.parse(path.read_text(encoding="utf-8")))] == []
+    tests = [(path, path.read_text(encoding="utf-8")) for path in sorted((ROOT / "tests").rglob("*.py"))]
+    may = [(path, text) for path, text in tests if re.search("skip|xfail", text)]
+    assert [path.name for path, text in may if evasions(ast.parse(text))] == []
 
 
 def test_no_note_to_self_is_left_in_the_package() -> None:

@@ -123,6 +123,114 @@ def test_registers_launch_by_a_read() -> None:
     assert doubted(maybe, before=before, front_end="reg32_3d")
 
 
+ROWS = """
+schema = 1
+target = "idma"
+[axes]
+R = 4
+C = 64
+[transfer.t]
+dtype = "i8"
+source = {{ tier = "mem", base = {src}, element = "R # 5, C # 80" }}
+dest = {{ tier = "mem", base = 131072, element = "R, C" }}
+options = {{ {options} }}
+read = "[R=4:80, C=64:1]:64 @{src}"
+write = "[R=4:64, C=64:1]:64 @131072"
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "src", "says"),
+    [
+        ('preset = "manticore"', 4096, "snrt_dma_start_2d((void *)0x20000, (void *)0x1000, 64, 64, 80, 4)"),
+        ('preset = "manticore"', 1 << 33, "snrt_dma_start_2d_wideptr(0x20000ull, 0x200000000ull, 64, 64, 80, 4)"),
+        ('preset = "manticore", channel = 2', 4096, "snrt_dma_start_2d_channel((void *)0x20000, "),
+        ('preset = "cheshire"', 4096, "sys_dma_memcpy(0x200c0ull, 0x10f0ull, 64)"),
+        ('preset = "pulp-open"', 4096, "return *(volatile uint32_t *)(dma + 0x44)"),
+        ('front_end = "reg64_2d", decouple_rw = 1', 4096, "(dma + 0x00) = 0x00000402u"),
+        ('front_end = "reg32_1d"', 4096, None),
+        ('preset = "manticore", decouple_rw = 1', 4096, None),
+        ('preset = "manticore", dst_protocol = "obi"', 4096, None),
+        ("", 4096, None),
+    ],
+)
+def test_drivers_are_written_as_they_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, src: int, says: str | None
+) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text(ROWS.format(options=options, src=src))
+    assert cli.invoke(["emit", f"{file}::t", "--as", "c"]) == (2 if says is None else 0)
+    text = capsys.readouterr().out
+    if says is not None:
+        assert says in text
+        (tmp_path / "d.c").write_text(text)
+        engine = [word for one in options.replace('"', "").split(", ") for word in ("--engine", one.replace(" ", ""))]
+        assert cli.invoke(["check", "--no-cache", str(tmp_path / "d.c"), "--define", "dma=0", *engine]) == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "want"),
+    [
+        ("d->src = 0x1000; d->dst = 0x2000; d->length = 64;", [(0x2000, 0x1000, 64)]),
+        ("d.src_addr = 0x1000; d.dest = 0x2000; d.len = 64;", [(0x2000, 0x1000, 64)]),
+        ("for (int i = 0; i < 2; i++) { r[i].src = i * 64; r[i].dst = 4096 + i; r[i].length = 8; }",
+         [(4096, 0, 8), (4097, 64, 8)]),
+        ("d->src = 0; d->dst = 2; d->length = 4; d = e; d->src = 8; d->dst = 6; d->length = 4;",
+         [(2, 0, 4), (6, 8, 4)]),
+    ],
+)  # fmt: skip
+def test_descriptors_in_memory_are_read_field_by_field(body: str, want: list[tuple[int, ...]]) -> None:
+    assert launched(f"desc_t *d = get(), *e; {body}") == want
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("d->src = 0; d->dst = 2; d->length = 4; d->length = 8;", "written again"),
+        ("d->src = 0; d->dst = 2; d->length += 4;", "in place"),
+        ("if (x()) d->src = 0; d->dst = 2; d->length = 4;", "or not"),
+        ("r[n].src = 0; r[n].dst = 2; r[n].length = 4;", "`n`"),
+    ],
+)
+def test_descriptors_that_may_be_others_are_told(body: str, says: str) -> None:
+    assert any(says in why for why in doubted(f"desc_t *d = get(); {body}")), doubted(body)
+
+
+GO = "snrt_dma_start_1d_channel((void *){d}, (void *){s}, 64, {c});"
+FIRST = "snrt_dma_start_1d((void *)0x1000, (void *)0x2000, 64);"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "scope"),
+    [
+        (FIRST + GO.format(d="0x3000", s="0x5000", c=1), Status.PROVED, ""),
+        (FIRST + GO.format(d="0x2000", s="0x5000", c=1), Status.REFUTED, ""),
+        (FIRST + GO.format(d="0x2000", s="0x5000", c=0), Status.PROVED, ""),
+        (FIRST + "snrt_dma_wait_all_channel(1);" + GO.format(d="0x2000", s="0x5000", c=1), Status.REFUTED, ""),
+        (FIRST + "snrt_dma_wait_all_channel(0);" + GO.format(d="0x2000", s="0x5000", c=1), Status.PROVED, ""),
+        (FIRST + "snrt_dma_wait_all_channels(2);" + GO.format(d="0x2000", s="0x5000", c=1), Status.PROVED, ""),
+        (GO.format(d="0x1000", s="0x2000", c=1) + "snrt_dma_wait_all();" + FIRST.replace("0x2000", "0x1000")
+         .replace("0x1000,", "0x3000,", 1), Status.REFUTED, ""),  # that waits for channel 0
+        (FIRST + GO.format(d="0x2000", s="0x5000", c="n"), Status.UNKNOWN, ""),
+        ("struct d x = {.src = 0x1000, .dst = 0x4000, .length = 8};" + FIRST, Status.UNKNOWN, ""),
+        ("struct d x = {.src = 0x7000, .dst = 0x4000, .length = 8};" + FIRST, Status.PROVED, ""),
+        (FIRST + "helper();", Status.PROVED, "helper() launches nothing"),
+        (FIRST + "printf(0);", Status.PROVED, ""),
+        (FIRST + "if (n) return 0;" + FIRST, Status.PROVED, "the condition (n) does not end the function"),
+        (FIRST + 'if (x) asm volatile("y");', Status.PROVED, "assembly launches nothing"),
+        (FIRST + "d->src = 0;", Status.PROVED, "`d` without dst and length is no descriptor"),
+        (FIRST + "\n#ifdef LATE\n#endif\n", Status.PROVED, "LATE is not defined"),
+    ],
+)  # fmt: skip
+def test_what_a_driver_leaves_open_is_in_its_verdict(tmp_path: Path, body: str, status: Status, scope: str) -> None:
+    path = tmp_path / "d.c"
+    path.write_text(f"int main(int n, int x) {{ {body} }}\n")
+    verdict = verdict_of_file(str(path), engine=["manticore"])
+    assert verdict is not None
+    assert (verdict.status, " and ".join(verdict.conditions)) == (status, scope)
+    assert not scope or cli.invoke(["check", "--no-cache", "--strict", str(path), "--engine", "manticore"]) == 1
+
+
 def test_initialized_descriptors_are_transfers() -> None:
     body = "struct d x = {.length = 64, .src = 0x1000, .dst = 0x2000, .next = -1};"
     assert launched(body) == [(0x2000, 0x1000, 64)]

@@ -13,7 +13,7 @@ from dmaverify.machines.idma.nd import (
     Dim,
     absolute,
     extent,
-    normal,
+    placed,
     relative,
     requests,
     signed,
@@ -83,12 +83,29 @@ def test_only_the_last_transfer_is_marked_last() -> None:
 
 def test_strides_are_twos_complement_of_the_address_width() -> None:
     assert (signed(0xFFFFFFF8, 32), signed(8, 32), signed(1 << 31, 32)) == (-8, 8, -(1 << 31))
-    dims = (Dim(2, 0xFFFFFF00, 8),)
-    assert normal(dims, 32) == (Dim(2, -256, 8),)
-    descriptor = Descriptor(Request(0x1000, 0, 64), dims)
+    descriptor = Descriptor(Request(0x1000, 0, 64), (Dim(2, 0xFFFFFF00, 8),))
+    assert placed(descriptor, 32) == (Dim(2, -256, 8),)
     assert pairs_of(descriptor) == [(0x1000, 0), (0xF00, 8)]
     reach = extent(descriptor, "read", 32)
     assert (reach.low, reach.end) == (0xF00, 0x1040)
+
+
+@pytest.mark.parametrize(
+    ("src", "reps", "stride", "width", "as_"),
+    [
+        (0, 2, 3 << 30, 32, 3 << 30),  # 3 GiB upwards, not 1 GiB below 0
+        (1 << 30, 2, 3 << 30, 32, -(1 << 30)),
+        (0x1000, 4, (1 << 48) + 64, 48, 64),  # a register of 64 bits on 48 address lines
+        (0, 2, 1 << 31, 32, 1 << 31),
+    ],
+)
+def test_strides_stay_in_the_address_space_where_they_can(
+    src: int, reps: int, stride: int, width: int, as_: int
+) -> None:
+    descriptor = Descriptor(Request(src, 0, 1), (Dim(reps, stride, 1),))
+    (dim,) = placed(descriptor, width)
+    assert dim.src_stride == as_
+    assert [src + k * as_ for k in range(reps)] == [a for a, _ in walked(descriptor, width)]
 
 
 def test_a_line_of_stdin_answers_with_the_transfers_of_the_rtl(

@@ -59,6 +59,46 @@ def test_a_read_in_a_program_waits_for_what_it_reads(tmp_path: Path, steps: str,
     assert _rules(tmp_path, text, "p") == rules
 
 
+ARBITER = '{ channels = 2, arbitration = "round-robin" }'
+STRIPES = '{ preset = "mempool", region_start = 0, region_end = 1048576, region_width = 64, backends = 4 }'
+PORTS = ['{ preset = "pulp-open", dst_protocol = "axi" }', '{ preset = "pulp-open", dst_protocol = "obi" }']
+ENGINES = ['{ preset = "pulp-open" }', '{ preset = "cheshire" }']
+CHANNELS = ['{ preset = "manticore" }', '{ preset = "manticore", channel = 1 }']
+ALIKE = ['{ memory = "hbm" }', '{ memory_latency = 7 }']
+
+
+@pytest.mark.parametrize(
+    ("options", "second", "after", "rules"),
+    [
+        ([ARBITER], "xa", "", {"core/hazard-war"}),
+        ([ARBITER], "xb", "", {"core/hazard-waw"}),
+        ([ARBITER], "xa", "ab", set()),
+        ([STRIPES], "xa", "", {"core/hazard-war"}),
+        ([STRIPES], "xb", "", {"core/hazard-waw"}),
+        (PORTS, "xb", "", {"core/hazard-waw"}),
+        (PORTS, "xb", "ab", set()),
+        (PORTS, "xa", "", set()),  # reads of one engine are in order, whatever port writes
+        (ENGINES, "xa", "", {"core/hazard-war"}),
+        (CHANNELS, "xa", "", {"core/hazard-war"}),
+        (ALIKE, "xa", "", set()),  # another memory in the cost model is no other engine
+    ],
+)
+def test_queues_and_ports_of_a_program_are_those_of_its_engines(
+    tmp_path: Path, options: list[str], second: str, after: str, rules: set[str]
+) -> None:
+    places = {"a": 0, "b": 4096, "x": 12288}
+    names = ("ab", second)
+    text = PLAN + "".join(
+        _transfer(n, places[n[0]], places[n[1]], options[number % len(options)]) for number, n in enumerate(names)
+    )
+    assert _rules(tmp_path, text + _program(f"ab {second}<{after}"), "p") == rules
+
+
+def test_iterations_on_several_engines_have_no_order(tmp_path: Path) -> None:
+    text = LOOP.replace("loop =", f"options = {ARBITER}\nloop =")
+    assert "core/well-formed" in _rules(tmp_path, text, "p")
+
+
 LOOP = """
 schema = 1
 target = "idma"
@@ -180,6 +220,42 @@ def test_channels_are_not_ordered(tmp_path: Path, base: int, cfg: int, wait: str
     assert _rules(tmp_path, text, "p") == rules
 
 
+NEXT = "nd\nsrc = 4096\ndst = {dst}\nlength = 256\n"
+REGION = 'preset = "mempool", region_start = 0, region_end = 1048576, region_width = {width}, backends = {count}'
+
+
+@pytest.mark.parametrize(
+    ("width", "count", "dst", "rules"),
+    [
+        (64, 4, 4032, {"idma/wait-reread"}),  # a back-end writes what its neighbour reads
+        (64, 1, 4032, set()),
+        (64, 4, 4096, set()),  # each onto itself
+        (64, 4, 3840, set()),  # beside
+        (512, 2, 4032, set()),  # within one strip
+        (512, 2, 4000, set()),
+    ],
+)
+def test_back_ends_in_place_are_not_ordered(tmp_path: Path, width: int, count: int, dst: int, rules: set[str]) -> None:
+    options = REGION.format(width=width, count=count)
+    text = _one(MEM, f'tier = "mem", base = {dst}', options, NEXT.format(dst=dst))
+    assert _rules(tmp_path, text, "p") == rules
+
+
+@pytest.mark.parametrize(("dst", "rules"), [(4160, {"core/overlap"}), (4032, set()), (8192, set())])
+@pytest.mark.parametrize("tiers", [("mem", "io"), ("io", "mem")])
+def test_registers_and_memory_have_one_address_space(
+    tmp_path: Path, tiers: tuple[str, str], dst: int, rules: set[str]
+) -> None:
+    source, dest = f'tier = "{tiers[0]}", base = "0x1000"', f'tier = "{tiers[1]}", base = "{dst}"'
+    assert _rules(tmp_path, _one(source, dest, "", NEXT.format(dst=dst)), "p") == rules
+
+
+def test_steps_meet_in_memory_by_whatever_name(tmp_path: Path) -> None:
+    steps = _transfer("ab", 0, 4096) + _transfer("bc", 4096, 8192).replace('"mem", base = 4096', '"io", base = 4096')
+    assert _rules(tmp_path, PLAN + steps + _program("ab bc"), "p") == {"core/hazard-raw"}
+    assert _rules(tmp_path, PLAN + steps + _program("ab bc<ab"), "p") == set()
+
+
 @pytest.mark.parametrize(
     ("variant", "src", "length", "rules"),
     [
@@ -226,9 +302,14 @@ def test_tl_ul_has_no_bursts() -> None:
         (1 << 63, (1 << 64) - 255, {"idma/address-wrap"}),
         ((1 << 64) - 1, 0, {"idma/address-wrap"}),
         (1 << 64, 0, {"core/input"}),
+        (f'"0x{1 << 63:x}"', f'"{(1 << 64) - 256}"', set()),
+        (f'"0x{1 << 64:x}"', 0, {"core/input"}),
+        ('"1_000"', 0, {"core/input"}),
     ],
 )
-def test_bases_go_up_to_the_end_of_64_bits(tmp_path: Path, src: int, dst: int, rules: set[str]) -> None:
+def test_bases_go_up_to_the_end_of_64_bits(
+    tmp_path: Path, src: int | str, dst: int | str, rules: set[str]
+) -> None:
     text = f"""{PLAN}
 [transfer.p]
 dtype = "i8"
@@ -237,8 +318,8 @@ dest = {{ tier = "mem", base = {dst}, element = "A" }}
 options = {{ address_width = 64 }}
 commands = '''
 nd
-src = {src % (1 << 64)}
-dst = {dst}
+src = {int(str(src).strip('"'), 0) % (1 << 64)}
+dst = {int(str(dst).strip('"'), 0)}
 length = 256
 '''
 """

@@ -2,20 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dmaverify.errors import InputError, Source
+from dmaverify.plan import config_text
 from dmaverify.plan.config import parse_config, parse_paired
-from dmaverify.plan.config_text import format_paired, format_sequencer
+from dmaverify.plan.config_text import format_sequencer
 from dmaverify.plan.media import MEDIA, Medium
 from dmaverify.program.command import Entry, Sequencer
 
 SLICE, DMN = 4 << 20, 128 << 20
 CONSTANTS = {"slice_stride": SLICE, "DMN_stride": DMN}
+
+
+def format_paired(
+    read: Sequencer,
+    write: Sequencer,
+    *,
+    element_units: int = 1,
+    constants: Mapping[str, int] | None = None,
+    unit: str = "bytes",
+    byte_units: int = 1,
+    media: Mapping[str, Medium] = MEDIA,
+) -> str:
+    """The text of two sequencers with the same counts and packet as one. Raises ValueError where there is none."""
+    scale = element_units if unit == "elements" else byte_units
+    if [e.count for e in read.entries] != [e.count for e in write.entries] or read.packet != write.packet:
+        raise ValueError("only sequencers with equal counts and packets have one paired text")
+    if (read.base is None) != (write.base is None) or (read.tier is None) != (write.tier is None):
+        raise ValueError("a paired text names the medium and base of both sides or of none")
+    if read.tier is not None and read.base is None:
+        raise ValueError("a medium without a base has no text")
+    names = [(constants or {}) if seq.tier in (None, "dm") else {} for seq in (read, write)]
+    pairs = zip(read.entries, write.entries, strict=True)
+    lines = config_text._shrunk([(r.label or w.label, r.count, (r.stride, w.stride)) for r, w in pairs], scale)
+    entries = ", ".join(
+        f"{config_text._label(label)}{count}:"
+        f"({', '.join(config_text._distance(s, scale, n) for s, n in zip(strides, names, strict=True))})"
+        for label, count, strides in lines
+    )
+    text = f"[{entries}]:{config_text._whole(read.packet, scale)}"
+    if read.base is not None:
+        bases = (config_text._base(side, scale, n) for side, n in zip((read, write), names, strict=True))
+        text += f", base=({', '.join(bases)})"
+    if read.tier is not None and write.tier is not None:
+        media_names = [config_text._medium_name(tier, media) for tier in (read.tier, write.tier)]
+        text += f", media_source = {media_names[0]}, media_dest = {media_names[1]}"
+    return text
 
 
 def read(text: str, **options: object) -> Sequencer:
@@ -535,3 +572,36 @@ def test_sides_that_are_no_pair_have_no_paired_text() -> None:
     for read_side, write_side in [(one, two), (one, read("[8:1]:8")), (one, read("[8:1]:8 HBM@0"))]:
         with pytest.raises(ValueError, match="paired text"):
             format_paired(read_side, write_side)
+
+
+# --- a list of offsets in place of a stride ("Sequencer", Indirect Access)
+
+
+@given(st.lists(st.tuples(st.integers(2, 4), st.integers(-3, 9)), min_size=1, max_size=4))
+def test_a_list_of_offsets_is_walked_in_its_order(loops: list[tuple[int, int]]):
+    offsets = [0]
+    for count, stride in loops:
+        offsets = [at + k * stride for at in offsets for k in range(count)]
+    entries = nest(read(f"[{len(offsets)}:{offsets}, 8:1]:8"))[:-1]
+    walked = [0]
+    for count, stride in entries:
+        walked = [at + k * stride for at in walked for k in range(count)]
+    assert walked == offsets
+    assert len(entries) <= len(loops)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "said"),
+    [
+        ("0, 512, 256, 1024", "no loops with strides walk these offsets"),
+        ("0, 8, 24", "no loops with strides walk these offsets"),
+        ("8, 16, 24", "no loops with strides walk these offsets"),
+        ("0, 8", "the list has 2 offsets for"),
+    ],
+)
+def test_offsets_that_no_loops_walk_are_refused_where_they_stand(offsets: str, said: str):
+    count = max(3, offsets.count(",") + 1)
+    with pytest.raises(InputError) as caught:
+        read(f"[{count}:[{offsets}], 8:1]:8")
+    assert said in caught.value.message
+    assert caught.value.span.text == f"[{offsets}]"

@@ -423,7 +423,7 @@ def edited(old: str, new: str) -> str:
         ('"hbm"', '"hmb"', "rngd has no tier `hmb`", "hmb", "did you mean `hbm`?"),
         ('"hbm"', '"gm"', "rngd has no tier `gm`", "gm", "known: hbm"),
         ("base = 0", "base = -1", "`base` cannot be negative: -1", "-1", "from 0"),
-        ("base = 0", 'base = "0"', '`base` must be an integer, not "0"', "0", "byte address"),
+        ("base = 0", 'base = "none"', '`base` must be an integer, not "none"', "none", "a number, or its text"),
         ("base = 0", "base = false", "`base` must be an integer, not false", "false", "byte address"),
         ("base = 0", "base = [0]", "`base` must be an integer, not a list", "[0]", "byte address"),
         ("base = 0", "base = { chp = 1 }", "unknown key `chp`", "chp", "did you mean `chip`?"),

@@ -106,12 +106,12 @@ def test_a_stream_of_a_case_or_an_access_names_its_packet(text: str):
         ("[0, 32768, 65536, 98304]", ""),
         ("[0, 8192, 16384, 24576]", "core/same-element"),
         ("[0, 0, 0, 0]", "core/same-element"),
-        ("[0, 65536, 32768, 98304]", "a gather or a scatter"),
-        ("[8, 32776, 65544, 98312]", "a gather or a scatter"),
+        ("[0, 65536, 32768, 98304]", "core/same-element"),
+        ("[8, 32776, 65544, 98312]", "no loops with strides"),
         ("[0, 32768, 65536]", "3 offsets for 4 iterations"),
     ],
 )
-def test_offsets_that_keep_a_stride_are_an_entry_and_others_belong_to_a_gather(offsets: str, said: str):
+def test_offsets_that_loops_walk_are_entries_and_others_belong_to_a_gather(offsets: str, said: str):
     text = f"""{MOVE}read  = "[A/4=4:{offsets}, A%4=4:8192, B=32:256, C=256:1]:256 HBM/D@0"
 write = "[A/4=4:1024, A%4=4:256, B=32:4096, C=256:1]:256 HBM/D@16777216"
 """

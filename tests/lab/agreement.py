@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import random
 
+from lab.flat_programs import draw_program
+
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.schedule import Circle, order_of
 from dmaverify.prove.flow.concurrency import starvation
 from dmaverify.prove.flow.hazards import hazards
 from dmaverify.prove.flow.touches import work_of
 from dmaverify.prove.smt import Session
-from dmaverify.testing.programs import draw_program
 
 
 def program_disagreement(seed: int) -> str:
@@ -28,7 +29,7 @@ def program_disagreement(seed: int) -> str:
     if isinstance(order, Circle) or any(work.troubles for work in works):
         return f"seed {seed}: the program could not be judged"
     session = Session()
-    result = hazards([touch for work in works for touch in work.touches], order, session)
+    result = hazards(program, works, order, 2_000_000)
     names = [step.name for step in program.steps]
     found = {(names[h.first.step], names[h.second.step], h.kind.rpartition("-")[2]) for h in result.found}
     if result.unknown or found != drawn.hazards():

@@ -229,6 +229,55 @@ def test_synthesis_on_a_machine_of_data_alone_keeps_its_limits(limit: str, value
     assert [one.status for one in api.check(found.plan)] == [Status.PROVED]
 
 
+KERNEL = """axes![A = 256, B = 64, T = 4096, N = 64];
+#[device(chip = 1, pe = %s)]
+fn f(ctx: &mut Context, x: &HbmTensor<i8, m![1], m![A, B]>, t: &HbmTensor<i8, m![1], m![T, B]>, i: &DmTensor<i32, m![1], m![1 # 2], m![1 # 256], m![N]>) {
+    let y: DmTensor<i8, m![1], %s, m![B]> = x.to_dm(&mut ctx.tdma);
+    let g: DmTensor<i8, m![1], m![1 # 2], m![N # 256], m![B]> = t.dma_gather_unscaled(&mut ctx.tdma, i);
+}
+"""  # noqa: E501
+PLACES = "m![1 # 2], m![A]"
+
+
+@pytest.mark.parametrize(
+    ("pe", "places", "limit", "value", "rules"),
+    [
+        (8, PLACES, "slices_max", 128, {"rngd/spatial-sizes"}),
+        (8, PLACES, "slices_least", 192, {"rngd/spatial-sizes"}),
+        (8, PLACES, "clusters_max", 1, {"rngd/spatial-sizes"}),
+        (8, PLACES, "index_list_bytes_max", 255, {"core/indirect"}),
+        (8, PLACES, "index_number_bits", 16, {"core/indirect"}),
+        (8, PLACES, "slice_bytes_max", 63, {"rngd/slice-capacity"}),
+    ],
+)
+def test_a_kernel_is_judged_by_the_limits_of_the_data(
+    pe: int, places: str, limit: str, value: int, rules: set[str], changed: Changed, tmp_path: Path
+) -> None:
+    text = KERNEL % (pe, places)
+    before = {rule for _, found in answers(tmp_path, "kernel.rs", text, None).values() for rule in found}
+    changed("rngd", limit, value)
+    after = {rule for _, found in answers(tmp_path, "kernel.rs", text, None).values() for rule in found}
+    assert rules & (after - before)
+
+
+@pytest.mark.parametrize(
+    ("engines", "places", "fine"),
+    [
+        ("per_cluster = 4", "m![1 # 2], m![A]", False), ("per_cluster = 4", "m![1], m![A]", True),
+        ("per_cluster = 2", "m![1 # 2], m![A / 2 # 128]", True), ("per_cluster = 2", "m![1], m![A]", False),
+    ],
+)  # fmt: skip
+def test_the_places_of_a_device_follow_the_engines_of_the_data(
+    engines: str, places: str, fine: bool, changed: Changed, tmp_path: Path
+) -> None:
+    file = tmp_path / "encodings" / "rngd" / "target.toml"
+    file.write_text(file.read_text().replace("per_cluster = 4", engines))
+    inner = "A % 2, B" if "A / 2" in places else "B"
+    text = (KERNEL % (4, places)).replace("m![B]> = x", f"m![{inner}]> = x").split("    let g")[0] + "}\n"
+    found = {rule for _, own in answers(tmp_path, "kernel.rs", text, None).values() for rule in own}
+    assert ("rngd/spatial-sizes" not in found) is fine
+
+
 COPIES = """schema = 1
 target = "pto"
 [axes]

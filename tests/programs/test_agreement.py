@@ -7,12 +7,15 @@ from itertools import product
 
 import pytest
 from lab.agreement import program_disagreement
+from lab.flat_programs import draw_program
+from lab.unrolled import draw_steps, unrolled_hazards
 
 from dmaverify.program.command import Command, Engine, Loop, Port
+from dmaverify.program.schedule import Order, order_of, torn_body
+from dmaverify.prove.flow.hazards import hazards
 from dmaverify.prove.meet import Walk, apart, difference, levels, question, smallest_meeting, solvable
 from dmaverify.prove.move.overlap import Early, written_early
 from dmaverify.prove.smt import Session
-from dmaverify.testing.programs import draw_program
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -133,3 +136,23 @@ def test_an_equation_of_walks_falls_into_levels_that_say_the_same() -> None:
             whole = sum(k * known[name] for k, name, _, _ in terms) == target
             assert whole == all(sum(k * known[name] for k, name in some) == wanted for some, wanted in parts)
     assert fell > 20
+
+
+@pytest.mark.parametrize("launched", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_hazards_of_loops_are_those_of_every_iteration(seed: int, launched: bool) -> None:
+    for number in range(seed * 8, seed * 8 + 8):
+        program, works = draw_steps(random.Random(number))
+        order = order_of(program, [work.lanes for work in works])
+        assert isinstance(order, Order)
+        if torn_body(program, order) is not None:
+            continue
+        found = hazards(program, works, order, 2_000_000, launched=launched)
+        kinds = {"core/hazard-waw": "waw"}
+        pairs = {
+            (*sorted((h.first.step, h.second.step)), kinds.get(h.kind, "read and write")) for h in found.found
+        }
+        assert not found.unknown, number
+        assert not found.why, number
+        assert pairs == unrolled_hazards(program, works, launched=launched), number
+        assert all(h.meeting is not None for h in found.found), number

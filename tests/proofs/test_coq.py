@@ -68,9 +68,13 @@ def test_coq_confirms_them_and_accepts_no_changed_number(exported: str, tmp_path
     assert compiled(tmp_path, "Examples.v", exported) == ""
     asked = re.sub(r"Theorem t_\w+ : (accepts c_\w+) = true\..*", r"Eval vm_compute in \1.", exported)
     changes = ((r"loops := \[\((\d+),", "9"), (r"write_base := (\d+)", "77"), (r"dest := \[\(\(Axis (\d+)", "9"))
+    tampered = ""
     for number, (pattern, new) in enumerate(changes):
         wrong = re.sub(pattern, lambda m, new=new: m.group().removesuffix(",")[: m.start(1) - m.start()] + new
                        + m.group()[m.end(1) - m.start():], asked)  # fmt: skip
-        said = compiled(tmp_path, f"Wrong{number}.v", wrong)
-        assert "= false" in said
-        assert said.count("= true") < exported.count("Theorem t_")
+        tampered += f"Module Wrong{number}.\n{wrong}\nEnd Wrong{number}.\nEval vm_compute in {number}%nat.\n"
+    said = re.split(r"= \d+(?:%nat)?\n", compiled(tmp_path, "Wrong.v", tampered))[:-1]
+    assert len(said) == len(changes)
+    for answers in said:
+        assert "= false" in answers
+        assert answers.count("= true") < exported.count("Theorem t_")

@@ -1,7 +1,11 @@
 """Mutants of generated kernels: what is proved of them against what happens when they run, byte by byte.
 
     python tests/pto/campaign.py --kernels 2000 --seed 1
+    python tests/pto/campaign.py --tiles --kernels 5000
     python tests/pto/campaign.py --equal --kernels 500
+
+With --tiles: kernels on tiles, right ones and ones with a single fault, run cell by cell at several values of their
+arguments: none is proved where a run finds trouble or cannot say, none refuted where none does, right ones are proved.
 
 With --equal: every kernel against itself in the other surface, which must be EQUAL, and against a mutant, which must
 not be where a run of both leaves other bytes.
@@ -15,6 +19,7 @@ import argparse
 import random
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -25,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from lab.kernel_text import DrawnCopy, DrawnKernel
 from lab.kernels import kernel_of, mutant_of
+from lab.tile_kernels import TileKernel, faulty_tile_kernel, tile_kernel_of
 
 from dmaverify.api import check
 from dmaverify.errors import Source
@@ -33,11 +39,12 @@ from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.read import read_kernels
-from dmaverify.machines.pto.running import KernelRun
+from dmaverify.machines.pto.replay import TROUBLE
+from dmaverify.machines.pto.running import KernelRun, Undetermined
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.verdict import Status, Verdict
 
-CATEGORY = {
+CATEGORY = TROUBLE | {
     "pto/n-burst": "field",
     "pto/len-burst": "field",
     "pto/loop-size": "field",
@@ -47,15 +54,6 @@ CATEGORY = {
     "pto/cache-ctl": "field",
     "pto/ub-align": "align",
     "pto/ub-pitch": "align",
-    "pto/ub-capacity": "capacity",
-    "core/in-bounds": "bounds",
-    "core/writes-once": "rows",
-    "pto/row-overlap": "rows",
-    "core/definite": "definite",
-    "core/hazard-raw": "raw",
-    "core/hazard-war": "war",
-    "core/hazard-waw": "waw",
-    "core/flags": "flags",
     "core/registers": "state",
 }
 
@@ -191,6 +189,58 @@ def equality(kernel: DrawnKernel, mutant: DrawnKernel) -> Equality:
     return Equality(same_functions(function, second).status, answer, changed, mutant.note, (text, other, mutant.text()))
 
 
+@dataclass(frozen=True)
+class TileOutcome:
+    """The verdict on a kernel of tiles, what its runs find, and whether one of them cannot say."""
+
+    note: str
+    status: Status
+    ran: frozenset[str]
+    open: bool
+    text: str
+
+    @property
+    def agree(self) -> bool:
+        if self.status is Status.PROVED:
+            return not self.ran and not self.open
+        return bool(self.ran) if self.status is Status.REFUTED else bool(self.note)
+
+
+def tile_outcome(kernel: TileKernel) -> TileOutcome:
+    source = Source("kernel.pto", kernel.text())
+    (verdict,) = check_text(source)
+    _, (function,) = read_kernels(source)
+    found, open_ = set[str](), False
+    for values in kernel.values:
+        try:
+            found |= run_kernel(function, kernel.tensors, values).found
+        except Undetermined:
+            open_ = True
+    return TileOutcome(kernel.note, verdict.status, frozenset(found), open_, source.text)
+
+
+def tile_outcomes(count: int, seed: int) -> Iterator[TileOutcome]:
+    """Of kernels drawn with this seed, of which every fifth is right."""
+    rng = random.Random(seed)
+    for number in range(count):
+        kernel = tile_kernel_of(rng)
+        yield tile_outcome(faulty_tile_kernel(rng, kernel) if number % 5 else kernel)
+
+
+def tile_campaign(count: int, seed: int, show: int) -> int:
+    found: Counter[str] = Counter()
+    bad = 0
+    for number, got in enumerate(tile_outcomes(count, seed)):
+        ran = ", ".join(sorted(got.ran)) or ("open" if got.open else "nothing")
+        found[f"{got.note or 'right'}: {got.status.value}, a run finds {ran}"] += 1
+        bad += not got.agree
+        if not got.agree and bad <= show:
+            print(f"--- {number}: {got.note or 'right'}, {got.status.value}, a run finds {ran}\n{got.text}")
+    print("\n".join(f"{n:>6,}  {name}" for name, n in sorted(found.items())))
+    print(f"{bad:,} of {count:,} kernels on tiles do not agree")
+    return int(bad > 0)
+
+
 def equal_campaign(count: int, seed: int, show: int) -> int:
     rng = random.Random(seed)
     found: Counter[str] = Counter()
@@ -215,10 +265,13 @@ def main() -> int:
     parser.add_argument("--kernels", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", type=int, default=5)
+    parser.add_argument("--tiles", action="store_true", help="kernels on tiles")
     parser.add_argument("--equal", action="store_true", help="compare kernels with each other")
     options = parser.parse_args()
     if options.equal:
         return equal_campaign(options.kernels, options.seed, options.show)
+    if options.tiles:
+        return tile_campaign(options.kernels, options.seed, options.show)
     rng = random.Random(options.seed)
     found: Counter[str] = Counter()
     claims: Counter[bool | None] = Counter()

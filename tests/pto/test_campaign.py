@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 from lab.kernels import kernel_of, mutant_of
+from lab.tile_kernels import Work, tile_kernel_of
+
+from dmaverify.machines.pto.tiles import tile_work
+from dmaverify.verdict import Status
 
 FILE = Path(__file__).with_name("campaign.py")
 SPEC = importlib.util.spec_from_file_location("pto_campaign", FILE)
@@ -39,3 +43,21 @@ def test_claimed_moves_are_refuted_exactly_where_bytes_are_wrong() -> None:
     answers = [campaign.claim_agrees(*pair) for pair in pairs]
     assert answers.count(True) >= 4
     assert answers.count(False) == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_proof_and_run_agree_on_kernels_of_tiles_with_and_without_a_fault(seed: int) -> None:
+    outcomes = list(campaign.tile_outcomes(40, seed))
+    assert [o for o in outcomes if not o.agree] == []
+    assert sum(bool(o.ran) for o in outcomes) >= 9
+    assert {o.status for o in outcomes if not o.note} == {Status.PROVED}
+
+
+def test_a_run_knows_every_operation_on_tiles() -> None:
+    words = {word for work in tile_work().values() for word in (*work.reads, work.writes)}
+    assert words == {"own", "each", "column", "row", "mask", "window", "scratch", "move", "whole", "part"}
+    left, seed = set(tile_work()) - {"pto.tload", "pto.tstore"}, 0
+    while left and seed < 4000:
+        left -= {p.name for p in tile_kernel_of(random.Random(seed)).before if isinstance(p, Work)}
+        seed += 1
+    assert not left

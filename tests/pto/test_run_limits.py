@@ -6,7 +6,8 @@ import pytest
 
 from dmaverify.errors import Source
 from dmaverify.machines.pto.check import check_text
-from dmaverify.machines.pto.execute import MOST_MOVED, run_kernel
+from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.execute_copies import MOST_MOVED
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.running import Undetermined
 
@@ -22,9 +23,14 @@ KERNEL = """func.func @k(%a: !pto.ptr<f32, gm>) {{
 
 
 @pytest.mark.parametrize(
-    ("rows", "row"), [(1, MOST_MOVED + 32), (MOST_MOVED, 32), (1 << 40, 32), (1, 1 << 50)]
+    ("rows", "row", "most"),
+    [(1, MOST_MOVED + 32, MOST_MOVED), (1 << 16, 32, 1 << 16), (1 << 40, 32, 1 << 16), (1, 1 << 50, MOST_MOVED)],
 )
-def test_copies_of_more_bytes_than_a_run_holds_are_not_followed(rows: int, row: int) -> None:
+def test_copies_of_more_bytes_than_a_run_holds_are_not_followed(
+    rows: int, row: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are counted one by one: against a smaller limit, so that it is soon reached."""
+    monkeypatch.setattr("dmaverify.machines.pto.execute_copies.MOST_MOVED", most)
     source = Source("k.mlir", KERNEL.format(rows=rows, row=row))
     (kernel,) = read_kernels(source)[1]
     with pytest.raises(Undetermined, match="move more than"):

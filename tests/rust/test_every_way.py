@@ -75,9 +75,9 @@ PROVED = [
     (f"'a: {{ {ALL} if c {{ break 'a; }} {ALL} }}", "c: bool", ""), (f"assert!(c); if c {{ {ALL} }}", "c: bool", ""),
     (f"for i in 0..n(64) {{ {EACH} }}", "", "const fn n(k: usize) -> usize { let w = 16; let r = k / w; if r > 9 { 1 } else { r } }"),
     (f"for i in 0..n(64) {{ {EACH} }}", "", "const fn n(k: usize) -> usize { let mut c = 0; let mut r = 0; while c < k { c += 16; r += 1; } r }"),
-    (f"match N {{ 0..=3 => {{ {ALL} }} _ => {{ {copy('80')} }} }}", "", "const N: usize = 2;"),
-    (f"match N {{ K => {{ {ALL} }} _ => {{ {copy('80')} }} }}", "", "const N: usize = 2; const K: usize = 2;"),
-    (f"if N > 0 {{ {ALL} }} else {{ {copy('80')} }}", "", "const N: usize = 2;"),
+    (f"match N {{ 0..=3 => {{ {ALL} }} _ => {{ {copy('48')} }} }}", "", "const N: usize = 2;"),
+    (f"match N {{ K => {{ {ALL} }} _ => {{ {copy('48')} }} }}", "", "const N: usize = 2; const K: usize = 2;"),
+    (f"if N > 0 {{ {ALL} }} else {{ {copy('48')} }}", "", "const N: usize = 2;"),
     (f"{ALL} {NEW} {HALF} {READ % (0, 0)}", "", ""),
 ]  # fmt: skip
 REFUTED = [
@@ -131,6 +131,68 @@ UNKNOWN = [
 ]  # fmt: skip
 
 
+PUT = f"fn put(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}) -> bool {{ {ALL} true }}"
+ASK = f"fn ask(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}, o: Option<usize>) -> Option<()> {{ %s Some(()) }}"
+BUMP = "macro_rules! bump { ($v:ident) => { $v += 4; } }"
+Z = f"let mut z = {HBM.replace('HbmTensor<', 'HbmTensor::<')}::new();"
+UNKNOWN += [
+        ("let _ = ask(ctx, x, &mut y, o);", "o: Option<usize>", ASK % f"let k = o?; {ALL}"),
+    ("let _ = ask(ctx, x, &mut y, o);", "o: Option<usize>", ASK % f"for i in 0..4 {{ o?; {EACH} }}"),
+    (f"let mut i = 0; (i, _) = (4, 0); while i < 4 {{ {EACH} i += 1; }}", "", ""), (f"let mut i = 0; while i < 4 {{ {EACH} i += 1; (i, _) = (4, 0); }}", "", ""),
+    (f"{BUMP} let mut i = 0; bump!(i); while i < 4 {{ {EACH} i += 1; }}", "", ""), (f"{BUMP} let mut i = 0; while i < 4 {{ {EACH} i += 1; bump!(i); }}", "", ""),
+    (f"let mut i = 0; let ref mut p = i; *p = 4; while i < 4 {{ {EACH} i += 1; }}", "", ""), (f"let mut i = 0; let p = &mut i; *p += 4; while i < 4 {{ {EACH} i += 1; }}", "", ""),
+    (f"let mut i = 0; let mut f = || {{ i += 4; }}; f(); while i < 4 {{ {EACH} i += 1; }}", "", ""), (f"let mut i = 0; while i < 4 {{ {EACH} let mut i = 0; i += 1; }}", "", ""),
+    (f"let mut i = 4; {{ let mut i = 0; }} while i < 4 {{ {EACH} i += 1; }}", "", ""), (f"let mut i = 0; /* let mut i = 0 */ i = 4; while i < 4 {{ {EACH} i += 1; }}", "", ""),
+    (f"let mut i = 0; i.bump(); while i < 4 {{ {EACH} i += 1; }}", "", ""),
+        (f"let f = async {{ {ALL} }};", "", ""), (f"let it = (0..4).map(|i| {{ {EACH} i }});", "", ""), (f"(0..4).all(|i| {{ {EACH} i == 0 }});", "", ""),
+    (f"if *c {{ {ALL} }} flip(c); if *c {{ }} else {{ {ALL} }}", "c: &mut bool", ""), (f"if s.f {{ {ALL} }} flip(s); if s.f {{ }} else {{ {ALL} }}", "s: &mut S", "struct S { f: bool }"),
+    (f"let s = make(); if s.f {{ {ALL} }} flip(&s); if s.f {{ }} else {{ {ALL} }}", "", "struct S { f: bool }"), (f"while let Some(k) = v.pop() {{ {EACH} }}", "mut v: Vec<usize>", ""),
+]  # fmt: skip
+PROVED += [
+    (f"let mut i = 0; while i < 4 {{ {EACH} assert!(i < 9); i += 1; }}", "", ""), (f"let mut i = 0; let n = i.min(3) + 2; while (i < 4) {{ {EACH} i += 1; }}", "", ""),
+    ("let _ = ask(ctx, x, &mut y, o);", "o: Option<usize>", ASK % f"{ALL} let k = o?;"), (f"let v: Vec<usize> = (0..4).map(|i| {{ {EACH} i }}).collect();", "", ""),
+    (f"let ok = {{ {ALL} c }} && b;", "c: bool, b: bool", ""), (f"if s.f {{ {ALL} }} if s.f {{ }} else {{ {ALL} }}", "s: &S", "struct S { f: bool }"),
+    (f"{Z} let mut t = [y, z]; {ALL.replace('y.view', 't[1].view')} let [a, b] = t; let y = b;", "", ""),
+]  # fmt: skip
+REFUTED += [
+    (f"let ok = c && {{ {ALL} true }};", "c: bool", "", "`c` does not hold"),
+    (f"let ok = c || {{ {ALL} true }};", "c: bool", "", "`c` holds"),
+    ("if c && put(ctx, x, &mut y) { }", "c: bool", PUT, "`c` does not hold"),
+    (f"macro_rules! stop {{ () => {{ break; }} }} let mut i = 0; while i < 4 {{ {EACH} if c {{ stop!(); }} i += 1; }}", "c: bool", "", "`c` holds"),
+    (f"let mut i = 0; while i < 3 {{ {EACH} assert!(i < 9); i += 1; }}", "", "", "never written"),
+    (f"{Z} let mut t = [y, z]; {ALL.replace('y.view', 't[0].view')} let [a, b] = t; let y = b;", "", "", "nothing ever writes it"),
+    ("", "", f"fn g(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}) {{ {ALL} }}", "nothing ever writes it"), ("", "", "", "nothing ever writes it"),
+    ("if c { return y; }", "c: bool", "", "nothing ever writes it"),
+]  # fmt: skip
+COMMIT = "ctx.main.begin(x2.view()).fetch::<m![1], m![B]>().collect::<m![1], m![B]>().commit_view(d.view_mut()%s);"
+HALVES = [COMMIT % f".tile::<m![B], 32, m![B = 32 #{{!}} 64]>({at})" for at in (0, 32)]
+TU = f"let x2: {DM} = x.to_dm(&mut ctx.tdma); {NEW}"
+PROVED += [
+    (f"{TU} {COMMIT % ''} {STORE}", "", ""), (f"{TU} {HALVES[0]} {HALVES[1]} {STORE}", "", ""),
+    (f"{TU} if c {{ {COMMIT % ''} }} else {{ {HALVES[1]} {HALVES[0]} }} {STORE}", "c: bool", ""),
+]  # fmt: skip
+REFUTED += [
+    (f"{TU} {HALVES[1]} {STORE}", "", "", "8,192 of 16,384 elements of `d`"), (f"{TU} if c {{ {COMMIT % ''} }} {STORE}", "c: bool", "", "`c` does not hold"),
+    (f"{TU} {STORE} {COMMIT % ''}", "", "", "nothing writes it before"), (f"{TU} {COMMIT % ''}", "", "", "nothing ever writes it"),
+]  # fmt: skip
+GIVEN = [
+    (f"{Z} {ALL} std::mem::swap(&mut y, &mut z);", "", ""), (f"{ALL} let z = std::mem::take(&mut y);", "", ""),
+    (f"{Z} let w = if c {{ &mut z }} else {{ &mut y }}; {ALL.replace('y.view', 'w.view')}", "c: bool", ""), (f"{Z} let (a, mut b) = (y, z); {ALL.replace('y.view', 'b.view')} y = a;", "", ""),
+    (f"let mut t = vec![{HBM.replace('HbmTensor<', 'HbmTensor::<')}::new(); 2]; {ALL.replace('y.view', 't[0].view')} let y = t.pop().unwrap();", "", ""), ("fill(x, &mut y); " + NEW + LOAD, "", ""),
+    (f"{Z} let mut t = [y, z]; {ALL.replace('y.view', 't[n].view')} let [a, b] = t; let y = a;", "n: usize", ""),
+    (f"if cfg!(feature = \"q\") {{ {ALL} }} fill(x, &mut y);", "", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "more", "before"), GIVEN)
+def test_what_something_that_is_not_followed_may_write_is_a_condition_in_the_line(lines: str, more: str, before: str) -> None:
+    made = verdicts(plan(kernel(lines, more, before)))
+    assert {v.status.value for v in made} == {"proved"}
+    assert not all(made)
+    assert any("writes all of" in given or "is built" in given for v in made for given in v.conditions)
+    assert any(v.bounds.startswith("if ") for v in made)
+
+
 def found(lines: str, more: str, before: str) -> tuple[set[str], list[str]]:
     made = verdicts(plan(kernel(lines, more, before)))
     return {v.status.value for v in made}, [f.message for v in made for f in v.findings]
@@ -139,6 +201,7 @@ def found(lines: str, more: str, before: str) -> tuple[set[str], list[str]]:
 @pytest.mark.parametrize(("lines", "more", "before"), PROVED)
 def test_what_is_written_on_every_way_is_proved(lines: str, more: str, before: str) -> None:
     status, messages = found(lines, more, before)
+    assert all(v or v.claim.endswith("is empty") for v in verdicts(plan(kernel(lines, more, before))))
     assert "refuted" not in status
     assert "proved" in status
     assert not [one for one in messages if "written" in one or "writes" in one]
@@ -243,7 +306,20 @@ def test_a_helper_is_judged_for_the_flags_that_its_callers_pass(given: str, stat
     assert ("refuted" in {v.status.value for v in made}) == (status == "refuted")
 
 
-def test_what_a_constant_rules_out_says_so_in_its_line() -> None:
-    made = verdicts(plan(kernel(f"if N > 0 {{ {ALL} }} else {{ {copy('80')} }}", "", "const N: usize = 2;")))
-    assert [v.status.value for v in made] == ["proved", "proved"]
-    assert made[1].claim == "it does not run, because `N > 0` holds"
+@pytest.mark.parametrize(("start", "status"), [("80", "refuted"), ("48", "proved")])
+@pytest.mark.parametrize(("text", "before"), [
+    ("if N > 0 {{ {all} }} else {{ {dead} }}", "const N: usize = 2;"), ("match N {{ 0..=3 => {{ {all} }} _ => {{ {dead} }} }}", "const N: usize = 2;"),
+    ("for i in 0..0 {{ {dead} }} {all}", ""), ("if cfg!(feature = \"q\") {{ {dead} }} {all}", ""),
+])  # fmt: skip
+def test_what_never_runs_is_judged_as_if_it_did_and_says_so(text: str, before: str, start: str, status: str) -> None:
+    made = verdicts(plan(kernel(text.format(all=ALL, dead=copy(start)), "", before)))
+    dead = next(v for v in made if "run for these constants" in v.claim or v.conditions)
+    assert dead.status.value == status
+    assert {v.status.value for v in made if v is not dead} == {"proved"}
+
+
+def test_an_instance_that_never_runs_counts_for_nothing_beside_one_that_does() -> None:
+    calls = " ".join(f"part::<{start}>(ctx, x, &mut y);" for start in (0, 16, 32, 48, 64))
+    (made,) = verdicts(plan(kernel(calls, "", GUARD)))
+    assert made.status.value == "proved"
+    assert "1 of 5 instances do not run for these constants" in made.claim

@@ -3,7 +3,7 @@
 # ruff: noqa: E501  (kernel text reads best on one line)
 
 import pytest
-from kernels import body, moves, plan, reasons
+from kernels import body, moves, plan, reasons, verdicts
 
 LOAD = "let y: DmTensor<i8, Chip, Cluster, m![A], m![B]> = x.to_dm(&mut ctx.tdma);"
 WANTED = "hbm 1, 1, 1, A, B -> dm 1, 1 # 2, A, B"
@@ -174,7 +174,8 @@ def test_a_start_that_only_the_running_program_knows_is_assumed_to_be_any() -> N
         "let y: DmTensor<i8, Chip, Cluster, m![1 # 256], m![B]> = part.to_dm(&mut ctx.tdma);",
         "x: &HbmTensor<i8, Chip, m![A, B]>, n: usize",
     )
-    assert made.sites[0].assumed == ("a tile starts where only the running program knows: judged for every start",)
+    (verdict,) = verdicts(made)
+    assert verdict.conditions == ("the start of the tile of `A` in line 6 is in 0..=255",)
 
 
 def test_pad_unpad_and_reshape_rename_without_moving() -> None:

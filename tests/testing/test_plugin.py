@@ -33,9 +33,13 @@ BOTH = PLAN + BAD[BAD.index("[transfer") :]
 
 
 def pytest_run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """A session of its own in a folder, in this process: nothing but the plugin and what pytest brings."""
+    """A session of its own in a folder, in this process: nothing but the plugin and what pytest brings.
+
+    `unraisableexception` is left out: at the end of a session it collects garbage, here that of the outer session.
+    """
     out, before, path = io.StringIO(), dict(sys.modules), list(sys.path)
-    words = ["-q", "-p", "dmaverify.testing.plugin", "-p", "no:cacheprovider", *arguments]
+    words = ["-q", "-p", "dmaverify.testing.plugin", "-p", "no:cacheprovider", "-p", "no:unraisableexception"]
+    words += arguments
     with pytest.MonkeyPatch.context() as patched, contextlib.redirect_stdout(out):
         patched.chdir(folder)
         patched.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")

@@ -42,19 +42,18 @@ LIMIT = limit_from(SECTION)
 def walked(nest: AccessNest, count: int = 16, width: int = 8) -> list[tuple[int, tuple[int, ...], int]]:
     """For each bank: length, start and base of its longest run; lowest base first, then the earliest."""
     bases = [nest.base] if nest.base is not None else [b for b in range(count * width) if b % nest.align_bytes == 0]
-    found: list[tuple[int, tuple[int, ...], int]] = []
-    for bank in range(count):
-        best = (-1, (), 0)
-        for base in bases:
-            length, start = 0, ()
-            for counters in itertools.product(*(range(n) for n, _ in nest.loops)):
-                address = base + sum(c * s for c, (_, s) in zip(counters, nest.loops, strict=True))
-                touched = {byte // width % count for byte in range(address, address + nest.width_bytes)}
+    best: list[tuple[int, tuple[int, ...], int]] = [(-1, (), 0)] * count
+    for base in bases:
+        runs = [(0, ())] * count
+        for counters in itertools.product(*(range(n) for n, _ in nest.loops)):
+            address = base + sum(c * s for c, (_, s) in zip(counters, nest.loops, strict=True))
+            touched = {byte // width % count for byte in range(address, address + nest.width_bytes)}
+            for bank, (length, start) in enumerate(runs):
                 length, start = (length + 1, start if length else counters) if bank in touched else (0, ())
-                if length > best[0]:
-                    best = (length, start or (0,) * len(nest.loops), base)
-        found.append(best)
-    return found
+                runs[bank] = length, start
+                if length > best[bank][0]:
+                    best[bank] = (length, start or (0,) * len(nest.loops), base)
+    return best
 
 
 def computed(nest: AccessNest, banks: Banks = BANKS) -> list[tuple[int, tuple[int, ...], int]]:

@@ -19,7 +19,7 @@ from dmaverify.machines.idma.forms import form_of, period_facts, read_image
 from dmaverify.machines.idma.jobs import image_of, read_jobs
 from dmaverify.machines.idma.judge import burst_facts
 from dmaverify.machines.idma.lists import ListedTransfer, listed_of, looks_like_lists, read_lists
-from dmaverify.machines.idma.nd import absolute, normal
+from dmaverify.machines.idma.nd import placed
 from dmaverify.machines.idma.order import OrderInstances, behind, itself
 from dmaverify.machines.idma.planted import planted_facts
 from dmaverify.machines.idma.released import ReleaseCase, release_facts
@@ -59,17 +59,22 @@ def verdict_of_file(
             one if isinstance(one, InputError) else item_of(one, f"line {one.span.line}") for one in read_lists(source)
         )
         return judge_listed(items, target, name=Path(path).stem, path=path, unit="transfers", readings=readings)
-    given = engine_options(engine)
+    given = engine_options(engine, path)
     if path.endswith((".c", ".h")):
         return _of_driver(source, target, given, defines, readings)
     width = setup_of(target, given).backend.address_width if given else 32
+    if dims is None and any(word.partition("::")[0].endswith(".json") for word in engine):
+        dims = int(given["dims"]) - 1  # test benches of the project have as many as their engine
     image = image_of_file(source, dims, width)
-    return replace(
-        judge_listed(
-            _items(image, target, given), target, name=Path(path).stem, path=path, unit="descriptors", readings=readings
-        ),
-        assumptions=(NO_MOVE,),
-    )
+    told = _items(image, target, given)
+    verdict = judge_listed(told, target, name=Path(path).stem, path=path, unit="descriptors", readings=readings)
+    guessed = not {"address_width", "preset"} & given.keys() and any(_wide(one) for one in image.told)
+    return replace(verdict, assumptions=(NO_MOVE,), conditions=("addresses have 64 bits",) if guessed else ())
+
+
+def _wide(told: ToldDescriptor) -> bool:
+    """Whether a descriptor has addresses that 32 bits do not hold."""
+    return max(told.descriptor.request.src, told.descriptor.request.dst) >> 32 > 0
 
 
 def _of_driver(
@@ -84,7 +89,7 @@ def _of_driver(
 
     def items() -> Iterator[ListedItem | InputError]:
         for entry in driver.entries:
-            for item in _items(Image(entry.told, waits=entry.waits), target, given):
+            for item in _items(entry.image, target, given):
                 if isinstance(item, ListedItem):
                     item = replace(item, name=f"{entry.name}: {item.name}")
                     met = next((fact for fact in item.facts if fact.scope == "after"), None)
@@ -101,8 +106,8 @@ def _of_driver(
 
     name = Path(source.name).stem
     verdict = judge_listed(items(), target, name=name, path=source.name, unit="launches", readings=readings)
-    beside = "functions of other files and assembly launch nothing"
-    return replace(verdict, assumptions=(*verdict.assumptions, NO_MOVE, beside, *driver.assumed, *driver.defined))
+    taken = (*verdict.assumptions, NO_MOVE, *driver.assumed, *driver.defined)
+    return replace(verdict, assumptions=taken, conditions=(*verdict.conditions, *driver.conditions))
 
 
 def _define(text: str) -> tuple[str, str]:
@@ -137,8 +142,7 @@ def setup_for(told: ToldDescriptor, target: Target, given: Mapping[str, int | st
         request = told.descriptor.request
         src, dst = NAMES[request.src_protocol], NAMES[request.dst_protocol]
         options["variant"] = f"rw_{src}" if src == dst else f"r_{src}_w_{dst}"
-    wide = max((told.descriptor.request.src, told.descriptor.request.dst, (1 << 32) - 1)) >> 32
-    if wide and "preset" not in options:
+    if _wide(told) and "preset" not in options:
         options.setdefault("address_width", 64)
     if "preset" not in options:
         options.setdefault("dims", max(4, len(told.descriptor.dims) + 1))
@@ -157,10 +161,9 @@ def _items(
     known: dict[tuple[object, ...], Setup] = {}
     for number, told in enumerate(image.told):
         d = told.descriptor
-        wide = max(d.request.src, d.request.dst) >> 32 > 0
-        key = (*told.options.values(), len(told.options), wide, len(d.dims), d.request.src_protocol)
+        key = (*told.options.values(), len(told.options), _wide(told), len(d.dims), d.request.src_protocol)
         setup = known[key] if key in known else known.setdefault(key, setup_for(told, target, given))
-        dims = normal(absolute(d.dims), setup.backend.address_width)
+        dims = placed(d, setup.backend.address_width)
         if d.empty:  # judged as what it is: a transfer of nothing
             facts = list(descriptor_facts(setup, 0, 0, 0, (), "all repetitions are 0", promised=False))[:1]
         else:
@@ -170,7 +173,7 @@ def _items(
         if not d.empty:
             facts += release_facts(target, [ReleaseCase(setup, d)])
         own = itself(d, setup)
-        other = behind(image.told, number, setup, image.waits) if image.ordered else OrderInstances()
+        other = behind(image, number, setup) if image.ordered else OrderInstances()
         facts += [*own.facts, *other.facts]
         mild = _TESTS if not image.ordered and setup.backend.reject_zero else frozenset()
         yield ListedItem(

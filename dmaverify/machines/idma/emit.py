@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.machines.idma.c.write import driver_of, read_again
 from dmaverify.machines.idma.derive import descriptor_of
 from dmaverify.machines.idma.desc64 import SIZE
-from dmaverify.machines.idma.forms import NAMES, PAPER, read_commands, write_image
+from dmaverify.machines.idma.forms import NAMES, PAPER, one_d, read_commands, write_image
 from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.registers import MAPS
 from dmaverify.machines.idma.setup import STANDARD_HEAD, Setup, setup_of
@@ -28,7 +29,7 @@ from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Severity, Status, Verdict
 
-WRITTEN = tuple(name for name in NAMES if name != "rt3d")
+WRITTEN = (*(name for name in NAMES if name != "rt3d"), "c")
 
 
 def emitted(
@@ -43,7 +44,10 @@ def emitted(
         others = [other for other in WRITTEN if other != name and _can(setup, commands, other)]
         hint = f"{error.hint}; forms that can say it: {', '.join(others) or 'none'}" if error.hint else None
         raise InputError(error.message, error.span, hint) from None
-    verdict = judged(transfer, target, axes, text)
+    said = text
+    if name == "c":  # what the calls launch, read from the text
+        said = write_image("nd", read_again(setup, text))
+    verdict = judged(transfer, target, axes, said)
     if verdict.status is not Status.PROVED:
         wrong = next((f for f in verdict.findings if f.severity is Severity.ERROR), None)
         why = f"{wrong.rule}: {wrong.message}" if wrong else verdict.status.value
@@ -79,7 +83,11 @@ def _written(setup: Setup, commands: Sequence[Command], name: str) -> str:
         raise InputError(
             f"addresses of {setup.backend.address_width} bits in {name}", None, f"it has {MAPS[name].width} bits"
         )
-    told = [ToldDescriptor(d, request_options(d.request)) for d in (descriptor_of(setup, c) for c in commands)]
+    made = (descriptor_of(setup, command) for command in commands)
+    told = [ToldDescriptor(d, request_options(d.request), channel=max(0, setup.channel)) for d in made]
+    if name == "c":
+        one = [x for each in told for x in one_d(each)] if setup.front_end == "desc64" else told
+        return driver_of(setup, one)
     return write_image(
         name, told, width=setup.backend.address_width, head=setup.chain_head, fetch=setup.fetch_width
     )  # fmt: skip

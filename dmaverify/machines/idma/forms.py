@@ -18,7 +18,7 @@ from dmaverify.machines.idma import desc64, inst64, registers
 from dmaverify.machines.idma.engine import INIT, Request, protocol_named
 from dmaverify.machines.idma.jobs import MOST_DIMS, Job, image_of, read_jobs, request_options, write_jobs
 from dmaverify.machines.idma.midends import Event, event_facts
-from dmaverify.machines.idma.nd import Descriptor, Dim, absolute, signed
+from dmaverify.machines.idma.nd import Descriptor, Dim, placed, signed
 from dmaverify.machines.idma.order import beside
 from dmaverify.machines.idma.planted import failing, planted_facts
 from dmaverify.machines.idma.price import descriptor_cycles
@@ -243,7 +243,7 @@ def _nd_text(told: Sequence[ToldDescriptor], name: str) -> str:
 # ---------------------------------------------------------------- descriptors as commands of a plan
 
 
-def given_of(told: ToldDescriptor, unit_bits: int = 8, pattern: str = "none") -> GivenCommand:
+def given_of(told: ToldDescriptor, width: int, unit_bits: int = 8, pattern: str = "none") -> GivenCommand:
     """A descriptor as the two sequencers that a plan would print: strides per index, outermost first.
 
     A constant `pattern` is the same everywhere, so that it is read where it is written; another one is a stream, read
@@ -251,7 +251,7 @@ def given_of(told: ToldDescriptor, unit_bits: int = 8, pattern: str = "none") ->
     """
     made = told.descriptor.request.src_protocol == INIT and pattern != "none"
     d, scale = told.descriptor, 8 // unit_bits
-    dims = absolute(d.dims)
+    dims = placed(d, width)
     sides = []
     spans = {w.part: w.span for w in sorted(told.words, key=lambda w: -w.shift)}
     length = spans.get("length", told.span)
@@ -292,8 +292,10 @@ def read_commands(
         line = next(iter(lines_of(source, offset, text)), None)
         word, span = line.words[0] if line else ("", None)
         raise InputError(f"`{word}` is no form of commands", span, f"the first line names one of {', '.join(NAMES)}")
-    image = read_image(text, source, offset, setup_of(target, written).backend.address_width)
-    first = image.told[0].options
+    width = setup_of(target, written).backend.address_width
+    image = read_image(text, source, offset, width)
+    channels = {one.channel for one in image.told}
+    first = dict(image.told[0].options)
     for one in image.told[1:]:
         if one.options != first:
             other = sorted(k for k in {**first, **one.options} if first.get(k) != one.options.get(k))
@@ -301,6 +303,8 @@ def read_commands(
                 f"this descriptor has another {', '.join(other)} than the first", one.span,
                 "descriptors of one transfer have the same options; write two transfers",
             )  # fmt: skip
+    if channels != {0}:
+        first["channel"] = channels.pop() if len(channels) == 1 else -1
     moved = [one for one in image.told if one.descriptor.bytes]
     problems = [(_wrong(one)[0], _at(one), _wrong(one)[1]) for one in image.told if not one.descriptor.bytes]
     setup = setup_of(target, {**first, **written})
@@ -320,7 +324,7 @@ def read_commands(
     periods = period_facts(image, setup) if image.periods else ()
     form = Form(text, tuple(one.words for one in moved), form_of(text) == "desc64", tuple(written.items()))
     return Formed(
-        tuple(given_of(one, unit_bits, setup.pattern) for one in moved), first, (*image.facts, *periods, *facts),
+        tuple(given_of(one, width, unit_bits, setup.pattern) for one in moved), first, (*image.facts, *periods, *facts),
         tuple(problems), form,
     )
 

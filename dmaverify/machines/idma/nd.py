@@ -88,9 +88,24 @@ def signed(value: int, width: int) -> int:
     return (value + half) % (1 << width) - half
 
 
-def normal(dims: Sequence[Dim], width: int) -> tuple[Dim, ...]:
-    """Strides as signed numbers of `width` bits."""
-    return tuple(Dim(d.reps, signed(d.src_stride, width), signed(d.dst_stride, width)) for d in dims)
+def placed(descriptor: Descriptor, width: int) -> tuple[Dim, ...]:
+    """Strides per index as signed numbers of `width` bits; where that would lead below address 0, as the positive ones
+    that are the same modulo the address space.
+    """
+    if not descriptor.dims:
+        return ()
+    out = []
+    low = {"src": descriptor.request.src, "dst": descriptor.request.dst}
+    for dim in absolute(descriptor.dims):
+        strides = []
+        for side, stride in (("src", signed(dim.src_stride, width)), ("dst", signed(dim.dst_stride, width))):
+            jump = (dim.reps - 1) * stride
+            if jump < 0 and low[side] + jump < 0:
+                stride, jump = stride + (1 << width), 0
+            low[side] += min(0, jump)
+            strides.append(stride)
+        out.append(Dim(dim.reps, *strides))
+    return tuple(out)
 
 
 def starts(descriptor: Descriptor, width: int) -> NDArray[np.uint64]:
@@ -149,7 +164,7 @@ def extent(descriptor: Descriptor, side: str, width: int) -> Span1D:
     """The corners of a side: no wrap in it means that every 1D transfer lies in [0, 2^width)."""
     base = descriptor.request.src if side == "read" else descriptor.request.dst
     low = high = base
-    for dim in normal(absolute(descriptor.dims), width):
+    for dim in placed(descriptor, width):
         jump = (dim.reps - 1) * (dim.src_stride if side == "read" else dim.dst_stride)
         low, high = low + min(0, jump), high + max(0, jump)
     return Span1D(low, high + descriptor.request.length)

@@ -12,12 +12,14 @@ writes).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import NO_ADDRESS
-from dmaverify.machines.idma.nd import Descriptor, absolute, extent, normal
+from dmaverify.machines.idma.nd import Descriptor, extent, placed, requests
+from dmaverify.machines.idma.path import pieces
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.program.command import Command, Loop, Port
@@ -29,12 +31,14 @@ from dmaverify.targets.modules import Derived
 RLIMIT = 4_000_000
 MOST_BEFORE = 64
 """Launches before one that are looked at; more are open."""
+MOST_PIECES = 1 << 16
+"""Pieces of one descriptor that are looked at, one by one."""
 
 
 def command_of(descriptor: Descriptor, width: int) -> Command:
     """A descriptor as a command in one memory, in bytes."""
     request = descriptor.request
-    dims = normal(absolute(descriptor.dims), width)
+    dims = placed(descriptor, width)
     loops = tuple(Loop(d.reps, d.src_stride, d.dst_stride) for d in reversed(dims) if d.reps > 1)
     return Command(Port("mem", request.src), Port("mem", request.dst), loops, request.length, request.length)
 
@@ -58,6 +62,9 @@ def itself(descriptor: Descriptor, setup: Setup, place: str = "") -> OrderInstan
     read, write = extent(descriptor, "read", width), extent(descriptor, "write", width)
     if read.end <= write.low or write.end <= read.low:
         return OrderInstances()
+    parted = scattered(descriptor, setup, place)
+    if parted.facts or parted.open:
+        return parted
     early = written_early([command_of(descriptor, width)], Session(RLIMIT), setup.backend.word)
     if early == "unknown":
         return OrderInstances((), "whether a byte is written before it is read depends on where bus words begin")
@@ -68,17 +75,50 @@ def itself(descriptor: Descriptor, setup: Setup, place: str = "") -> OrderInstan
     return OrderInstances(facts, mild=frozenset() if inside else frozenset({"idma/overlap"}))
 
 
-def behind(told: Sequence[ToldDescriptor], number: int, setup: Setup, waits: Sequence[int]) -> OrderInstances:
-    """Whether a launch meets an earlier one that nobody has waited for: reads what that writes, and where nothing else
-    orders the two, writes what that reads or writes.
+def scattered(descriptor: Descriptor, setup: Setup, place: str = "") -> OrderInstances:
+    """Whether one back-end writes what another one reads of the same descriptor: nothing orders back-ends.
 
-    `waits` are numbers of launches in front of which all before them are complete.
+    Looked at piece by piece, up to `MOST_PIECES`; more are open where the sides share memory at all.
     """
-    later = told[number]
+    width = setup.backend.address_width
+    if setup.region is None or setup.backends < 2 or not descriptor.bytes:
+        return OrderInstances()
+    read, write = extent(descriptor, "read", width), extent(descriptor, "write", width)
+    if read.end <= write.low or write.end <= read.low or {
+        descriptor.request.src_protocol, descriptor.request.dst_protocol
+    } & NO_ADDRESS:  # fmt: skip
+        return OrderInstances()
+    if descriptor.transfers * (descriptor.request.length // setup.region.width + 2) > MOST_PIECES:
+        return OrderInstances((), f"more than {MOST_PIECES:,} pieces on several back-ends share memory")
+    found = [pair for request in requests(descriptor, width) for pair in pieces(setup, request)]
+    writes = sorted((one.dst, one.dst + one.length, number) for number, one in found)
+    longest = max(end - low for low, end, _ in writes)
+    for number, one in found:
+        end = one.src + one.length
+        for low, high, writer in writes[bisect_left(writes, (one.src - longest + 1,)) :]:
+            if low >= end:
+                break
+            if high > one.src and writer != number:
+                values = {"early": -1, "reread": max(low, one.src), "rewritten": -1}
+                where = f"{place}, back-end {writer} beside back-end {number}".removeprefix(", ")
+                return OrderInstances((Derived("after", values, where),))
+    return OrderInstances()
+
+
+def behind(image: Image, number: int, setup: Setup) -> OrderInstances:
+    """Whether a launch meets an earlier one that nobody has waited for: reads what that writes, and where nothing else
+    orders the two, writes what that reads or writes. Descriptors that are launched at some time or other meet all.
+    """
+    told, later = image.told, image.told[number]
     if not later.descriptor.bytes:
         return OrderInstances()
-    since = max((w for w in waits if w <= number), default=0)
-    earlier = [n for n in range(since, number) if told[n].descriptor.bytes]
+    since = {one: max((w for w, c in image.partly if w <= number and c == one), default=0) for _, one in image.partly}
+    whole = max((w for w in image.waits if w <= number), default=0)
+    earlier = [
+        n for n in range(0 if image.loose else whole, number)
+        if told[n].descriptor.bytes
+        and (n >= max(whole, since.get(told[n].channel, 0)) or min(told[n].channel, later.channel) < 0)
+    ]  # fmt: skip
     spans = {side: extent(later.descriptor, side, setup.backend.address_width) for side in ("read", "write")}
     left = []
     for n in earlier:
@@ -91,6 +131,8 @@ def behind(told: Sequence[ToldDescriptor], number: int, setup: Setup, waits: Seq
         if found is None or (found >= 0 and kind != "early" and setup.backends > 1 and setup.region is not None
                              and told[n].channel == later.channel):  # fmt: skip
             return OrderInstances((), f"whether it meets what launch {n} still does was not decided")
+        if found >= 0 and min(told[n].channel, later.channel) < 0:
+            return OrderInstances((), f"it meets launch {n}, and when a descriptor in memory is launched is not read")
         if found >= 0:
             values = {"early": -1, "reread": -1, "rewritten": -1, kind: found}
             return OrderInstances((Derived("after", values, f"behind launch {n}"),))
@@ -102,9 +144,9 @@ def behind(told: Sequence[ToldDescriptor], number: int, setup: Setup, waits: Seq
 def beside(image: Image, setup: Setup) -> list[Derived]:
     """The instances of scope `after` of an image that is one move: launches that nothing orders."""
     channels = {one.channel for one in image.told}
-    if not image.ordered or (len(channels) < 2 and not _shared(setup)):
+    if not image.ordered or (len(channels) < 2 and not setup.unordered):
         return []
-    found = [behind(image.told, number, setup, image.waits) for number in range(len(image.told))]
+    found = [behind(image, number, setup) for number in range(len(image.told))]
     undecided = next((number for number, one in enumerate(found) if one.open), None)
     if undecided is not None:
         raise InputError(
@@ -114,17 +156,12 @@ def beside(image: Image, setup: Setup) -> list[Derived]:
     return [fact for one in found for fact in one.facts]
 
 
-def _shared(setup: Setup) -> bool:
-    """Whether launches of one channel may be carried out by several back-ends."""
-    return (setup.channels > 1 and setup.arbitration != "software") or (setup.backends > 1 and setup.region is not None)
-
-
 def _meetings(one: ToldDescriptor, later: ToldDescriptor, setup: Setup) -> Iterator[tuple[str, bool, bool]]:
     """What of two launches nothing orders: the port of the finding, whether the later one writes, and whether the
     earlier one does.
     """
     first, second = one.descriptor.request, later.descriptor.request
-    apart_ = one.channel != later.channel or _shared(setup)
+    apart_ = one.channel != later.channel or setup.unordered
     if second.src_protocol not in NO_ADDRESS and first.dst_protocol not in NO_ADDRESS:
         yield "early", False, True
     if second.dst_protocol in NO_ADDRESS:

@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from dmaverify.errors import InputError
+from dmaverify.machines.idma.built import built_options, is_built
 from dmaverify.machines.idma.engine import AXI, AXIS, INIT, Backend, Request, protocol_named, variant_named
 from dmaverify.machines.idma.midends import StripedRegion
 from dmaverify.targets.table import suggestion
@@ -22,10 +23,14 @@ from dmaverify.targets.target import Target
 
 ENGINE = (
     "variant", "data_width", "address_width", "length_width", "burst_len_param", "ax_in_flight", "buffer_depth",
-    "system_depth", "reject_zero", "dims", "front_end", "memory", "fetch_width", "chain_head",
+    "system_depth", "reject_zero", "page_bytes", "dims", "front_end", "memory", "fetch_width", "chain_head",
     "region_start", "region_end", "region_width", "backends", "legalizer", "tilelink_ul", "channels", "arbitration",
-    "version", "memory_latency", "memory_outstanding",
+    "version", "nd_latency", "memory_latency", "memory_outstanding",
 )  # fmt: skip
+OF_ENGINE = tuple(
+    name for name in ENGINE if name not in ("memory", "memory_latency", "memory_outstanding", "version", "chain_head")
+)
+"""What makes two engines of two transfers, if it differs."""
 FLAGS = ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len", "compute")
 NUMBERS = ("src_max_llen", "dst_max_llen", "src_burst", "dst_burst")
 PROTOCOLS = ("src_protocol", "dst_protocol")
@@ -38,7 +43,7 @@ PATTERNS = ("none", "constant", "incrementing", "random")
 SPECIFICATION = "spec"
 """A version that does what is specified: no known defect."""
 ARBITRATIONS = ("software", "round-robin", "address")
-KNOWN = ("preset", "on_error", "pattern", "value", *ENGINE, *FLAGS, *NUMBERS, *PROTOCOLS)
+KNOWN = ("preset", "on_error", "channel", "pattern", "value", *ENGINE, *FLAGS, *NUMBERS, *PROTOCOLS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +68,11 @@ class Setup:
     backends: int = 1
     channels: int = 1
     arbitration: str = "software"  # who chooses the channel of a launch
+    channel: int = 0  # that software chose; -1: several
     pattern: str = "none"  # what an Init source is promised to give
     memory_latency: int = -1  # cycles, instead of those of the named memory
     memory_outstanding: int = 0
+    nd_latency: int = 0  # of tensor_ND, which can be built with 0 or 1
     version: str = "0.7.0"  # of the RTL whose known defects are told
     value: int = 0  # the byte of a constant pattern
 
@@ -73,6 +80,18 @@ class Setup:
     def outer(self) -> int:
         """Loops that the mid-end has around a 1D transfer."""
         return self.dims - 1
+
+    @property
+    def stages(self) -> int:
+        """Mid-ends that take a cycle each before the first burst; tensor_ND takes `nd_latency`."""
+        return sum(self.nd_latency if name == "tensor_nd" else 1 for name in self.midends)
+
+    @property
+    def unordered(self) -> bool:
+        """Whether launches of one channel may be carried out by several back-ends."""
+        return (self.channels > 1 and self.arbitration != "software") or (
+            self.backends > 1 and self.region is not None
+        )
 
     @property
     def length_max(self) -> int:
@@ -92,10 +111,15 @@ def presets(target: Target) -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
-def engine_options(words: Sequence[str]) -> dict[str, int | str]:
-    """Options of an engine as a command line names it: `NAME=VALUE`, a preset, or a variant. Raises InputError."""
+def engine_options(words: Sequence[str], of: str = "") -> dict[str, int | str]:
+    """Options of an engine as a command line names it: `NAME=VALUE`, a preset, a variant, or a file of the generator;
+    `of` is the file that is checked. Raises InputError.
+    """
     out: dict[str, int | str] = {}
     for word in words:
+        if is_built(word):
+            out.update(built_options(word, of))
+            continue
         name, equals, value = (part.strip() for part in word.partition("="))
         if not equals:
             out["variant" if re.match(r"(rw|r|w)_", name) else "preset"] = name
@@ -106,6 +130,15 @@ def engine_options(words: Sequence[str]) -> dict[str, int | str]:
     return out
 
 
+def full_options(target: Target, given: Mapping[str, int | str]) -> dict[str, Any]:
+    """What was given over its preset, over the default. Raises InputError for an unknown preset."""
+    preset = _text(given, "preset", "")
+    known = presets(target)
+    if preset and preset not in known:
+        raise InputError(f"no preset {preset!r}", None, suggestion(preset, known) or f"known: {', '.join(known)}")
+    return {**target.raw["machine"]["default"], **(known[preset] if preset else {}), **given}
+
+
 def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str, int | str], ...] = ()) -> Setup:
     """The engine that options mean. Raises InputError for unknown names and values out of range."""
     given = dict(options)
@@ -114,11 +147,7 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
             near = get_close_matches(name, KNOWN, 1)
             hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(KNOWN)}"
             raise InputError(f"unknown option `{name}`", None, hint)
-    preset = _text(given, "preset", "")
-    known = presets(target)
-    if preset and preset not in known:
-        raise InputError(f"no preset {preset!r}", None, suggestion(preset, known) or f"known: {', '.join(known)}")
-    full: dict[str, Any] = {**target.raw["machine"]["default"], **(known[preset] if preset else {}), **given}
+    full = full_options(target, given)
     if "length_width" not in given and isinstance(full["address_width"], int):
         full["length_width"] = min(full["length_width"], full["address_width"])
     backend = Backend(
@@ -131,6 +160,7 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         buffer_depth=_number(full, "buffer_depth", 1),
         system_depth=_number(full, "system_depth"),
         reject_zero=_flag(full, "reject_zero"),
+        page_bytes=_number({"page_bytes": target.limits["page_bytes"], **full}, "page_bytes", 1),
         legalizer=_flag({"legalizer": 1, **full}, "legalizer"),
         tilelink_ul=_flag(full, "tilelink_ul"),
         specified=full.get("version") == SPECIFICATION,
@@ -151,7 +181,7 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         dims=_number(full, "dims", 1, 64),
         front_end=_text(full, "front_end"),
         memory=_text(full, "memory"),
-        preset=preset,
+        preset=_text(given, "preset", ""),
         on_error=ACTIONS.index(action),
         src_burst=_number(types, "src_burst", 0, 2),
         dst_burst=_number(types, "dst_burst", 0, 2),
@@ -164,10 +194,12 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         backends=_number(full, "backends", 1) if "backends" in full else 2,
         channels=_number({"channels": 1, **full}, "channels", 1, 16),
         arbitration=_one_of(full, "arbitration", ARBITRATIONS),
+        channel=_number(full, "channel", -1, 15),
         pattern=_one_of(full, "pattern", PATTERNS),
         memory_latency=_number({"memory_latency": -1, **full}, "memory_latency", -1, 1 << 20),
         memory_outstanding=_number({"memory_outstanding": 0, **full}, "memory_outstanding", 0, 1 << 20),
         version=_version(full, target),
+        nd_latency=_number(full, "nd_latency", 0, 1),
         value=_number(full, "value", 0, 255),
     )
 

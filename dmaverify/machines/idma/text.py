@@ -35,7 +35,7 @@ class ToldDescriptor:
     options: Mapping[str, int | str] = field(default_factory=dict)
     span: Span | None = field(default=None, compare=False, repr=False)
     words: tuple[Word, ...] = field(default=(), compare=False, repr=False)
-    channel: int = 0  # launches of different channels run side by side
+    channel: int = 0  # launches of different channels run side by side; below 0: who knows when
     errors: tuple[PlantedError, ...] = ()
 
     def word(self, part: str) -> Word | None:
@@ -47,7 +47,8 @@ class ToldDescriptor:
 class Image:
     """All that a text tells the engine, in order; `facts` are instances of the scopes of `chain` and the like, and
     `problems` say what makes no sense and where: (what, place, what to write). `waits` are numbers of descriptors in
-    front of which all earlier ones are complete; where not `ordered`, each is a test of its own. `fetch` is the width
+    front of which all earlier ones are complete, `partly` (number, channel) where those of one channel are; where not
+    `ordered`, each is a test of its own. `fetch` is the width
     of the bus for which descriptors in memory are laid out.
 
     `periods` are cycles between launches, by number of the descriptor; `bypass` is how many cycles a transfer takes
@@ -60,6 +61,8 @@ class Image:
     bypass: int = 0
     problems: tuple[tuple[str, Span | None, str], ...] = ()
     waits: tuple[int, ...] = ()
+    partly: tuple[tuple[int, int], ...] = ()
+    loose: bool = False  # of some it is not known when they are launched
     ordered: bool = True
     fetch: int = 0
 

@@ -32,13 +32,14 @@ from dmaverify.program.instructions import (
     Signal,
     Use,
 )
+from dmaverify.program.rewrite import spread
 
 
 def meaning_of(function: ops.KernelFunction, setting: Setting) -> Kernel:
     """The events of a function."""
     meaning = _Meaning(function, setting)
     kernel = meaning.kernel
-    kernel.events = tuple(meaning.block(function.body))
+    kernel.events = tuple(spread(meaning.block(function.body), meaning.overwritten))
     kernel.idle = [stmt.span for stmt in copies_in(function.body) if meaning.order_of[id(stmt)] not in meaning.reached]
     meaning.leave()
     kernel.passed = function.passed

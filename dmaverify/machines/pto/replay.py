@@ -48,7 +48,7 @@ def disagreement(
 ) -> str:
     """How a run contradicts the verdict, in words; empty where it does not, or where there is none."""
     size = _size(kernel.events)
-    if symbols_of(kernel.events, kernel.world) or kernel.cube or kernel.tile_moves:
+    if symbols_of(kernel.events, kernel.world) or kernel.cube:
         return ""
     if size is None or size > MOST_EVENTS:
         return ""

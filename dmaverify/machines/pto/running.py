@@ -1,4 +1,4 @@
-"""What a run of a kernel knows: memories, accesses in the order of issue, what was found.
+"""What a run of a kernel knows: memories, values, accesses in the order of issue, what was found.
 
 Knows: the values alone. Does not know: what an operation does.
 Law: a byte's state says what is known of it, not what it is thought to hold.
@@ -6,13 +6,26 @@ Law: a byte's state says what is known of it, not what it is thought to hold.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+
+from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.execute_vector import RegisterBytes
+from dmaverify.machines.pto.limits import limits
+from dmaverify.program.instructions import Shared
+
+NEVER, WRITTEN, UNKNOWN, ADDED = 0, 1, 2, 3
 
 
 class Undetermined(Exception):
     """A value that a run needs and the text does not give."""
+
+
+class Over(Undetermined):
+    """Trouble was found, and nothing behind it has a meaning."""
 
 
 @dataclass
@@ -42,3 +55,49 @@ class KernelRun:
     memory: dict[str, Memory]
     found: set[str] = field(default_factory=set)
     copies: list[tuple[int, str, np.ndarray, str, np.ndarray]] = field(default_factory=list)
+
+
+class Running:
+    """One execution under way."""
+
+    def __init__(
+        self,
+        function: ops.KernelFunction,
+        gm: Mapping[str, int],
+        arguments: Mapping[str, int],
+        readings: Mapping[str, str],
+        seed: int,
+        others: Sequence[Shared],
+    ) -> None:
+        self.function, self.readings, self.arguments, self.others = function, readings, arguments, others
+        self.moved = 0
+        self.most = limits()
+        rng = np.random.default_rng(seed)
+        size = self.most["ub_bytes_max"]
+        memory = {"ub": Memory(rng.integers(0, 256, size, dtype=np.uint8), np.full(size, NEVER, np.int8))}
+        for name, size in gm.items():
+            memory[name] = Memory(rng.integers(0, 256, size, dtype=np.uint8), np.full(size, WRITTEN, np.int8))
+        self.run = KernelRun(memory)
+        self.values: dict[str, Any] = {}  # numbers, pointers as (memory, byte, bytes of an element), tiles and views
+        for name, kind, _ in function.args:
+            plain = name.lstrip("%")
+            self.values[name] = (plain, 0, kind.item_bytes) if kind.kind == "pointer" else arguments.get(plain, 0)
+        self.raw: dict[str, tuple[int, int]] = {}
+        self.registers: dict[str, tuple[int, int]] = {}
+        self.pad: tuple[int, int] | None = None
+        self.registers_of = RegisterBytes()
+        self.inside = 0
+        self.atomic = ("", "")
+        self.copy_number: dict[int, int] = {}
+
+    def _int(self, operand: ops.Operand) -> int:
+        if operand.value is not None:
+            return operand.value
+        value = self.values.get(operand.name)
+        if not isinstance(value, int):
+            raise Undetermined(operand.name)
+        return value
+
+    def _bounds(self, place: str, at: np.ndarray, surplus: int) -> None:
+        if len(at) and (at.min() < 0 or at.max() + 1 + surplus > len(self.run.memory[place].state)):
+            self.run.found.add("capacity" if place == "ub" else "bounds")

@@ -10,16 +10,16 @@ Source: PTO IR manual; encodings/pto/target.toml, [tile].
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
 from math import prod
 
 from dmaverify.errors import Span
-from dmaverify.language.affine import ONE, ZERO, Cond, Lin, compare
+from dmaverify.language.affine import FALSE, ONE, ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto.carried import Carried
-from dmaverify.machines.pto.ops import CastPtr, Operand
+from dmaverify.machines.pto.ops import CastPtr, Operand, Stmt
 from dmaverify.machines.pto.tiles import (
     AllocTile,
     PartView,
@@ -31,7 +31,8 @@ from dmaverify.machines.pto.tiles import (
     tile_work,
 )
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value
-from dmaverify.program.instructions import CopyTouch, NumberNeed, Place, Use
+from dmaverify.program.instructions import CopyTouch, Event, NumberNeed, Place, Use
+from dmaverify.prove.meet import collision
 
 APART = "tiles"
 """The memory of tiles without an address."""
@@ -64,8 +65,7 @@ class TileMeaning(Carried):
             value = Lin(stated) if stated is not None else None
             if value is None and given is not None:
                 value = self.number_of(given, f"the number of valid {what}")
-                if value is not None:
-                    self._need(compare("le", value - most), stmt, f"the tile has {most:,} {what}", value)
+            self._sized(value, most, what, stmt)
             sizes.append(value)
         place = self._tile_place(stmt, kind)
         if place is None or sizes[0] is None or sizes[1] is None:
@@ -74,10 +74,21 @@ class TileMeaning(Carried):
             return None
         tile = TileValue(place, kind, sizes[0], sizes[1], stmt.result, stmt.address is not None, stmt)
         self.values[stmt.result] = tile
+        if tile.addressed:
+            self._own_place(tile)
+        elif self.around and not stmt.given:  # each time it is another tile, of which nobody has written anything
+            lost = CopyTouch("unknown", place, ZERO, Lin(kind.bytes), ())
+            return [Use(-self.uses, "", (lost,), stmt.span, "pto.alloc_tile", self.when)]
         if not stmt.given:
             return None
-        self.assume(f"what {stmt.given} gives was written whole by the other core")
+        self.suppose(f"what {stmt.given} gives was written whole by the other core")
         return self._use(stmt.given, "S", [self._cells(tile, self._valid(tile), "data", stmt.span)], stmt)
+
+    def _sized(self, value: Lin | None, most: int, what: str, stmt: AllocTile | ValidShape) -> None:
+        """That a tile has as many rows or columns as are valid."""
+        if value is not None:
+            claim = both([compare("le", -value), compare("le", value - most)])
+            self._need(claim, stmt, f"the tile has {most:,} {what}", value)
 
     def _tile_place(self, stmt: AllocTile, kind: TileType) -> Place | None:
         item = max(1, kind.bits // 8)
@@ -97,6 +108,8 @@ class TileMeaning(Carried):
         if not isinstance(tile, TileValue) or rows is None or cols is None or self.around or self.when:
             self.remark("unresolved", "pto.set_validshape on a path: which region is valid is not followed", stmt.span)
             return
+        for value, most, what in ((rows, tile.kind.rows, "rows"), (cols, tile.kind.cols, "columns")):
+            self._sized(value, most, what, stmt)
         self.values[stmt.tile.name] = replace(tile, rows=rows, cols=cols)
 
     def _tensorview(self, stmt: TensorView) -> None:
@@ -131,9 +144,9 @@ class TileMeaning(Carried):
         place = replace(whole.place, address=address)
         self.values[stmt.result] = TensorPart(place, tuple(s for s in sizes if s is not None), whole.strides)
 
-    def _need(self, claim: Cond, stmt: AllocTile | PartView | TileOp, said: str, value: Lin) -> None:
+    def _need(self, claim: Cond, stmt: Stmt, said: str, value: Lin, *, enough: bool = False) -> None:
         if not self.dry and claim.known is not True:
-            self.kernel.needs.append(NumberNeed(claim, self.when, stmt.span, value, said))
+            self.kernel.needs.append(NumberNeed(claim, self.when, stmt.span, value, said, enough))
 
     # ------------------------------------------------------------ operations
 
@@ -185,7 +198,7 @@ class TileMeaning(Carried):
             if index == work.scratch:
                 way = "scratch"
             if way == "scratch":
-                touches.append(self._cells(tile, self._all(tile), "maybe", stmt.span))
+                touches.append(self._cells(tile, self._all(tile), "unknown", stmt.span))
                 continue
             if way == "window":
                 found = self._window(stmt, tile, out.rows, out.cols)
@@ -194,7 +207,7 @@ class TileMeaning(Carried):
                 touches.append(self._cells(tile, found, "read", stmt.span))
                 continue
             region = self._read_region(way, tile, out)
-            if not self._inside(region, tile, stmt):
+            if way != "mask" and self._short(stmt, tile, region.rows, region.cols):
                 return None
             touches.append(self._cells(tile, region, "read", stmt.span))
         written = self._write_region(work, stmt, tiles, out)
@@ -228,13 +241,16 @@ class TileMeaning(Carried):
 
     def _write_region(self, work: TileWork, stmt: TileOp, tiles: Sequence[TileValue], out: TileValue) -> _Region | None:
         if work.writes == "column":
-            return _Region(ZERO, ZERO, out.rows, ONE)
+            return None if self._short(stmt, tiles[0], out.rows, None) else _Region(ZERO, ZERO, out.rows, ONE)
         if work.writes == "row":
-            return _Region(ZERO, ZERO, ONE, out.cols)
+            return None if self._short(stmt, tiles[0], None, out.cols) else _Region(ZERO, ZERO, ONE, out.cols)
         if work.writes == "window":
             return self._window(stmt, out, tiles[0].rows, tiles[0].cols)
         if work.writes == "whole":
             return self._all(out)
+        sides = {"left": (out.rows, None), "right": (None, out.cols)} if self._pipe(stmt, tiles, out) == "M" else {}
+        if any(self._short(stmt, t, *sides.get(t.kind.loc, (None, None))) for t in tiles):
+            return None
         if work.writes == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):
             said = f"{stmt.name}: no operand has the valid region of the result, so what it writes is not documented"
             self.remark("unresolved", said, stmt.name_span)
@@ -257,10 +273,12 @@ class TileMeaning(Carried):
             said = f"{stmt.name} moves between a part of a tensor and a tile, and one of them is not known"
             self.remark("unresolved", said, stmt.name_span)
             return None
-        product = reduce(self.world.times, part.shape, ONE)
-        valid = self.world.times(tile.rows, tile.cols)
+        *outer, last = (ONE, *part.shape)
         loads = part is source
-        if product != valid and not self._larger(part, tile, stmt, loads=loads):
+        alike = (reduce(self.world.times, outer, ONE), last) == (tile.rows, tile.cols)
+        if tile.kind.boxed:  # dimensions of fractals, whose order follows their layout
+            alike = reduce(self.world.times, part.shape, ONE) == self.world.times(tile.rows, tile.cols)
+        if not alike and not self._larger(part, tile, stmt, loads=loads):
             shape = " x ".join(s.shown() for s in part.shape)
             said = f"{stmt.name}: the part has {shape} elements, the tile {tile.rows.shown()} x {tile.cols.shown()}"
             hint = "give both the same shape: what moves where they differ is not documented"
@@ -294,16 +312,21 @@ class TileMeaning(Carried):
         return True
 
     def _apart(self, part: TensorPart, stmt: TileOp) -> None:
-        """Rows of what is stored may not overlap: each stride is at least as far as the next level reaches."""
+        """Elements of what is stored may not overlap. Of strides that are no numbers each is to reach at least as far
+        as the next level, which is enough.
+        """
         levels = [(n, s) for n, s in zip(part.shape, part.strides, strict=True) if n != ONE]
-        if all(s.is_const for _, s in levels):
-            levels.sort(key=lambda level: level[1].const, reverse=True)
+        said = "rows of the part would overlap in the tensor"
+        numbers = [(n.const, s.const) for n, s in levels if n.is_const and s.is_const]
+        if len(numbers) == len(levels):
+            if min((n for n, _ in numbers), default=1) > 0 and collision(numbers, 1) is not None:
+                self._need(FALSE, stmt, said, levels[0][1])
+            return
         for (_, outer), (count, inner) in pairwise(levels):
             reach = self.world.times(count, inner)
-            said = "rows of the part would overlap in the tensor"
-            self._need(compare("le", reach - outer), stmt, said, outer)
+            self._need(compare("le", reach - outer), stmt, said, outer, enough=True)
         for _, stride in levels[-1:]:
-            self._need(compare("le", ONE - stride), stmt, "its elements would overlap in the tensor", stride)
+            self._need(compare("le", ONE - stride), stmt, said, stride, enough=True)
 
     # ------------------------------------------------------------ bytes
 
@@ -321,37 +344,64 @@ class TileMeaning(Carried):
     def _all(self, tile: TileValue) -> _Region:
         return _Region(ZERO, ZERO, Lin(tile.kind.rows), Lin(tile.kind.cols))
 
-    def _inside(self, region: _Region, tile: TileValue, stmt: TileOp) -> bool:
-        """Whether a tile has the cells that an operation reads of it."""
-        for has, reads, what in ((tile.kind.rows, region.rows, "rows"), (tile.kind.cols, region.cols, "columns")):
-            if reads.is_const and reads.const > has:
-                said = f"{stmt.name} reads {reads.const:,} {what} of `{tile.name}`, which has {has:,}"
-                self.remark("unresolved", said, stmt.name_span, "the valid region of the result is what it reads")
-                return False
-            if not reads.is_const:
-                self._need(compare("le", reads - has), stmt, f"`{tile.name}` has {has:,} {what}", reads)
-        return True
+    def _short(self, stmt: TileOp, tile: TileValue, rows: Lin | None, cols: Lin | None) -> bool:
+        """Whether fewer rows or columns of an operand are valid than an operation takes of it: what it makes of the
+        others is not documented.
+        """
+        for has, takes, what in ((tile.rows, rows, "rows"), (tile.cols, cols, "columns")):
+            said = f"`{tile.name}` has {has.shown()} valid {what}"
+            if takes is None or takes == has:
+                continue
+            if not takes.is_const or not has.is_const:
+                self._need(compare("le", takes - has), stmt, said, takes)
+            elif takes.const > has.const:
+                hint = "give operands and result the same valid region"
+                self.remark("unresolved", f"{stmt.name} takes {takes.const:,} {what}: {said}", stmt.name_span, hint)
+                return True
+        return False
 
     def _cells(self, tile: TileValue, region: _Region, kind: str, span: Span) -> CopyTouch:
         """The bytes of cells; of a tile with an address also, under its name, the cells as a memory of their own: what
         another tile has left at the address is not what this one holds."""
         made = self._bytes_of(tile, region, kind, span)
         if tile.addressed:
-            at = self.tile_bytes.setdefault(id(tile.made), self.tile_end)
-            self.tile_end = max(self.tile_end, at + -(-tile.kind.bytes // 32) * 32)
-            apart = replace(tile, place=replace(tile.place, space=APART, address=Lin(at)))
+            apart = replace(tile, place=replace(tile.place, space=APART, address=Lin(self._own_place(tile))))
             self.own_names[id(made)] = self._bytes_of(apart, region, kind, span)
             self.touches_kept.append(made)
         return made
 
+    def _own_place(self, tile: TileValue) -> int:
+        """Where the cells of a tile with an address lie as a memory of their own."""
+        at = self.tile_bytes.setdefault(id(tile.made), self.tile_end)
+        self.tile_end = max(self.tile_end, at + -(-tile.kind.bytes // 32) * 32)
+        self.lying[at] = (tile.place, tile.kind.bytes)
+        if tile.place.address.is_const and tile.place.address.const % 32 and tile.name not in self.misplaced:
+            self.misplaced.add(tile.name)
+            said = f"the tile `{tile.name}` begins at byte {tile.place.address.const:,}: addresses are multiples of 32"
+            self.remark("ill", said, tile.made.span if isinstance(tile.made, Stmt) else self.kernel.span)
+        return at
+
+    def overwritten(self, event: Event) -> Iterator[Event]:
+        """An event and, where it writes a tile, that those which lie on its bytes hold nothing known any more: each
+        whole, whatever of it was written.
+        """
+        yield event
+        touches = event.touches if isinstance(event, Use) and event.pipe else ()
+        written = {t.place.address.const for t in touches if t.place.space == APART and t.writes}
+        lost = []
+        for at in written & self.lying.keys():
+            place, size = self.lying[at]
+            for other, (theirs, reach) in self.lying.items():
+                clear = [compare("le", place.address + size - theirs.address)]
+                clear.append(compare("le", theirs.address + reach - place.address))
+                if other != at and place.space == theirs.space and not any(self.world.decide(c) for c in clear):
+                    lost.append(CopyTouch("unknown", Place(APART, "", Lin(other)), ZERO, Lin(reach), ()))
+        if lost and isinstance(event, Use):
+            yield replace(event, pipe="", touches=tuple(lost), needs="")
+
     def _bytes_of(self, tile: TileValue, region: _Region, kind: str, span: Span) -> CopyTouch:
         item, shape = max(1, tile.kind.bits // 8), tile.kind
         place = tile.place
-        at = place.address
-        if at.is_const and at.const % 32 and tile.name not in self.misplaced:
-            self.misplaced.add(tile.name)
-            said = f"the tile `{tile.name}` begins at byte {at.const:,}: addresses are multiples of 32"
-            self.remark("ill", said, span)
         if shape.boxed and (region.rows, region.cols) == (Lin(shape.rows), Lin(shape.cols)):
             return CopyTouch(kind, place, ZERO, Lin(shape.bytes), ())
         if shape.boxed and place.space != APART:  # where a cell lies depends on the fractal: a memory of its own

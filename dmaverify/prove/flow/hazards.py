@@ -1,45 +1,40 @@
 """Hazards: bytes that two steps touch, one of them writing, while nothing orders the two.
 
-Knows: walks, order, how pairs are found and decided, the smallest witness.
-Does not know: how steps become walks, machines, how a finding is shown.
-Law: a pair is left out only where it is ordered, only reads, or is proved apart (another memory, bounding boxes that do
-not meet, residues, or the solver's `unsat`). What the solver cannot decide is decided by exhausting a bounded search,
-or is unknown, which is no pass.
+Knows: accesses that meet without order, the iterations in which they do, the smallest witness.
+Does not know: how order and meetings are followed (`pipes`, as for kernels), machines, how a finding is shown.
+Law: what no pipe knew of is a hazard where it meets, and open where nobody could decide that, which is no pass. Of two
+steps and a kind of hazard the first touches that meet are told.
 
 Source: docs/design.md; docs/machines/rngd.md 7.4 (read after write, write after read, write after write).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from dmaverify.program.schedule import Order
-from dmaverify.program.views import iterations
-from dmaverify.prove.flow.touches import Touch, flat_weights, in_one_unit
-from dmaverify.prove.meet import (
-    Equation,
-    Meeting,
-    SharedLoops,
-    Walk,
-    apart,
-    decided,
-    difference,
-    found_meeting,
-    meeting_question,
-    meeting_when,
-    question,
-    together,
-)
-from dmaverify.prove.smt import Session
+from dmaverify.language.affine import Lin, World
+from dmaverify.program.instructions import Copy, CopyTouch, Use
+from dmaverify.program.schedule import Order, Program
+from dmaverify.program.turns import iterations
+from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.pipe_state import OLD, At, Instance, State
+from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.prove.flow.step_events import StepEvents
+from dmaverify.prove.flow.touches import StepWork, Touch, flat_weights
+from dmaverify.prove.meet import Meeting, Turned, found_meeting
 
+HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
 KINDS = {(True, False): "core/hazard-raw", (False, True): "core/hazard-war", (True, True): "core/hazard-waw"}
+BACK = {"raw": "war", "war": "raw", "waw": "waw"}
+MOST_STEPS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """`first` stands above `second`, or, in a loop, is of an earlier iteration. `meeting` None: they meet,
-    but nobody could find where.
+    """`first` stands above `second`, or is of an earlier iteration. `meeting` None: they meet, but nobody could find
+    where.
     """
 
     kind: str
@@ -51,168 +46,150 @@ class Hazard:
 
 @dataclass
 class Hazards:
-    """The answer: what was found, what nobody could decide, and how many pairs were decided how."""
+    """The answer: what was found, what nobody could decide, why the order could not be followed to its end."""
 
     found: list[Hazard] = field(default_factory=list)
     unknown: list[tuple[str, Touch, Touch]] = field(default_factory=list)
-    decided: dict[str, int] = field(default_factory=dict)
-
-    def count(self, how: str) -> None:
-        self.decided[how] = self.decided.get(how, 0) + 1
+    why: str = ""
+    by: str = "no two steps touch one memory"
 
     def status(self, kind: str) -> str:
         if any(hazard.kind == kind for hazard in self.found):
             return "refuted"
-        return "unknown" if any(one == kind for one, _, _ in self.unknown) else "proved"
-
-    @property
-    def by(self) -> str:
-        return ", ".join(f"{number:,} {how}" for how, number in self.decided.items()) or "no pair touches one memory"
+        return "unknown" if self.why or any(one == kind for one, _, _ in self.unknown) else "proved"
 
 
-def hazards(touches: Sequence[Touch], order: Order, session: Session, *, launched: bool = False) -> Hazards:
-    """All hazards between the steps, one for each pair of steps and kind: that of the first commands.
-
-    Two accesses of one step (an operation) run together; they are compared too. Steps of one loop body are compared in
-    all pairs of iterations that nothing orders. Where work is `launched`, an engine begins it in order and a read does
-    not see what is written before it until somebody waits for that.
+@dataclass(frozen=True)
+class Unordered:
+    """Two touches that nothing orders, by access and number; the instant of the first, the counters at the second and
+    those of the loops around it.
     """
-    result = Hazards()
-    walks = in_one_unit(touches)
-    unit = min((touch.unit_bits for touch in touches), default=8)
-    index = {(piece.step, piece.lane): number for number, piece in enumerate(order.pieces)}
-    decider = _Decider(session, result)
-    reported: set[tuple[int, int, str]] = set()
-    for a, b in sorted(_close_pairs(touches, walks, launched)):
-        first, second = touches[a], touches[b]
-        if (first.step, second.step, KINDS[first.writes, second.writes]) in reported:
-            continue
-        whens = _whens(first, second, order, index, launched)
-        if not whens:
-            result.count("ordered")
-        for when in whens:
-            one, two = (b, a) if when is not None and when.high < 0 else (a, b)  # the earlier iteration first
-            first, second = touches[one], touches[two]
-            kind = KINDS[first.writes, second.writes]
-            answer = decider.answer(walks[a], walks[b], when)
-            if answer == "unsat" or (first.step, second.step, kind) in reported:
-                continue
-            reported.add((first.step, second.step, kind))
-            if answer == "unknown":
-                result.unknown.append((kind, first, second))
-                continue
-            met = (
-                found_meeting(walks[a], walks[b], session)
-                if when is None
-                else meeting_when(walks[a], walks[b], when, session)
-            )
-            if met is not None and one == b:
-                met = Meeting(met.second, met.first, met.address)
-            result.found.append(Hazard(kind, first, second, met, unit))
-    return result
+
+    kind: str
+    first: tuple[int, int]
+    second: tuple[int, int]
+    instance: Instance
+    counters: dict[str, Lin]
+    loops: tuple[str, ...]
 
 
-def _whens(
-    first: Touch, second: Touch, order: Order, index: Mapping[tuple[int, str], int], launched: bool
-) -> Sequence[SharedLoops | None]:
-    """The iterations in which nothing orders two touches, those of an earlier second one first; None: whatever their
-    counters; nothing: all are ordered.
+@dataclass
+class StepJudge(PipeJudge):
+    """Follows the pipes of a plan; puts down which touches of its steps meet, in the order in which they are issued."""
+
+    met: dict[Any, Unordered] = field(default_factory=dict)
+    open_: dict[Any, Unordered] = field(default_factory=dict)
+
+    def _told(self, kind: str, earlier: Copy | Use, later: Copy | Use) -> bool:
+        return (kind, _step_of(earlier), _step_of(later)) in self.met
+
+    def _tell(
+        self,
+        kind: str,
+        met: bool | str | None,
+        first: tuple[Instance, Copy | Use, CopyTouch],
+        second: tuple[Copy | Use, CopyTouch],
+        state: State,
+        at: At,
+    ) -> None:
+        if met is False:
+            return
+        (instance, earlier, theirs), (later, mine) = first, second
+        loops = tuple(loop.counter for loop in at.loops)
+        sides = [(e.number, e.touches.index(t)) for e, t in ((earlier, theirs), (later, mine))]
+        found = Unordered(kind, sides[0], sides[1], instance, dict(at.counters), loops)
+        (self.met if met else self.open_).setdefault(self._key(found), found)
+
+    def _key(self, found: Unordered) -> object:
+        """What is told once."""
+        return found.kind, _step_of(self.accesses[found.first[0]]), _step_of(self.accesses[found.second[0]])
+
+
+def _step_of(event: Copy | Use) -> int:
+    return event.step if isinstance(event, Use) else -1
+
+
+def hazards(
+    program: Program, works: Sequence[StepWork], order: Order, rlimit: int, *, launched: bool = False
+) -> Hazards:
+    """All hazards between the steps, one for each pair of steps and kind.
+
+    Accesses of one step (an operation) run together; they are compared too. Where work is `launched`, an engine begins
+    it in order and a read does not see what is written before it until somebody waits for that.
     """
-    a, b = index[first.step, first.lane], index[second.step, second.lane]
-    arrives = (launched and not second.writes, launched and not first.writes)
-    if not order.one_body(a, b):
-        return () if first.step != second.step and order.ordered(a, b, arrives=arrives) else (None,)
-    if a == b and launched and first.writes != second.writes and order.later:
-        return _when(first, second, _own_spans(first, order.landed_gap(a, a), iterations(first.turns) - 1))
-    if a == b:
-        return _when(first, second, ((0, 0),))  # accesses of one operation, in one iteration
-    free = order.free(a, b, arrives=arrives)
-    if free is None:
-        return ()
-    most = iterations(first.turns) - 1
-    low, high = -most if free[0] is None else max(-most, free[0]), most if free[1] is None else min(most, free[1])
-    return _when(first, second, [(low, min(high, -1)), (max(low, int(first.step == second.step)), high)])
+    world = World()
+    told = StepEvents(program, works, order, world, launched)
+    events = told.events()
+    if events is None:
+        return Hazards(why="loops wait for each other, so that their order could not be followed", by="")
+    judge = StepJudge(Asker(world, rlimit), [use.pipe for use in told.uses], coarse=True, most_steps=MOST_STEPS)
+    judge.judge(events)
+    unit = min((touch.unit_bits for work in works for touch in work.touches), default=8)
+    out = Hazards(why=judge.why)
+    if judge.near:
+        asked = len(judge.asker.session.asked)
+        out.by = f"every order and iteration of {len(judge.near):,} accesses, {asked:,} questions to the solver"
+    hits = sorted(judge.met.values(), key=lambda hit: sorted((hit.first, hit.second)))
+    out.found = [_hazard(hit, told, world, judge.asker, unit) for hit in hits]
+    for key in judge.open_.keys() - judge.met.keys():
+        sides = (judge.open_[key].first, judge.open_[key].second)
+        one, two = (told.made[number][index][0] for number, index in sides)
+        out.unknown.append((f"core/hazard-{key[0]}", one, two))
+    return out
 
 
-def _own_spans(first: Touch, lands: int | None, most: int) -> tuple[tuple[int, int], ...]:
-    """Iterations between a step's write and its own later read, as the second touch is ahead of the first."""
-    ahead = most if lands is None else min(most, lands - 1)
-    return ((1, ahead),) if first.writes else ((-ahead, -1),)
-
-
-def _when(first: Touch, second: Touch, spans: Sequence[tuple[int, int]]) -> tuple[SharedLoops, ...]:
-    sides = tuple(flat_weights(touch.turns) for touch in (first, second))
-    alike = first.turns == second.turns
-    return tuple(SharedLoops(sides[0], sides[1], low, high, alike) for low, high in spans if low <= high)
-
-
-def _close_pairs(
-    touches: Sequence[Touch], walks: dict[int, Walk], launched: bool
-) -> Iterator[tuple[int, int]]:
-    """Pairs of two steps (or of one operation, or of two engines of a loop) in one memory whose bounding boxes meet and
-    one of which writes.
+def unordered(
+    program: Program, works: Sequence[StepWork], order: Order, *, launched: bool = False
+) -> list[tuple[Touch, Touch]] | None:
+    """Touches of one memory, one of them writing, that nothing orders in some iteration, whatever bytes they touch and
+    however often loops run; None where the order could not be followed.
     """
-    by_memory: dict[object, list[int]] = {}
-    for number, touch in enumerate(touches):
-        by_memory.setdefault(touch.memory, []).append(number)
-    for members in by_memory.values():
-        bounds = {number: (walks[number].low, walks[number].high) for number in members}
-        members.sort(key=lambda i: bounds[i][0])
-        open_: list[int] = []
-        for number in members:
-            low = bounds[number][0]
-            open_ = [other for other in open_ if bounds[other][1] >= low]
-            for other in open_:
-                a, b = min(other, number), max(other, number)
-                one, two = touches[a], touches[b]
-                if (one.writes or two.writes) and (
-                        one.step != two.step or _together(one, two) or (launched and bool(one.turns) and one is not two)
-                    ):
-                    yield a, b
-            open_.append(number)
+    told = StepEvents(program, works, order, World(), launched, blunt=True)
+    judge = _TouchJudge(Asker(told.world, 1), most_steps=MOST_STEPS)
+    events = told.events()
+    judge.ordered = [use.pipe for use in told.uses]
+    judge.judge(events or ())
+    if events is None or judge.why or judge.open_:
+        return None
+    pairs = sorted((hit.first, hit.second) for hit in judge.met.values())
+    return [(told.made[n][i][0], told.made[m][j][0]) for (n, i), (m, j) in pairs]
 
 
-def _together(one: Touch, two: Touch) -> bool:
-    """Two accesses of one operation, or two engines of a step that a loop repeats; the two sides of a command are
-    `core/overlap`'s business.
-    """
-    if one.lane != two.lane:
-        return bool(one.turns)
-    return (
-        one.what != two.what
-        and not one.what.startswith("command")
-        and not two.what.startswith("command")
-        and ("whole tensor" not in one.what)
-    )
+class _TouchJudge(StepJudge):
+    """Puts down every two touches, not the first of two steps."""
+
+    def _told(self, kind: str, earlier: Copy | Use, later: Copy | Use) -> bool:
+        return False
+
+    def _key(self, found: Unordered) -> object:
+        return found.first, found.second
 
 
-class _Decider:
-    """Answers for pairs of walks; equal equations are asked once."""
+def _hazard(hit: Unordered, told: StepEvents, world: World, asker: Asker, unit: int) -> Hazard:
+    """With the counters that are the smallest; of one iteration, the step that stands above is the first."""
+    sides = [told.made[number][index] for number, index in (hit.first, hit.second)]
+    (first, walk), (second, other) = sides
+    met = found_meeting(walk, other, asker.session, tuple(_turned(hit, (first, second), world)))
+    around = any(kind == "now" and age for _, kind, age in hit.instance[1])
+    if first.step > second.step and not around:
+        met = None if met is None else Meeting(met.second, met.first, met.address)
+        return Hazard(f"core/hazard-{BACK[hit.kind]}", second, first, met, unit)
+    return Hazard(f"core/hazard-{hit.kind}", first, second, met, unit)
 
-    def __init__(self, session: Session, result: Hazards) -> None:
-        self.session, self.result = session, result
-        self.known: dict[Equation, str] = {}
 
-    def answer(self, a: Walk, b: Walk, when: SharedLoops | None) -> str:
-        eq = difference(a, b)
-        if apart(eq):
-            return self._count("apart by arithmetic", "unsat")
-        if when is None:
-            return self._plain(eq)
-        if when.same_iteration:
-            return self._plain(together(a, b, len(when.first)))
-        return self._count("by the solver", self.session.ask(meeting_question(a, b, when), "hazard").status)
+def _turned(hit: Unordered, touches: tuple[Touch, Touch], world: World) -> Iterator[Turned]:
+    """In which iterations the two met: of one loop, how far they are apart; of others, which ones."""
+    weights = [flat_weights(touch.turns) for touch in touches]
+    for _, kind, age in hit.instance[1]:
+        most = None if age >= OLD else age
+        if kind == "now":
+            yield Turned(tuple(-w for w in weights[0]), weights[1], age, most)
+        else:
+            total = iterations(touches[0].turns)
+            yield Turned(weights[0], (), 0 if most is None else total - age, total - age)
+    shared = {name for name, kind, _ in hit.instance[1] if kind == "now"}
+    for name in hit.loops:
+        if name not in shared:
+            low, high = world.interval(hit.counters[name])
+            yield Turned((), weights[1], low or 0, high)
 
-    def _plain(self, eq: Equation) -> str:
-        if apart(eq):
-            return self._count("apart by arithmetic", "unsat")
-        if eq not in self.known:
-            self.known[eq] = self.session.ask(question(eq), "hazard").status
-            if self.known[eq] == "unknown":
-                self.known[eq] = decided(eq)
-                return self._count("undecided" if self.known[eq] == "unknown" else "by search", self.known[eq])
-        return self._count("by the solver", self.known[eq])
-
-    def _count(self, how: str, answer: str) -> str:
-        self.result.count(how)
-        return answer

@@ -16,7 +16,6 @@ from dataclasses import replace
 from dmaverify.program.schedule import DMA_CONTEXT, Order, Program, order_of
 from dmaverify.prove.flow.hazards import Hazard, Hazards, hazards
 from dmaverify.prove.flow.touches import StepWork, named, where
-from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.verdict import Finding, Label, Severity
 
@@ -81,7 +80,7 @@ def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
 
 
 def one_engine(
-    program: Program, works: Sequence[StepWork], result: Hazards, session: Session, target: Target
+    program: Program, works: Sequence[StepWork], result: Hazards, rlimit: int, target: Target
 ) -> list[str]:
     """Says so where the order of transfers that name no engine rests on their sharing one."""
     lanes = [
@@ -93,14 +92,12 @@ def one_engine(
         return []
     alone = order_of(program, lanes)
     assert isinstance(alone, Order), "less order makes no circle"
-    touches = [
-        replace(touch, lane=own[work.lanes.index(touch.lane)])
+    apart = [
+        replace(work, lanes=own, touches=tuple(replace(t, lane=own[work.lanes.index(t.lane)]) for t in work.touches))
         for own, work in zip(lanes, works, strict=True)
-        for touch in work.touches
     ]
     ordered = {(h.first.step, h.second.step) for h in result.found}
-    launched = target.engines.launched
-    found = hazards(touches, alone, session, launched=launched).found
+    found = hazards(program, apart, alone, rlimit, launched=target.engines.launched).found
     more = [h for h in found if (h.first.step, h.second.step) not in ordered]
     steps = [(program.steps[h.first.step].name, program.steps[h.second.step].name) for h in more]
     return [

@@ -19,7 +19,7 @@ from dmaverify.program.access import Access
 from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Circle, Order, Program, Step, order_of, torn_body
 from dmaverify.prove.flow.concurrency import SECTION, Starvation, Starving, says, starvation
-from dmaverify.prove.flow.hazards import Hazards, hazards
+from dmaverify.prove.flow.hazards import HAZARDS, Hazards, hazards
 from dmaverify.prove.flow.hazards_told import hazard_finding, one_engine
 from dmaverify.prove.flow.hops import hop_findings
 from dmaverify.prove.flow.regions import region_findings
@@ -37,7 +37,6 @@ from dmaverify.prove.smt import Session, solver_version
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict, settled
 
-HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
 TILES = ("core/tiles-once", "core/tiles-cover")
 REGIONS = ("core/regions", "core/region-capacity", "core/lifetime")
 
@@ -127,13 +126,13 @@ class _Case:
     # ------------------------------------------------------------ hazards
 
     def hazards(self, works: list[StepWork], order: Order) -> None:
-        touches = [touch for work in works for touch in work.touches]
-        result = hazards(touches, order, self.session, launched=self.target.engines.launched)
+        limit = self.options.rlimit
+        result = hazards(self.program, works, order, limit, launched=self.target.engines.launched)
         for kind in HAZARDS:
             self.status[kind], self.by[kind] = result.status(kind), result.by
         self.findings += [hazard_finding(hazard, self.program, self.target) for hazard in result.found]
         self._untold(result)
-        self.assumptions += one_engine(self.program, works, result, self.session, self.target)
+        self.assumptions += one_engine(self.program, works, result, limit, self.target)
         for step, work in zip(self.program.steps, works, strict=True):
             if step.indirect is not None:
                 self.assumptions.append(f"`{step.name}` may touch every row of its table")
@@ -141,6 +140,8 @@ class _Case:
                 self.assumptions.append(f"`{step.name}` has neither stream nor commands: it touches its tensors whole")
 
     def _untold(self, result: Hazards) -> None:
+        if result.why:
+            self.assumptions.append(result.why)
         for kind, first, second in result.unknown:
             names = [self.program.steps[t.step].name for t in (first, second)]
             self.assumptions.append(f"{kind} of `{names[0]}` and `{names[1]}` could not be decided")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from math import inf
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use
@@ -29,7 +30,7 @@ def lifted(loop: KernelLoop, world: World, ordered: Collection[str]) -> list[Use
         if inner is None or not all(isinstance(use, Use) for use in inner) or len(uses) > MOST_ACCESSES:
             return None
         uses += [use for use in inner if isinstance(use, Use)]
-    if len({use.pipe for use in uses}) > 1 or any(use.pipe not in ordered for use in uses):
+    if len({use.pipe for use in uses}) > 1 or any(use.pipe not in ordered or use.at_once for use in uses):
         return None
     some = compare("lt", -loop.trip)
     when = () if some.known else (some,)
@@ -53,7 +54,7 @@ def flattened(loop: KernelLoop, world: World) -> list[Copy | Use] | None:
     if world.loaded(loop.trip) or any(world.symbols[n].varies for n in world.roots(loop.trip)):
         return None  # how often it runs is another number each time
     for event in loop.body:
-        own = [event] if isinstance(event, (Copy, Use)) else None
+        own = [event] if isinstance(event, Copy) or (isinstance(event, Use) and not event.at_once) else None
         inner = flattened(event, world) if isinstance(event, KernelLoop) else own
         if inner is None or len(out) > MOST_ACCESSES:
             return None
@@ -110,6 +111,35 @@ def apart_or_alike(uses: Sequence[Use], world: World) -> bool:
             if not (alike and rows_apart(write)) and not _apart(write, read, world):
                 return False
     return True
+
+
+def near(events: Sequence[Copy | Use], world: World, ordered: Collection[str]) -> dict[int, frozenset[int]]:
+    """Of every access, by its number, those that may share a byte with it, one of them writing: by their first and last
+    bytes. What one of the pipes `ordered` does with itself is left out.
+    """
+    by_memory: dict[tuple[str, str], list[tuple[float, float, bool, Copy | Use]]] = {}
+    for event in events:
+        for touch in event.touches:
+            low, end = ends_of(touch, world)
+            ends = -inf if low is None else low, inf if end is None else end
+            by_memory.setdefault(touch.place.memory, []).append((*ends, touch.writes, event))
+    found: dict[int, set[int]] = {}
+    for members in by_memory.values():
+        members.sort(key=lambda member: member[0])
+        open_: list[tuple[float, float, bool, Copy | Use]] = []
+        for member in members:
+            open_ = [other for other in open_ if other[1] > member[0]]
+            for _, _, writes, other in (*open_, member):
+                same = other.pipe == member[3].pipe and other.pipe in ordered
+                if (writes or member[2]) and (not same or (other is member[3] and _at_once(other))):
+                    found.setdefault(other.number, set()).add(member[3].number)
+                    found.setdefault(member[3].number, set()).add(other.number)
+            open_.append(member)
+    return {number: frozenset(others) for number, others in found.items()}
+
+
+def _at_once(event: Copy | Use) -> bool:
+    return isinstance(event, Use) and event.at_once
 
 
 def rows_apart(touch: CopyTouch) -> bool:

@@ -9,26 +9,24 @@ of a release had done; a pipe knows its work from an arrival on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from dmaverify.language.affine import Lin
 from dmaverify.program.instructions import (
     NO_FLAG,
     OTHER_CORE,
     Arrival,
-    Branch,
     Copy,
     CopyTouch,
     Event,
-    KernelLoop,
     Place,
     Release,
     Shared,
     Signal,
     Use,
 )
-from dmaverify.program.rewrite import every
+from dmaverify.program.rewrite import every, spread
 
 WHOLE = 1 << 62  # bytes of a memory of which nobody says how large it is
 FIRST = 1 << 40  # numbers of accesses from here down are those of the other core
@@ -64,7 +62,7 @@ def with_other_core(
 ) -> tuple[Event, ...]:
     """The events with what the other core does; without `order` only what it reads, where it is let go."""
     pipes = sorted({e.pipe for e in every(events) if isinstance(e, (Copy, Use))})
-    return tuple(_Weaver(shared, memory, pipes, order).woven(events))
+    return tuple(spread(events, _Weaver(shared, memory, pipes, order).woven))
 
 
 @dataclass
@@ -75,26 +73,21 @@ class _Weaver:
     order: bool
     made: int = field(default=FIRST)
 
-    def woven(self, events: Iterable[Event]) -> Iterator[Event]:
-        for event in events:
-            if isinstance(event, KernelLoop):
-                yield replace(event, body=tuple(self.woven(event.body)))
-            elif isinstance(event, Branch):
-                yield replace(event, then=tuple(self.woven(event.then)), other=tuple(self.woven(event.other)))
-            elif isinstance(event, Release):
-                if self.order:
-                    for pipe in self._named(event.pipe, "S"):
-                        yield from self._signal(pipe, OTHER_CORE, event)
-                yield event
-                yield from self._work([s for s in self.shared if meets_release(s, event)], event)
-            elif isinstance(event, Arrival):
-                if self.order:
-                    yield from self._work([s for s in self.shared if meets_arrival(s, event)], event)
-                    for pipe in self._named(event.pipe, "ALL"):
-                        yield from self._signal(OTHER_CORE, pipe, event)
-                yield event
-            else:
-                yield event
+    def woven(self, event: Event) -> Iterator[Event]:
+        if isinstance(event, Release):
+            if self.order:
+                for pipe in self._named(event.pipe, "S"):
+                    yield from self._signal(pipe, OTHER_CORE, event)
+            yield event
+            yield from self._work([s for s in self.shared if meets_release(s, event)], event)
+        elif isinstance(event, Arrival):
+            if self.order:
+                yield from self._work([s for s in self.shared if meets_arrival(s, event)], event)
+                for pipe in self._named(event.pipe, "ALL"):
+                    yield from self._signal(OTHER_CORE, pipe, event)
+            yield event
+        else:
+            yield event
 
     def _named(self, pipe: str, unnamed: str) -> Sequence[str]:
         pipe = pipe or unnamed

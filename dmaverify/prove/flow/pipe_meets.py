@@ -18,7 +18,7 @@ from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.lifted import ends_of, walk_of
 from dmaverify.prove.flow.pipe_state import OLD, At, Instance, placed, reach_of, running, solid
-from dmaverify.prove.meet import decided, difference
+from dmaverify.prove.meet import decided, difference, question
 
 LOADED = "loaded"  # the answer where a value that memory gives decides
 
@@ -158,7 +158,10 @@ class Meetings:
         gap = world.expanded(two.place.address + two.offset - one.place.address - one.offset)
         walks = walk_of(one, 0), walk_of(two, gap.const)
         if gap.is_const and walks[0] is not None and walks[1] is not None:
-            met = decided(difference(walks[0], walks[1]))
+            apart_by = difference(walks[0], walks[1])
+            met = decided(apart_by)
+            if met == "unknown":
+                met = self.asker.session.ask(question(apart_by), "hazard").status
             if met != "unknown":
                 return self._yes(conditions) if met == "sat" else False
         ends = [reach_of(t, world) for t in (one, two)]
@@ -212,7 +215,7 @@ class Meetings:
 
 
 def _said_of(event: Copy | Use) -> tuple[Any, ...]:
-    own: Any = (event.inferred, event.foreign) if isinstance(event, Use) else ()
+    own: Any = (event.inferred, event.foreign, event.step) if isinstance(event, Use) else ()
     if isinstance(event, Copy):
         own = (event.atomic, event.write, event.row, tuple((s.count, s.read, s.write) for s in event.steps))
     return event.pipe, type(event), event.touches, event.when, own

@@ -24,6 +24,7 @@ from dmaverify.program.instructions import (
     Arrival,
     BufferToken,
     Copy,
+    CopyTouch,
     Event,
     Fence,
     Release,
@@ -46,7 +47,6 @@ from dmaverify.prove.flow.pipe_state import (
 from dmaverify.prove.flow.written import terms_of
 from dmaverify.verdict import Finding, Label, Severity
 
-MOST_NUMBERS = 8  # values of one flag or token that are told apart
 NOBODY: frozenset[str] = frozenset()
 MOST_IDS = 8  # ids that one event may be about
 MOST_ALIKE = 4  # accesses of one pipe and the same bytes that are told apart
@@ -74,6 +74,7 @@ class PipeSteps:
     why: str = ""
     pipes: frozenset[str] = frozenset()
     shared: frozenset[tuple[str, str]] = frozenset()  # memories of which the other core touches something
+    near: Mapping[int, frozenset[int]] = field(default_factory=dict)  # accesses that may share a byte
     _depends: dict[int, frozenset[str]] = field(default_factory=dict)
     _alike: dict[int, dict[int, None]] = field(default_factory=dict)
     _flag_spans: dict[int, Span] = field(default_factory=dict)
@@ -127,18 +128,25 @@ class PipeSteps:
         return self._token(event, state, at)
 
     def _access(self, event: Copy | Use, state: State, at: At) -> State:
+        near = self.near.get(event.number, frozenset())
+        if not near:
+            return state
         self.accesses[event.number] = event
         self.meetings.loops_of[event.number] = at.loops
         self.steps += len(state.pending) // 16 if at.loops else 0
-        for instance, known in state.pending.items():
-            earlier = self.accesses[instance[0]]
-            if event.pipe in known or (event.pipe == earlier.pipe and self._in_order(event.pipe)):
-                continue
-            self._conflict(instance, earlier, event, state, at)
         ages: Ages = tuple((loop.counter, "now", 0) for loop in at.loops)
-        state = self._replaced(event, state, at)
+        for instance, known in state.pending.items():
+            if instance[0] not in near or event.pipe in known:
+                continue
+            earlier = self.accesses[instance[0]]
+            if instance[1] != ages or not _one_step(earlier, event):
+                self._conflict(instance, earlier, event, state, at)
+        if isinstance(event, Use) and event.at_once:
+            self._conflict((event.number, ages), event, event, state, at)
+        if not any(_one_step(self.accesses[n], event) for n in near if n in self.accesses and n != event.number):
+            state = self._replaced(event, state, at)
         known = frozenset({event.pipe} if self._in_order(event.pipe) else ())
-        pending = self._without_alike(event, ages, known, state)
+        pending = self._without_alike(event, ages, state)
         pending[event.number, ages] = known
         return State(state.flags, pending, state.tokens, state.facts)
 
@@ -146,12 +154,16 @@ class PipeSteps:
         """Whether a pipe does its own work in order; what the other core does to itself is not judged here."""
         return pipe in self.ordered or pipe == OTHER_CORE
 
-    def _without_alike(
-        self, event: Copy | Use, ages: Ages, known: frozenset[str], state: State
-    ) -> dict[Instance, frozenset[str]]:
+    def _without_alike(self, event: Copy | Use, ages: Ages, state: State) -> dict[Instance, frozenset[str]]:
         """What is pending, of many accesses of one pipe to the same bytes only the last ones.
 
-        Whatever orders a later one orders those before it, so what conflicts with one of them conflicts with it.
+        Let F be dropped for N, the new access: one kind, so the same pipe, touches, conditions and loops; the same
+        ages; and whoever knows N, which at first is its own pipe at most, knows F. That stays so: a set hands on what
+        its pipe was given or knows, so with N also F, which is of the same pipe; a wait, a fence and a token add a
+        pipe to F where they add it to N; what came before N speaks of F at most; iterations end for both alike; where
+        a newer instance replaces N it stands for both. So whoever is not ordered behind F is not ordered behind N, and
+        meets N where it meets F: no finding is lost but the one that would have named F. A test holds it against a
+        judge that drops nothing.
         """
         pending = dict(state.pending)
         alike = self._alike.setdefault(self.meetings.kind(event), {})
@@ -159,8 +171,7 @@ class PipeSteps:
         if len(alike) > MOST_ALIKE:
             first = next(iter(alike))
             del alike[first]
-            if known <= pending.get((first, ages), NOBODY):
-                pending.pop((first, ages), None)
+            pending.pop((first, ages), None)
         return pending
 
     def _replaced(self, event: Copy | Use, state: State, at: At) -> State:
@@ -233,18 +244,6 @@ class PipeSteps:
         done, _ = flags.pop(flag)
         pending = {i: known | {event.dest} if i in done else known for i, known in state.pending.items()}
         return State(flags, self._kept(pending), state.tokens, state.facts)
-
-    def _told(self, event: Event, state: State, at: At) -> list[State]:
-        """The state, once for each value that the number of a flag or token can have here."""
-        if not isinstance(event, (Signal, BufferToken)):
-            return [state]
-        number = self.world.put(event.event if isinstance(event, Signal) else event.token, at.counters)
-        low, high = self.world.interval(number)
-        if low is None or high is None or low == high or high - low >= MOST_NUMBERS or self.world.loaded(number):
-            return [state]
-        equal = [compare("eq", number - value) for value in range(low, high + 1)]
-        left = [claim for claim in equal if not self._never(claim, state, at)]
-        return [state.under((*state.facts, claim)) for claim in left] if len(left) > 1 else [state]
 
     def _chosen(self, number: Lin, state: State, at: At) -> int | None:
         """The one value a term can have here, if it is one of few."""
@@ -324,8 +323,11 @@ class PipeSteps:
     # ------------------------------------------------------------ conflicts
 
     def _conflict(self, instance: Instance, earlier: Copy | Use, later: Copy | Use, state: State, at: At) -> None:
-        for memory, writes, low, high, mine in self.meetings.extents(later):
-            for memory_before, wrote, start, end, theirs in self.meetings.extents(earlier):
+        """Whether two accesses that nothing orders share a byte; of one and the same, two of its touches."""
+        same = earlier is later and not any(age or kind != "now" for _, kind, age in instance[1])
+        for index, (memory, writes, low, high, mine) in enumerate(self.meetings.extents(later)):
+            others = self.meetings.extents(earlier)
+            for memory_before, wrote, start, end, theirs in others[:index] if same else others:
                 if memory != memory_before or not (writes or wrote):
                     continue
                 if (low is not None and end is not None and end <= low) or (
@@ -333,38 +335,53 @@ class PipeSteps:
                 ):
                     continue
                 kind = "waw" if writes and wrote else "raw" if wrote else "war"
-                if kind == "waw" and accumulate(earlier, later):
-                    self.said[
-                        "stores of one atomic mode may come in any order: which of the sums of floats is not judged"
-                    ] = None
-                    continue
-                key = (kind, earlier.span.start, later.span.start)
-                doubtful = _doubtful(earlier, later)
-                found = self.findings.get(key)
-                if found is not None and (doubtful or found.basis != "inferred"):
-                    continue
-                met = self.meetings.meet(instance, earlier, theirs, later, mine, state.facts, at)
-                if met == LOADED and mine.place.space in self.outer:
-                    self.apart[earlier.span.line, later.span.line] = None
-                elif met and mine.open and theirs.open and later.pipe == earlier.pipe:
-                    if self.status[f"core/hazard-{kind}"] != "refuted":
-                        self.status[f"core/hazard-{kind}"] = "unknown"
-                    where = f"lines {earlier.span.line} and {later.span.line}"
-                    self.why = self.why or f"whether {later.pipe} does {where} in order is not documented"
-                elif met is None or met == LOADED or (met and self.lost):
-                    if doubtful:
-                        continue
-                    if self.status[f"core/hazard-{kind}"] != "refuted":
-                        self.status[f"core/hazard-{kind}"] = "unknown"
-                    where = f"lines {earlier.span.line} and {later.span.line}"
-                    self.why = self.why or f"whether {where} meet depends on values that are not followed"
-                elif met:
-                    if not doubtful:
-                        self.status[f"core/hazard-{kind}"] = "refuted"
-                    told = state.pending[instance] - {OTHER_CORE}
-                    self.findings[key] = hazard(
-                        kind, instance, earlier, later, mine.place.space, doubtful=doubtful, told=told
-                    )
+                if not self._told(kind, earlier, later):
+                    met = self.meetings.meet(instance, earlier, theirs, later, mine, state.facts, at)
+                    self._tell(kind, met, (instance, earlier, theirs), (later, mine), state, at)
+
+    def _told(self, kind: str, earlier: Copy | Use, later: Copy | Use) -> bool:
+        """Whether nothing is to be said of two accesses that meet, or all is said already."""
+        if kind == "waw" and accumulate(earlier, later):
+            self.said[
+                "stores of one atomic mode may come in any order: which of the sums of floats is not judged"
+            ] = None
+            return True
+        found = self.findings.get((kind, earlier.span.start, later.span.start))
+        return found is not None and (_doubtful(earlier, later) or found.basis != "inferred")
+
+    def _tell(
+        self,
+        kind: str,
+        met: bool | str | None,
+        first: tuple[Instance, Copy | Use, CopyTouch],
+        second: tuple[Copy | Use, CopyTouch],
+        state: State,
+        at: At,
+    ) -> None:
+        """Puts down what two accesses that nothing orders are found to be: apart, meeting, or open."""
+        (instance, earlier, theirs), (later, mine) = first, second
+        doubtful = _doubtful(earlier, later)
+        if met == LOADED and mine.place.space in self.outer:
+            self.apart[earlier.span.line, later.span.line] = None
+            return
+        where = f"lines {earlier.span.line} and {later.span.line}"
+        why = ""
+        if met and met != LOADED and mine.open and theirs.open and later.pipe == earlier.pipe:
+            why = f"whether {later.pipe} does {where} in order is not documented"
+        elif met is None or met == LOADED or (met and self.lost):
+            why = f"whether {where} meet depends on values that are not followed"
+            if doubtful:
+                return
+        if why:
+            if self.status[f"core/hazard-{kind}"] != "refuted":
+                self.status[f"core/hazard-{kind}"] = "unknown"
+            self.why = self.why or why
+        elif met:
+            if not doubtful:
+                self.status[f"core/hazard-{kind}"] = "refuted"
+            told = state.pending[instance] - {OTHER_CORE}
+            key = (kind, earlier.span.start, later.span.start)
+            self.findings[key] = hazard(kind, instance, earlier, later, mine.place.space, doubtful=doubtful, told=told)
 
     # ------------------------------------------------------------ flags
 
@@ -398,6 +415,11 @@ class PipeSteps:
             (),
             labels,
         )
+
+
+def _one_step(one: Copy | Use, other: Copy | Use) -> bool:
+    """Whether both are parts of one step of a program."""
+    return isinstance(one, Use) and isinstance(other, Use) and one.step == other.step >= 0
 
 
 def _doubtful(earlier: Copy | Use, later: Copy | Use) -> bool:

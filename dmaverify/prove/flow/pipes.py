@@ -16,7 +16,7 @@ from typing import Any
 from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import OTHER_CORE, Branch, Copy, Event, KernelLoop, Signal, Use
 from dmaverify.program.rewrite import every
-from dmaverify.prove.flow.lifted import flattened, lifted, rows_apart
+from dmaverify.prove.flow.lifted import flattened, lifted, near, rows_apart
 from dmaverify.prove.flow.pipe_state import EMPTY, OLD, At, Instance, State, pipes_of, renamed, running, shown_flag
 from dmaverify.prove.flow.pipe_steps import PipeSteps
 
@@ -51,8 +51,9 @@ class PipeJudge(PipeSteps):
         self.pipes = frozenset(pipes_of(events)) | {
             e.source for e in every(events) if isinstance(e, Signal) and e.dest == OTHER_CORE
         }
-        others = [e for e in every(events) if isinstance(e, Use) and e.foreign]
-        self.shared = frozenset(t.place.memory for e in others for t in e.touches)
+        accesses = [e for e in every(events) if isinstance(e, (Copy, Use))]
+        self.shared = frozenset(t.place.memory for e in accesses if isinstance(e, Use) and e.foreign for t in e.touches)
+        self.near = near(accesses, self.world, (*self.ordered, OTHER_CORE))
         self.judged = True
         try:
             ends = self._run(events, [EMPTY], At({}))
@@ -79,8 +80,7 @@ class PipeJudge(PipeSteps):
                 self.steps += len(states)
                 if self.steps > self.most_steps:
                     raise TooLong
-                told = [one for state in states for one in self._told(event, state, at)]
-                states = [self._step(event, one, at) for state in told for one in self._parted(event, state, at)]
+                states = [self._step(event, one, at) for state in states for one in self._parted(event, state, at)]
             states = self._merged(states)
         return states
 

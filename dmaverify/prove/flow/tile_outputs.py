@@ -19,7 +19,8 @@ from dmaverify.lower.adapters import is_fetch
 from dmaverify.program.indirect import Indirect, rows_of
 from dmaverify.program.schedule import Step
 from dmaverify.program.tensor import Tensor
-from dmaverify.program.views import Affine, TileWindow, Turn, View, ViewError, Views
+from dmaverify.program.turns import Affine, Turn
+from dmaverify.program.views import TileWindow, View, ViewError, Views
 from dmaverify.prove.flow.tile_union import Boxes, Digit
 from dmaverify.targets.target import Target
 
@@ -101,13 +102,13 @@ def outputs(steps: Sequence[Step], target: Target) -> list[Output | Tensor]:
     """Tensors that some step writes in tiles; the bare tensor where steps cut it in ways that cannot be compared."""
     found: dict[Tensor, _Found] = {}
     for index, step in enumerate(steps):
-        for tensor, views, view, writes in _sides(step):
-            one = found.setdefault(_plain(tensor if view is None else view.base), _Found())
+        for tensor, views, view, writes in sides_of(step):
+            one = found.setdefault(plain(tensor if view is None else view.base), _Found())
             if not writes:
                 one.reads.append((index, views, view))
             elif step.indirect is not None and step.indirect.scatter:
                 one.scatters.append((index, step.indirect))
-            elif view is None or not _cutting(view):
+            elif view is None or not cutting(view):
                 one.whole = True
             else:
                 assert views is not None
@@ -115,7 +116,7 @@ def outputs(steps: Sequence[Step], target: Target) -> list[Output | Tensor]:
     return [_output(tensor, one, target) for tensor, one in found.items() if one.tiles]
 
 
-def _sides(step: Step) -> Iterator[tuple[Tensor, Views | None, View | None, bool]]:
+def sides_of(step: Step) -> Iterator[tuple[Tensor, Views | None, View | None, bool]]:
     """Every tensor that a step touches, with its view and whether it is written."""
     if step.transfer is not None:
         views = step.transfer.views
@@ -127,12 +128,12 @@ def _sides(step: Step) -> Iterator[tuple[Tensor, Views | None, View | None, bool
         yield access.memory, views, view, not fetch
 
 
-def _cutting(view: View) -> list[TileWindow]:
+def cutting(view: View) -> list[TileWindow]:
     """The windows that leave something out, or move."""
     return [w for w in view.windows if w.size > 1 and (w.length < w.size or w.room > w.size or w.start.constant)]
 
 
-def _plain(tensor: Tensor) -> Tensor:
+def plain(tensor: Tensor) -> Tensor:
     return replace(tensor, span=None, base_span=None)
 
 
@@ -143,8 +144,8 @@ def _output(tensor: Tensor, found: _Found, target: Target) -> Output | Tensor:
         if one is None:
             return tensor
         rows.append(one)
-    ranges = {(w.place, w.stride, w.stride * w.room) for _, _, view in found.tiles for w in _cutting(view)}
-    ranges |= {(w.place, w.stride, w.stride * w.room) for _, _, v in found.reads if v for w in _cutting(v)}
+    ranges = {(w.place, w.stride, w.stride * w.room) for _, _, view in found.tiles for w in cutting(view)}
+    ranges |= {(w.place, w.stride, w.stride * w.room) for _, _, v in found.reads if v for w in cutting(v)}
     ranges |= {(r.digit[0], r.digit[1], r.digit[1] * r.digit[2]) for r in rows}
     digits = _common(ranges)
     if digits is None or any(r.digit not in digits for r in rows):
@@ -200,7 +201,7 @@ def _tiles(step: int, views: Views, view: View, digits: Sequence[Digit]) -> Tile
     extra: list[int] = []
     raw: dict[Digit, tuple[Affine, int, list[tuple[int, int]]]] = {}
     labels: dict[Digit, str] = {}
-    cut = _cutting(view)
+    cut = cutting(view)
     for digit in digits:
         place, unit, size = digit
         mine = sorted((w for w in cut if w.place == place and unit <= w.stride < unit * size), key=lambda w: w.stride)

@@ -25,9 +25,11 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import DMA_CONTEXT, Box, Step, box_of
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
-from dmaverify.program.views import Turn, View, Views, turns_of
+from dmaverify.program.turns import Turn, turns_of
+from dmaverify.program.views import View, Views
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.move.views import shift_units
+from dmaverify.targets.modules import queue_of, write_port
 from dmaverify.targets.target import Target
 
 Memory = tuple[str, int, int]
@@ -51,6 +53,7 @@ class Touch:
     span: Span | None = field(default=None, compare=False, repr=False)
     turns: tuple[Turn, ...] = ()
     fixed: bool = False  # no view moves it
+    port: str = ""  # of a write: two ports may overtake each other
 
 
 def flat_weights(turns: Sequence[Turn]) -> tuple[int, ...]:
@@ -111,8 +114,13 @@ def work_views(work: Transfer | Access | None) -> Views | None:
 def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -> StepWork:
     bits = target.dtypes[transfer.dtype]
     found = program_of_transfer(transfer, bits, target)
+    queue, port = queue_of(target, transfer), write_port(target, transfer)
+    if queue is None and step.loops:
+        said = "nothing orders the iterations of this step: an arbiter, or several back-ends, carry them out"
+        return StepWork(("",), (), troubles=(Trouble(said, step.span, "write it without the loop, with `after`"),))
+    base = DMA_CONTEXT if queue == "" else f"step {index}" if queue is None else queue
     if found is None:
-        lane = step.context or DMA_CONTEXT
+        lane = step.context or base
         touches = [
             *_region(index, lane, transfer.source, bits, target, False, view=_view(transfer, "source")),
             *_region(index, lane, transfer.dest, bits, target, True, view=_view(transfer, "dest")),
@@ -121,16 +129,16 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
             touches = known_rows(index, lane, step.indirect, target) or touches
             index_bits = target.dtypes[step.indirect.index.dtype]
             touches += _region(index, lane, step.indirect.index.tensor, index_bits, target, False, "the index")
-        return StepWork((lane,), tuple(touches), whole=True)
+        return StepWork((lane,), tuple(replace(t, port=port) for t in touches), whole=True)
     if isinstance(found, list):
-        return StepWork((step.context or DMA_CONTEXT,), (), troubles=tuple(found))
-    lanes = [step.context or lane_of(command) for command in found]
+        return StepWork((step.context or base,), (), troubles=tuple(found))
+    lanes = [step.context or (base if command.engine is None else lane_of(command)) for command in found]
     touches = [
         touch
         for number, (command, lane) in enumerate(zip(found, lanes, strict=True))
-        for touch in _command_touches(index, number, command, lane, transfer)
+        for touch in _command_touches(index, number, command, lane, transfer, target)
     ]
-    return StepWork(tuple(dict.fromkeys(lanes)), tuple(touches), tuple(found))
+    return StepWork(tuple(dict.fromkeys(lanes)), tuple(replace(t, port=port) for t in touches), tuple(found))
 
 
 def known_rows(index: int, lane: str, move: Indirect, target: Target) -> list[Touch]:
@@ -146,7 +154,7 @@ def known_rows(index: int, lane: str, move: Indirect, target: Target) -> list[To
             for first, count, step in runs_of(shifts):
                 one = replace(command, loops=(Loop(count, step, step, "row"), *command.loops))
                 moved = one.moved_to(one.read.base + first, one.write.base + first)
-                both = _command_touches(index, number, moved, lane, move.whole)
+                both = _command_touches(index, number, moved, lane, move.whole, target)
                 out += [replace(touch, fixed=True) for touch in both if touch.writes == writes]
     return out
 
@@ -169,12 +177,14 @@ def lane_of(command: Command) -> str:
     return DMA_CONTEXT if command.engine is None else f"engine {command.engine}"
 
 
-def _command_touches(index: int, number: int, command: Command, lane: str, transfer: Transfer) -> Iterator[Touch]:
+def _command_touches(
+    index: int, number: int, command: Command, lane: str, transfer: Transfer, target: Target
+) -> Iterator[Touch]:
     names = (*loop_names(command), "in packet")
     for writes, port, tensor in ((False, command.read, transfer.source), (True, command.write, transfer.dest)):
         loops = tuple((x.count, x.write if writes else x.read) for x in command.loops)
         walk = Walk(port.base, (*loops, (command.burst, 1)))
-        memory = (port.tier, port.chip, port.cluster)
+        memory = (target.memory_of(port.tier), port.chip, port.cluster)
         what = f"command {number}" if command.engine is None else f"command {number} on engine {command.engine}"
         yield Touch(index, lane, writes, memory, walk, names, what, command.unit_bits, command.span or tensor.span)
 
@@ -256,7 +266,7 @@ def _in_places(
         names = (*(place if i == 0 else f"{place} {i}" for i in range(len(positions))), *names)
     outer = [outer_places(tensor, view, place, target) for place in ("chip", "cluster")]
     for chip, cluster in product(*outer):
-        yield (tensor.tier, chip, cluster), walk, names
+        yield (target.memory_of(tensor.tier), chip, cluster), walk, names
 
 
 def outer_places(tensor: Tensor, view: View | None, place: str, target: Target) -> Sequence[int]:

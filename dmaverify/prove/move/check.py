@@ -39,6 +39,7 @@ from dmaverify.targets.target import Target, load_obligations, load_target
 from dmaverify.verdict import Finding, Label, Severity, Verdict
 
 STANDARD = Options()
+EACH_ITERATION = "each iteration was judged by itself: a program says what they make together"
 
 __all__ = ["Options", "check_access", "check_transfer"]
 
@@ -202,7 +203,7 @@ def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[Co
         case.findings += [replace(f, notes=(*f.notes, note)) for f in report.findings if f.rule not in told]
     case.iterations = views.count
     if views.loops:
-        case.assumptions.append("each iteration was judged by itself: a program says what they make together")
+        case.assumptions.append(EACH_ITERATION)
     if case.transfer.given:
         case.assumptions.append("printed bases are those of the first iteration; the views move them")
 

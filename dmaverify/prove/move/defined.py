@@ -63,15 +63,16 @@ def width_of(dtype_bits: int) -> int:
 
 
 def position_of(
-    writer: ScriptWriter, side: str, tensor: Tensor, space: Space, dtype_bits: int, port: tuple[int, int], address: Lin
-) -> Position:
+    writer: ScriptWriter, side: str, tensor: Tensor, space: Space, dtype_bits: int, port: tuple[int | Lin, int | Lin],
+    address: Lin,
+) -> Position:  # fmt: skip
     """The positions of an address, by named quotients. `port` are chip and cluster, which an address does not reach."""
     unit, width = unit_bits_of(dtype_bits), width_of(dtype_bits)
     found: dict[str, Lin] = {}
     for place in space.places:
         start = getattr(tensor, f"at_{place}", 0)
         if place in SPAN:
-            found[place] = Lin(dict(zip(("chip", "cluster"), port, strict=True))[place] - start)
+            found[place] = Lin(-start) + dict(zip(("chip", "cluster"), port, strict=True))[place]
         elif place != "element":
             stride = space.stride(place, unit)
             if _runs_on(tensor, place, stride, width):

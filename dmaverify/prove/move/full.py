@@ -9,9 +9,13 @@ named in the verdict and keeps the label that it had.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dmaverify.errors import Disagreement
 from dmaverify.prove.move.case import Case
+from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.outcome import OBLIGATIONS
+from dmaverify.prove.move.part_questions import view_scripts
 from dmaverify.prove.move.questions import QuestionSubject, questions_of
 from dmaverify.prove.move.script import LOGIC, Script, ScriptQuestion
 from dmaverify.prove.smt import answers_to, number
@@ -19,6 +23,7 @@ from dmaverify.targets.target import core_definitions
 from dmaverify.verdict import Severity
 
 FROM_DEFINITIONS = "z3"
+NOT_ASKED = "not asked from definitions: "
 DECIDED = ("sat", "unsat")
 STRONGER = ("core/consumes",)  # asked of every cell, where one cell of each element would do
 ASKED_OF = (*OBLIGATIONS, "core/overlap")
@@ -30,15 +35,27 @@ def ask_from_definitions(case: Case) -> None:
     if not case.options.full or wrong or "unknown" in case.status.values():
         return
     scripts, left = _scripts(case)
+    open_ = ask(scripts, case.options.rlimit, case.asked, left)
+    _label(case, scripts, open_)
+    case.not_asked = tuple(dict.fromkeys(left))
+    case.assumptions += [NOT_ASKED + what for what in case.not_asked]
+
+
+def definitions() -> str:
+    return core_definitions("mapping.smt2", "sequencer.smt2")
+
+
+def ask(scripts: Sequence[Script], rlimit: int, asked: list[tuple[str, str, str]], left: list[str]) -> set[str]:
+    """Obligations that stay open; questions and answers are added to `asked`, what is open to `left`, in words.
+    Raises Disagreement.
+    """
     open_: set[str] = set()
-    for script, answers in zip(scripts, answers_to((s.text for s in scripts), case.options.rlimit), strict=True):
-        case.asked.append((script.name, script.text, " ".join(answers)))
+    for script, answers in zip(scripts, answers_to((s.text for s in scripts), rlimit), strict=True):
+        asked.append((script.name, script.text, " ".join(answers)))
         unsettled = _unsettled(script, answers)
         open_ |= unsettled
         left += sorted(f"{name}, in {script.name}" for name in unsettled)
-    _label(case, scripts, open_)
-    case.not_asked = tuple(dict.fromkeys(left))
-    case.assumptions += [f"not asked from definitions: {what}" for what in case.not_asked]
+    return open_
 
 
 def _scripts(case: Case) -> tuple[list[Script], list[str]]:
@@ -55,7 +72,7 @@ def _scripts(case: Case) -> tuple[list[Script], list[str]]:
         name = f"program {number_of}, " if len(case.programs) > 1 else ""
         subject = QuestionSubject(
             transfer.source, transfer.dest, case.spaces, case.bits, commands, case.options.readings,
-            core_definitions("mapping.smt2", "sequencer.smt2"), status, name,
+            definitions(), status, name,
         )  # fmt: skip
         found = questions_of(subject)
         scripts += [s for s in found.scripts if s.text not in texts]
@@ -64,7 +81,10 @@ def _scripts(case: Case) -> tuple[list[Script], list[str]]:
     if not case.programs:
         left.append("a move without commands")
     if transfer.views is not None:
-        left.append("the iterations of views but the first")
+        try:
+            scripts += view_scripts(transfer.views, case.spaces, case.bits, case.target, definitions())
+        except NotCovered as why:
+            left.append(f"the iterations of views but the first: {why}")
     if case.held:
         scripts.append(rules_script(case))
     return scripts, left

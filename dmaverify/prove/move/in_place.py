@@ -11,9 +11,10 @@ Source: "DMA Engine" (DMA Sequencer Internals; Packet size and internal DMA requ
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from dmaverify.program.command import Command
+from dmaverify.program.command import Command, Port
 from dmaverify.program.space import LOCAL_LIMIT, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.case import Case
@@ -22,6 +23,7 @@ from dmaverify.prove.move.scene import full_counters, named_counters
 from dmaverify.prove.move.views import looped
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import atom_bytes
+from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Label, Severity
 
 
@@ -29,11 +31,11 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
     """Source and destination regions that share bytes: an error unless every byte is read before it is written, by the
     printed commands and by those of the stream.
     """
-    source, dest = case.buffers
+    source, dest = case.transfer.buffers
     views = case.transfer.views
     if views is not None:
         programs = [[looped(command, views, case.target) for command in commands] for commands in programs]
-    if source.tier != dest.tier:
+    if len({case.target.memory_of(t.tier) for t in (source, dest)}) > 1:
         return
     why = lie_apart(source, dest, case.spaces[0].places, case.bits)
     if why:
@@ -104,9 +106,18 @@ def _written_early(
     unit, atom = unit_bits_of(case.bits), atom_bytes(case.target, case.transfer)
     request = case.target.geometry.get("request_bytes", 0) * 8 // unit
     atoms = None if atom is None or request else atom * 8 // unit  # requests begin where their packet does
-    answers = [(written_early(commands, session, atoms, request), commands) for commands in programs]
+    answers = [(written_early(_named(case.target, one), session, atoms, request), one) for one in programs]
     worst = [a for a in answers if a[0] not in (None, "unknown")] or [a for a in answers if a[0] is not None]
     return worst[0] if worst else (None, ())
+
+
+def _named(target: Target, commands: Sequence[Command]) -> list[Command]:
+    """The commands with memories in place of tiers."""
+
+    def named(port: Port) -> Port:
+        return replace(port, tier=target.memory_of(port.tier))
+
+    return [replace(one, read=named(one.read), write=named(one.write)) for one in commands]
 
 
 def _risk(early: Early | str) -> str:

@@ -19,15 +19,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmaverify.errors import Disagreement
+from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.space import Space
 from dmaverify.prove.move.check import Options
+from dmaverify.prove.move.defined import NotCovered
+from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions
 from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.indirect_order import judge_order
+from dmaverify.prove.move.part_questions import index_script, row_scripts
+from dmaverify.prove.move.script import Script
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Obligation, Severity, Verdict, settled
 
+ROW_BY_Z3 = f"{FROM_DEFINITIONS}, one row for all"
 ORDER = ("core/well-formed", "core/in-bounds", "core/same-element", "core/covers", "core/writes-once")
 
 
@@ -82,10 +88,34 @@ def check_indirect(
         rules = case.rules(commands)
         if not any(f.rule == "core/well-formed" and f.severity is Severity.ERROR for f in case.findings):
             cross_check(case, commands)
+        _ask_for_all_rows(case, keep)
     else:
         case.assumptions.append(f"nothing else was judged: the {move.kind} has no defined meaning")
     case.status.setdefault("core/well-formed", "proved")
     return _verdict(case, rules, time.perf_counter() - started, path)
+
+
+def _ask_for_all_rows(case: IndirectCase, keep: list[tuple[str, str, str]] | None) -> None:
+    """What carries the proof of row 0 to every number of the index, from definitions. Raises Disagreement."""
+    wrong = any(f.severity is Severity.ERROR for f in case.findings)
+    if not case.options.full or wrong or "unknown" in case.status.values():
+        return
+    move, target, scripts = case.move, case.target, list[Script]()
+    table = (case.table, move.table, move.axis, space_of(target, move.table.tier), move.scatter)
+    payload = (case.payload, move.payload, move.key, space_of(target, move.payload.tier), not move.scatter)
+    left = [] if case.keyed_table is None else [f"a table that holds {move.key}"]
+    for made in (
+        lambda: row_scripts({"table": table, "payload": payload}, case.bits, definitions()),
+        lambda: [index_script(move.index, move.rows, case.row_bytes, move.scatter, definitions())],
+    ):
+        try:
+            scripts += made()
+        except NotCovered as why:
+            left.append(str(why))
+    ask(scripts, case.options.rlimit, keep if keep is not None else [], left)
+    if not left:
+        case.by.update({name: "z3, for every row" for name, by in case.by.items() if by == ROW_BY_Z3})
+    case.assumptions += [NOT_ASKED + what for what in left]
 
 
 def cross_check(case: IndirectCase, commands: Sequence[Command]) -> None:

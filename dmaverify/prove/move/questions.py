@@ -181,9 +181,8 @@ def _apart_script(subject: QuestionSubject) -> Script:
 
 
 def _regions_apart(subject: QuestionSubject) -> bool:
-    """Whether source and destination share a tier, so that their regions could meet."""
-    proved = subject.status.get("core/overlap") == "proved"
-    return proved and subject.source.tier == subject.dest.tier
+    """Whether source and destination share a memory, so that their regions could meet, and were shown apart."""
+    return subject.status.get("core/overlap") == "proved"
 
 
 def _overlap_script(subject: QuestionSubject) -> Script:
@@ -191,7 +190,7 @@ def _overlap_script(subject: QuestionSubject) -> Script:
     writer = _writer(subject, "regions apart")
     ends: list[tuple[Position, Lin]] = []
     for name, tensor, space in subject.sides:
-        at = _any_position(writer, subject, tensor, space, f"{name}.at")
+        at = any_position(writer, tensor, space, subject.dtype_bits, f"{name}.at")
         ends.append((at, address_of(tensor, space, subject.dtype_bits, at)))
     same = [f"(= {text_of(ends[0][1])} {text_of(ends[1][1])})"]
     for place in ("chip", "cluster"):
@@ -231,20 +230,19 @@ def _consumed_script(subject: QuestionSubject) -> Script | None:
 def _images(writer: ScriptWriter, subject: QuestionSubject, side: int) -> tuple[CellNames, list[str]]:
     """A cell of a side, and for each command the condition that the counters which its address names reach it."""
     name, tensor, space = subject.sides[side]
-    at = _any_position(writer, subject, tensor, space, "at")
+    at = any_position(writer, tensor, space, subject.dtype_bits, "at")
     cell = cell_at(writer, name, tensor, at)
     here = address_of(tensor, space, subject.dtype_bits, at)
     images = [_reaches(writer, f"w{i}", c, side, at, here, tensor) for i, c in enumerate(subject.commands)]
     return cell, images
 
 
-def _any_position(
-    writer: ScriptWriter, subject: QuestionSubject, tensor: Tensor, space: Space, prefix: str
-) -> Position:
+def any_position(writer: ScriptWriter, tensor: Tensor, space: Space, dtype_bits: int, prefix: str) -> Position:
+    """A position of a tensor, each of its parts any that it has."""
     found = {}
     for place in space.places:
         found[place] = writer.counter(f"{prefix}.{place}", tensor.field(place).size)
-    width = width_of(subject.dtype_bits)
+    width = width_of(dtype_bits)
     byte = writer.counter(f"{prefix}.unit", width) if width > 1 else Lin(0)
     return Position(found, byte, "true")
 

@@ -23,7 +23,8 @@ from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command, Loop
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import PLACES
-from dmaverify.program.views import Affine, TileWindow, Turn, View, Views, loop_values
+from dmaverify.program.turns import Affine, Turn, loop_values
+from dmaverify.program.views import TileWindow, View, Views
 from dmaverify.prove.meet import Walk, found_meeting, shared
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target, load_obligations
@@ -86,13 +87,21 @@ def view_findings(
     views: Views, commands: Sequence[Command], target: Target, dtype_bits: int, session: Session
 ) -> Iterator[Finding]:
     """Everything that is wrong with the places of the views, in some iteration."""
-    sides = [(name, view) for name, view in (("source", views.source), ("dest", views.dest)) if view is not None]
-    out = [f for name, view in sides for window in view.steps for f in _range(views, name, window)]
+    out = list(place_findings(views))
     yield from out
+    beyond = any(finding.rule == "core/in-bounds" for finding in out)
+    if views.source is not None and views.source.base.tier != STREAM and not beyond:
+        yield from _holes(views, views.source, commands, target, dtype_bits, session)
+
+
+def place_findings(views: Views) -> Iterator[Finding]:
+    """Windows that leave their tensor, sides that look at different elements."""
+    sides = [(name, view) for name, view in (("source", views.source), ("dest", views.dest)) if view is not None]
+    for name, view in sides:
+        for window in view.steps:
+            yield from _range(views, name, window)
     if views.source is not None and views.dest is not None:
         yield from _alike(views, views.source, views.dest)
-    if views.source is not None and views.source.base.tier != STREAM and not out:
-        yield from _holes(views, views.source, commands, target, dtype_bits, session)
 
 
 def _finding(rule: str, message: str, window: TileWindow, hint: str, views: Views, counters: Sequence[int]) -> Finding:
@@ -126,7 +135,7 @@ def _range(views: Views, name: str, window: TileWindow) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _offsets(view: View, axis: str, turns: Sequence[Turn]) -> Affine:
+def offsets_of(view: View, axis: str, turns: Sequence[Turn]) -> Affine:
     total = Affine(0, (0,) * len(turns))
     for window in view.windows:
         if window.axis == axis:
@@ -138,7 +147,7 @@ def _alike(views: Views, source: View, dest: View) -> Iterator[Finding]:
     """Both sides tile one axis: then both must look at the same coordinates of it, in every iteration."""
     shared = {w.axis for w in source.windows} & {w.axis for w in dest.windows} - {None}
     for axis in sorted(str(a) for a in shared):
-        have, want = (_offsets(view, axis, views.turns) for view in (source, dest))
+        have, want = (offsets_of(view, axis, views.turns) for view in (source, dest))
         if have == want:
             continue
         zero = (0,) * len(views.turns)

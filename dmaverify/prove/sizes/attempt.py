@@ -8,8 +8,8 @@ is an error. At every size of a `broken` region that rule, or being well-formed,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import lcm
 from typing import Any
 
@@ -21,52 +21,31 @@ from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import NotDigits
 from dmaverify.layout.fuse import fuse
 from dmaverify.layout.refine import Joint, drive
-from dmaverify.lower.adapters import access_facts, derived_access, given_access, memory_facts, slice_move
+from dmaverify.lower.adapters import derived_access, given_access, is_fetch, slice_move
 from dmaverify.lower.programs import Trouble, given_program, space_of, streamed_program
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
+from dmaverify.program.schedule import Circle, Program, order_of, torn_body
 from dmaverify.program.space import aliased_place, layout_of
-from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.program.tensor import PLACES
+from dmaverify.program.views import Views, corners
+from dmaverify.prove.flow.touches import work_of
 from dmaverify.prove.move.cells import has_window
 from dmaverify.prove.move.fold import Family, fold
-from dmaverify.prove.move.ports import command_facts, dimension_facts, sequencer_facts, tensor_facts, transfer_facts
 from dmaverify.prove.move.reach import walks_off
+from dmaverify.prove.move.views import moved_commands, place_findings
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.divisors import traced
-from dmaverify.prove.sizes.facts import FactReason, SizedEntry, SizeFact, SizeRegion, Template
+from dmaverify.prove.sizes.facts import FactReason, SizeFact, SizeRegion, Template
 from dmaverify.prove.sizes.judge import Unproved, cells_of, judge
-from dmaverify.prove.sizes.predicate import decide
+from dmaverify.prove.sizes.programs import judge_together
+from dmaverify.prove.sizes.rules import BrokenRule, SizedRules, access_places, transfer_places
 from dmaverify.prove.sizes.shadow import number_of
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
-from dmaverify.targets.modules import derived as derived_facts
-from dmaverify.targets.modules import module_name
-from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target, load_obligations
-from dmaverify.verdict import Severity
 
 MOST_RESTARTS = 12
-LOOP_PORTS = frozenset({
-    "entries", "iterations", "stride_low", "stride_high", "burst_bytes", "inner_count", "inner_stride",
-    "packet_run_bytes", "access_bytes", "runs_per_packet", "stride_gcd", "read_gcd", "write_gcd", "read_gcd_bits",
-    "write_gcd_bits", "same_dmn", "padded_splits", "tail_bits", "tail_stride_bits",
-})  # fmt: skip
-"""Ports that may be others where a loop that runs once is left out of a nest, or two that step as one are joined."""
-PLAIN_SCOPES = frozenset({"command", "sequencer", "tensor", "transfer", "access"})
-OTHER_SCOPES = frozenset({"copy", "step", "reach", "flag", "buffer", "indirect"})
-"""Scopes of kernels, gathers and scatters, which no transfer has."""
-
-
-class BrokenRule(Exception):
-    """A rule, or being well-formed, is broken here; the facts of it alone."""
-
-    def __init__(self, rule: str, facts: Sequence[SizeFact], *, needs_loops: bool = False) -> None:
-        super().__init__(rule)
-        self.rule = rule
-        self.facts = facts
-        self.needs_loops = needs_loops  # so only if loops that run once are told from others
-
-
 @dataclass
 class Attempt:
     """`status`: proved, broken or open; of an open one `why` says what was not shown."""
@@ -76,7 +55,7 @@ class Attempt:
     why: str = ""
     rule: str = ""
     units: Any = 0
-    obligations: dict[str, str] = field(default_factory=dict)
+    said: tuple[str, ...] = ()  # what a proof rests on
 
 
 def attempt(
@@ -159,14 +138,19 @@ class _SizeRun:
         self.as_read = self._so_far()
         if any(True for _ in instance.problems):
             raise BrokenRule("core/well-formed", list(self.trace.facts.values()))
-        target: Target = self.template.machine
-        if isinstance(instance.item, Access):
-            units = self._access(instance.item, target)
+        machine = self.template.machine
+        units: Any = 0
+        said: tuple[str, ...] = ()
+        if isinstance(instance.item, Program):
+            said = self._program(instance.item, machine)
         else:
-            units = self._transfer(instance, instance.item, target)
+            units = self._one(instance.item, machine)
         if self.breaking:
             return Attempt("open", None, "no rule is broken")
-        return Attempt("proved", self.trace.region(), units=units)
+        return Attempt("proved", self.trace.region(), units=units, said=said)
+
+    def _one(self, item: Transfer | Access, target: Target) -> Any:
+        return self._access(item, target) if isinstance(item, Access) else self._transfer(item, target)
 
     def _number(self, name: str) -> Any:
         number = number_of(self.trace, name)
@@ -183,11 +167,26 @@ class _SizeRun:
 
     # ------------------------------------------------------------ what is judged
 
-    def _transfer(self, instance: SizedEntry, transfer: Transfer, target: Target) -> Any:
-        if transfer.views is not None:
-            raise Stuck("views are judged at single sizes only")
+    def _program(self, program: Program, target: Target) -> tuple[str, ...]:
+        """Each step by itself, then all of them together."""
+        seen: set[str] = set()
+        for step in program.steps:
+            if any(True for _ in step.problems):
+                raise BrokenRule("core/well-formed", self._so_far())
+            for work in (step.transfer, *step.accesses):
+                if work is not None and (step.inline or work.name not in seen):
+                    seen.add(work.name)
+                    self._one(work, target)
+        self._about("core/steps")
+        works = [work_of(index, step, target) for index, step in enumerate(program.steps)]
+        order = order_of(program, [work.lanes for work in works])
+        if isinstance(order, Circle) or torn_body(program, order) or any(work.troubles for work in works):
+            raise BrokenRule("core/well-formed", self._so_far(), needs_loops=True)
+        return () if self.breaking else judge_together(program, works, order, target)
+
+    def _transfer(self, transfer: Transfer, target: Target) -> Any:
         bits = target.dtypes[transfer.dtype]
-        exprs = [t.field(place) for t in (transfer.source, transfer.dest) for place in PLACES]
+        exprs = [t.field(place) for t in (transfer.source, transfer.dest, *transfer.buffers) for place in PLACES]
         for stream in (transfer.stream, *(one.stream for one in transfer.streams)):
             if stream is not None:
                 exprs += [stream.chip, stream.cluster, stream.slice, stream.time, stream.packet]
@@ -203,23 +202,26 @@ class _SizeRun:
         if not programs:
             raise Stuck("a move without stream and commands is judged at single sizes only")
         for program in programs:
-            self._core(transfer.source, transfer.dest, target, bits, program)
+            self._core(transfer, target, bits, program)
         self._apart(transfer, target, bits)
         limits = target.limits_with(transfer.limits)
+        rules = self._rules(target, "dma", transfer, limits)
         commands = programs[-1]
-        self._rules(target, "dma", transfer, limits, lambda: _instances(transfer, target, commands, limits))
-        return sum(command.amount for command in programs[-1])
+        rules.hold(transfer_places(transfer, target, commands, limits))
+        for moved in self._moved(transfer.views, commands, target):
+            rules.hold(transfer_places(transfer, target, moved, limits), moved=True)
+        return sum(command.amount for command in commands)
 
     def _access(self, access: Access, target: Target) -> Any:
-        if access.views is not None:
-            raise Stuck("views are judged at single sizes only")
         bits = target.dtypes[access.dtype]
         self._well_formed([
             *(access.memory.field(place) for place in PLACES), access.stream.time, access.stream.packet,
             access.stream.chip, access.stream.cluster, access.stream.slice,
         ])  # fmt: skip
         source, dest = slice_move(access)
-        transfer = Transfer(access.name, access.target, access.dtype, source, dest, limits=access.limits)
+        transfer = Transfer(
+            access.name, access.target, access.dtype, source, dest, limits=access.limits, views=access.views
+        )
         found: list[Any] = [derived_access(access, space_of(target, access.memory.tier), bits)]
         if access.config is not None:
             config = access.config
@@ -233,19 +235,32 @@ class _SizeRun:
         for one in found:
             if not isinstance(one, Command):
                 raise BrokenRule("core/well-formed", self._so_far(), needs_loops=True)
-            self._core(source, dest, target, bits, (one,))
+            self._core(transfer, target, bits, (one,))
         limits = target.limits_with(access.limits)
-        command = found[-1]
+        rules = self._rules(target, access.engine, transfer, limits)
+        buffer = transfer.buffers[0 if is_fetch(access) else 1] if access.views is not None else access.memory
+        rules.hold(access_places(access, target, found[-1], limits, buffer))
+        for moved in self._moved(access.views, found[-1:], target):
+            rules.hold(access_places(access, target, moved[0], limits, buffer), moved=True)
+        return found[-1].amount
 
-        def instances() -> Iterator[_Place]:
-            side = "read" if access.engine == "fetch" else "write"
-            tier = access.memory.tier
-            yield _Place("tensor", _ports(tensor_facts, access.memory, bits), side, tier)
-            yield _Place("sequencer", _ports(memory_facts, command, access, limits, bits), side, tier)
-            yield _Place("access", _ports(_sliced_facts, command, access, bits, target), side, tier)
+    def _rules(self, target: Target, engine: str, transfer: Transfer, limits: Mapping[str, int]) -> SizedRules:
+        tiers = (transfer.source.tier, transfer.dest.tier)
+        return SizedRules(
+            self.trace, target, self.options.readings, engine, tiers, limits, self.as_read, self.structure
+        )
 
-        self._rules(target, access.engine, transfer, limits, instances)
-        return command.amount
+    def _moved(
+        self, views: Views | None, commands: Sequence[Command], target: Target
+    ) -> Iterator[tuple[Command, ...]]:
+        """The commands of the iterations besides the first whose multiples stand for all; the places of views first."""
+        if views is None:
+            return
+        found = next(place_findings(views), None)
+        if found is not None:
+            raise BrokenRule(found.rule, self._so_far(), needs_loops=True)
+        for counters in list(corners(views))[1:]:
+            yield moved_commands(commands, views, counters, target)
 
     def _well_formed(self, exprs: Sequence[Expr]) -> None:
         for expr in exprs:
@@ -254,7 +269,8 @@ class _SizeRun:
 
     # ------------------------------------------------------------ core
 
-    def _core(self, source: Tensor, dest: Tensor, target: Target, bits: int, commands: Sequence[Command]) -> None:
+    def _core(self, transfer: Transfer, target: Target, bits: int, commands: Sequence[Command]) -> None:
+        source, dest, views = transfer.source, transfer.dest, transfer.views
         spaces = (space_of(target, source.tier), space_of(target, dest.tier))
         self.structure = self._so_far()
         self.trace.span += 1
@@ -280,7 +296,8 @@ class _SizeRun:
             fused = fuse(layouts[0][0], layouts[1][0])
             again = self._driven(*fused, families) if fused is not None else joint
             joint = again if again.plain else joint
-        judge(joint, cells=cells_of(layouts[1][0]), strict_consumes=strict, missing=missing)
+        moves = views is not None and views.source is not None and bool(views.source.shift[3].most(views.turns) > 0)
+        judge(joint, cells_of(layouts[1][0]), strict_consumes=strict, missing=missing, moving_source=moves)
 
     def _driven(self, source: Layout, dest: Layout, families: Sequence[Family]) -> Joint:
         """Which cuts are tried decides nothing: what comes out is judged. That cuts divide is recorded all the same."""
@@ -296,110 +313,10 @@ class _SizeRun:
         if self.breaking:
             return
         self._about("core/overlap")
-        source, dest = transfer.source, transfer.dest
-        if source.tier == dest.tier and not lie_apart(source, dest, space_of(target, source.tier).places, bits):
+        source, dest = transfer.buffers
+        one = target.memory_of(source.tier) == target.memory_of(dest.tier)
+        if one and not lie_apart(source, dest, space_of(target, source.tier).places, bits):
             raise Unproved("core/overlap", "source and destination may share bytes")
-
-    # ------------------------------------------------------------ rules
-
-    def _rules(
-        self,
-        target: Target,
-        engine: str,
-        transfer: Transfer,
-        limits: Mapping[str, int],
-        places: Callable[[], Iterator[_Place]],
-    ) -> None:
-        """Every rule that is an error holds; each rule is asked of facts of its own."""
-        readings = self.options.readings
-        before = dict(self.trace.facts)
-        every = list(places())
-        for rule in target.rules.values():
-            severity = rule.severity_under(readings)
-            if severity is not Severity.ERROR:
-                continue
-            if rule.scope not in {*PLAIN_SCOPES, "dimension"} and not any(p.scope == rule.scope for p in every):
-                self._unknown_scope(rule, engine, transfer)
-            for place in every:
-                if rule.scope != place.scope or not rule.applies(
-                    engine, transfer.source.tier, transfer.dest.tier, place.side, place.tier
-                ):
-                    continue
-                self._rule(rule, place, limits, before)
-
-    def _unknown_scope(self, rule: Rule, engine: str, transfer: Transfer) -> None:
-        """A rule of a scope that nothing here has: of the machine's other things, or one that is not judged here.
-
-        A scope of the machine's own without an instance is one that its module derives of other plans only; where the
-        machine has no module, nothing says so.
-        """
-        machine = self.template.machine
-        derives = rule.scope in machine.scopes and module_name(machine) is not None
-        if rule.scope not in OTHER_SCOPES and not derives:
-            raise Stuck(f"{rule.id} is judged at single sizes only")
-
-    def _rule(self, rule: Rule, place: _Place, limits: Mapping[str, int], before: Mapping[SizeFact, SizeFact]) -> None:
-        self.trace.facts, kept = {}, self.trace.facts
-        self.trace.span += 1
-        self.trace.why = FactReason(rule.id, rule.source)
-        values = {**limits, **place.facts(rule.ports), **rule.limits_under(self.options.readings)}
-        missing = rule.missing(values)
-        holds = not missing and decide(rule.function.body, {port: values[port] for port in rule.ports}, self.trace)
-        own = self.trace.facts
-        if not holds:
-            self.trace.facts = {**before, **own}
-            fragile = bool(LOOP_PORTS & set(rule.ports)) or place.scope not in PLAIN_SCOPES
-            # Ports that no loop has a part in are numbers of the text, whatever way the rest takes: where that ends
-            # otherwise, it ends as not well-formed, which is broken too.
-            raise BrokenRule(
-                rule.id, [*(self.structure if fragile else self.as_read), *own.values()], needs_loops=fragile
-            )
-        self.trace.facts = {**kept, **own}
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Something that rules look at, its ports computed anew for each rule, so that each has its own facts."""
-
-    scope: str
-    facts: Callable[[Collection[str]], Mapping[str, Any]]
-    side: str = ""
-    tier: str = ""
-
-
-def _instances(
-    transfer: Transfer, target: Target, commands: Sequence[Command], limits: Mapping[str, int]
-) -> Iterator[_Place]:
-    bits = target.dtypes[transfer.dtype]
-    source, dest = transfer.source, transfer.dest
-    yield _Place("tensor", _ports(tensor_facts, source, bits), "read", source.tier)
-    yield _Place("tensor", _ports(tensor_facts, dest, bits), "write", dest.tier)
-    yield _Place("transfer", _ports(transfer_facts, source, dest, transfer.dtype, target, commands))
-    for command in commands:
-        yield _Place("command", _ports(command_facts, command, commands))
-        for side, text, tensor in (("read", command.read_text, source), ("write", command.write_text, dest)):
-            if text is not None:
-                ports = _ports(sequencer_facts, text, command, limits, command.unit_bits)
-                yield _Place("sequencer", ports, side, tensor.tier)
-                for facts in dimension_facts(text, command.unit_bits):
-                    yield _Place("dimension", _ports(_as_they_are, facts), side, tensor.tier)
-    for one in derived_facts(transfer, target, commands):
-        yield _Place(one.scope, _ports(_as_they_are, one.values), one.side)
-
-
-def _sliced_facts(
-    command: Command, access: Access, bits: int, target: Target, only: Collection[str]
-) -> Mapping[str, Any]:
-    sliced = target.tiers[access.memory.tier].is_sliced
-    return access_facts(command, access, bits, only, sliced=sliced)
-
-
-def _as_they_are(values: Mapping[str, Any], only: Collection[str]) -> Mapping[str, Any]:
-    return values
-
-
-def _ports(function: Callable[..., Mapping[str, Any]], *given: Any) -> Callable[[Collection[str]], Mapping[str, Any]]:
-    return lambda only: function(*given, only)
 
 
 def _has_meaning(expr: Expr) -> bool:

@@ -18,7 +18,10 @@ from math import prod
 from dmaverify.errors import Disagreement, NoValue
 from dmaverify.language.numbers import Poly
 from dmaverify.program.access import Access
-from dmaverify.prove.move.check import check_access, check_transfer
+from dmaverify.program.schedule import Program
+from dmaverify.prove.flow.hazards import HAZARDS
+from dmaverify.prove.flow.kernel import TILES, check_program
+from dmaverify.prove.move.check import EACH_ITERATION, check_access, check_transfer
 from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import Attempt, attempt
@@ -51,13 +54,14 @@ class SizeCover:
     why: str = ""
     rule: str = ""
     units: str = ""
+    said: tuple[str, ...] = ()
 
     def run(self, values: Mapping[str, int]) -> Attempt:
         """A run at sizes; its region is added where it proves."""
         done = attempt(self.template, values, self.options, generic=True)
         if done.status == "proved" and done.region is not None and done.region.holds(values):
             self.regions.append(done.region)
-            self.units = self.units or str(done.units)
+            self.units, self.said = self.units or str(done.units), done.said
         elif not self.why or done.rule:
             self.why, self.rule = done.why, done.rule
         return done
@@ -81,19 +85,24 @@ class SizeCover:
         self.singles += 1
         return verdict_at(self.template, values, self.options)
 
-    def take(self, values: Mapping[str, int]) -> None:
-        """Sizes that the ordinary checker proved, with as many others as a run at them proves."""
-        for pinned in _pins(self.template, values):
-            for typical in islice(samples(self.template, {name: values[name] for name in pinned}), 2):
-                done = attempt(self.template, typical, self.options, generic=True, pinned=pinned)
-                if done.status == "proved" and done.region is not None and done.region.holds(values):
-                    self.regions.append(done.region)
-                    return
-        done = attempt(self.template, values, self.options, generic=True)
-        if done.status == "proved" and done.region is not None and done.region.holds(values):
-            self.regions.append(done.region)
-        else:
-            self.regions.append(only(values))
+    def take(self, values: Mapping[str, int]) -> bool:
+        """Sizes that the ordinary checker proved, with as many others as a run at them proves: whether any."""
+        tries = [
+            (typical, pinned) for pinned in _pins(self.template, values)
+            for typical in islice(samples(self.template, {name: values[name] for name in pinned}), 2)
+        ]  # fmt: skip
+        for typical, pinned in (*tries, (values, ())):
+            done = attempt(self.template, typical, self.options, generic=True, pinned=pinned)
+            if done.status == "proved" and done.region is not None and done.region.holds(values):
+                self.regions.append(done.region)
+                return not is_point(done.region, self.template)
+        self.regions.append(only(values))
+        return False
+
+
+def is_point(region: SizeRegion, template: Template) -> bool:
+    """Whether the region says each size by itself."""
+    return len(region.facts) == len(template.symbols) and all(fact.op == "eq" for fact in region.facts)
 
 
 def only(values: Mapping[str, int]) -> SizeRegion:
@@ -124,6 +133,10 @@ def verdict_at(template: Template, values: Mapping[str, int], options: Options) 
         )  # fmt: skip
         return Verdict(template.name, template.machine.name, Status.REFUTED, (finding,))
     plain = replace(options, repair=False)
+    if isinstance(instance.item, Program):
+        return check_program(
+            instance.item, axes=instance.axes, target=template.machine, options=plain, path=template.path
+        )
     if isinstance(instance.item, Access):
         return check_access(
             instance.item, axes=instance.axes, target=template.machine, options=plain, path=template.path
@@ -192,7 +205,7 @@ def _checked(cover: SizeCover) -> Verdict:
     left = cover.outside()
     if left == NOTHING:
         return _vacuous(template)
-    if _count(template) > FEW:
+    if count_of(template) > FEW:
         tries = 0
         for values in samples(template):
             done = cover.run(values)
@@ -208,13 +221,13 @@ def _checked(cover: SizeCover) -> Verdict:
         if left == NOTHING:
             return _proved(cover)
         if isinstance(left, str):
-            return _open(cover, "the sizes that are left were not found within the limit", {})
+            return _open(cover, cover.why or "the sizes that are left were not found within the limit", {})
         single = cover.single(left)
         if single.status is Status.REFUTED:
             return _refuted(cover, single, left)
         if single.status is not Status.PROVED:
             return _open(cover, "the ordinary check at these sizes is open", left)
-        if _count(template) > FEW:
+        if count_of(template) > FEW:
             cover.take(left)
         else:
             cover.regions.append(only(left))
@@ -224,7 +237,7 @@ def _checked(cover: SizeCover) -> Verdict:
     return _open(cover, cover.why or "too many cases", left if isinstance(left, dict) else {})
 
 
-def _count(template: Template) -> int:
+def count_of(template: Template) -> int:
     """How many sizes the ranges hold; a large number where they are open."""
     counts = [
         1 << 40 if one.last is None else (one.last - one.first) // one.multiple + 1 for one in template.symbols
@@ -254,18 +267,22 @@ def sizes_text(values: Mapping[str, int]) -> str:
 def _proved(cover: SizeCover) -> Verdict:
     template = cover.template
     asked = confirmed(template, cover.regions)
-    symbolic = any(len(r.facts) != len(template.symbols) or any(f.op != "eq" for f in r.facts) for r in cover.regions)
+    symbolic = not all(is_point(region, template) for region in cover.regions)
     by = "identities of polynomials over the sizes" if symbolic else f"enumeration of all {cover.singles} sizes"
     if symbolic and cover.singles:
         by += f", and the ordinary check at {cover.singles} of them"
     by += "; z3: no admitted sizes are left out" if asked and symbolic else ""
+    said = (*cover.said, *(("what is a warning or an advice is looked for at single sizes only",) if symbolic else ()))
     names = ["core/well-formed", *OBLIGATIONS, "core/overlap"]
+    if template.kind == "program":
+        names = ["core/well-formed", "core/steps", *HAZARDS, *TILES]
+    elif template.looped:
+        said += (EACH_ITERATION,)
     names += [f"{template.machine.name}/*"]
     strict = cover.options.readings.get("core/consumes") == "strict"
     obligations = tuple(
         Obligation(name, "not judged" if name == "core/consumes" and not strict else "proved", by) for name in names
     )
-    said = ("what is a warning or an advice is looked for at single sizes only",) if symbolic else ()
     claim = f"for all {describe(template)}"
     status = settled((), (o.status for o in obligations))
     return Verdict(template.name, "", status, (), obligations, said, claim=claim)

@@ -179,7 +179,7 @@ class SizeRegion:
 
 @dataclass(frozen=True)
 class SizedEntry:
-    """One entry of a plan at chosen sizes: a transfer or an access, what makes no sense in it, all axes."""
+    """One entry of a plan at chosen sizes: transfer, access or program, what makes no sense in it, all axes."""
 
     item: Any
     problems: Sequence[Any]
@@ -202,7 +202,7 @@ class Template:
     at: Callable[[Mapping[str, Any]], SizedEntry]
     machine: Any = None
     span: Span | None = None
-    far: str = ""  # why no verdict can be had for it, apart from single sizes
+    looped: bool = False  # it has loops around it
 
     def admits(self, values: Mapping[str, int]) -> bool:
         for one in self.symbols:

@@ -60,8 +60,14 @@ def cells_of(layout: Layout) -> Any:
     return cells
 
 
-def judge(joint: Joint, *, cells: Any = None, strict_consumes: bool = False, missing: bool = False) -> None:
-    """Every core obligation of nests over refined layouts. `cells` are those of the destination, if that is known."""
+def judge(
+    joint: Joint, cells: Any, *, strict_consumes: bool = False, missing: bool = False, moving_source: bool = False
+) -> None:
+    """Every core obligation of nests over refined layouts. `cells` are those of the destination, if that is known.
+
+    `moving_source`: a view moves the source, so that its holes may lie behind the tensor. Then nothing is read that is
+    not live, padding of the source's own included: that asks for more than the plan must keep.
+    """
     need(not missing, "core/same-element", "the reading broadcast-missing is not judged for all sizes")
     need(not (strict_consumes and joint.source.repeats_an_axis), "core/consumes", "an axis is named twice")
     boxes = []
@@ -73,7 +79,7 @@ def judge(joint: Joint, *, cells: Any = None, strict_consumes: bool = False, mis
         _side(entry, "write", joint.dest)
         read, write = (_forms(d, entry) for d in (entry.read, entry.write))
         _same_element(joint, read, write)
-        _reads_live(joint, entry, read, write)
+        _reads_live(joint, entry, read, [] if moving_source else _dead(joint, write))
         _padding(joint, entry, read, write)
         boxes.append(_box(entry, entry.write, joint.dest, "core/writes-once"))
     _covered(joint.dest, joint.nests, boxes, cells)
@@ -213,9 +219,9 @@ def _dead(joint: Joint, write: Sequence[Form]) -> list[Form]:
     return [_guard_form(g, write) for g in joint.dest.guards if g.kind is not Gap.VOID]
 
 
-def _reads_live(joint: Joint, entry: Driven, read: Sequence[Form], write: Sequence[Form]) -> None:
-    """Whatever is not live in the source reaches no live cell."""
-    others = [*_dead(joint, write), *_own_guards(entry)]
+def _reads_live(joint: Joint, entry: Driven, read: Sequence[Form], dead: Sequence[Form]) -> None:
+    """Whatever is not live in the source reaches no cell but `dead` ones."""
+    others = [*dead, *_own_guards(entry)]
     for guard in joint.source.guards:
         if guard.kind is not Gap.VOID:
             form = _guard_form(guard, read)
@@ -240,13 +246,13 @@ def _padding(joint: Joint, entry: Driven, read: Sequence[Form], write: Sequence[
 def _box(entry: Driven, drive: Drive, layout: Layout, obligation: str) -> WrittenBox:
     """The values of each digit; every piece moves one digit of its own, and the pieces of a digit are a ladder."""
     owners: dict[int, int] = {}
-    starts, ends = [], []
+    starts, ends, counts = [], [], [piece.count for piece in entry.nest.pieces]
     for at, (constant, terms) in enumerate(zip(drive.constants, drive.terms, strict=True)):
         held = dict(_summed(terms))
         for index in held:
             need(index not in owners, obligation, "one loop moves two digits")
             owners[index] = at
-        reach = _ladder(held, entry, obligation)
+        reach = ladder(held, counts, 1, obligation, "the steps of a digit leave gaps or meet")
         starts.append(constant)
         ends.append(constant + reach)
     for index, piece in enumerate(entry.nest.pieces):
@@ -254,16 +260,15 @@ def _box(entry: Driven, drive: Drive, layout: Layout, obligation: str) -> Writte
     return WrittenBox(tuple(starts), tuple(ends))
 
 
-def _ladder(held: Mapping[int, Any], entry: Driven, obligation: str) -> Any:
-    """How many values, from 0 without a gap, the pieces of a digit take together, each once."""
-    reach: Any = 1
-    left = dict(held)
+def ladder(steps: Mapping[int, Any], counts: Sequence[Any], reach: Any, obligation: str, why: str) -> Any:
+    """How many values, from 0 without a gap, these steps of runs of `reach` take together, each once."""
+    left = dict(steps)
     while left:
         found = next((index for index, k in left.items() if same(k, reach)), None)
-        need(found is not None, obligation, "the steps of a digit leave gaps or meet")
+        need(found is not None, obligation, why)
         assert found is not None
         del left[found]
-        reach = reach * entry.nest.pieces[found].count
+        reach = reach * counts[found]
     return reach
 
 

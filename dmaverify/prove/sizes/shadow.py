@@ -35,6 +35,11 @@ def poly_of(value: Any) -> Poly:
     return Poly.of(int(value))
 
 
+def foreign(value: Any) -> bool:
+    """Whether the value is symbolic and no shadow: it knows what it is beside one."""
+    return isinstance(value, Symbolic) and not isinstance(value, Shadow)
+
+
 def value_of(value: Any) -> int:
     return value.value if isinstance(value, Symbolic) else int(value)  # type: ignore[attr-defined]
 
@@ -51,18 +56,17 @@ class Shadow(Symbolic):
 
     # ------------------------------------------------------------ arithmetic
 
-    def _with(self, other: Any, value: int, poly: Poly) -> Any:
-        return made(self.trace, value, poly)
-
     def __add__(self, other: Any) -> Any:
         if isinstance(other, int):
             return Shadow(self.trace, self.value + other, self.poly + Poly.of(other)) if other else self
+        if foreign(other):
+            return NotImplemented
         return made(self.trace, self.value + value_of(other), self.poly + poly_of(other))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return made(self.trace, self.value - value_of(other), self.poly - poly_of(other))
+        return NotImplemented if foreign(other) else self + -other
 
     def __rsub__(self, other: Any) -> Any:
         return made(self.trace, value_of(other) - self.value, poly_of(other) - self.poly)
@@ -72,6 +76,8 @@ class Shadow(Symbolic):
             if other == 1:
                 return self
             return Shadow(self.trace, self.value * other, self.poly.scaled(other)) if other else 0
+        if foreign(other):
+            return NotImplemented
         return made(self.trace, self.value * value_of(other), self.poly * poly_of(other))
 
     __rmul__ = __mul__
@@ -116,9 +122,7 @@ class Shadow(Symbolic):
     # ------------------------------------------------------------ decisions
 
     def _at_least(self, other: Any) -> Any:
-        if isinstance(other, Symbolic) and not isinstance(other, Shadow):
-            return NotImplemented
-        return decided(self.trace, self, other)
+        return NotImplemented if foreign(other) else decided(self.trace, self, other)
 
     def __ge__(self, other: Any) -> Any:
         return self._at_least(other)
@@ -128,14 +132,10 @@ class Shadow(Symbolic):
         return found if found is NotImplemented else not found
 
     def __le__(self, other: Any) -> Any:
-        if isinstance(other, Symbolic) and not isinstance(other, Shadow):
-            return NotImplemented
-        return decided(self.trace, other, self)
+        return NotImplemented if foreign(other) else decided(self.trace, other, self)
 
     def __gt__(self, other: Any) -> Any:
-        if isinstance(other, Symbolic) and not isinstance(other, Shadow):
-            return NotImplemented
-        return not decided(self.trace, other, self)
+        return NotImplemented if foreign(other) else not decided(self.trace, other, self)
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Shadow) and other.trace is not self.trace:

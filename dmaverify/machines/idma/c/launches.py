@@ -9,6 +9,7 @@ Source: snitch_cluster, `sw/snRuntime/src/dma.h`; cheshire, `sw/include/dif/dma.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -19,31 +20,41 @@ from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, 
 from dmaverify.machines.idma.c.run import Doubted, Runner
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
-from dmaverify.machines.idma.text import ToldDescriptor
+from dmaverify.machines.idma.text import Image, ToldDescriptor
 
 MOST_LAUNCHES = 20_000
+MOST_CHANNELS = 8
+"""Bits 4:2 of a dmcpy."""
 PAGE = 0x1000
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeCall:
-    """A function of a runtime: outer dimensions, bits of addresses (0: of a pointer), of length and strides, and
-    whether it returns after completion.
+    """A function of a runtime: outer dimensions, bits of addresses (0: of a pointer), of length and strides, whether it
+    returns after completion, and whether its last argument is a channel.
     """
 
     dims: int
     address: int
     width: int
     waits: bool = False
+    channel: bool = False
 
 
 CALLS = {
-    "snrt_dma_start_1d": RuntimeCall(0, WORD, 32), "snrt_dma_start_1d_wideptr": RuntimeCall(0, 64, 32),
-    "snrt_dma_start_2d": RuntimeCall(1, WORD, 32), "snrt_dma_start_2d_wideptr": RuntimeCall(1, 64, 32),
+    f"snrt_dma_start_{dims + 1}d{'_channel' * channel}{'_wideptr' * bool(address)}":
+        RuntimeCall(dims, address, 32, channel=channel)
+    for dims in (0, 1) for channel in (False, True) for address in (WORD, 64)
+}  # fmt: skip
+CALLS |= {
     "sys_dma_memcpy": RuntimeCall(0, 64, 64), "sys_dma_blk_memcpy": RuntimeCall(0, 64, 64, True),
     "sys_dma_2d_memcpy": RuntimeCall(1, 64, 64), "sys_dma_2d_blk_memcpy": RuntimeCall(1, 64, 64, True),
 }  # fmt: skip
-WAITS = ("snrt_dma_wait_all", "snrt_dma_wait")
+WAITS = ("snrt_dma_wait_all", "snrt_dma_wait", "snrt_dma_wait_channel", "snrt_dma_wait_all_channel",
+         "snrt_dma_wait_all_channels")  # fmt: skip
+"""Those that name no channel wait for channel 0; the last one for as many channels as it is told."""
+NO_LAUNCH = ("snrt_", "printf", "assert", "abort", "exit", "malloc", "free", "memset", "fence")
+"""How functions begin that launch nothing; `snrt_dma_` is read before."""
 NAMES = ("dst", "src", "length", "dst_stride", "src_stride", "reps")
 FIELDS = {
     "dst": ("dst", "dest", "dst_addr", "dest_addr", "destination"), "src": ("src", "source", "src_addr"),
@@ -60,6 +71,13 @@ class FunctionLaunches:
     waits: tuple[int, ...]
     doubts: tuple[Doubted, ...]
     foreign: str = ""  # what else may wait for launches, where something may
+    partly: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def image(self) -> Image:
+        return Image(
+            self.told, waits=self.waits, partly=self.partly, loose=any(one.channel < 0 for one in self.told)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +87,7 @@ class Driver:
     entries: tuple[FunctionLaunches, ...]
     assumed: tuple[str, ...]
     defined: tuple[str, ...] = field(default=())
+    conditions: tuple[str, ...] = field(default=())  # what was taken to be so, and nobody said
 
 
 class _Launcher(Runner):
@@ -83,6 +102,8 @@ class _Launcher(Runner):
         """Nothing launched, nothing written."""
         self.told: list[ToldDescriptor] = []
         self.waits: list[int] = []
+        self.partly: list[tuple[int, int]] = []
+        self.objects: dict[str, dict[str, Value]] = {}
         self.foreign = ""
         self.doubts = []
         self.pages: dict[int, dict[int, Value]] = {}
@@ -97,29 +118,47 @@ class _Launcher(Runner):
                 return self._doubted(call, f"`{name}` is a function of this file, not the runtime's")
             return self._launched(call, CALLS[name], values)
         if name in WAITS:
-            self._waited(call, values)
+            self._waited(call, name, values)
             return Value(0)
         if name.startswith("snrt_dma_"):
             return self._doubted(call, f"`{name}` is not read")
         if name in self.file.functions:
             return self.entered(name, values, call)
         self.foreign = self.foreign or (f"{name}()" if self.told else "")
+        self._outside(name)
         return super().called(call, name, arguments)
 
     def _doubted(self, call: Part, why: str) -> Value:
         self.doubts.append(Doubted(call, why))
         return unknown(why)
 
-    def _waited(self, call: Part, values: list[Value]) -> None:
+    def _outside(self, name: str) -> None:
+        """A function that another file has: what it launches is not known."""
+        if not name.startswith(NO_LAUNCH):
+            self.conditions[f"{name}() launches nothing"] = None
+
+    def _waited(self, call: Part, name: str, values: list[Value]) -> None:
         last = len(self.told) - 1
-        if values and values[0].launch != last and self.told:
-            self.foreign = f"{call}, which may wait for some launches,"
-        elif len(self.told) not in self.waits:
-            self.waits.append(len(self.told))
+        numbers = [value.number for value in values]
+        if name in ("snrt_dma_wait_all_channels", "snrt_dma_wait_all_channel") and numbers[:1] != [None] and numbers:
+            most = numbers[0] or 0
+            channels = list(range(most)) if name.endswith("s") else [most]
+        elif name == "snrt_dma_wait_all" and not values:
+            channels = [0]
+        elif values and values[0].launch == last and self.told:
+            channels = [self.told[last].channel]
+        else:
+            channels = []
+            self.foreign = f"{call}, which may wait for some launches," if self.told else self.foreign
+        self.partly += [(len(self.told), one) for one in channels if (len(self.told), one) not in self.partly]
 
     def _launched(self, call: Part, kind: RuntimeCall, values: list[Value]) -> Value:
-        if len(values) != 3 + 3 * kind.dims:
-            return self._doubted(call, f"it has {len(values)} arguments, not {3 + 3 * kind.dims}")
+        wanted = 3 + 3 * kind.dims + kind.channel
+        if len(values) != wanted:
+            return self._doubted(call, f"it has {len(values)} arguments, not {wanted}")
+        channel = values.pop() if kind.channel else Value(0)
+        if channel.number is None or not 0 <= channel.number < MOST_CHANNELS:
+            return self._doubted(call, f"channel: {channel.why or channel.number}")
         address = CType(kind.address, pointer=kind.address == WORD)
         given: list[int] = []
         for name, value in zip(NAMES, values, strict=False):
@@ -132,7 +171,8 @@ class _Launcher(Runner):
             given.append(own.number)
         strides = given[3:]
         dims = (Dim(strides[2], *(signed(s, kind.width) for s in (strides[1], strides[0]))),) if strides else ()
-        found = self._add(ToldDescriptor(Descriptor(Request(given[1], given[0], given[2]), dims), {}, call.span), call)
+        descriptor = Descriptor(Request(given[1], given[0], given[2]), dims)
+        found = self._add(ToldDescriptor(descriptor, {}, call.span, channel=channel.number), call)
         if kind.waits:
             self.waits.append(len(self.told))
         return found
@@ -179,6 +219,16 @@ class _Launcher(Runner):
         return self._add(replace(image.told[0], span=access.span, words=()), access)
 
     def disturbed(self, part: Part) -> None:
+        known = {"", *CALLS, *WAITS, *self.file.functions, *self.file.macros}
+        for inner in part.every():
+            name = str(inner.field("function")) if inner.type == "call_expression" else ""
+            if name not in known:
+                self._outside(name)
+            elif inner.type == "gnu_asm_expression":
+                self.conditions["assembly launches nothing"] = None
+            left = inner.field("left") if inner.type == "assignment_expression" else None
+            if left is not None and left.type == "field_expression" and field_of(left) in ("src", "dst"):
+                self.doubts.append(Doubted(inner, "it may be written, or not"))
         waits = next((p for p in part.every() if p.type in ("call_expression", "gnu_asm_expression")), None)
         if waits is not None and self.told:
             self.foreign = self.foreign or f"{waits}"
@@ -211,17 +261,56 @@ class _Launcher(Runner):
                 found = next((n for n, known in FIELDS.items() if str(names).lstrip(".") in known), None)
                 if found is not None:
                     given[found] = value
-        if set(given) != set(FIELDS):
+        if set(given) == set(FIELDS):
+            self._in_memory(part, {name: self.value(one) for name, one in given.items()})
+
+    def placed(self, field: Part, value: Value) -> None:
+        name, owner = field_of(field), str(field.field("argument"))
+        if not name:
             return
-        values = {name: converted(self.value(one), ULLONG) for name, one in given.items()}
+        index = field.field("argument")
+        while index is not None and index.type == "subscript_expression":
+            at = self.value(index.field("index"))
+            owner = f"{owner} at {at.number}" if at.number is not None else owner
+            if at.number is None:
+                self._doubted(field, f"`{owner}`: {at.why}")
+            index = index.field("argument")
+        held = self.objects.setdefault(owner, {})
+        if name in held:
+            self._doubted(field, f"`{field}` is written again: which value is launched is not read")
+        held[name] = value
+        if set(held) == set(FIELDS):
+            self._in_memory(field, held)
+
+    def assign(self, name: str, value: Value) -> None:
+        super().assign(name, value)
+        gone = [owner for owner in self.objects if re.search(rf"\b{re.escape(name)}\b", owner.partition(" at ")[0])]
+        for owner in gone:
+            self._unfinished(owner)
+
+    def _unfinished(self, owner: str, at: Part | None = None) -> None:
+        """A structure that has some of a descriptor, and no more is written."""
+        held = self.objects.pop(owner)
+        missing = [name for name in FIELDS if name not in held]
+        if missing and {"src", "dst"} & held.keys():
+            self.conditions[f"`{owner}` without {' and '.join(missing)} is no descriptor"] = None
+
+    def _in_memory(self, part: Part, given: Mapping[str, Value]) -> None:
+        """A descriptor in memory: somebody launches it, some time."""
+        values = {name: converted(one, ULLONG) for name, one in given.items()}
         unread = next((f"{name}: {v.why}" for name, v in values.items() if v.number is None), None)
         if unread is not None:
             self._doubted(part, unread)
             return
         numbers = {name: value.number or 0 for name, value in values.items()}
-        self._add(
-            ToldDescriptor(Descriptor(Request(numbers["src"], numbers["dst"], numbers["length"])), {}, part.span), part
-        )
+        descriptor = Descriptor(Request(numbers["src"], numbers["dst"], numbers["length"]))
+        self._add(ToldDescriptor(descriptor, {}, part.span, channel=-1 - len(self.told)), part)
+
+
+def field_of(part: Part) -> str:
+    """What a field is in a descriptor, "" where it is nothing of it."""
+    name = str(part.field("field"))
+    return next((own for own, known in FIELDS.items() if name in known), "")
 
 
 def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "") -> Driver:
@@ -242,6 +331,8 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "")
         launcher.fresh()
         launcher.steps = 0
         launcher.entered(name, None)
+        for owner in list(launcher.objects):
+            launcher._unfinished(owner)
         if launcher.told or launcher.doubts:
             entries.append(_entry(launcher, name))
     aliases = _aliases(root, file)
@@ -251,10 +342,10 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "")
             f"{source.name} launches nothing", Span(source, 0, 0),
             f"calls that are read: {', '.join(CALLS)}; registers: --engine front_end={'|'.join(registers.MAPS)}",
         )  # fmt: skip
-    assumed = [*launcher.assumed]
-    assumed += [f"{', '.join(sorted(file.undefined))}: not defined (--define NAME=VALUE)"] if file.undefined else []
+    for name in sorted(file.undefined - file.macros.keys()):
+        launcher.conditions[f"{name} is not defined"] = None
     defined = tuple(f"{name} is {defines[name]}" for name in sorted(defines) if " ".join(name.split()) in launcher.seen)
-    return Driver(tuple(entries), tuple(assumed), defined)
+    return Driver(tuple(entries), tuple(launcher.assumed), defined, tuple(launcher.conditions))
 
 
 def _aliases(root: Part, file: File) -> list[Doubted]:
@@ -293,4 +384,7 @@ def _entries(file: File) -> list[str]:
 
 
 def _entry(launcher: _Launcher, name: str) -> FunctionLaunches:
-    return FunctionLaunches(name, tuple(launcher.told), tuple(launcher.waits), tuple(launcher.doubts), launcher.foreign)
+    return FunctionLaunches(
+        name, tuple(launcher.told), tuple(launcher.waits), tuple(launcher.doubts), launcher.foreign,
+        tuple(launcher.partly),
+    )  # fmt: skip

@@ -9,18 +9,16 @@ variable has all values of its range; a variable that changes has none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
+from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.cfg import configured
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment, walk
-from dmaverify.machines.rngd.rust.effects import Unjudged
-from dmaverify.machines.rngd.rust.flow import ITEMS, ControlFlow
-from dmaverify.machines.rngd.rust.later import Later, is_open
-from dmaverify.machines.rngd.rust.lists import MAX_LISTED, listed
+from dmaverify.machines.rngd.rust.coverage import Unjudged
+from dmaverify.machines.rngd.rust.expressions import Expressions
+from dmaverify.machines.rngd.rust.flow import ITEMS
+from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.macros import expand
 from dmaverify.machines.rngd.rust.module import Item, NameScope, fill
 from dmaverify.machines.rngd.rust.paths import WayWalk
@@ -28,14 +26,10 @@ from dmaverify.machines.rngd.rust.sites import is_host, is_kernel, speaks_of_ten
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
-    Map,
     Numbers,
     Opaque,
     Pending,
-    Record,
     RustTensor,
-    Sequence,
-    Tuple,
     Unknown,
     Value,
     known,
@@ -51,8 +45,8 @@ MAX_CALLS_DEEP = 12
 MAX_INLINED = 4000  # calls that one visit reads with what they pass; later ones are read by their types
 _THROUGH = {
     "reference_expression", "parenthesized_expression", "unary_expression", "try_expression", "await_expression",
-    "return_expression", "break_expression", "const_block", "async_block", "unsafe_block", "expression_statement",
-    "generic_function", "labeled_expression", "else_clause", "try_block", "gen_block",
+    "return_expression", "break_expression", "const_block", "unsafe_block", "expression_statement",
+    "generic_function", "labeled_expression", "else_clause", "try_block",
 }  # fmt: skip
 _STOPS = {"panic", "unreachable", "todo", "unimplemented"}
 _NUMERIC = {
@@ -65,7 +59,7 @@ _NUMERIC = {
 }
 
 
-class Bodies(ControlFlow):
+class Bodies(Expressions):
     """Evaluates bodies. One instance reads everything that is asked for in one run."""
 
     # ------------------------------------------------------------ functions
@@ -96,27 +90,41 @@ class Bodies(ControlFlow):
                 self.bind(item.code, pattern, self.allocated(value, name, item.code, one), frame)
             elif one.type == "self_parameter" and own is not None:
                 frame.locals["self"] = own
-        result = item.node.child_by_field_name("return_type")
-        expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
-        before = self.result, self.instance, self.item
-        self.result, self.instance, self.item = expected, instance, item
         self.ledger, self.walk, self.spent = EffectLedger(), WayWalk(), 0
         self.unrolled = self.unrolling = 0
+        self.ledger.give(self._given_by(item, body, frame, instance), self.walk.when)
+        self._conclude(item)
+
+    def _given_by(self, item: Item, body: Node, frame: Frame, instance: str) -> Value:
+        """What a body gives."""
+        result = item.node.child_by_field_name("return_type")
+        expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
+        before = self.result, self.instance, self.item, self.let
+        self.result, self.instance, self.item, self.let = expected, instance, item, ""
         self.stack.append(item)
         try:
-            self.ledger.give(self.settled(self.block(item.code, body, frame, expected), expected), self.walk.when)
+            return self.settled(self.block(item.code, body, frame, expected), expected)
         finally:
             self.stack.pop()
-            self.result, self.instance, self.item = before
-        for site, finding in self.ledger.remarks():
+            self.result, self.instance, self.item, self.let = before
+
+    def _conclude(self, item: Item) -> None:
+        """Says what the effects of a function come to."""
+        listed = [effect.site for effect in self.ledger.effects if effect.site.number >= 0]
+        for told, finding in self.ledger.remarks():
+            if told is None or told.number < 0:  # what the Tensor Unit commits has no verdict of its own
+                told = listed[-1] if listed else self.unmoved(item, finding)
+            if told is None:
+                continue
+            site = told
             if isinstance(finding, Unjudged):
                 site.leave_open(finding)
             elif finding.severity is Severity.WARNING and not is_kernel(item):
                 site.alone.append((item, finding))  # what counts is what callers make of it, where there are any
             else:
                 site.remark(finding)
-        if self.ledger.effects and len(self.ledger.born) > 1:
-            self.ledger.effects[-1].site.ledgers.append((item.name, self.ledger))
+        if listed and len(self.ledger.born) > 1:
+            listed[-1].ledgers.append((item.name, self.ledger))
 
     def inlines(self, item: Item, bound: Mapping[str, Value], telling: bool = False) -> bool:
         """Whether a call is read with what it passes: every generic argument is known, and it is no recursion.
@@ -181,21 +189,18 @@ class Bodies(ControlFlow):
             elif isinstance(declared, Dtype) and not isinstance(value, Numbers):
                 made = Unknown(f"`{name}` is a number that the caller does not know", item.code.span(one))
             self.bind(item.code, pattern, made, frame)
-        result = item.node.child_by_field_name("return_type")
-        expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
-        before = self.result, self.instance, self.item, self.let
-        self.result, self.instance, self.item, self.let = expected, ", ".join(said), item, ""
-        outside = self.ledger
-        if is_kernel(item):
-            self.ledger = EffectLedger()  # the host waits for one kernel before it starts the next
-        self.stack.append(item)
         self.entered.add(item)
+        outside, alone = self.ledger, is_kernel(item)
+        if alone:
+            self.ledger = EffectLedger()  # the host waits for one kernel before it starts the next
         try:
             with self.walk.within("function"):
-                return self.merged(self.settled(self.block(item.code, body, frame, expected), expected), expected)
+                found = self._given_by(item, body, frame, ", ".join(said))
+            if alone:
+                self.ledger.give(found, self.walk.when)
+                self._conclude(item)
+            return found
         finally:
-            self.stack.pop()
-            self.result, self.instance, self.item, self.let = before
             self.ledger = outside
 
     def block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -235,7 +240,7 @@ class Bodies(ControlFlow):
             if condition is None:
                 out.append(one)
             else:
-                self.unbuilt.append((code.span(one), condition))
+                self.leave_unbuilt(code.span(one), condition)
         return out
 
     # ------------------------------------------------------------ expressions
@@ -288,6 +293,9 @@ class Bodies(ControlFlow):
             self.walk.leave("function")
         elif node.type == "break_expression":
             self.walk.leave("loop", _label(code, node))
+        elif node.type == "try_expression" and any(kind == "function" for _, kind, _ in self.walk.scopes):
+            with self.walk.perhaps():
+                self.walk.leave("function")  # of the outermost function nothing is given away
 
     def _continue_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         self.walk.leave("turn", _label(code, node))
@@ -295,15 +303,8 @@ class Bodies(ControlFlow):
 
     def _lent(self, value: Value) -> None:
         """`&mut x`: whoever gets it may write it."""
-        if isinstance(value, RustTensor) and value.buffer is not None:
-            self.ledger.escaped.add(value.buffer.serial)
-
-    def _rest(self, code: Code, node: Node, frame: Frame) -> Value:
-        """Anything else: its parts are visited."""
-        deps: frozenset[int] = frozenset()
-        for one in named(node):
-            deps |= sources_of(self.value(code, one, frame, None))
-        return Opaque("", deps)
+        if isinstance(value, RustTensor):
+            self.ledger.lose(value)
 
     def _name(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         name = code.text(node)
@@ -324,144 +325,6 @@ class Bodies(ControlFlow):
     def _block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         with self.walk.within("block", _label(code, node)):
             return self.block(code, node, frame, expected)
-
-    def _let_declaration(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        pattern, declared = node.child_by_field_name("pattern"), node.child_by_field_name("type")
-        given = node.child_by_field_name("value")
-        wanted = self.types.read(code, declared, frame) if declared is not None else None
-        name = code.text(pattern) if pattern is not None else ""
-        before, self.let = self.let, name if name.replace("_", "").isalnum() else ""
-        try:
-            open_type = wanted if wanted is not None else self.told_later(code, pattern)
-            if given is not None and given.type == "closure_expression" and self._called_later(code, node, name):
-                deferred = Opaque("closure")
-                self.closures[id(deferred)] = code, given, frame
-                self.kept.append(deferred)
-                self.bind(code, pattern, deferred, frame)
-                return Opaque("()")
-            value = self.value(code, given, frame, open_type) if given is not None else wanted or Unknown("")
-            if wanted is None and open_type is not None and is_open(value):
-                value = self.merged(value, open_type)
-        finally:
-            self.let = before
-        other = node.child_by_field_name("alternative")
-        if other is not None:
-            with self.walk.perhaps():
-                self.value(code, other, frame, None)
-        value = self.merged(value, wanted)
-        changes = child(node, "mutable_specifier") is not None
-        if changes and isinstance(value, Numbers):
-            start, value = value, Unknown(f"`{name}` changes while the kernel runs", code.span(node))
-            if start.single is not None:
-                self.counters[id(value)] = start
-                self.kept.append(value)
-        self.bind(code, pattern, value, frame)
-        return Opaque("()")
-
-    def _called_later(self, code: Code, node: Node, name: str) -> bool:
-        """Whether the block of a `let` goes on to call what it names."""
-        around = node.parent
-        after = code.data[node.end_byte : around.end_byte].decode("utf-8", "replace") if around is not None else ""
-        return bool(name.isidentifier() and re.search(rf"\b{re.escape(name)}\s*\(", after))
-
-    def merged(self, value: Value, wanted: Value | None) -> Value:
-        """A value with what its annotation says of it."""
-        if isinstance(value, Pending):
-            return self.settled(value, wanted)
-        if not known(wanted) or wanted is None:
-            return value
-        if isinstance(value, RustTensor) and isinstance(wanted, RustTensor) and value.tier == wanted.tier:
-            fields = {
-                p: wanted.fields[p] if isinstance(wanted.fields[p], Map) else value.fields[p] for p in value.fields
-            }
-            dtype = wanted.dtype if isinstance(wanted.dtype, Dtype) else value.dtype
-            return replace(value, fields=fields, dtype=dtype)
-        if isinstance(value, Tuple) and isinstance(wanted, Tuple) and len(value.parts) == len(wanted.parts):
-            return Tuple(tuple(self.merged(a, b) for a, b in zip(value.parts, wanted.parts, strict=True)))
-        if isinstance(wanted, RustTensor) and not isinstance(value, RustTensor):
-            return self.fresh(wanted, sources_of(value))
-        if isinstance(wanted, Opaque):
-            return value if isinstance(value, Record) else Opaque(wanted.what, sources_of(value))
-        return value if known(value) and not isinstance(value, Opaque) else wanted
-
-    def _field_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        given, name = node.child_by_field_name("value"), node.child_by_field_name("field")
-        if given is None or name is None:
-            return Unknown("a field of nothing", code.span(node))
-        return self.part(self.value(code, given, frame, None), code.text(name), code, node)
-
-    def _tuple_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        wanted = expected.parts if isinstance(expected, Tuple) else ()
-        parts = named(node)
-        return Tuple(tuple(
-            self.merged(self.value(code, one, frame, wanted[i] if i < len(wanted) else None),
-                        wanted[i] if i < len(wanted) else None)
-            for i, one in enumerate(parts)
-        ))  # fmt: skip
-
-    def _array_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        wanted = expected.part if isinstance(expected, Sequence) else None
-        length = node.child_by_field_name("length")
-        elements = [one for one in named(node) if length is None or one.id != length.id]
-        parts = [self.merged(self.value(code, one, frame, wanted), wanted) for one in elements]
-        if length is not None:
-            count = self.value(code, length, frame, None)
-            times = count.single if isinstance(count, Numbers) else None
-            return listed(parts * times) if times and times <= MAX_LISTED else Sequence(parts[0], times)
-        return listed(parts, wanted)
-
-    def _struct_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-        made = self.types.read(code, name, frame)
-        if isinstance(expected, Record) and not (isinstance(made, Record) and made.arguments):
-            made = expected
-        if not isinstance(made, Record) or body is None:
-            return self._rest(code, body, frame) if body is not None else made
-        parts: dict[str, Value] = {}
-        for one in named(body):
-            field, given = one.child_by_field_name("field"), one.child_by_field_name("value")
-            if one.type == "shorthand_field_initializer":
-                field = given = named(one)[0] if named(one) else None
-            if field is not None and given is not None:
-                text = code.text(field)
-                wanted = self.part(made, text, code, one)
-                parts[text] = self.merged(self.value(code, given, frame, wanted), wanted)
-            else:
-                self._rest(code, one, frame)
-        return replace(made, parts=parts)
-
-    def _index_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        inner = named(node)
-        values = [self.value(code, one, frame, None) for one in inner]
-        return values[0].part if values and isinstance(values[0], Sequence) else Unknown("an element of something")
-
-    def _assignment_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        if left is None or right is None:
-            return self._rest(code, node, frame)
-        wanted = self.value(code, left, frame, None)
-        for old in tensors_in(wanted):  # the name may stand for something else from here on
-            if old.buffer is not None:
-                self.ledger.escaped.add(old.buffer.serial)
-        value = self.merged(self.value(code, right, frame, wanted if isinstance(wanted, (RustTensor, Tuple)) else None),
-                            wanted if isinstance(wanted, (RustTensor, Tuple)) else None)  # fmt: skip
-        if left.type == "identifier" and code.text(left) in self.live:
-            self.changed(code.text(left), code.text(right), frame)
-        elif left.type == "identifier":
-            changed = isinstance(value, Numbers)
-            frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left)) if changed else value
-        return Opaque("()")
-
-    def _compound_assignment_expr(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        left = node.child_by_field_name("left")
-        self._rest(code, node, frame)
-        right, sign = node.child_by_field_name("right"), node.child_by_field_name("operator")
-        if left is not None and right is not None and sign is not None and code.text(left) in self.live:
-            told = f"{code.text(left)} {code.text(sign).removesuffix('=')} ({code.text(right)})"
-            self.changed(code.text(left), told, frame)
-        elif left is not None and left.type == "identifier":
-            frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left))
-        return Opaque("()")
 
     # ------------------------------------------------------------ macros and patterns
 

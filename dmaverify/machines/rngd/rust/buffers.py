@@ -18,8 +18,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from dmaverify.machines.rngd.rust.cells import CellSpace, cover_of
-from dmaverify.machines.rngd.rust.coverage import UsedBuffer, judged
-from dmaverify.machines.rngd.rust.effects import Effect, HeldNeed, Unjudged
+from dmaverify.machines.rngd.rust.coverage import Effect, HeldNeed, Unjudged, UsedBuffer, judged
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
 from dmaverify.machines.rngd.rust.paths import OnWay
 from dmaverify.machines.rngd.rust.values import PLACES, Map, Record, RustTensor, Tuple, Value
@@ -27,6 +26,15 @@ from dmaverify.machines.rngd.rust.values import Sequence as RustSequence
 from dmaverify.verdict import Finding, Label, Severity
 
 MOST_MOMENTS, MOST_LINES = 60, 24  # of the picture of lifetimes
+_AFTER_READ = (
+    "core/hazard-war", "may still read what this overwrites",
+    "write to another tensor, or make the written data depend on the read",
+)  # fmt: skip
+_AFTER_SCATTER = (
+    "core/hazard-raw", "scatters into what this reads",
+    "read in another kernel: before v0.6.0 the read saw the old contents",
+)  # fmt: skip
+_OTHER = "code that is not followed"
 _ORDER = "furiosa-opt v0.6.0 and published measurements: the scheduler ignores the order of the source"
 
 
@@ -76,6 +84,16 @@ class EffectLedger:
             if tensor.buffer is not None and tensor.view != "view_mut":
                 self.needs.append(HeldNeed(len(self.effects), tensor, when, soft=soft))
 
+    def lose(self, value: Value | None) -> None:
+        """Enters that something may be written under a name that is not followed."""
+        self.escaped.update(tensor.buffer.serial for tensor in tensors_in(value) if tensor.buffer is not None)
+
+    def any_of(self, value: RustSequence) -> Value:
+        """An element of a list, where nobody knows which."""
+        if value.count != 1:
+            self.lose(value)
+        return value.part
+
     def stopped(self, start: int) -> None:
         """The loop whose effects begin at `start` is read once and may stop before its last turn."""
         self.effects[start:] = [
@@ -120,8 +138,8 @@ class EffectLedger:
                 out.append(f"{size:>9,} bytes  {line}  {tensor.buffer.name if tensor.buffer is not None else ''}")
         return out[:MOST_LINES]
 
-    def remarks(self) -> Iterator[tuple[Site, Finding | Unjudged]]:
-        """Findings and what was left open, with the site that each belongs to."""
+    def remarks(self) -> Iterator[tuple[Site | None, Finding | Unjudged]]:
+        """Findings and what was left open, with the site that each belongs to; None where nothing is moved at all."""
         yield from self._coverage()
         yield from self._unwritten()
         yield from self._hazards()
@@ -154,38 +172,38 @@ class EffectLedger:
             scatters = any(e.site.method in SCATTERS for _, e in writes)
             if scatters or self._others(serial):
                 if needs and own:
-                    why = "a scatter writes where its index says" if scatters else "code that is not read may write it"
-                    name = whole.buffer.name if whole.buffer is not None else "the tensor"
-                    said = f"that all of `{name}` is written is not judged: {why}"
-                    yield writes[-1][1].site, Unjudged("core/tiles-cover", said, False)
+                    yield writes[-1][1].site, _by_others(whole, "the scatter" if scatters else _OTHER)
                 continue
             read = any(need.site is not None for need in needs)
             yield from judged(
                 UsedBuffer(whole, tuple(writes), tuple(needs), own, own and whole.tier == "hbm" and not read)
             )
 
-    def _unwritten(self) -> Iterator[tuple[Site, Finding | Unjudged]]:
+    def _unwritten(self) -> Iterator[tuple[Site | None, Finding | Unjudged]]:
         """Tensors that were made without content, that nobody writes, and that are read or given away."""
         for serial in sorted(self.empty):
             tensor = self.born[serial][1]
             written = any(e.writes and e.tensor.buffer and e.tensor.buffer.serial == serial for e in self.effects)
             needs = self._needs(serial)
-            settled = tensor.tier == "host" or written or self._others(serial)
-            if settled or not (self.effects or self.beside) or not needs:
+            if tensor.tier == "host" or written or not needs:
+                continue
+            last = self.effects[-1].site if self.effects else self.beside[-1] if self.beside else None
+            if self._others(serial):
+                yield last, _by_others(tensor, _OTHER)
                 continue
             if all(need.soft for need in needs):
                 said = f"one of several branches gives `{tensor.buffer.name if tensor.buffer else ''}`, never written"
-                yield self.effects[-1].site if self.effects else self.beside[-1], Unjudged("core/definite", said, True)
+                yield last, Unjudged("core/definite", said, True)
                 continue
             read = next((need.site for need in needs if need.site is not None), None)
             name = tensor.buffer.name if tensor.buffer is not None else "the tensor"
-            at = read or (self.effects[-1].site if self.effects else self.beside[-1])
+            at = read or last
             what = "read here" if read else "given away"
             labels = (Label(tensor.buffer.span, "made here"),) if tensor.buffer and tensor.buffer.span else ()
             yield at, Finding(
                 "core/definite", Severity.ERROR,
                 f"`{name}` is {what}, and nothing ever writes it: it holds whatever lay in memory",
-                "source" if read else "destination", at.span, {"tensor": name},
+                "source" if read else "destination", at.span if at is not None else tensor.span, {"tensor": name},
                 source="furiosa-opt v0.6.0, HbmTensor::new (memory that is not initialized)",
                 hint="write it first, or give back the tensor that was written", labels=labels,
             )  # fmt: skip
@@ -219,28 +237,8 @@ class EffectLedger:
                     continue
                 if not _same_hbm(earlier.tensor, later.tensor):
                     continue
-                if after_read:
-                    yield (
-                        later.site,
-                        _told(
-                            "core/hazard-war",
-                            earlier,
-                            later,
-                            "may still read what this overwrites",
-                            "write to another tensor, or make the written data depend on the read",
-                        ),
-                    )
-                else:
-                    yield (
-                        later.site,
-                        _told(
-                            "core/hazard-raw",
-                            earlier,
-                            later,
-                            "scatters into what this reads",
-                            "read in another kernel: before v0.6.0 the read saw the old contents",
-                        ),
-                    )
+                rule, what, hint = _AFTER_READ if after_read else _AFTER_SCATTER
+                yield later.site, _told(rule, earlier, later, what, hint)
 
 
 def tensors_in(value: Value | None) -> Iterator[RustTensor]:
@@ -251,13 +249,21 @@ def tensors_in(value: Value | None) -> Iterator[RustTensor]:
         case Tuple(parts):
             for part in parts:
                 yield from tensors_in(part)
-        case RustSequence(part):
-            yield from tensors_in(part)
+        case RustSequence(part, _, items):
+            for one in items if items is not None else (part,):
+                yield from tensors_in(one)
         case Record():
             for part in value.parts.values():
                 yield from tensors_in(part)
         case _:
             return
+
+
+def _by_others(tensor: RustTensor, who: str) -> Unjudged:
+    """That a tensor which the function makes is written by something whose effect is not read."""
+    name = tensor.buffer.name if tensor.buffer is not None and tensor.buffer.name else "the tensor"
+    said = f"that all of `{name}` is written is not judged"
+    return Unjudged("core/definite", said, False, f"{who} writes all of `{name}` before it is used")
 
 
 def _same_hbm(a: RustTensor, b: RustTensor) -> bool:

@@ -47,7 +47,7 @@ def _all_maps(tensor: RustTensor) -> bool:
 
 def certain(tensor: RustTensor) -> bool:
     """Whether every start of a view is known and occurs."""
-    return not tensor.window.assumed and _moves(tensor, dict.fromkeys(PLACES[tensor.tier], 1)) is not None
+    return not tensor.window.open and _moves(tensor, dict.fromkeys(PLACES[tensor.tier], 1)) is not None
 
 
 def _moves(tensor: RustTensor, scales: Mapping[str, int]) -> list[Run] | None:

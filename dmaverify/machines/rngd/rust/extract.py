@@ -38,7 +38,7 @@ def extracted(plan: KernelPlan) -> str:
 def _site(plan: KernelPlan, one: SiteTransfers, names: dict[tuple[str, int], str]) -> Iterator[str]:
     where = f"{plan.path}:{one.site.span.line}"
     if not one.names:
-        why = "; ".join([*(r.reason for r in one.site.reasons), *one.assumed]) or "nothing leads to it"
+        why = "; ".join([*(r.reason for r in one.site.reasons), *one.missing]) or "nothing leads to it"
         yield f"# {where}: `{one.site.method}` could not be resolved: {' '.join(why.split())}"
         yield ""
     known = {item.name: item for item in plan.transfers}

@@ -1,7 +1,8 @@
 """What a kernel's move must keep beside the machine's rules: nothing dropped, nothing claimed that is not moved, an
 index that can be addressed, places that the device has.
 
-Knows: the library's law of consumption, the kinds of padding on either side, gathers and scatters, `#[device(...)]`.
+Knows: the library's law of consumption, the kinds of padding on either side, gathers and scatters, the values that the
+host wrote into an index, `#[device(...)]`.
 Does not know: rules of machines (`prove` judges them), how findings are shown.
 Law: every finding is a fact of the two mappings; where digits cannot tell, cells are enumerated, and where those are
 too many the answer is "not judged", never a pass.
@@ -22,24 +23,19 @@ from dmaverify.language.served import TooManyCells, first_unserved
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import DigitForm
 from dmaverify.layout.held import TooMany
-from dmaverify.machines.rngd.rust.indices import wrong_values
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
-from dmaverify.machines.rngd.rust.plans import key_axes
-from dmaverify.machines.rngd.rust.values import Dtype, Map
+from dmaverify.machines.rngd.rust.plans import key_axes, table_axis
+from dmaverify.machines.rngd.rust.values import Dtype, Held, Map
 from dmaverify.machines.rngd.rust.values import RustTensor as Value
 from dmaverify.machines.rngd.rust.views import form_of, plain
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of
 from dmaverify.program.tensor import PLACES
 from dmaverify.prove.move.feasible import entangled, missing
-from dmaverify.targets.target import Target
+from dmaverify.targets.target import Engines, Target
 from dmaverify.verdict import Finding, Label, Severity
 
-SPM_BYTES = 4096
-CLUSTERS, SLICES = (1, 2), (64, 128, 256)
-DEVICES = {1: (1, 64), 2: (1, 128), 4: (1, 256), 8: (2, 256)}
-"""(clusters, slices) of a device by its number of processing elements."""
 _LIBRARY = "furiosa-opt v0.6.0, coverage of a read (every live cell of the source is consumed)"
 _MEASURED = "published measurements of kernel writers (gathers over clusters and slices)"
 
@@ -74,10 +70,10 @@ def judge(
     except (TooManyCells, TooMany):
         open_.append("a mapping cuts inside its parts and is too large to be enumerated")
     found += _padding(move, transfer)
-    found += _places(site, move) if library.asserts_layouts else ()
-    found += _device(site, move)
+    found += _places(site, move, machine.limits) if library.asserts_layouts else ()
+    found += _device(site, move, machine.engines)
     if move.method in GATHERS or move.method in SCATTERS:
-        found += _indirect(site, move)
+        found += _indirect(site, move, machine.limits)
         found += wrong_values(move, bits)
     return LegalityFindings(tuple(found), tuple(open_))
 
@@ -164,39 +160,50 @@ def _guards(expr: Expr) -> tuple[Any, ...]:
 # ---------------------------------------------------------------- devices
 
 
-def device_of(attributes: tuple[str, ...]) -> tuple[int, bool] | None:
-    """Processing elements of `#[device(chip = 1, pe = 4)]` and whether they are named; eight where they are not."""
+def device_of(attributes: tuple[str, ...], engines: Engines) -> tuple[int, bool] | None:
+    """Processing elements of `#[device(chip = 1, pe = 4)]` and whether they are named; all of a chip where not."""
     for text in attributes:
         found = re.match(r"#\[\s*(?:\w+::)*device\s*\((.*)\)\s*\]", text, re.DOTALL)
         if found is not None:
             pe = re.search(r"\bpe\s*=\s*(\d+)", found[1])
-            return (int(pe[1]), True) if pe is not None else (8, False)
+            return (int(pe[1]), True) if pe is not None else (engines.clusters * engines.per_cluster, False)
     return None
 
 
-def _places(site: Site, move: KernelMove) -> Iterator[Finding]:
+def _places(site: Site, move: KernelMove, limits: Mapping[str, int]) -> Iterator[Finding]:
     """Clusters and slices of a load that the library asserts."""
     if move.dest.tier != "dm" or move.source.tier != "hbm":
         return
     have = tuple(move.dest.expr(place).size for place in ("cluster", "slice"))
-    if have[0] in CLUSTERS and have[1] in SLICES:
+    clusters, slices = (_doubled(limits[f"{name}_least"], limits[f"{name}_max"]) for name in ("clusters", "slices"))
+    if have[0] in clusters and have[1] in slices:
         return
     yield Finding(
         "rngd/spatial-sizes", Severity.ERROR,
-        f"a load into {have[0]} clusters of {have[1]} slices; the library takes 1 or 2 of 64, 128 or 256",
+        f"a load into {have[0]} clusters of {have[1]} slices; the library takes {_or(clusters)} of {_or(slices)}",
         "dest", move.dest.expr("slice").span or site.span, {"clusters": have[0], "slices": have[1]},
         source="furiosa-opt v0.6.0, furiosa-opt-std/src/tensor/memory.rs (places of `to_dm`)",
-        hint="pad the mapping: `m![.. # 256]` for slices, `m![.. # 2]` for clusters",
+        hint=f"pad the mapping: `m![.. # {slices[-1]}]` for slices, `m![.. # {clusters[-1]}]` for clusters",
     )  # fmt: skip
 
 
-def _device(site: Site, move: KernelMove) -> Iterator[Finding]:
-    """Tensors of data memory that do not have the device's clusters and slices."""
-    device = device_of(site.attributes)
-    if device is None or device[0] not in DEVICES:
+def _doubled(least: int, most: int) -> list[int]:
+    """least, 2 least, 4 least, .. up to most."""
+    return [least << number for number in range((most // least).bit_length())] or [most]
+
+
+def _or(numbers: list[int]) -> str:
+    return " or ".join(part for part in (", ".join(map(str, numbers[:-1])), str(numbers[-1])) if part)
+
+
+def _device(site: Site, move: KernelMove, engines: Engines) -> Iterator[Finding]:
+    """Tensors of data memory that do not have the device's clusters and slices: a processing element has an engine."""
+    device = device_of(site.attributes, engines)
+    if device is None or device[0] not in _doubled(1, engines.clusters * engines.per_cluster):
         return
     elements, said = device
-    clusters, slices = DEVICES[elements]
+    clusters = max(1, elements // engines.per_cluster)
+    slices = min(elements, engines.per_cluster) * engines.slices
     for word, tensor in (("source", move.source), ("destination", move.dest)):
         if tensor.tier != "dm":
             continue
@@ -220,12 +227,12 @@ def _device(site: Site, move: KernelMove) -> Iterator[Finding]:
 # ---------------------------------------------------------------- gather and scatter
 
 
-def _indirect(site: Site, move: KernelMove) -> Iterator[Finding]:
+def _indirect(site: Site, move: KernelMove, limits: Mapping[str, int]) -> Iterator[Finding]:
     assert move.index is not None
-    index = move.index
-    if index.dtype != Dtype("i32"):
+    index, most, each = move.index, limits["index_list_bytes_max"], limits["index_number_bits"] // 8
+    if index.dtype != Dtype(f"i{each * 8}"):
         yield _refused(
-            site, f"the index holds {getattr(index.dtype, 'name', '?')}", "an index is a tensor of i32", index
+            site, f"the index holds {getattr(index.dtype, 'name', '?')}", f"an index is a tensor of i{each * 8}", index
         )
     if move.method == "dma_gather_unscaled":
         entries = _entries(index)
@@ -233,13 +240,12 @@ def _indirect(site: Site, move: KernelMove) -> Iterator[Finding]:
             yield _refused(
                 site, f"the index of an unscaled gather lies in {index.tier}", "stage it with `to_dm`", index
             )
-        if entries * 4 > SPM_BYTES:
+        if entries * each > most:
             yield _refused(
                 site,
-                f"the index has {entries:,} entries, {entries * 4:,} bytes; one engine's scratchpad holds "
-                f"{SPM_BYTES:,}",
+                f"the index has {entries:,} entries, {entries * each:,} bytes; one engine's scratchpad holds {most:,}",
                 "use `dma_gather_scaled` with byte offsets in HBM, or split the index into chunks of at most "
-                f"{SPM_BYTES // 4:,} entries",
+                f"{most // each:,} entries",
                 index,
             )
     elif index.tier != "hbm":
@@ -312,3 +318,55 @@ def _refused(site: Site, message: str, hint: str, tensor: Value) -> Finding:
         source="furiosa-opt v0.6.0, furiosa-opt-std/src/tensor/memory.rs (gather and scatter)", hint=hint,
         labels=labels,
     )  # fmt: skip
+
+
+_SOURCE = "furiosa-opt v0.6.0, furiosa-opt-std/src/tensor/memory.rs (scaled and unscaled gather and scatter)"
+
+
+def wrong_values(move: KernelMove, bits: int) -> Iterator[Finding]:
+    """Values of the index that are no place of the table."""
+    assert move.index is not None
+    found, holds = table_axis(move), move.index.holds
+    if isinstance(found, str) or holds is None:
+        return
+    axis, step = found
+    table = move.dest if move.method in SCATTERS else move.source
+    rows = axes_of(table.expr("element")).get(axis, 0)
+    unit = 1 if move.method.endswith("_unscaled") else step * bits // 8
+    word = "row numbers" if unit == 1 else f"byte offsets, multiples of {unit:,} (one row)"
+    off = next((value for value in holds.values if value % unit), None)
+    if off is not None:
+        yield _finding(
+            holds, f"the index holds {off:,}; its values are {word}", {"value": off, "row": unit},
+            f"scale the row numbers: multiply by {unit:,}, the bytes of one row",
+        )  # fmt: skip
+    out = next((value for value in holds.values if not 0 <= value < rows * unit), None)
+    if out is not None and off is None:
+        yield _finding(
+            holds, f"the index holds {out:,}, beyond the {rows:,} rows of the table (values below {rows * unit:,})",
+            {"value": out, "rows": rows}, "let every value name a row of the table"
+            + (", by its number: this method scales by itself" if unit == 1 and out % (step * bits // 8) == 0 else ""),
+        )  # fmt: skip
+    if holds.repeats and move.method in SCATTERS and off is None and out is None:
+        yield _finding(
+            holds, "the index names one row of the table more than once: which of the rows stays is not defined", {},
+            "scatter each row once, or in kernels that follow one another",
+        )  # fmt: skip
+
+
+def _finding(holds: Held, message: str, values: dict[str, int], hint: str) -> Finding:
+    labels = (Label(holds.span, "the values are written here"),) if holds.span is not None else ()
+    return Finding(
+        "core/indirect", Severity.ERROR, message, "index", holds.span, values, source=_SOURCE, hint=hint, labels=labels
+    )
+
+
+def index_note(move: KernelMove, bits: int) -> tuple[str, bool]:
+    """What the values of the index must be, and whether they are known to be."""
+    found = table_axis(move)
+    if isinstance(found, str) or move.index is None:
+        return "", True
+    row = found[1] * bits // 8
+    word = "row numbers" if move.method.endswith("_unscaled") else f"byte offsets, multiples of {row:,} (one row),"
+    once = ", each once" if move.method in SCATTERS else ""
+    return f"the values of the index are {word} within the table{once}", move.index.holds is not None

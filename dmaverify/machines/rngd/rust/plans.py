@@ -19,20 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from dmaverify.errors import InputError, Span
-from dmaverify.language.expr import (
-    ONE,
-    Drop,
-    Expr,
-    Kind,
-    Modulo,
-    Padding,
-    Pair,
-    Resize,
-    Stride,
-    Symbol,
-    axes_of,
-    terms_of,
-)
+from dmaverify.language.expr import ONE, Expr, Kind, Padding, Symbol, axes_of, rebuilt, terms_of
 from dmaverify.machines.rngd.rust.kernel import KernelFile, read_kernel, read_kernel_text
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
@@ -45,17 +32,16 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target, load_target
 
-WINDOW = 256  # bytes: alignment beyond this makes no difference to any rule or cost
 _TARGET = "rngd"
 
 
 @dataclass(frozen=True)
 class SiteTransfers:
-    """One call of a transfer with the transfers that it stands for, and what was assumed to make them."""
+    """One call of a transfer with the transfers that it stands for, and why there are none of its other instances."""
 
     site: Site
     names: tuple[str, ...]
-    assumed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,28 +75,27 @@ def read_kernel_plan_text(
 def plan_of(kernel: KernelFile, target: str | None = None) -> KernelPlan:
     """Every move as a transfer. Raises InputError for a machine that has no such tensors."""
     machine = load_target(target or _TARGET)
-    missing = {"hbm", "dm"} - set(machine.tiers)
-    if missing:
+    lacks = {"hbm", "dm"} - set(machine.tiers)
+    if lacks:
         raise InputError(
-            f"{machine.name} has no {' and no '.join(sorted(missing))}", None, f"kernels are for {_TARGET}"
+            f"{machine.name} has no {' and no '.join(sorted(lacks))}", None, f"kernels are for {_TARGET}"
         )
     used: set[str] = set()
     transfers: list[PlanTransfer] = []
     sites: list[SiteTransfers] = []
     moves: dict[str, KernelMove] = {}
     for site in kernel.sites:
-        names, assumed = [], []
+        names, missing = [], []
         for move in site.moves:
             name = _name(site, used)
             made = _transfer(name, site, move, machine, target or _TARGET, kernel.library)
             if isinstance(made, str):
-                assumed.append(made)
+                missing.append(made)
                 continue
             transfers.append(made)
             names.append(name)
             moves[name] = move
-            assumed += [*move.source.window.assumed, *move.dest.window.assumed]
-        sites.append(SiteTransfers(site, tuple(names), tuple(dict.fromkeys(assumed))))
+        sites.append(SiteTransfers(site, tuple(names), tuple(dict.fromkeys(missing))))
     axes: dict[str, int] = {}
     for item in transfers:
         for tensor in (item.transfer.source, item.transfer.dest):
@@ -151,6 +136,12 @@ def select_kernel(plan: KernelPlan, name: str) -> KernelPlan:
     return replace(plan, sites=kept, transfers=tuple(t for t in plan.transfers if t.name in names))
 
 
+def by_index(plan: Plan, name: str) -> str:
+    """`gather` or `scatter` where a transfer of a kernel is one; its plan then holds the move of one index value."""
+    method = plan.moves[name].method if isinstance(plan, KernelPlan) and name in plan.moves else ""
+    return "gather" if method in GATHERS else "scatter" if method in SCATTERS else ""
+
+
 # ---------------------------------------------------------------- one move
 
 
@@ -178,11 +169,11 @@ def _transfer(
         both = kept_whole((*source.values(), *dest.values()))
         source, dest = dict(zip(source, both, strict=False)), dict(zip(dest, both[len(source) :], strict=True))
     names = _display(source, dest)
-    read = _tensor(move.source, source, names, start, bits, 0)
+    read = _tensor(move.source, source, names, start, machine, 0)
     behind = 0
     if move.source.tier == move.dest.tier and not _apart(move):
         behind = -(-(read.base + source["element"].size * bits // 8 + 1) // 4096) * 4096
-    write = _tensor(move.dest, dest, names, move.dest.window.at, bits, behind)
+    write = _tensor(move.dest, dest, names, move.dest.window.at, machine, behind)
     transfer = Transfer(name, key, dtype.name, read, write, span=site.span)
     spans = {f"source.{p}": e.span for p, e in source.items() if e.span}
     spans |= {f"dest.{p}": e.span for p, e in dest.items() if e.span}
@@ -210,29 +201,36 @@ def _fields(value: Value) -> dict[str, Expr]:
 
 
 def _tensor(
-    value: Value, fields: Mapping[str, Expr], names: Mapping[str, str], start: Mapping[str, Numbers], bits: int,
+    value: Value, fields: Mapping[str, Expr], names: Mapping[str, str], start: Mapping[str, Numbers], machine: Target,
     behind: int,
 ) -> Tensor:  # fmt: skip
+    assert isinstance(value.dtype, Dtype)
+    bits = machine.dtypes[value.dtype.name]
     made = {place: renamed(expr, names) for place, expr in fields.items()}
     at = {place: start[place].low for place in ("chip", "cluster", "slice") if place in start}
-    base = _base(start.get("element", Numbers.of(0)), fields["element"].size, bits, value.tier)
+    tier = machine.tiers.get(value.tier)
+    room = tier.capacity_bytes if tier is not None else None
+    base = _base(start.get("element", Numbers.of(0)), fields["element"].size, bits, room, widest(machine))
     return Tensor(
         value.tier, made["element"], made.get("chip", ONE), made.get("cluster", ONE), made.get("slice", ONE),
         behind + base, at.get("chip", 0), at.get("cluster", 0), at.get("slice", 0), value.span,
     )  # fmt: skip
 
 
-def _base(start: Numbers, size: int, bits: int, tier: str) -> int:
+def widest(machine: Target) -> int:
+    """Bytes: alignment beyond what memory is asked for at once makes no difference to any rule or cost."""
+    return max(machine.geometry.get(name, 1) for name in ("request_bytes", "hbm_access_bytes"))
+
+
+def _base(start: Numbers, size: int, bits: int, room: int | None, most: int) -> int:
     """The byte at which a window starts; for one that moves, the least aligned of all its starts."""
     low, step = start.low * bits, start.step * bits
-    if start.single is not None and low % 8 == 0:
-        exact = low // 8
-        if tier != "dm" or exact + size * bits // 8 <= 512 * 1024:
-            return exact
-    for unit in (WINDOW, 128, 64, 32, 16, 8, 4, 2):
-        if low % (unit * 8) == 0 and step % (unit * 8) == 0:
-            return 0 if unit == WINDOW else unit
-    return 1
+    if start.single is not None and low % 8 == 0 and (room is None or low // 8 + size * bits // 8 <= room):
+        return low // 8
+    unit = most
+    while unit > 1 and (low % (unit * 8) or step % (unit * 8)):
+        unit //= 2
+    return 0 if unit == most else unit
 
 
 # ---------------------------------------------------------------- axes
@@ -253,28 +251,21 @@ def _display(*fields: Mapping[str, Expr]) -> dict[str, str]:
 
 def renamed(expr: Expr, names: Mapping[str, str]) -> Expr:
     """The mapping with its axes under other names."""
-    match expr:
-        case Symbol(name, size, span):
-            return Symbol(names.get(name, name), size, span)
-        case Pair(left, right, span):
-            return Pair(renamed(left, names), renamed(right, names), span)
-        case Stride() | Modulo() | Resize() | Padding() | Drop():
-            return replace(expr, inner=renamed(expr.inner, names))
-        case _:
-            return expr
+
+    def own(one: Expr) -> Expr | None:
+        return replace(one, name=names.get(one.name, one.name)) if isinstance(one, Symbol) else None
+
+    return rebuilt(expr, own)
 
 
 def substituted(expr: Expr, axis: str, kind: Kind) -> Expr:
     """The mapping with one position of an axis instead of all: the row that one index value names."""
-    match expr:
-        case Symbol(name, size, span):
-            return Padding(ONE, size, kind, span) if name == axis and size > 1 else expr
-        case Pair(left, right, span):
-            return Pair(substituted(left, axis, kind), substituted(right, axis, kind), span)
-        case Stride() | Modulo() | Resize() | Padding() | Drop():
-            return replace(expr, inner=substituted(expr.inner, axis, kind))
-        case _:
-            return expr
+
+    def row(one: Expr) -> Expr | None:
+        named = isinstance(one, Symbol) and one.name == axis and one.size > 1
+        return Padding(ONE, one.size, kind, one.span) if named else None
+
+    return rebuilt(expr, row)
 
 
 # ---------------------------------------------------------------- gather and scatter

@@ -8,7 +8,7 @@ Law: a call of a transfer in the text has one site, whether or not anything lead
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,9 @@ from dmaverify.machines.rngd.rust.values import (
     Unknown,
     Value,
     known,
+    sources_of,
 )
+from dmaverify.verdict import Finding
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -105,7 +107,8 @@ class Sites:
         self.unbuilt: list[tuple[Span, str]] = []  # statements that it does not have, and the condition
         self.telling: dict[Item, bool] = {}
         self.unrolled = self.unrolling = 0
-        self.counters: dict[int, Numbers] = {}  # where variables that change begin
+        self.counters: dict[int, Any] = {}  # where variables that change begin
+        self.declared: dict[Item, dict[str, list[Any]]] = {}  # of functions in which conditions were met
         self.closures: dict[int, tuple[Code, Node, Frame]] = {}
         self.closing: list[str] = []  # closures that are being read
         self.kept: list[Value] = []  # what `counters` and `closures` know by its identity
@@ -118,16 +121,22 @@ class Sites:
         self.dead = ""  # why what is read does not run
         self.later_uses = Later()  # of the function that is being visited
 
-    def value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:  # `Bodies` does it
-        raise AssertionError
+    # what the parts that stand on this one add
+    value: Callable[[Code, Node, Frame, Value | None], Value]
+    closure: Callable[[Code, Node, Frame, Value | list[Value], Value | None], Value]
+    merged: Callable[[Value, Value | None], Value]
+    built: Callable[[Code, Node, Frame], list[Node]]
+    inlines: Callable[[Item, Mapping[str, Value], bool], bool]
+    inlined: Callable[[Item, dict[str, Value], Value | None, list[Value], str], Value]
+    transfer_call: Callable[..., Value]
+    one_by_one: Callable[..., tuple[Value, ...] | None]
 
-    def closure(
-        self, code: Code, node: Node, frame: Frame, given: Value | list[Value], expected: Value | None
-    ) -> Value:
-        raise AssertionError
-
-    def merged(self, value: Value, wanted: Value | None) -> Value:
-        raise AssertionError
+    def _rest(self, code: Code, node: Node, frame: Frame) -> Value:
+        """Anything else: its parts are visited."""
+        deps: frozenset[int] = frozenset()
+        for one in named(node):
+            deps |= sources_of(self.value(code, one, frame, None))
+        return Opaque("", deps)
 
     def discover(self, code: Code, tree: Node) -> None:
         """Makes a site of every transfer call in the text, in macros too (but not in their definitions)."""
@@ -146,6 +155,24 @@ class Sites:
             self.by_place[key] = made
             self.sites.append(self.by_place[key])
         return self.by_place[key]
+
+    def unmoved(self, item: Item, about: Any) -> Site | None:
+        """A site for what is wrong with a kernel that moves nothing: where it makes the tensor."""
+        span = about.span if isinstance(about, Finding) else None
+        if span is None or not is_kernel(item):
+            return None
+        key = (span.source.name, span.start)
+        if key not in self.by_place:
+            made = Site(len(self.sites), "new", span, item.name, attributes=item.attributes)
+            self.by_place[key] = made
+            self.sites.append(made)
+        return self.by_place[key]
+
+    def leave_unbuilt(self, span: Span, condition: str) -> None:
+        """Enters code that this build does not have: its transfers stand beside those that run."""
+        self.unbuilt.append((span, condition))
+        inside = range(span.start, span.end)
+        self.ledger.beside += [s for s in self.sites if s.span.source is span.source and s.span.start in inside]
 
     def found(self, item: Item) -> None:
         """A function that was met: to be visited now or, where it is generic, when somebody calls it."""

@@ -11,13 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from dmaverify.errors import InputError, Source, Span
-from dmaverify.language.expr import ONE, Expr, Kind, Modulo, Padding, Pair, Resize, Stride, Symbol
+from dmaverify.errors import InputError, Source
+from dmaverify.language.expr import Expr, Symbol
 from dmaverify.language.parse import parse
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment
 from dmaverify.machines.rngd.rust.const_blocks import const_block
+from dmaverify.machines.rngd.rust.escapes import Escapes, as_map, axes_around, clip, constructed, item_in, no_size
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.values import (
@@ -39,14 +41,10 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 TENSORS = {
-    "HbmTensor": ("hbm", ""),
-    "HbmTensorView": ("hbm", "view"),
-    "HbmTensorViewMut": ("hbm", "view_mut"),
-    "DmTensor": ("dm", ""),
-    "DmTensorView": ("dm", "view"),
-    "DmTensorViewMut": ("dm", "view_mut"),
+    "HbmTensor": ("hbm", ""), "HbmTensorView": ("hbm", "view"), "HbmTensorViewMut": ("hbm", "view_mut"),
+    "DmTensor": ("dm", ""), "DmTensorView": ("dm", "view"), "DmTensorViewMut": ("dm", "view_mut"),
     "HostTensor": ("host", ""),
-}
+}  # fmt: skip
 SCALARS = {
     "i4": 4, "f4e2m1": 4, "i5": 8, "i8": 8, "u8": 8, "f8e4m3": 8, "f8e5m2": 8, "i9": 16, "i16": 16, "bf16": 16,
     "f16": 16, "i32": 32, "u32": 32, "f32": 32, "i64": 64, "u64": 64, "f64": 64, "usize": 64, "bool": 8, "u16": 16,
@@ -121,7 +119,7 @@ class Types:
             return self.read(code, inner[-1], frame) if inner else Unknown("an empty type", code.span(node))
         if kind == "lifetime":
             return Opaque("lifetime")
-        return Unknown(f"`{_clip(code.text(node))}` is no type that can be resolved here", code.span(node))
+        return Unknown(f"`{clip(code.text(node))}` is no type that can be resolved here", code.span(node))
 
     def arguments(self, code: Code, node: Node | None, frame: Frame) -> tuple[Value, ...]:
         """Generic arguments without lifetimes; numbers as numbers."""
@@ -184,7 +182,7 @@ class Types:
         if item.kind == "axis":
             size = self.axis_size(item)
             if size is None:
-                return Unknown(*_no_size(item, code.span(node)))
+                return Unknown(*no_size(item, code.span(node)))
             return Map(Symbol(self.axis_name(item), size))
         if item.kind == "type":
             return self._alias(item, given)
@@ -219,7 +217,7 @@ class Types:
             tier, view = TENSORS[name]
             fields: dict[str, Map | Unknown] = {}
             for place, value in zip(PLACES[tier], given[1:], strict=False):
-                fields[place] = _as_map(value)
+                fields[place] = as_map(value)
             for place in PLACES[tier][max(0, len(given) - 1) :]:
                 fields[place] = Unknown("")
             dtype = given[0] if given and isinstance(given[0], (Dtype, Unknown)) else Unknown("")
@@ -230,12 +228,12 @@ class Types:
             return given[0]
         if name in _LISTS and given:
             return Sequence(given[0])
-        made = _constructed(name, given)
+        made = constructed(name, given)
         if made is not None:
             return made
         if name[:1].isupper() and len(name) > 2 and given:
             return Opaque(name)
-        return Unknown(f"nothing named `{_clip(code.text(node))}` can be found", code.span(node))
+        return Unknown(f"nothing named `{clip(code.text(node))}` can be found", code.span(node))
 
     # ------------------------------------------------------------ axes and numbers
 
@@ -271,9 +269,7 @@ class Types:
                     return self._called(kind[5:], text, frame)
                 value = self.fragment(text, frame, code, byte)
                 if kind == "size":
-                    if isinstance(value, Map):
-                        return Numbers.of(value.expr.size)
-                    return None
+                    return Numbers.of(value.expr.size) if isinstance(value, Map) else None
                 bits = SCALARS.get(value.name, 0) if isinstance(value, Dtype) else 0
                 return Numbers.of(bits // 8) if bits >= 8 else None
             finally:
@@ -308,7 +304,7 @@ class Types:
             for code, node, where in scope.impls:
                 own = node.child_by_field_name("type")
                 text = code.text(own).split("<")[0].split("::")[-1].strip() if own is not None else ""
-                made = _item_in(code, node, where, parts[-1], kind) if text == owner.name else None
+                made = item_in(code, node, where, parts[-1], kind) if text == owner.name else None
                 if made is not None:
                     return made
             scope = scope.around
@@ -347,7 +343,7 @@ class Types:
         made, tree = parse_fragment(base, text, byte, "type T=", ";")
         item = child(tree, "type_item")
         if item is None:
-            return Unknown(f"`{_clip(text)}` is no type")
+            return Unknown(f"`{clip(text)}` is no type")
         return self.read(made, item.child_by_field_name("type"), frame)
 
     # ------------------------------------------------------------ mappings
@@ -356,12 +352,13 @@ class Types:
         """The mapping of `m![...]`."""
         name, body = node.child_by_field_name("macro"), child(node, "token_tree")
         if name is None or body is None or code.text(name).split("::")[-1] != "m":
-            return Unknown(f"`{_clip(code.text(node))}` is no mapping", code.span(node))
+            return Unknown(f"`{clip(code.text(node))}` is no mapping", code.span(node))
         return self.mapping_text(code, code.text(body)[1:-1], body.start_byte + 1, frame)
 
     def mapping_text(self, code: Code, text: str, byte: int, frame: Frame) -> Map | Unknown:
         """The mapping of the text within the brackets, which starts at `byte`."""
-        reader = _Escapes(self, code, text, byte, frame)
+        look, fragment = partial(self.look, frame, code), lambda own, at: self.fragment(own, frame, code, at)
+        reader = Escapes(code, text, byte, look, fragment)
         plain = reader.plain()
         if isinstance(plain, Unknown):
             return plain
@@ -373,8 +370,8 @@ class Types:
             elif isinstance(value, Unknown) and value.reason:
                 return replace(value, span=value.span or code.range(byte, byte + len(text.encode())))
             else:
-                why = f"`{found}` in `m![{_clip(text)}]` is no axis that is declared here"
-                near = suggestion(found, _axes_around(frame.scope))
+                why = f"`{found}` in `m![{clip(text)}]` is no axis that is declared here"
+                near = suggestion(found, axes_around(frame.scope))
                 hint = near or f"declare it: axes![{found} = ...]"
                 return Unknown(why, code.range(byte, byte + len(text.encode())), hint)
         at = code.at
@@ -383,7 +380,7 @@ class Types:
             tree = parse(plain, {}, lets=lets, params=reader.numbers, source=code.source if at is None else None,
                          offset=start if at is None else 0)  # fmt: skip
         except InputError as error:
-            said = f"`m![{_clip(text)}]`: {error.message}"
+            said = f"`m![{clip(text)}]`: {error.message}"
             return Unknown(said, error.span if at is None else at)
         return Map(tree)
 
@@ -399,135 +396,6 @@ class Types:
         if item.kind == "axis":
             size = self.axis_size(item)
             if size is None:
-                return Unknown(*_no_size(item, item.code.span(item.node)))
+                return Unknown(*no_size(item, item.code.span(item.node)))
             return Map(Symbol(self.axis_name(item), size))
         return self._alias(item, ()) if item.kind == "type" else None
-
-
-def _item_in(code: Code, node: Node, scope: NameScope, name: str, kind: str) -> Item | None:
-    body = node.child_by_field_name("body")
-    for one in named(body) if body is not None else ():
-        own = one.child_by_field_name("name")
-        if one.type == kind and own is not None and code.text(own) == name:
-            return Item(kind.removesuffix("_item"), name, code, one, scope)
-    return None
-
-
-def _no_size(item: Item, span: Span) -> tuple[str, Span, str]:
-    """Why an axis has no size, where, and what to write."""
-    text = _clip(item.text)
-    found = re.search(rf"\b{re.escape(item.name)}\s*=\s*{re.escape(item.text)}", span.text)
-    if found is not None:
-        span = Span(span.source, span.start + found.end() - len(item.text), span.start + found.end())
-    hint = f"write the number, or a constant that is known here: `const {text}: usize = 512;`"
-    return f"the size of the axis `{item.name}` is no number: `{text}`", span, hint if text.isidentifier() else ""
-
-
-def _axes_around(scope: NameScope | None) -> list[str]:
-    """The axes that are declared in a scope and around it."""
-    out: list[str] = []
-    while scope is not None:
-        out += [name for name, item in scope.types.items() if item.kind == "axis"]
-        scope = scope.around
-    return out
-
-
-class _Escapes:
-    """The text of a mapping with its escapes `{ ... }` replaced by names of the same length."""
-
-    def __init__(self, types: Types, code: Code, text: str, byte: int, frame: Frame) -> None:
-        self.owner, self.code, self.text, self.byte, self.frame = types, code, text, byte, frame
-        self.types: dict[str, Expr] = {}
-        self.numbers: dict[str, int] = {}
-        self.names = ""
-
-    def plain(self) -> str | Unknown:
-        text = re.sub(r"//[^\n]*|/\*.*?\*/", lambda found: " " * len(found[0]), self.text, flags=re.DOTALL)
-        out: list[str] = []
-        outside: list[str] = []
-        at = 0
-        while at < len(text):
-            if text[at] != "{":
-                out.append(text[at])
-                outside.append(text[at])
-                at += 1
-                continue
-            end = _close(text, at)
-            made = self._escape("".join(out), text[at + 1 : end - 1], text[at:end], at)
-            if isinstance(made, Unknown):
-                return made
-            out.append(made)
-            outside.append(" ")
-            at = end
-        self.names = "".join(outside)
-        return "".join(out)
-
-    def _escape(self, before: str, inner: str, whole: str, at: int) -> str | Unknown:
-        """What stands for `{ inner }`: itself for a kind of padding, else a name padded to its length."""
-        sign = before.rstrip()[-1:]
-        if sign == "#" and inner.strip() in ("*", "!", "0"):
-            return whole
-        kind = before.rstrip().endswith(("#{!}", "#{0}", "#{*}")) or re.search(r"#\{\s*[*!0]\s*\}\s*$", before)
-        byte = self.byte + len(self.text[: at + 1].encode())
-        if sign in ("/", "%", "=", "#") or kind:
-            value = number_of(inner, self.owner.look(self.frame, self.code, byte))
-            if value is None or value.single is None or value.single < 0:
-                return Unknown(f"`{_clip(inner)}` is no number that is known here", self.code.range(byte, byte + 1))
-            word = f"p{len(self.numbers)}"
-            self.numbers[word] = value.single
-        else:
-            found = self.owner.fragment(inner, self.frame, self.code, byte)
-            made = _as_map(found)
-            if isinstance(made, Unknown):
-                why = made.reason or f"`{_clip(inner)}` is not known here"
-                return Unknown(why, self.code.range(byte, byte + len(inner.encode())))
-            letter = next(c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if not re.search(rf"\b{c}\d", self.text))
-            word = f"{letter}{len(self.types)}"
-            self.types[word] = made.expr
-        if len(word) > len(whole):
-            return Unknown("too many escapes in one mapping", self.code.range(byte, byte + 1))
-        return word.ljust(len(whole))
-
-
-def _close(text: str, at: int) -> int:
-    """The index behind the brace that closes the one at `at`."""
-    depth = 0
-    for index in range(at, len(text)):
-        depth += (text[index] == "{") - (text[index] == "}")
-        if depth == 0:
-            return index + 1
-    return len(text)
-
-
-def _constructed(name: str, given: tuple[Value, ...]) -> Map | None:
-    """The types that `m!` expands to, where somebody writes them out."""
-    if name == "Identity" and not given:
-        return Map(ONE)
-    parts = [value.expr for value in given if isinstance(value, Map)]
-    sizes = [value.low for value in given if isinstance(value, Numbers)]
-    if name == "Pair" and len(parts) == 2:
-        return Map(Pair(parts[0], parts[1]))
-    if len(parts) != 1 or len(sizes) != 1:
-        return None
-    if name == "Padding":
-        bottom = any(isinstance(value, Opaque) and "Bottom" in value.what for value in given)
-        return Map(Padding(parts[0], sizes[0], Kind.BOTTOM if bottom else Kind.TOP))
-    if name == "Stride":
-        return Map(Stride(parts[0], sizes[0]))
-    if name == "Modulo":
-        return Map(Modulo(parts[0], sizes[0]))
-    return Map(Resize(parts[0], sizes[0])) if name == "Resize" else None
-
-
-def _as_map(value: Value) -> Map | Unknown:
-    if isinstance(value, (Map, Unknown)):
-        return value
-    return Unknown("a generic argument is no mapping")
-
-
-def _clip(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-clip = _clip

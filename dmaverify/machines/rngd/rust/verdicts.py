@@ -18,10 +18,9 @@ from dmaverify.language import wellformed
 from dmaverify.lower.programs import space_of
 from dmaverify.machines.rngd.rust.code import first_error
 from dmaverify.machines.rngd.rust.comments import expectations, name_of
-from dmaverify.machines.rngd.rust.indices import index_note
-from dmaverify.machines.rngd.rust.legality import judge
+from dmaverify.machines.rngd.rust.legality import index_note, judge
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
-from dmaverify.machines.rngd.rust.plans import WINDOW, KernelPlan, SiteTransfers
+from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, widest
 from dmaverify.machines.rngd.rust.values import Dtype, RustTensor
 from dmaverify.machines.rngd.rust.views import live_cells
 from dmaverify.plan.plan import PlanTransfer
@@ -34,7 +33,6 @@ from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verd
 
 UNRESOLVED = "core/unresolved-transfer"
 LEVEL = "alignment"
-STARTS = 8
 STD = "std"
 _NONE = Obligation("", "proved")
 
@@ -63,17 +61,24 @@ def _site_verdict(
     machine = next(iter(plan.targets.values()))
     runs = [item for item in items if not plan.moves[item.name].dead]
     judged = [_judged(plan, one.site, item, machine, options, keep) for item in runs or items]
-    if not runs:
-        judged = [_not_run(verdict, plan.moves[item.name].dead) for verdict, item in zip(judged, items, strict=True)]
     made = _of_site(plan, one, judged, machine)
+    idle = list(dict.fromkeys(plan.moves[item.name].dead for item in items if plan.moves[item.name].dead))
+    if idle:
+        of = "it does not" if not runs else f"{len(items) - len(runs)} of {len(items)} instances do not"
+        said = f"{of} run for these constants, because {' or '.join(idle[:3])}"
+        findings = [replace(f, notes=(*f.notes, said)) for f in made.findings] if not runs else made.findings
+        claim = "; ".join(part for part in (made.claim, said) if part)
+        made = replace(made, findings=tuple(findings), assumptions=(*made.assumptions, said), claim=claim)
     return [replace(made, expect=expected.get(made.name))]
 
 
 def _judged(
     plan: KernelPlan, site: Site, item: PlanTransfer, machine: Target, options: Options,
     keep: dict[str, list[tuple[str, str, str]]] | None,
-) -> Verdict:  # fmt: skip
-    """The verdict on one instance: the move by itself, at both levels, and what only a kernel must keep."""
+) -> tuple[Verdict, list[str]]:  # fmt: skip
+    """The verdict on one instance: the move by itself, at both levels, and what only a kernel must keep; with the
+    conditions that it rests on.
+    """
     started = time.perf_counter()
     move = plan.moves[item.name]
     asked: list[tuple[str, str, str]] = []
@@ -84,7 +89,8 @@ def _judged(
     )  # fmt: skip
     if keep is not None:
         keep[item.name] = asked
-    verdict = _where_starts_are_free(verdict, item, move, machine, options)
+    verdict, aligned = _where_starts_are_free(verdict, item, move, machine, options)
+    conditions = [*move.source.window.given, *move.dest.window.given, *aligned]
     findings = list(verdict.findings)
     if LEVEL not in options.readings and plan.library.asserts_layouts and _sound(item):
         findings += _asserted(item, machine, options)
@@ -94,47 +100,36 @@ def _judged(
         own = judge(site, move, item.transfer, machine, spaces, plan.library)
         findings, opened = _together(findings, own.findings), own.open
     findings = [_labelled(finding, item) for finding in findings]
-    return _settled(verdict, findings, opened, time.perf_counter() - started, _assumed(move, item, machine))
-
-
-def _not_run(verdict: Verdict, why: str) -> Verdict:
-    """The verdict on a move that a constant rules out: what is wrong with it goes wrong in no run."""
-    note = f"it does not run as the constants are, because {why}: judged as if it did"
-    if verdict.status is not Status.REFUTED:
-        return replace(verdict, assumptions=(*verdict.assumptions, note))
-    findings = [
-        replace(f, severity=Severity.WARNING if f.severity is Severity.ERROR else f.severity, notes=(*f.notes, note))
-        for f in verdict.findings
-    ]
-    said = f"it does not run, because {why}"
-    ruled_out = tuple(replace(o, status="proved", by=said, why="") for o in verdict.obligations)
-    return replace(
-        verdict, status=settled(findings, (o.status for o in ruled_out)), findings=tuple(findings), claim=said,
-        assumptions=(*verdict.assumptions, note), obligations=ruled_out,
-    )  # fmt: skip
+    said = [f"for {move.generics}"] if move.generics else []
+    if move.method in GATHERS or move.method in SCATTERS:
+        note, shown = index_note(move, machine.dtypes[item.transfer.dtype])
+        (said if shown else conditions).extend([note] if note else [])
+    return _settled(verdict, findings, opened, time.perf_counter() - started, said), conditions
 
 
 def _where_starts_are_free(
     verdict: Verdict, item: PlanTransfer, move: KernelMove, machine: Target, options: Options
-) -> Verdict:
-    """A start that nobody names is not wrong: what only some starts break is a condition on them, and told as one."""
-    if verdict.status is not Status.REFUTED or not (move.source.window.assumed or move.dest.window.assumed):
-        return verdict
-    sides = [replace(side, base=side.base - side.base % WINDOW) for side in (item.transfer.source, item.transfer.dest)]
-    aligned = replace(item.transfer, source=sides[0], dest=sides[1])
-    again = check_transfer(aligned, axes={}, problems=item.problems, target=machine, options=options)
-    if again.status is not Status.PROVED:
-        return verdict
-    broken = [f for f in verdict.findings if f.severity is Severity.ERROR]
-    rules = ", ".join(dict.fromkeys(f.rule for f in broken))
-    note = (
-        f"the tile starts at multiples of {STARTS} bytes: {rules} fails for other starts, and no call that was read "
-        "names them"
-    )
-    kept = [replace(f, severity=Severity.WARNING, notes=(*f.notes, "for some starts")) for f in verdict.findings]
-    return replace(
-        again, findings=tuple(kept), assumptions=(*again.assumptions, note), path=verdict.path, line=verdict.line
-    )
+) -> tuple[Verdict, list[str]]:
+    """A start that nobody names is not wrong: what only some starts break is a condition on them, the least that the
+    proof needs.
+    """
+    free = [one.window.open for one in (move.source, move.dest)]
+    if verdict.status is not Status.REFUTED or not any(free):
+        return verdict, []
+    unit, most = 2, widest(machine)
+    while unit <= most:
+        source, dest = (
+            replace(at, base=at.base - at.base % most + unit % most) if is_free else at
+            for at, is_free in zip((item.transfer.source, item.transfer.dest), free, strict=True)
+        )
+        moved = replace(item.transfer, source=source, dest=dest)
+        again = check_transfer(moved, axes={}, problems=item.problems, target=machine, options=options)
+        if again.status is Status.PROVED:
+            words = " and ".join(f"{word} tile" for word, own in zip(("source", "dest"), free, strict=True) if own)
+            kept = replace(again, path=verdict.path, line=verdict.line)
+            return kept, [f"the {words} of line {item.line} starts at a multiple of {unit} bytes"]
+        unit *= 2
+    return verdict, []
 
 
 def _asserted(item: PlanTransfer, machine: Target, options: Options) -> tuple[Finding, ...]:
@@ -180,16 +175,8 @@ def _labelled(finding: Finding, item: PlanTransfer) -> Finding:
     return replace(finding, span=own, labels=tuple(labels[:4]))
 
 
-def _assumed(move: KernelMove, item: PlanTransfer, machine: Target) -> tuple[str, ...]:
-    said = [f"for {move.generics}"] if move.generics else []
-    if move.method in GATHERS or move.method in SCATTERS:
-        note = index_note(move, machine.dtypes[item.transfer.dtype])
-        said += [note] if note else []
-    return tuple(said)
-
-
 def _settled(
-    verdict: Verdict, findings: Sequence[Finding], opened: tuple[str, ...], seconds: float, assumed: tuple[str, ...]
+    verdict: Verdict, findings: Sequence[Finding], opened: tuple[str, ...], seconds: float, assumed: Sequence[str]
 ) -> Verdict:
     """The verdict with all findings: errors refute, what was not judged is unknown."""
     obligations = {o.id: o for o in verdict.obligations}
@@ -213,14 +200,16 @@ def _settled(
 # ---------------------------------------------------------------- one verdict a site
 
 
-def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], machine: Target) -> Verdict:
-    """The verdicts of all instances as one, with what could not be resolved."""
-    site = one.site
+def _of_site(
+    plan: KernelPlan, one: SiteTransfers, every: Sequence[tuple[Verdict, list[str]]], machine: Target
+) -> Verdict:
+    """The verdicts of all instances as one, with what could not be resolved and what the proof rests on."""
+    site, judged = one.site, [verdict for verdict, _ in every]
+    conditions = [condition for _, own in every for condition in own]
     name = name_of(one)
     reasons = [_unresolved(site, why.reason, why.span, why.hint) for why in site.reasons]
-    missing = [a for a in one.assumed if not one.names]
-    reasons += [_unresolved(site, why, None) for why in missing]
-    if not judged and not reasons:
+    reasons += [_unresolved(site, why, None) for why in one.missing]
+    if not judged and not reasons and not site.remarks:
         broken = first_error(site.span.source)
         said = "the file cannot be parsed here" if broken is not None else _never(site)
         hint = "a bracket or a sign is missing here or above" if broken is not None else ""
@@ -231,9 +220,9 @@ def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], ma
         assumptions.insert(0, f"{len(judged)} instances: " + "; ".join(_instances(judged)))
     elif judged:
         assumptions = [*judged[0].assumptions]
-    assumptions += [a for a in one.assumed if one.names]
     if site.build:
         assumptions.insert(0, f"read {site.build}: the build that is asked for does not have this code")
+        conditions.append(f"it is built {site.build}")
     status = max((v.status for v in judged), key=_rank, default=Status.UNKNOWN)
     obligations: dict[str, Obligation] = {}
     for verdict in judged:
@@ -251,16 +240,17 @@ def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], ma
         if one_open.unknown and obligations.get(one_open.rule, _NONE).status != "refuted":
             obligations[one_open.rule] = Obligation(one_open.rule, "unknown", "", one_open.reason)
             status = Status.UNKNOWN if status is Status.PROVED else status
+        conditions += [one_open.given] if one_open.given else []
     if reasons:
         findings += reasons
         obligations[UNRESOLVED] = Obligation(UNRESOLVED, "unknown", "", "; ".join(f.message for f in reasons))
         status = Status.REFUTED if status is Status.REFUTED else Status.UNKNOWN
-    dead = next((v.claim for v in judged if v.claim.startswith("it does not run")), "")
     base = judged[0] if judged else Verdict(name, machine.name, status)
     return replace(
         base, name=name, status=status, findings=tuple(findings), obligations=tuple(obligations.values()),
         assumptions=tuple(dict.fromkeys(assumptions)), path=plan.path, line=site.span.line,
-        seconds=sum(v.seconds for v in judged), claim=dead or _claim(judged, one, plan),
+        seconds=sum(v.seconds for v in judged), claim=_claim(judged, one, plan),
+        conditions=tuple(dict.fromkeys(conditions)),
     )  # fmt: skip
 
 
@@ -311,7 +301,7 @@ def _claim(judged: Sequence[Verdict], one: SiteTransfers, plan: KernelPlan) -> s
             dest = item.transfer.dest
             live = prod(live_cells(dest.field(place)) for place in PLACES)
             total += live * machine.dtypes[item.transfer.dtype] // 8
-    unsaid = "".join(f"; {own.reason}" for own in one.site.open if not own.unknown)
+    unsaid = "".join(f"; {own.reason}" for own in one.site.open if not own.unknown and not own.given)
     return f"all {total:,} bytes, as a move{unsaid}" if judged and total else ""
 
 

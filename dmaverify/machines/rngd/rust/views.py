@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from math import gcd, prod
 
@@ -28,6 +29,7 @@ from dmaverify.language.expr import (
     Stride,
     Symbol,
     axes_of,
+    rebuilt,
     terms_of,
     walk,
 )
@@ -52,6 +54,7 @@ class TileCall:
     span: Span
     start_span: Span
     library: Library = NEWEST
+    guarded: bool = False  # a condition of each turn of a loop decides whether it is made
 
 
 def form_of(expr: Expr) -> DigitForm | None:
@@ -82,17 +85,26 @@ def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
     if tile.library.keeps_compounds:
         whole, index, new = kept_whole((whole, index, new))
     problems = list(_shape_problems(whole, index, length, new, tile, mutable))
-    start, assumed = tile.start, ""
+    start, given, fits, last = tile.start, "", length <= _live(index), max(0, _live(index) - length)
     if start is None:
-        start = Numbers(0, max(0, index.size - length), 1, False)
-        assumed = "a tile starts where only the running program knows: judged for every start"
-    problems += _start_problems(index, length, start, tile, mutable, bool(assumed))
+        start = Numbers(0, last, 1 if last else 0, False)
+        given = _range_of(tile, last)
+    outside = list(_start_problems(index, length, start, tile, mutable))
+    if outside and not given and (not start.exact or (tile.guarded and start.single is None)):
+        given = _range_of(tile, last)  # a condition may keep the others away
+    problems += outside if not given or not fits else ()
     offset = positions(whole, index, start)
+    known = offset is not None and not given
     if offset is None:
         offset = Numbers(0, whole.size, 1, False)
-        assumed = assumed or "the offset of a tile could not be computed: any alignment was assumed"
-    window = tensor.window.moved(tile.place, offset, assumed)
+    window = tensor.window.moved(tile.place, offset, open=not known, given=given)
     return replace(made, window=window, problems=(*tensor.problems, *problems), holds=None)
+
+
+def _range_of(tile: TileCall, last: int) -> str:
+    index = f" of `{plain(tile.index.expr)}`" if isinstance(tile.index, Map) else ""
+    starts = f"in 0..={last}" if last else "0"
+    return f"the start of the tile{index} in line {tile.span.line} is {starts}"
 
 
 def positions(expr: Expr, index: Expr, start: Numbers) -> Numbers | None:
@@ -153,7 +165,7 @@ def kept_whole(exprs: Sequence[Expr]) -> list[Expr]:
     for compound in dict.fromkeys(_cut_compounds(made)):
         name = "".join(str(part).split("~")[0] for part in terms_of(compound))
         one = Symbol(f"{name}~whole", compound.size)
-        tried = [_replaced(expr, compound, one) for expr in made]
+        tried = [rebuilt(expr, partial(_in_place_of, compound, one)) for expr in made]
         if not any(axis in axes_of(expr) for axis in axes_of(compound) for expr in tried):
             made = tried
     return made
@@ -169,16 +181,8 @@ def _cut_compounds(exprs: Iterable[Expr]) -> Iterator[Pair]:
             yield inner
 
 
-def _replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
-    if expr == old:
-        return new
-    match expr:
-        case Pair(left, right):
-            return replace(expr, left=_replaced(left, old, new), right=_replaced(right, old, new))
-        case Stride() | Modulo() | Resize() | Padding():
-            return replace(expr, inner=_replaced(expr.inner, old, new))
-        case _:
-            return expr
+def _in_place_of(old: Expr, new: Expr, part: Expr) -> Expr | None:
+    return new if part == old else None
 
 
 # ---------------------------------------------------------------- what is wrong with a tile
@@ -207,7 +211,7 @@ def _shape_problems(
 
 
 def _start_problems(
-    index: Expr, length: int, start: Numbers, tile: TileCall, mutable: bool, assumed: bool
+    index: Expr, length: int, start: Numbers, tile: TileCall, mutable: bool
 ) -> Iterable[PlanProblem]:
     live = _live(index)
     if length > index.size:
@@ -215,7 +219,7 @@ def _start_problems(
             f"a window of {length} of `{plain(index)}`, which has {index.size} positions", tile.span,
             f"at most {index.size}", fatal=False,
         )  # fmt: skip
-    elif not assumed and (start.high + length > live or start.low < 0):
+    elif start.high + length > live or start.low < 0:
         last = start.high if start.high + length > live else start.low
         yield PlanProblem(
             f"the tile starts at {last} and keeps {length}, beyond the {live} positions of `{plain(index)}`",
@@ -223,7 +227,7 @@ def _start_problems(
             f"starts are positions of `{plain(index)}`, from 0 to {max(0, live - length)}; the library does not check",
             fatal=False,
         )  # fmt: skip
-    elif mutable and not assumed and start.exact and 0 < start.step < length:
+    elif mutable and start.exact and 0 < start.step < length:
         yield PlanProblem(
             f"windows of {length} start {start.step} apart: they overlap, and are written more than once",
             tile.start_span,

@@ -1,0 +1,249 @@
+"""Copies and vector accesses run row by row: what each reads, writes, pads and leaves unknown.
+
+Knows: one execution with numbers, both surfaces, the readings. Does not know: terms, the touches of the proof, rules.
+Law: a row changes exactly the bytes that the texts say; what they do not say is unknown from then on.
+
+Source: "DMA Copy" (C code of the loops), PTO v0.6 and AscendC (blocks, padding).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.execute_tiles import CellTile, TileRun
+from dmaverify.machines.pto.running import ADDED, UNKNOWN, WRITTEN, RunEvent, Undetermined
+
+FAR = 1 << 60  # addresses from here on are in no memory
+_FIELD = {
+    "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",
+    "sid": "stream_id_max",
+}  # fmt: skip
+MOST_MOVED = 1 << 24
+"""Bytes that the copies of one run may move: each is followed by itself."""
+
+
+class RunCopies(TileRun):
+    """The part of a run that is about copies and registers."""
+
+    def _pointer(self, operand: ops.Operand) -> tuple[str, int, int]:
+        value = self.values.get(operand.name)
+        if isinstance(value, CellTile):
+            return value.place, value.at, max(1, value.kind.bits // 8)
+        if not isinstance(value, tuple):
+            raise Undetermined(operand.name)
+        return value
+
+    def _copy(self, stmt: ops.CopyOp) -> None:
+        source, dest = self._pointer(stmt.roles["src"]), self._pointer(stmt.roles["dst"])
+        row, loops, pad = self._shape(stmt, dest[2])
+        self._counted(prod(count for count, _, _ in loops))
+        starts = [(source[1], dest[1])]
+        for count, src, dst in loops:
+            starts = [(s + src * i, d + dst * i) for i in range(count) for s, d in starts]
+        self._limits(stmt, source, dest, row, loops, pad)
+        for place, side in ((source[0], 0), (dest[0], 1)):
+            if any(abs(start[side]) >= FAR for start in starts):
+                self.run.found.add("capacity" if place == "ub" else "bounds")
+                return  # an address that no memory has; nothing moves
+        if not starts or row < 1:
+            return  # found as a field out of range; nothing moves
+        self._counted(len(starts) * row)
+        reads, data, extra = [], [], []
+        for s, d in starts:
+            reads.append(np.arange(s, s + row))
+            begin, end = self._row(stmt, row, loops, pad, dest[2])
+            data.append(np.arange(d + begin, d + begin + row))
+            extra.append((d, begin, end))
+        self._move(
+            stmt, source[0], dest[0], np.concatenate(reads), np.concatenate(data), extra, row, loops, pad, dest[2]
+        )
+
+    def _counted(self, amount: int) -> None:
+        self.moved += amount
+        if self.moved > MOST_MOVED:
+            raise Undetermined(f"the copies move more than {MOST_MOVED:,} bytes: no run is made of them")
+
+    def _shape(
+        self, stmt: ops.CopyOp, item: int
+    ) -> tuple[int, list[tuple[int, int, int]], tuple[int, int, tuple[int, int] | None] | None]:
+        """Bytes of a row, loops inner to outer, and padding as (left, right, value) in elements."""
+        del item
+        roles = {k: v for k, v in stmt.roles.items() if k not in ("src", "dst")}
+        number = {k: self._int(v) for k, v in roles.items()}
+        row = number["len"]
+        for name, limit in _FIELD.items():
+            value = number.get(name if name != "n" else "n_burst", 0)
+            if stmt.kind != ops.LOCAL and (
+                not 0 <= value <= self.most[limit] or (name in ("n", "len") and name in number and value == 0)
+            ):
+                self.run.found.add("field")
+        if stmt.kind == ops.LOCAL:
+            if stmt.inline:
+                count, a, b = (self._int(o) for o in (stmt.levels[0].count, stmt.levels[0].src, stmt.levels[0].dst))
+            else:
+                count, a, b = number["n_burst"], number["src_stride"], number["dst_stride"]
+            most, block = self.most["local_max"], self.most["ub_line_bytes"]
+            if not (1 <= count <= most and 1 <= row <= most and 0 <= a <= most and 0 <= b <= most):
+                self.run.found.add("field")
+            return row * block, [(count, (row + a) * block, (row + b) * block)], None
+        if stmt.inline:
+            loops = [tuple(self._int(o) for o in (lv.count, lv.src, lv.dst)) for lv in stmt.levels]
+            pad = None
+            if stmt.pad is not None:
+                counts = [0 if o is None else self._int(o) for o in (stmt.pad.left, stmt.pad.right)]
+                pad = (counts[0], counts[1], self.raw.get(stmt.pad.value.name))
+                self.pad = pad[2]
+            if len(loops) > 1:
+                self.registers[f"{stmt.kind}.size"] = (1, 1)
+            return row, loops, pad  # type: ignore[return-value]
+        loops = [(number["n_burst"], number["src_stride"], number["dst_stride"])]
+        sizes = self.registers.get(f"{stmt.kind}.size", (1, 1))
+        for index, count in enumerate(sizes, 1):
+            if count != 1:
+                strides = self.registers.get(f"{stmt.kind}.loop{index}")
+                if strides is None:
+                    self.run.found.add("state")
+                    strides = (0, 0)
+                loops.append((count, *strides))
+        pad = (number["left"], number["right"], self.pad or (0, 1)) if number.get("select") else None
+        return row, loops, pad  # type: ignore[return-value]
+
+    def _limits(
+        self,
+        stmt: ops.CopyOp,
+        source: tuple[str, int, int],
+        dest: tuple[str, int, int],
+        row: int,
+        loops: Sequence[tuple[int, int, int]],
+        pad: tuple[int, int, tuple[int, int] | None] | None,
+    ) -> None:
+        found, most, block = self.run.found, self.most, self.most["ub_line_bytes"]
+        for count, src, dst in loops:
+            if stmt.kind != ops.LOCAL and not 1 <= count <= most["count_max"]:
+                found.add("field")
+            if stmt.kind == ops.LOCAL or count <= 1:
+                continue
+            for (place, _, _), stride in ((source, src), (dest, dst)):
+                if not 0 <= stride <= most["ub_stride_max" if place == "ub" else "gm_stride_max"]:
+                    found.add("field")
+                if place == "ub" and stride % block and (stride != row or pad is not None):
+                    found.add("align")
+        for place, at, _ in (source, dest):
+            if place == "ub" and at % block:
+                found.add("align")
+        if pad is not None and not all(0 <= c <= most["pad_count_max"] for c in pad[:2]):
+            found.add("field")
+
+    def _row(
+        self,
+        stmt: ops.CopyOp,
+        row: int,
+        loops: Sequence[tuple[int, int, int]],
+        pad: tuple[int, int, tuple[int, int] | None] | None,
+        item: int,
+    ) -> tuple[int, int]:
+        """Where data begins in a row of the destination, and where all that changes ends."""
+        if stmt.kind != ops.LOAD:
+            return 0, row
+        if pad is None:
+            return 0, row + (-row % self.most["ub_line_bytes"] if self.readings.get("tail") != "untouched" else 0)
+        unit = 1 if self.readings.get("pad-unit") == "bytes" else item
+        left, right = pad[0] * unit, pad[1] * unit
+        block = self.most["ub_line_bytes"]
+        end = -(-(left + row + right) // block) * block
+        if self.readings.get("pad-extent") == "gap":
+            end = max(end, loops[0][2])
+        return (0 if self.readings.get("left-pad") == "behind" else left), end
+
+    def _move(
+        self,
+        stmt: ops.CopyOp,
+        source: str,
+        dest: str,
+        reads: np.ndarray,
+        data: np.ndarray,
+        rows: list[tuple[int, int, int]],
+        row: int,
+        loops: Sequence[tuple[int, int, int]],
+        pad: tuple[int, int, tuple[int, int] | None] | None,
+        item: int,
+    ) -> None:
+        run, into, out_of = self.run, self.run.memory[dest], self.run.memory[source]
+        block = self.most["ub_line_bytes"]
+        compact = stmt.kind == ops.LOAD and pad is None and loops[0][0] > 1 and loops[0][2] == row and row % block
+        changed: list[np.ndarray] = [data]
+        fills: list[tuple[np.ndarray, np.ndarray | None]] = []
+        for index, (start, begin, end) in enumerate(rows):
+            if compact and index % loops[0][0] != loops[0][0] - 1:  # the burst counter runs fastest
+                continue
+            if compact:
+                end = row + (-(start + row) % block)
+            around = np.concatenate([np.arange(start, start + begin), np.arange(start + begin + row, start + end)])
+            if not len(around):
+                continue
+            changed.append(around)
+            value = None
+            if pad is not None and pad[2] is not None:
+                raw = (pad[2][0] & ((1 << 64) - 1)).to_bytes(8, "little")[
+                    : 1 if self.readings.get("pad-pattern") == "byte" else item
+                ]
+                value = np.frombuffer(raw, np.uint8)[(around - start) % len(raw)]
+            fills.append((around, value))
+        written = np.concatenate(changed)
+        adds = stmt.kind == ops.STORE and bool(self.atomic[0])
+        whole = not any(n % item for n in (row, *(step for _, _, step in loops)))
+        if len(np.unique(written)) != len(written) and not (adds and whole):
+            run.found.add("rows")
+        surplus = -row % block if source == "ub" else 0
+        self._bounds(source, reads, surplus)
+        self._bounds(dest, written, 0)
+        reads_in = reads[(reads >= 0) & (reads < len(out_of.state))]
+        if stmt.kind != ops.LOAD and (out_of.state[reads_in] != WRITTEN).any():
+            run.found.add("definite")
+        ok = (reads >= 0) & (reads < len(out_of.state)) & (data >= 0) & (data < len(into.state))
+        values = out_of.bytes_[reads[ok]].copy()
+        for at, fill in fills:
+            inside = (at >= 0) & (at < len(into.state))
+            into.state[at[inside]] = WRITTEN
+            if fill is not None:
+                into.bytes_[at[inside]] = fill[inside]
+            else:
+                into.bytes_[at[inside]] ^= 0xA5
+        if not adds:
+            into.bytes_[data[ok]] = values
+        into.state[data[(data >= 0) & (data < len(into.state))]] = ADDED if adds else WRITTEN
+        for at, fill in fills:
+            if fill is None:  # the order of rows is not promised: a byte that one of them leaves unknown is unknown
+                into.state[at[(at >= 0) & (at < len(into.state))]] = UNKNOWN
+        run.copies.append((self.copy_number[id(stmt)], source, reads, dest, data))
+        pipe = {ops.LOAD: "MTE2", ops.STORE: "MTE3", ops.LOCAL: "LOCAL"}[stmt.kind]
+        if stmt.kind == ops.LOCAL and self.readings.get("local-pipe") == "vector":
+            pipe = "V"
+        atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
+        self._happened(RunEvent(pipe, {source: np.unique(reads)}, {dest: np.unique(written)}, atomic))
+
+    def _access(self, stmt: ops.AccessOp) -> None:
+        place, at, item = self._pointer(stmt.pointer)
+        item = stmt.item_bytes or item
+        if not stmt.moved:  # a pointer that moves on moves behind the access
+            at += sum(self._int(index) * elements for index, elements in stmt.offsets) * item
+        self.values |= dict.fromkeys(stmt.results, 0)
+        pipe = "S" if stmt.form == "scalar" and not self.inside else "V"
+        empty = np.zeros(0, np.int64)
+        if stmt.way == "r":
+            foul = self.run.memory[place].state != WRITTEN if place == "ub" else None
+            touched = self.registers_of.load(stmt, at, item, len(self.events), place, foul)
+            self._bounds(place, touched, 0)
+            self._happened(RunEvent(pipe, {place: empty if stmt.results else touched}, {}))
+            return
+        stride = 0 if stmt.stride is None else self._int(stmt.stride)
+        touched, foul = self.registers_of.store(stmt, at, item, stride)
+        self._bounds(place, touched, 0)
+        there = (touched >= 0) & (touched < len(self.run.memory[place].state))
+        inside = touched[there]
+        self.run.memory[place].state[inside] = np.where(foul[there], UNKNOWN, WRITTEN)
+        self._happened(RunEvent(pipe, {}, {place: inside}))

@@ -1,0 +1,137 @@
+"""Which accesses of a run are surely done before which: flags, barriers, tokens, the other core.
+
+Knows: one execution, event by event. Does not know: terms, states of the proof.
+Law: a pipe knows what was done before a set that it waited for; two accesses that share bytes, one of them a write, of
+which the later pipe does not know the earlier one, are trouble.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.running import WRITTEN, RunEvent, Running
+from dmaverify.program.instructions import Shared
+
+PIPES = ("MTE2", "MTE3", "V", "S", "LOCAL", "MTE1", "M", "FIX")
+CORE = "other core"
+
+
+class RunOrder(Running):
+    """The part of a run that is about order."""
+
+    def __init__(
+        self,
+        function: ops.KernelFunction,
+        gm: Mapping[str, int],
+        arguments: Mapping[str, int],
+        readings: Mapping[str, str],
+        seed: int,
+        others: Sequence[Shared],
+    ) -> None:
+        super().__init__(function, gm, arguments, readings, seed, others)
+        self.events: list[RunEvent] = []
+        self.known: list[frozenset[int]] = []
+        self.knows: dict[str, set[int]] = {}
+        self.flags: dict[tuple[str, str, int], set[int]] = {}
+        self.released: dict[int, set[int]] = {}
+        self.holding: dict[int, set[str]] = {}
+
+    def _other_core(self, stmt: ops.CrossCore) -> None:
+        """A set lets the other core work, which knows what the pipe had done; before a wait it has worked, which the
+        pipe that waits knows then, or all pipes where it names none.
+        """
+        flag = None if stmt.number is None else stmt.number % self.most["core_flags"]
+        sets = stmt.action == "set"
+        if sets:
+            for pipe in PIPES if stmt.pipe == "ALL" else (stmt.pipe or "S",):
+                self.knows.setdefault(CORE, set()).update(self._done(pipe))
+        for one in self.others:
+            asked = one.after if sets else one.before
+            if asked is None or flag is None or asked == flag:
+                self._works(one, sets=sets)
+        if not sets:
+            alone = stmt.pipe not in ("", "S", "ALL") and self.readings.get("core-wait") != "core"
+            for pipe in (stmt.pipe,) if alone else PIPES:
+                self.knows.setdefault(pipe, set()).update(self._done(CORE))
+
+    def _works(self, one: Shared, *, sets: bool) -> None:
+        """One access of the other core."""
+        place = one.root or one.space
+        state = self.run.memory[place].state
+        bytes_ = np.arange(one.start, len(state) if one.end is None else one.end)
+        bytes_ = bytes_[bytes_ < len(state)]
+        if one.way == "r" and sets and one.space == "ub" and (state[bytes_] != WRITTEN).any():
+            self.run.found.add("definite")
+        if one.way == "w" and not sets:
+            state[bytes_] = WRITTEN
+        work = {place: bytes_}
+        self._happened(RunEvent(CORE, *(({}, work) if one.way == "w" else (work, {}))))
+
+    def _happened(self, event: RunEvent) -> None:
+        self.known.append(frozenset(self.knows.setdefault(event.pipe, set())))
+        self.events.append(event)
+
+    def _judge_order(self) -> None:
+        """Pairs that nothing orders, when it is known which bytes of which loads came to matter."""
+        for number, place, needed in self.registers_of.needed():
+            self.events[number].reads[place] = np.union1d(self.events[number].reads[place], needed)
+        for at, event in enumerate(self.events):
+            for number, before in enumerate(self.events[:at]):
+                alike = before.pipe == event.pipe and event.pipe in ("V", CORE)
+                if alike or number in self.known[at] or before.pipe == "S":
+                    continue
+                for kind, mine, theirs in (
+                    ("raw", event.reads, before.writes),
+                    ("war", event.writes, before.reads),
+                    ("waw", event.writes, before.writes),
+                ):
+                    if kind == "waw" and event.atomic[0] not in ("", "set") and event.atomic == before.atomic:
+                        continue  # both add, in whatever order
+                    for place in mine.keys() & theirs.keys():
+                        if _share(mine[place], theirs[place]):
+                            self.run.found.add(kind)
+
+    def _done(self, pipe: str) -> set[int]:
+        """What is surely done when a pipe has done all that it was given so far."""
+        return self.knows.get(pipe, set()) | {n for n, e in enumerate(self.events) if e.pipe == pipe}
+
+    def _order(self, stmt: ops.Flag | ops.Barrier | ops.BufferOp) -> None:
+        if isinstance(stmt, ops.Barrier):
+            if stmt.pipe == "ALL":
+                everything: set[int] = set()
+                for pipe in PIPES:
+                    everything |= self._done(pipe)
+                for pipe in PIPES:
+                    self.knows[pipe] = set(everything)
+            else:
+                self.knows[stmt.pipe] = self._done(stmt.pipe)
+        elif isinstance(stmt, ops.BufferOp):
+            token, mode = self._int(stmt.token), self._int(stmt.mode)
+            holding = self.holding.setdefault(token, set())
+            if stmt.action == "rls":
+                for pipe in {stmt.pipe, *(holding if mode else ())}:
+                    self.released[token] = self.released.get(token, set()) | self._done(pipe)
+                holding.discard(stmt.pipe)
+            else:
+                holding.add(stmt.pipe)
+                if not mode:
+                    self.knows.setdefault(stmt.pipe, set()).update(self.released.get(token, set()))
+        else:
+            flag = (stmt.source, stmt.dest, self._int(stmt.event))
+            if stmt.action == "set":
+                if flag in self.flags:
+                    self.run.found.add("flags")
+                self.flags[flag] = self._done(stmt.source)
+            elif flag not in self.flags:
+                self.run.found.add("flags")
+            else:
+                self.knows.setdefault(stmt.dest, set()).update(self.flags.pop(flag))
+
+
+def _share(one: np.ndarray, two: np.ndarray) -> bool:
+    if not len(one) or not len(two) or one[-1] < two[0] or two[-1] < one[0]:
+        return False
+    return bool(np.isin(one, two, assume_unique=True).any())

@@ -1,0 +1,330 @@
+"""Tiles run cell by cell: which bytes of which memory each cell is, and whether it holds what this tile was given.
+
+Knows: tiles, views and operations on them as the manual tells them, for one execution; a cell is what it should be only
+while the last tile that wrote its bytes is this one. Does not know: terms, touches and regions of the proof.
+Law: it shares the statements and the target's table of operations with the proof, and no line of their meaning. What no
+text tells (shapes that differ, masks that are too small) ends the run.
+
+Source: PTO IR manual (tile buffers, views, destination-passing style); encodings/pto/target.toml, [tile].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.execute_order import RunOrder
+from dmaverify.machines.pto.running import NEVER, UNKNOWN, WRITTEN, Memory, Over, RunEvent, Undetermined
+from dmaverify.machines.pto.tiles import (
+    AllocTile,
+    PartView,
+    TensorView,
+    TileOp,
+    TileType,
+    TileWork,
+    ValidShape,
+    tile_work,
+)
+
+_PRODUCTS = ("pto.tmatmul", "pto.tgemv")
+MOST_CELL_BYTES = 1 << 22
+"""Bytes of a memory of tiles beside UB: no machine document tells how large those are."""
+
+
+@dataclass(frozen=True)
+class CellTile:
+    """A tile: who owns its cells, where it begins, how many rows and columns are valid."""
+
+    owner: int
+    place: str
+    at: int
+    kind: TileType
+    rows: int
+    cols: int
+
+
+@dataclass(frozen=True)
+class ElementView:
+    """A tensor, or a part of one, in elements of `item` bytes."""
+
+    place: str
+    at: int
+    item: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def addresses(self) -> np.ndarray:
+        """Of each element, in the order of the shape."""
+        out = np.zeros((1,) * len(self.shape), np.int64)
+        for index, (size, stride) in enumerate(zip(self.shape, self.strides, strict=True)):
+            along = [1] * len(self.shape)
+            along[index] = size
+            out = out + (np.arange(size) * stride).reshape(along)
+        return self.at + out * self.item
+
+
+class TileRun(RunOrder):
+    """The part of a run that is about tiles."""
+
+    owners: dict[str, np.ndarray]
+    made: dict[int, int]
+    flagged = in_tiles = False
+
+    def seen(self, stmt: ops.Stmt) -> None:
+        """Takes note of a statement before the run."""
+        self.owners, self.made = {}, {}
+        self.in_tiles = self.in_tiles or isinstance(stmt, TileOp)
+        self.flagged = self.flagged or isinstance(stmt, (ops.CopyOp, ops.Flag, ops.BufferOp))
+
+    @property
+    def lowered(self) -> bool:
+        """Whether the assembler orders the pipes: there are tiles, and no flags of the text's own."""
+        return self.in_tiles and not self.flagged
+
+    def tile_statement(self, stmt: ops.Stmt) -> bool:
+        """Runs a statement about tiles; False for any other."""
+        match stmt:
+            case AllocTile():
+                self.values[stmt.result] = self._allocated(stmt)
+            case ValidShape():
+                tile = self._tile(stmt.tile)
+                rows, cols = (self._int(o) for o in stmt.valid)
+                self.values[stmt.tile.name] = self._fitting(replace(tile, rows=rows, cols=cols))
+            case TensorView():
+                place, at, item = self._operand(stmt.base)
+                sizes, strides = (tuple(self._int(o) for o in group) for group in (stmt.shape, stmt.strides))
+                item = max(1, stmt.bits // 8) if stmt.bits else item
+                self.values[stmt.result] = ElementView(place, at, item, sizes, strides)
+            case PartView():
+                self.values[stmt.result] = self._part(stmt)
+            case TileOp():
+                self._operate(stmt, tile_work()[stmt.name])
+            case _:
+                return False
+        return True
+
+    # ------------------------------------------------------------ tiles and views
+
+    def _operand(self, operand: ops.Operand) -> Any:
+        found = self.values.get(operand.name)
+        if found is None or isinstance(found, int):
+            raise Undetermined(operand.name)
+        return found
+
+    def _tile(self, operand: ops.Operand) -> CellTile:
+        found = self._operand(operand)
+        if not isinstance(found, CellTile):
+            raise Undetermined(operand.name)
+        return found
+
+    def _allocated(self, stmt: AllocTile) -> CellTile:
+        kind = stmt.type
+        assert kind is not None
+        owner = self.made.setdefault(id(stmt), len(self.made) + 1)
+        stated = zip((kind.v_row, kind.v_col), stmt.valid, strict=True)
+        sizes = [self._int(given) if size is None and given is not None else size for size, given in stated]
+        if sizes[0] is None or sizes[1] is None:
+            raise Undetermined(stmt.result)
+        if stmt.address is None:  # what it holds is nobody's, each time anew
+            place, at = f"tile {owner}", 0
+            self.run.memory[place] = _memory(kind.bytes)
+            self.owners[place] = np.zeros(kind.bytes, np.int32)
+        else:
+            place, at = "ub" if kind.loc == "vec" else kind.loc, self._int(stmt.address)
+            if place not in self.run.memory:
+                self.run.memory[place] = _memory(MOST_CELL_BYTES)
+            if place not in self.owners:
+                self.owners[place] = np.zeros(len(self.run.memory[place].state), np.int32)
+            if at % 32:
+                self.run.found.add("form")
+        tile = self._fitting(CellTile(owner, place, at, kind, sizes[0], sizes[1]))
+        if stmt.given:
+            self._write(tile, self._cells(tile, 0, 0, tile.rows, tile.cols))
+        return tile
+
+    def _fitting(self, tile: CellTile) -> CellTile:
+        if not (0 <= tile.rows <= tile.kind.rows and 0 <= tile.cols <= tile.kind.cols):
+            self.run.found.add("bounds")
+            raise Over
+        return tile
+
+    def _part(self, stmt: PartView) -> ElementView:
+        whole = self._operand(stmt.base)
+        offsets, sizes = (tuple(self._int(o) for o in group) for group in (stmt.offsets, stmt.sizes))
+        if not isinstance(whole, ElementView) or len(whole.shape) != len(sizes):
+            raise Undetermined(stmt.result)
+        if any(o < 0 or s < 0 or o + s > n for o, s, n in zip(offsets, sizes, whole.shape, strict=True)):
+            self.run.found.add("bounds")
+        at = whole.at + sum(o * s for o, s in zip(offsets, whole.strides, strict=True)) * whole.item
+        return ElementView(whole.place, at, whole.item, tuple(max(0, s) for s in sizes), whole.strides)
+
+    # ------------------------------------------------------------ cells
+
+    def _cells(self, tile: CellTile, row: int, col: int, rows: int, cols: int) -> np.ndarray:
+        """The bytes of cells, rows x columns x bytes of one; those that the tile does not have are found."""
+        kind = tile.kind
+        if rows and cols and not (min(row, col) >= 0 and row + rows <= kind.rows and col + cols <= kind.cols):
+            self.run.found.add("bounds")
+            raise Over
+        down, across = np.arange(row, row + rows)[:, None], np.arange(col, col + cols)[None, :]
+        standing = kind.column_major and not kind.boxed
+        number = across * kind.rows + down if standing else down * kind.cols + across
+        item = max(1, kind.bits // 8)
+        at = tile.at + number[..., None] * item + np.arange(item)
+        self._bounds(tile.place, at.ravel(), 0)
+        if at.size and not (at.min() >= 0 and at.max() < len(self.run.memory[tile.place].state)):
+            raise Over
+        return at
+
+    def _clean(self, tile: CellTile, cells: np.ndarray) -> np.ndarray:
+        """Which cells hold what was written to this tile."""
+        state, owner = self.run.memory[tile.place].state, self.owners[tile.place]
+        return np.asarray(((state[cells] == WRITTEN) & (owner[cells] == tile.owner)).all(axis=2))
+
+    def _write(self, tile: CellTile, cells: np.ndarray, clean: np.ndarray | bool = True) -> None:
+        good = np.broadcast_to(np.asarray(clean), cells.shape[:2])[..., None]
+        self.run.memory[tile.place].state[cells] = np.where(good, WRITTEN, UNKNOWN)
+        self.owners[tile.place][cells] = tile.owner
+
+    # ------------------------------------------------------------ operations
+
+    def _operate(self, stmt: TileOp, work: TileWork) -> None:
+        given = [self._shaped(stmt, o) for o in stmt.ins if o.name not in stmt.scalars]
+        into = [self._shaped(stmt, o) for o in stmt.outs]
+        if len(into) != 1:
+            raise Undetermined(f"{stmt.name} writes several tiles")
+        if work.writes == "move":
+            self._moved(given[0] if given else None, into[0])
+            return
+        if not isinstance(into[0], CellTile) or not all(isinstance(tile, CellTile) for tile in given):
+            raise Undetermined(f"{stmt.name} on what is no tile")
+        self._computed(stmt, work, given, into[0])
+
+    def _shaped(self, stmt: TileOp, operand: ops.Operand) -> Any:
+        """A pointer of a static shape is a view of all of it."""
+        found = self._operand(operand)
+        if isinstance(found, tuple) and operand.name in stmt.shapes:
+            sizes, bits, _ = stmt.shapes[operand.name]
+            strides = tuple(prod(sizes[i + 1 :]) for i in range(len(sizes)))
+            return ElementView(found[0], found[1], bits // 8, sizes, strides)
+        return found
+
+    def _moved(self, source: Any, dest: Any) -> None:
+        """A load or a store of the valid cells, element by element in the order of both shapes."""
+        loads = isinstance(source, ElementView)
+        view, tile = (source, dest) if loads else (dest, source)
+        if not isinstance(view, ElementView) or not isinstance(tile, CellTile):
+            raise Undetermined("a move between what is no tile and part of a tensor")
+        item = max(1, tile.kind.bits // 8)
+        if view.item != item and tile.kind.loc != "acc":
+            self.run.found.add("form")
+            return
+        at = view.addresses()
+        alike = at.size == tile.rows * tile.cols and (tile.kind.boxed or at.shape[-1] == tile.cols)
+        if not alike:
+            at = at.reshape((-1, *at.shape[-2:]))
+            room = (tile.kind.rows, tile.kind.cols) if loads else at.shape[1:]
+            fits = at.shape[0] == 1 and all(
+                n >= v and n <= r for n, v, r in zip(at.shape[1:], (tile.rows, tile.cols), room, strict=True)
+            )
+            if not fits:
+                raise Undetermined("a part and a tile of different shapes")
+            at = at[0, : tile.rows, : tile.cols]
+        there = (at.ravel()[:, None] + np.arange(view.item)).ravel()
+        self._bounds(view.place, there, 0)
+        cells = self._cells(tile, 0, 0, tile.rows, tile.cols)
+        if loads:
+            self._write(tile, cells)
+            self._happened(RunEvent("MTE2", {view.place: np.unique(there)}, {tile.place: np.unique(cells)}))
+            return
+        if len(np.unique(there)) != len(there):
+            self.run.found.add("rows")
+        if not self._clean(tile, cells).all():
+            self.run.found.add("definite")
+        pipe = "FIX" if tile.kind.loc == "acc" else "MTE3"
+        self._happened(RunEvent(pipe, {tile.place: np.unique(cells)}, {view.place: np.unique(there)}))
+
+    def _computed(self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
+        """Cells that it reads, whether each was written, and cells that it writes."""
+        windows = "window" in (*work.reads, work.writes)
+        named = [self._int(o) for o in stmt.ins if windows and o.name in stmt.scalars]
+        if windows and len(named) != 2:
+            raise Undetermined(f"{stmt.name} names no row and column")
+        reads: dict[str, list[np.ndarray]] = {}
+        writes: dict[str, list[np.ndarray]] = {}
+        clean = True
+        for index, tile in enumerate(tiles):
+            word = work.reads[min(index, len(work.reads) - 1)] if work.reads and index != work.scratch else "scratch"
+            if word == "scratch":
+                cells = self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols)
+                self._write(tile, cells, False)
+                writes.setdefault(tile.place, []).append(cells.ravel())
+                continue
+            cells = self._read(word, tile, out, named)
+            clean = clean and bool(self._clean(tile, cells).all())
+            reads.setdefault(tile.place, []).append(cells.ravel())
+        if not clean:
+            self.run.found.add("computed")
+        cells, sure = self._written(stmt.name, work.writes, tiles, out, named)
+        self._write(out, cells, clean & sure)
+        writes.setdefault(out.place, []).append(cells.ravel())
+        loc = tiles[0].kind.loc if tiles else out.kind.loc
+        pipe = "M" if stmt.name.startswith(_PRODUCTS) else {"acc": "FIX", "mat": "MTE1"}.get(loc, "V")
+        both = [{place: np.unique(np.concatenate(at)) for place, at in side.items()} for side in (reads, writes)]
+        self._happened(RunEvent(pipe, both[0], both[1]))
+
+    def _read(self, word: str, tile: CellTile, out: CellTile, named: Sequence[int]) -> np.ndarray:
+        match word:
+            case "each":
+                return self._cells(tile, 0, 0, out.rows, out.cols)
+            case "column":
+                return self._cells(tile, 0, 0, out.rows, 1)
+            case "row":
+                return self._cells(tile, 0, 0, 1, out.cols)
+            case "window":
+                return self._cells(tile, named[0], named[1], out.rows, out.cols)
+            case "mask":
+                return self._cells(tile, 0, 0, out.rows, _bit_cells(tile, out.rows, out.cols))
+        return self._cells(tile, 0, 0, tile.rows, tile.cols)
+
+    def _written(
+        self, name: str, word: str, tiles: Sequence[CellTile], out: CellTile, named: Sequence[int]
+    ) -> tuple[np.ndarray, np.ndarray | bool]:
+        """The cells that an operation writes, and which of them its operands define."""
+        first = tiles[0] if tiles else out
+        match word:
+            case "column":
+                return self._cells(out, 0, 0, out.rows, 1), np.arange(out.rows)[:, None] < first.rows
+            case "row":
+                return self._cells(out, 0, 0, 1, out.cols), np.arange(out.cols)[None, :] < first.cols
+            case "whole":
+                fits = first.rows <= out.kind.rows and first.cols <= out.kind.cols
+                return self._cells(out, 0, 0, out.kind.rows, out.kind.cols), fits
+            case "window":
+                return self._cells(out, named[0], named[1], first.rows, first.cols), True
+            case "mask":
+                return self._cells(out, 0, 0, first.rows, _bit_cells(out, first.rows, first.cols)), True
+        if word == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):
+            raise Undetermined(f"{name}: no operand has the valid region of the result")
+        sure: np.ndarray | bool = True
+        if name.startswith(_PRODUCTS):  # of rows of the left and columns of the right
+            left = next((t for t in tiles if t.kind.loc == "left"), out)
+            right = next((t for t in tiles if t.kind.loc == "right"), out)
+            sure = (np.arange(out.rows)[:, None] < left.rows) & (np.arange(out.cols)[None, :] < right.cols)
+        return self._cells(out, 0, 0, out.rows, out.cols), sure
+
+
+def _memory(size: int) -> Memory:
+    return Memory(np.zeros(size, np.uint8), np.full(size, NEVER, np.int8))
+
+
+def _bit_cells(mask: CellTile, rows: int, cols: int) -> int:
+    """How many cells of a row of a packed mask hold a bit for each of so many columns."""
+    if mask.rows < rows or mask.cols * mask.kind.bits < cols:
+        raise Undetermined("a mask without a bit for each element")
+    return -(-cols // mask.kind.bits)

@@ -1,0 +1,223 @@
+"""Numbers that a loop takes or changes: ranges, where a counter begins, what changes it.
+
+Knows: ranges of numbers, the syntax tree between the `let mut` of a number and a loop that changes it.
+Does not know: what bodies do (`flow`), which way is taken (`choices`).
+Law: a number is followed only where every place that may change it is a statement `i = ..` or `i += ..`; a reference to
+it, a closure, a macro or a pattern that names it again makes it unknown, as a text that a macro made does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dmaverify.machines.rngd.rust.choices import RANGE, Choices
+from dmaverify.machines.rngd.rust.code import Code, above, child, named, walk
+from dmaverify.machines.rngd.rust.numbers import number_of
+from dmaverify.machines.rngd.rust.types import Frame
+from dmaverify.machines.rngd.rust.values import Numbers, Sequence, Unknown, Value, range_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_STEP = re.compile(r"^(.*)\.step_by\((.*)\)$", re.DOTALL)
+_CHANGES = ("assignment_expression", "compound_assignment_expr")
+_AROUND = {"for_expression", "while_expression", "loop_expression", "closure_expression", "async_block"}
+_READS = {"min", "max", "pow", "div_ceil", "next_multiple_of", "abs_diff", "saturating_sub", "clone", "into", "get"}
+_TOLD = {"m", "vec", "matches", "format", "print", "println", "eprint", "eprintln", "panic", "todo", "unreachable"}
+
+
+@dataclass(frozen=True)
+class CounterStart:
+    """The number that a `let mut` gives a variable, and where it stands."""
+
+    value: Numbers
+    code: Code
+    node: Node
+
+
+class Counters(Choices):
+    """The part of reading that follows numbers which change."""
+
+    def begins(self, code: Code, node: Node, name: str, frame: Frame) -> Numbers | None:
+        """What a variable that changes is when a loop begins: the number of its `let mut`, where nothing may change it
+        in between and no other loop stands around that one alone.
+        """
+        start = self.counters.get(id(frame.locals.get(name)))
+        block = start.node.parent if start is not None else None
+        if start is None or block is None or start.code.data is not code.data:
+            return None
+        if not (block.start_byte <= node.start_byte and node.end_byte <= block.end_byte):
+            return None
+        if any(one.type in _AROUND for one in above(block, node)[1:]):
+            return None
+        before = range(start.node.end_byte, node.start_byte)
+        return None if any(_uses(code, block, name, before)) else start.value
+
+    def counted(self, code: Code, node: Node, frame: Frame) -> tuple[str, Numbers] | None:
+        """`while i < n { ..; i += k }`: the counter and its values, where it begins at a known number and nothing else
+        changes it.
+        """
+        condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
+        asked = below(code, condition) if condition is not None else None
+        if asked is None or body is None:
+            return None
+        name, sign, limit = asked
+        start, look = self.begins(code, node, name, frame), self.types.look(frame)
+        bound = number_of(code.text(limit), look)
+        uses = list(_uses(code, body, name, range(body.start_byte, body.end_byte)))
+        last = uses[-1] if len(uses) == 1 else None
+        own = [one for one in named(body) if one.type == "expression_statement"]
+        if last is None or last.parent is None or not own or last.parent.id != own[-1].id or own[-1] != named(body)[-1]:
+            return None
+        right, operator = last.child_by_field_name("right"), last.child_by_field_name("operator")
+        adds = operator is not None and code.text(operator) == "+=" and right is not None
+        step = number_of(code.text(right), look) if adds and right is not None else None
+        if start is None or bound is None or bound.single is None or step is None or (step.single or 0) < 1:
+            return None
+        high = bound.low - (0 if sign == "<=" else 1)
+        if high < start.low or leaves(body):
+            return None
+        return name, Numbers(start.low, high - (high - start.low) % step.low, step.low if high > start.low else 0)
+
+    def counters_of(self, code: Code, node: Node, body: Node, frame: Frame) -> dict[str, Numbers | None] | None:
+        """The numbers that a loop changes, with what they begin with; None where one is changed on some ways only, or
+        in a way that is not followed.
+        """
+        found: dict[str, Numbers | None] = {}
+        for name in [name for name, value in frame.locals.items() if id(value) in self.counters]:
+            uses = list(_uses(code, node, name, range(node.start_byte, node.end_byte)))
+            start = self.begins(code, node, name, frame) if uses else None
+            if start is None:
+                continue
+            if any(one.parent is None or one.parent.parent != body for one in uses):
+                return None
+            found[name] = start
+        return found
+
+    def changed(self, name: str, text: str, frame: Frame) -> None:
+        """`i += 1`, `i = j`: a number that a loop is read by."""
+        turn = next((number for number, kind, _ in reversed(self.walk.scopes) if kind == "turn"), -1)
+        left = any(scope == turn for scope, _ in self.walk.exits) and not self.walk.dead
+        value = number_of(text, self.types.look(frame)) if not left else None
+        self.live[name] = value if value is not None and value.single is not None else None
+        frame.locals[name] = self.live[name] or Unknown("a variable that changes")
+
+    # ------------------------------------------------------------ ranges
+
+    def is_empty(self, text: str, frame: Frame) -> bool:
+        """Whether a range certainly has no value."""
+        parts = RANGE.match(text.strip())
+        if parts is None or not parts[3].strip():
+            return False
+        low, high = (number_of(part or "0", self.types.look(frame)) for part in (parts[1], parts[3]))
+        return low is not None and high is not None and low.low >= high.high + bool(parts[2])
+
+    def each(self, code: Code, node: Node, frame: Frame) -> Value:
+        """What a loop variable is."""
+        text = code.text(node)
+        numbers = self.range(text, frame)
+        if numbers is not None:
+            return range_of(numbers)
+        if ".." in text and "." not in text.replace("..", ""):
+            self._rest(code, node, frame)
+            return Unknown(f"the range `{' '.join(text.split())[:60]}` is not known before the kernel runs")
+        value = self.value(code, node, frame, None)
+        return value if isinstance(value, Sequence) else Unknown("an element of something")
+
+    def range(self, text: str, frame: Frame) -> Numbers | None:
+        """The values of `a..b`, `a..=b`, `(a..b).rev()`, `(a..b).step_by(n)`, or None."""
+        text, step = text.strip(), 1
+        look = self.types.look(frame)
+        for _ in range(4):
+            if text.endswith(".rev()"):
+                text = text.removesuffix(".rev()").strip()
+            elif (found := _STEP.match(text)) is not None:
+                value = number_of(found[2], look)
+                if value is None or (value.single or 0) < 1:
+                    return None
+                text, step = found[1].strip(), value.low
+            elif text.startswith("(") and text.endswith(")"):
+                text = text[1:-1].strip()
+        parts = RANGE.match(text)
+        if parts is None or not parts[3].strip():
+            return None
+        low, high = number_of(parts[1] or "0", look), number_of(parts[3], look)
+        if low is None or high is None or low.single is None or high.single is None:
+            return None
+        last = high.low - (0 if parts[2] else 1)
+        if last < low.low:
+            return None
+        last -= (last - low.low) % step
+        return Numbers(low.low, last, step if last > low.low else 0)
+
+    def _range_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        numbers = self.range(code.text(node), frame)
+        if numbers is None:
+            self._rest(code, node, frame)
+        return range_of(numbers) if numbers is not None else Sequence(Unknown("a number of a range that is not known"))
+
+
+def below(code: Code, condition: Node) -> tuple[str, str, Node] | None:
+    """`i < n`, `i <= n`: the variable, the sign and the bound."""
+    while condition.type == "parenthesized_expression" and named(condition):
+        condition = named(condition)[0]
+    left, right = condition.child_by_field_name("left"), condition.child_by_field_name("right")
+    sign = condition.child_by_field_name("operator")
+    if condition.type != "binary_expression" or left is None or right is None or sign is None:
+        return None
+    fits = left.type == "identifier" and code.text(sign) in ("<", "<=")
+    return (code.text(left), code.text(sign), right) if fits else None
+
+
+def leaves(body: Node) -> bool:
+    """Whether something in a body may end it early: `break`, `continue`, a macro whose text is not known here."""
+    jumps = {"continue_expression", "break_expression"}
+    return any(one.type in jumps or (one.type == "macro_invocation" and not _reads(one)) for one in walk(body))
+
+
+def _reads(macro: Node) -> bool:
+    """Whether a macro is one of those that only read what they are given."""
+    named_as = macro.child_by_field_name("macro")
+    word = (named_as.text or b"").decode("utf-8", "replace").split("::")[-1] if named_as is not None else ""
+    return word in _TOLD or word.removeprefix("debug_").startswith("assert")
+
+
+def _uses(code: Code, root: Node, name: str, within: range) -> Iterator[Node]:
+    """What may change a variable, as far as it begins within a range of bytes: an assignment to it as a whole, or any
+    other place that a change could hide behind.
+    """
+    for one in walk(root):
+        inside = within.start <= one.start_byte < within.stop
+        if inside and one.type in ("identifier", "shorthand_field_identifier") and code.text(one) == name:
+            place = _changing(code, one)
+            if place is not None:
+                yield place
+
+
+def _changing(code: Code, one: Node) -> Node | None:
+    """The assignment that an identifier is the left side of, or what else may change it; None where it is read."""
+    inner, outer = one, one.parent
+    while outer is not None and not outer.type.endswith(("statement", "block", "arguments")):
+        if outer.type in _CHANGES and outer.child_by_field_name("left") == inner:
+            alone = inner == one and outer.parent is not None and outer.parent.type == "expression_statement"
+            return outer if alone else one
+        if outer.type == "token_tree":
+            while outer is not None and outer.type == "token_tree":
+                outer = outer.parent
+            return one if outer is None or not _reads(outer) else None
+        if outer.type == "reference_expression" and child(outer, "mutable_specifier") is not None:
+            return one
+        pattern = outer.child_by_field_name("pattern")
+        if pattern == inner or outer.type == "closure_parameters":
+            return one
+        if outer.type == "let_declaration" and pattern is not None and b"ref" in (pattern.text or b""):
+            return one
+        if outer.type == "field_expression" and inner == one:
+            called = outer.parent is not None and outer.parent.type == "call_expression"
+            method = outer.child_by_field_name("field")
+            return one if called and method is not None and code.text(method) not in _READS else None
+        inner, outer = outer, outer.parent
+    return None

@@ -1,0 +1,182 @@
+"""Expressions and `let`: what names, fields, tuples, arrays, structs and assignments make of values.
+
+Knows: what the place of an expression expects of it (annotations, parts of a struct).
+Does not know: functions and blocks (`bodies`), branches and loops (`flow`).
+Law: a variable that changes has no value; a name that is assigned anew may stand for another tensor from there on.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dmaverify.machines.rngd.rust.code import Code, child, named
+from dmaverify.machines.rngd.rust.counters import CounterStart
+from dmaverify.machines.rngd.rust.flow import ControlFlow
+from dmaverify.machines.rngd.rust.later import is_open
+from dmaverify.machines.rngd.rust.types import Frame
+from dmaverify.machines.rngd.rust.values import (
+    MAX_LISTED,
+    Dtype,
+    Map,
+    Numbers,
+    Opaque,
+    Pending,
+    Record,
+    RustTensor,
+    Sequence,
+    Tuple,
+    Unknown,
+    Value,
+    known,
+    listed,
+    sources_of,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+class Expressions(ControlFlow):
+    """The part of reading that knows expressions; `Bodies` adds functions and blocks."""
+
+    def _let_declaration(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        pattern, declared = node.child_by_field_name("pattern"), node.child_by_field_name("type")
+        given = node.child_by_field_name("value")
+        wanted = self.types.read(code, declared, frame) if declared is not None else None
+        name = code.text(pattern) if pattern is not None else ""
+        before, self.let = self.let, name if name.replace("_", "").isalnum() else ""
+        try:
+            open_type = wanted if wanted is not None else self.told_later(code, pattern)
+            if given is not None and given.type == "closure_expression" and self._called_later(code, node, name):
+                deferred = Opaque("closure")
+                self.closures[id(deferred)] = code, given, frame
+                self.kept.append(deferred)
+                self.bind(code, pattern, deferred, frame)
+                return Opaque("()")
+            value = self.value(code, given, frame, open_type) if given is not None else wanted or Unknown("")
+            if wanted is None and open_type is not None and is_open(value):
+                value = self.merged(value, open_type)
+        finally:
+            self.let = before
+        other = node.child_by_field_name("alternative")
+        if other is not None:
+            with self.walk.perhaps():
+                self.value(code, other, frame, None)
+        value = self.merged(value, wanted)
+        changes = child(node, "mutable_specifier") is not None
+        if changes and isinstance(value, Numbers):
+            start, value = value, Unknown(f"`{name}` changes while the kernel runs", code.span(node))
+            if start.single is not None:
+                self.counters[id(value)] = CounterStart(start, code, node)
+                self.kept.append(value)
+        self.bind(code, pattern, value, frame)
+        return Opaque("()")
+
+    def _called_later(self, code: Code, node: Node, name: str) -> bool:
+        """Whether the block of a `let` goes on to call what it names."""
+        around = node.parent
+        after = code.data[node.end_byte : around.end_byte].decode("utf-8", "replace") if around is not None else ""
+        return bool(name.isidentifier() and re.search(rf"\b{re.escape(name)}\s*\(", after))
+
+    def merged(self, value: Value, wanted: Value | None) -> Value:
+        """A value with what its annotation says of it."""
+        if isinstance(value, Pending):
+            return self.settled(value, wanted)
+        if not known(wanted) or wanted is None:
+            return value
+        if isinstance(value, RustTensor) and isinstance(wanted, RustTensor) and value.tier == wanted.tier:
+            fields = {
+                p: wanted.fields[p] if isinstance(wanted.fields[p], Map) else value.fields[p] for p in value.fields
+            }
+            dtype = wanted.dtype if isinstance(wanted.dtype, Dtype) else value.dtype
+            return replace(value, fields=fields, dtype=dtype)
+        if isinstance(value, Tuple) and isinstance(wanted, Tuple) and len(value.parts) == len(wanted.parts):
+            return Tuple(tuple(self.merged(a, b) for a, b in zip(value.parts, wanted.parts, strict=True)))
+        if isinstance(wanted, RustTensor) and not isinstance(value, RustTensor):
+            return self.fresh(wanted, sources_of(value))
+        if isinstance(wanted, Opaque):
+            return value if isinstance(value, Record) else Opaque(wanted.what, sources_of(value))
+        return value if known(value) and not isinstance(value, Opaque) else wanted
+
+    def _field_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        given, name = node.child_by_field_name("value"), node.child_by_field_name("field")
+        if given is None or name is None:
+            return Unknown("a field of nothing", code.span(node))
+        return self.part(self.value(code, given, frame, None), code.text(name), code, node)
+
+    def _tuple_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        wanted = expected.parts if isinstance(expected, Tuple) else ()
+        parts = named(node)
+        return Tuple(tuple(
+            self.merged(self.value(code, one, frame, wanted[i] if i < len(wanted) else None),
+                        wanted[i] if i < len(wanted) else None)
+            for i, one in enumerate(parts)
+        ))  # fmt: skip
+
+    def _array_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        wanted = expected.part if isinstance(expected, Sequence) else None
+        length = node.child_by_field_name("length")
+        elements = [one for one in named(node) if length is None or one.id != length.id]
+        parts = [self.merged(self.value(code, one, frame, wanted), wanted) for one in elements]
+        if length is not None:
+            count = self.value(code, length, frame, None)
+            times = count.single if isinstance(count, Numbers) else None
+            self.ledger.lose(parts[0] if parts and times != 1 else None)
+            return listed(parts * times) if times and times <= MAX_LISTED else Sequence(parts[0], times)
+        return listed(parts, wanted)
+
+    def _struct_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        made = self.types.read(code, name, frame)
+        if isinstance(expected, Record) and not (isinstance(made, Record) and made.arguments):
+            made = expected
+        if not isinstance(made, Record) or body is None:
+            return self._rest(code, body, frame) if body is not None else made
+        parts: dict[str, Value] = {}
+        for one in named(body):
+            field, given = one.child_by_field_name("field"), one.child_by_field_name("value")
+            if one.type == "shorthand_field_initializer":
+                field = given = named(one)[0] if named(one) else None
+            if field is not None and given is not None:
+                text = code.text(field)
+                wanted = self.part(made, text, code, one)
+                parts[text] = self.merged(self.value(code, given, frame, wanted), wanted)
+            else:
+                self._rest(code, one, frame)
+        return replace(made, parts=parts)
+
+    def _index_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        inner = named(node)
+        values = [self.value(code, one, frame, None) for one in inner]
+        if not values or not isinstance(values[0], Sequence):
+            return Unknown("an element of something")
+        at, items = (values[1].single if isinstance(values[1], Numbers) else None), values[0].items
+        return items[at] if items is not None and at is not None and at < len(items) else self.ledger.any_of(values[0])
+
+    def _assignment_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if left is None or right is None:
+            return self._rest(code, node, frame)
+        wanted = self.value(code, left, frame, None)
+        self.ledger.lose(wanted)  # the name may stand for something else from here on
+        value = self.merged(self.value(code, right, frame, wanted if isinstance(wanted, (RustTensor, Tuple)) else None),
+                            wanted if isinstance(wanted, (RustTensor, Tuple)) else None)  # fmt: skip
+        if left.type == "identifier" and code.text(left) in self.live:
+            self.changed(code.text(left), code.text(right), frame)
+        elif left.type == "identifier":
+            changed = isinstance(value, Numbers)
+            frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left)) if changed else value
+        return Opaque("()")
+
+    def _compound_assignment_expr(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        left = node.child_by_field_name("left")
+        self._rest(code, node, frame)
+        right, sign = node.child_by_field_name("right"), node.child_by_field_name("operator")
+        if left is not None and right is not None and sign is not None and code.text(left) in self.live:
+            told = f"{code.text(left)} {code.text(sign).removesuffix('=')} ({code.text(right)})"
+            self.changed(code.text(left), told, frame)
+        elif left is not None and left.type == "identifier":
+            frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left))
+        return Opaque("()")

@@ -1,0 +1,94 @@
+"""Programs on symbolic numbers: steps that are ordered or touch other bytes, and outputs in tiles that are a ladder.
+
+Knows: which pairs of steps nothing orders, how tiles of one step add up to an output.
+Does not know: how a step is judged by itself, what hazards of steps that meet are.
+Law: where this returns, no two steps race, every output in tiles is written once and to its end, and no access runs
+beside DMA, at every size at which the recorded facts hold. It errs to the side of not proving: touches are taken as
+their bounding boxes over all iterations, and an output has one step that writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from dmaverify.language.numbers import floor_quotient, moves, same
+from dmaverify.lower.programs import space_of
+from dmaverify.program.schedule import DMA_CONTEXT, Order, Program
+from dmaverify.program.tensor import Tensor
+from dmaverify.program.views import View, Views
+from dmaverify.prove.flow.concurrency import SECTION
+from dmaverify.prove.flow.hazards import KINDS, unordered
+from dmaverify.prove.flow.tile_outputs import cutting, plain, sides_of
+from dmaverify.prove.flow.touches import StepWork
+from dmaverify.prove.meet import Walk
+from dmaverify.prove.sizes.judge import ladder, need
+from dmaverify.targets.target import Target
+
+ONE_ENGINE = "transfers that name no engine share one, which orders them (the documents leave that to the compiler)"
+
+
+def judge_together(program: Program, works: Sequence[StepWork], order: Order, target: Target) -> tuple[str, ...]:
+    """What steps make together, each of them right by itself: what that rests on. Raises Unproved."""
+    need(not program.regions, "core/regions", "regions are judged at single sizes only")
+    unit = min((touch.unit_bits for work in works for touch in work.touches), default=8)
+    pairs = unordered(program, works, order, launched=target.engines.launched)
+    need(pairs is not None, "core/hazard-raw", "the order of the steps could not be followed")
+    for pair in pairs or ():
+        first, second = (program.steps[touch.step].name for touch in pair)
+        walks = [touch.walk.scaled(touch.unit_bits // unit) for touch in pair]
+        space, rule = space_of(target, pair[0].memory[0]), KINDS[pair[0].writes, pair[1].writes]
+        apart = bool(walks[0].high < walks[1].low or walks[1].high < walks[0].low)
+        apart = apart or ("slice" in space.places and _apart(walks[0], walks[1], space.stride("slice", unit)))
+        need(apart, rule, f"nothing orders `{first}` and `{second}`, and what they touch may meet")
+    if SECTION in target.raw:
+        for a, one in enumerate(program.steps):
+            beside = any(two.transfer is not None and order.concurrent(a, b) for b, two in enumerate(program.steps))
+            why = f"`{one.name}` may run beside DMA: accesses in a row to a bank are counted at single sizes only"
+            need(not (one.accesses and beside), f"{target.name}/bank-starvation", why)
+    _outputs(program)
+    free = [i for i, step in enumerate(program.steps) if DMA_CONTEXT in works[i].lanes and step.context is None]
+    return (ONE_ENGINE,) if len(free) > 1 and program.order == "contexts" else ()
+
+
+def _apart(a: Walk, b: Walk, room: int) -> bool:
+    """Whether two walks touch other bytes of every slice: what steps by no whole slices stays within one of them."""
+    inside = []
+    for walk in (a, b):
+        loops = tuple(x for x in walk.loops if not (isinstance(x[1], int) and x[1] % room == 0))
+        inside.append(Walk(walk.base - room * floor_quotient(walk.base, room), loops))
+        if not (inside[-1].low >= 0 and inside[-1].high < room):
+            return False
+    return bool(inside[0].high < inside[1].low or inside[1].high < inside[0].low)
+
+
+def _outputs(program: Program) -> None:
+    written: list[tuple[Tensor, Views | None, View | None]] = []
+    for step in program.steps:
+        for tensor, views, view, writes in sides_of(step):
+            if writes:
+                written.append((plain(tensor if view is None else view.base), views, view))
+    tiled = [(views, view) for _, views, view in written if view is not None and views is not None and cutting(view)]
+    for one, other in combinations(written, 2):
+        shared = bool(tiled) and one[0] == other[0]
+        need(not shared, "core/tiles-once", "several steps write an output that one of them writes in tiles")
+    for views, view in tiled:
+        _tiles(views, view)
+
+
+def _tiles(views: Views, view: View) -> None:
+    """The windows stand on digits apart, each loop moves one of them, and the starts of each are a ladder."""
+    windows, moved = cutting(view), set[int]()
+    for one, two in combinations(windows, 2):
+        apart = one.place != two.place or one.stride * one.room <= two.stride or two.stride * two.room <= one.stride
+        need(apart, "core/tiles-once", "two tiles of one digit")
+    for window in windows:
+        turning = [i for i, turn in enumerate(views.turns) if moves(turn.count) and not same(window.start.steps[i], 0)]
+        need(moved.isdisjoint(turning), "core/tiles-once", "a loop moves tiles of two digits")
+        moved.update(turning)
+        steps: Mapping[int, Any] = {i: abs(window.start.steps[i]) for i in turning}
+        counts = [turn.count for turn in views.turns]
+        reach = ladder(steps, counts, window.length, "core/tiles-once", "tiles leave gaps or meet")
+        # every tile lies on its digit, each step by itself showed: so many values are all of them
+        need(view.partial or reach >= window.size, "core/tiles-cover", "tiles do not reach the end of their digit")

@@ -1,0 +1,455 @@
+"""Kernels on tiles made at random, right by construction, and the same with exactly one fault.
+
+Knows: views, parts, tiles with and without addresses, all operations of the target's table, loops, branches, flags.
+Does not know: what a fault breaks; proof and run are to tell, each by itself.
+Law: the same seed gives the same text; a faulty kernel differs from its kernel in one place, named by `note`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from dmaverify.machines.pto.tiles import tile_work
+
+ROWS, COLUMNS = 32, 64
+"""Of both tensors; parts lie within."""
+
+
+@dataclass(frozen=True)
+class DrawnTile:
+    """A tile of a type, at an address or none, with the valid region of its type or one given at run time."""
+
+    name: str
+    rows: int
+    cols: int
+    v_rows: int
+    v_cols: int
+    address: int | None = None
+    standing: bool = False
+    given: bool = False
+    item: int = 4
+    loc: str = "vec"
+
+    @property
+    def bytes(self) -> int:
+        return -(-self.rows * self.cols * self.item // 32) * 32
+
+    @property
+    def kind(self) -> str:
+        valid = "v_row=?, v_col=?" if self.given else f"v_row={self.v_rows}, v_col={self.v_cols}"
+        layout = ", blayout=col_major" if self.standing else ""
+        sizes = f"rows={self.rows}, cols={self.cols}"
+        return f"!pto.tile_buf<loc={self.loc}, dtype={DTYPES[self.item]}, {sizes}, {valid}{layout}>"
+
+
+DTYPES = {1: "i8", 2: "f16", 4: "f32"}
+
+
+@dataclass(frozen=True)
+class Move:
+    """A load or a store: the part of the tensor from `row`, `col` on, moved by the counter of the loop around."""
+
+    kind: str
+    tile: str
+    row: int
+    col: int
+    rows: int
+    cols: int
+    step: int = 0
+
+
+@dataclass(frozen=True)
+class Work:
+    """An operation: tiles that it reads, row and column of a window, the tile that it writes."""
+
+    name: str
+    ins: tuple[str, ...]
+    out: str
+    at: tuple[int, int] | None = None
+    scalar: bool = False
+
+
+@dataclass(frozen=True)
+class Flagged:
+    """A set or a wait of a flag."""
+
+    action: str
+    source: str
+    dest: str
+    number: int
+
+
+@dataclass(frozen=True)
+class TileKernel:
+    """`body` runs `trips` times between `before` and `after`; with `guard` only where `%on` is 1."""
+
+    tiles: Mapping[str, DrawnTile]
+    before: tuple[object, ...]
+    body: tuple[object, ...] = ()
+    after: tuple[object, ...] = ()
+    trips: int = 1
+    strides: tuple[int, int] = (COLUMNS, 1)
+    most: int = 0  # of the row that an argument gives
+    guard: int | None = None  # the part of `before` that runs where %on is 1
+    inside: bool = False  # tiles are allocated in the loop
+    item: int = 4
+    note: str = ""
+    values: tuple[Mapping[str, int], ...] = field(default=({},))
+
+    @property
+    def tensors(self) -> dict[str, int]:
+        return dict.fromkeys(("a", "b"), ROWS * COLUMNS * self.item)
+
+    def text(self) -> str:
+        kind = DTYPES[self.item]
+        numbers = sorted({*range(ROWS + 1), 0, 1, COLUMNS, *self.strides, *self._numbers()})
+        head = [f"// dmaverify: gm %{name} = {size} bytes" for name, size in self.tensors.items()]
+        if self.most:
+            head.append(f"// dmaverify: assume %n in 0..{self.most}")
+        head.append(f"func.func @k(%a: !pto.ptr<{kind}>, %b: !pto.ptr<{kind}>, %n: index, %on: i1) {{")
+        head += [f"  {_c(n)} = arith.constant {n} : index" for n in numbers]
+        places = {t.address for t in self.tiles.values() if t.address is not None}
+        head += [f"  %at{n} = arith.constant {n} : i64" for n in sorted(places)]
+        head.append(f"  %f = arith.constant 0 : {kind}" if kind == "i8" else f"  %f = arith.constant 0.0 : {kind}")
+        shape = f"shape = [{_c(ROWS)}, {_c(COLUMNS)}]"
+        for name, strides in (("a", (COLUMNS, 1)), ("b", self.strides)):
+            given = f"strides = [{_c(strides[0])}, {_c(strides[1])}]"
+            head.append(f"  %{name}v = pto.make_tensor_view %{name}, {shape}, {given} : !pto.tensor_view<?x?x{kind}>")
+        made = [self._made(tile) for tile in self.tiles.values()]
+        lines: list[str] = [] if self.inside else made
+        for index, part in enumerate(self.before):
+            guarded = index == self.guard
+            lines += [*(["  scf.if %on {"] if guarded else []), *self._part(part), *(["  }"] if guarded else [])]
+        if self.body:
+            lines.append(f"  scf.for %i = {_c(0)} to {_c(self.trips)} step {_c(1)} {{")
+            lines += made if self.inside else []
+            lines += [line for part in self.body for line in self._part(part)] + ["  }"]
+        lines += [line for part in self.after for line in self._part(part)]
+        return "\n".join([*head, *lines, "  return", "}", ""])
+
+    def _numbers(self) -> list[int]:
+        out = []
+        for part in (*self.before, *self.body, *self.after):
+            if isinstance(part, Move):
+                out += [part.row, part.col, part.rows, part.cols, part.step]
+            elif isinstance(part, Work) and part.at is not None:
+                out += part.at
+        return [*out, *(n for t in self.tiles.values() for n in (t.v_rows, t.v_cols))]
+
+    def _made(self, tile: DrawnTile) -> str:
+        given = [] if tile.address is None else [f"addr = %at{tile.address}"]
+        given += [f"valid_row = {_c(tile.v_rows)} valid_col = {_c(tile.v_cols)}"] if tile.given else []
+        return f"  %{tile.name} = pto.alloc_tile {' '.join(given)} : {tile.kind}"
+
+    def _part(self, part: object) -> list[str]:
+        if isinstance(part, Flagged):
+            return [f"  pto.{part.action}_flag[<PIPE_{part.source}>, <PIPE_{part.dest}>, <EVENT_ID{part.number}>]"]
+        if isinstance(part, Work):
+            tiles = [(f"%{name}", self.tiles[name].kind) for name in part.ins]
+            more = [("%f", DTYPES[self.item])] if part.scalar else []
+            more += [] if part.at is None else [(_c(n), "index") for n in part.at]
+            ins = [*tiles, *more]
+            given = f"ins({', '.join(n for n, _ in ins)} : {', '.join(k for _, k in ins)}) " if ins else ""
+            return [f"  {part.name} {given}outs(%{part.out} : {self.tiles[part.out].kind})"]
+        assert isinstance(part, Move)
+        view = "av" if part.kind == "load" else "bv"
+        parts = (*self.before, *self.body, *self.after)
+        name = f"p{next(i for i, other in enumerate(parts) if other is part)}"
+        lines, row = [], _c(part.row)
+        if part.step:
+            lines += [
+                f"  %s{name} = arith.muli %i, {_c(part.step)} : index",
+                f"  %r{name} = arith.addi %s{name}, {row} : index",
+            ]
+            row = f"%r{name}"
+        elif self.most and part.kind == "load":
+            lines.append(f"  %r{name} = arith.addi %n, {row} : index")
+            row = f"%r{name}"
+        kinds = "!pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<?x?xf32>"
+        offsets, sizes = f"offsets = [{row}, {_c(part.col)}]", f"sizes = [{_c(part.rows)}, {_c(part.cols)}]"
+        lines.append(f"  %{name} = pto.partition_view %{view}, {offsets}, {sizes} : {kinds}")
+        one, two = f"%{name} : !pto.partition_tensor_view<?x?xf32>", f"%{part.tile} : {self.tiles[part.tile].kind}"
+        source, dest = (one, two) if part.kind == "load" else (two, one)
+        return [*lines, f"  pto.t{part.kind} ins({source}) outs({dest})"]
+
+
+def _c(number: int) -> str:
+    return f"%c{number}" if number >= 0 else f"%m{-number}"
+
+
+# ---------------------------------------------------------------- right kernels
+
+
+def tile_kernel_of(rng: random.Random) -> TileKernel:
+    """A right kernel: tiles loaded, one to three operations, the results stored."""
+    if rng.random() < 0.1:
+        return _product(rng)
+    item = rng.choice([4, 4, 2, 1])
+    rows, cols = rng.choice([4, 8]), 32
+    v_rows, v_cols = rng.choice([rows, rows, rows - 1]), rng.choice([cols, cols, 16, 24])
+    addressed = rng.random() < 0.5
+    flags = addressed and rng.random() < 0.5
+    looped = not flags and rng.random() < 0.4
+    drawn = _Drawn(rng, item, (rows, cols), (v_rows, v_cols), addressed)
+    first, second = drawn.tile(), drawn.tile()
+    trips = rng.choice([2, 3]) if looped else 1
+    step = v_rows if looped else 0
+    loads = [Move("load", t, rng.randint(0, 4), rng.randint(0, 16), v_rows, v_cols, step) for t in (first, second)]
+    works, results = drawn.works(first, second, 1 if flags else rng.randint(1, 3))
+    stores = [
+        Move("store", t, at * 8 if not looped else 0, 0, drawn.tiles[t].v_rows, drawn.tiles[t].v_cols, 8 * looped)
+        for at, t in enumerate(results[:1] if looped else results)
+    ]
+    if flags:
+        parts = (*loads, *_flags("MTE2", "V", 0), *works, *_flags("V", "MTE3", 1), *stores)
+        return TileKernel(drawn.tiles, parts, item=item)
+    if looped:
+        inside = not addressed and rng.random() < 0.5
+        return TileKernel(drawn.tiles, (), (*loads, *works, *stores), (), trips, item=item, inside=inside)
+    most = rng.choice([0, 0, ROWS - v_rows - 4])
+    ends = tuple({"n": n} for n in (0, most // 2, most)) if most else ({},)
+    return TileKernel(drawn.tiles, (*loads, *works, *stores), most=most, item=item, values=ends)
+
+
+def _product(rng: random.Random) -> TileKernel:
+    """A product of matrices on the cube core, in memories of its own."""
+    rows, inner, cols = (rng.choice([8, 16]) for _ in range(3))
+    name = rng.choice(sorted(n for n in tile_work() if n.startswith(("pto.tmatmul", "pto.tgemv"))))
+    rows = 1 if "tgemv" in name else rows
+    at = None if rng.random() < 0.5 else 0
+    shapes = {"mat": (rows, inner), "mat2": (inner, cols), "left": (rows, inner), "right": (inner, cols)}
+    shapes |= {"acc": (rows, cols), "bias": (1, cols), "mat3": (1, cols)}
+    tiles = {n: DrawnTile(n, *size, *size, at, loc=n.rstrip("23")) for n, size in shapes.items()}
+    if at is not None:
+        tiles = {n: replace(t, address={"mat2": 1024, "mat3": 4096}.get(n, 0)) for n, t in tiles.items()}
+    parts: list[object] = []
+    for source, dest in (("mat", "left"), ("mat2", "right"), *([("mat3", "bias")] if "bias" in name else [])):
+        parts += [Move("load", source, rng.randint(0, 8), 0, *shapes[source]), Work("pto.tmov", (source,), dest)]
+    ins: tuple[str, ...] = ("left", "right", *(["bias"] if "bias" in name else []))
+    if name.endswith(".acc"):
+        parts.append(Work(name.removesuffix(".acc"), ins, "acc"))
+        ins = ("acc", *ins)
+    parts += [Work(name, ins, "acc"), Move("store", "acc", 0, 0, rows, cols)]
+    used = {n: t for n, t in tiles.items() if "bias" in name or n not in ("bias", "mat3")}
+    return TileKernel(used, tuple(parts))
+
+
+def _flags(source: str, dest: str, number: int) -> tuple[Flagged, Flagged]:
+    return Flagged("set", source, dest, number), Flagged("wait", source, dest, number)
+
+
+class _Drawn:
+    """Tiles and operations drawn one after the other."""
+
+    def __init__(
+        self, rng: random.Random, item: int, shape: tuple[int, int], valid: tuple[int, int], addressed: bool
+    ) -> None:
+        self.rng, self.item, self.shape, self.valid, self.addressed = rng, item, shape, valid, addressed
+        self.tiles: dict[str, DrawnTile] = {}
+        self.end = 32 * rng.randint(0, 8)
+
+    def tile(self, valid: tuple[int, int] | None = None, *, shape: tuple[int, int] | None = None) -> str:
+        name = f"t{len(self.tiles)}"
+        rows, cols = shape or self.shape
+        standing = self.rng.random() < 0.2
+        given = self.rng.random() < 0.3
+        address = self.end if self.addressed else None
+        made = DrawnTile(name, rows, cols, *(valid or self.valid), address, standing, given, self.item)
+        self.end += made.bytes + 32 * self.rng.choice([0, 0, 3])
+        self.tiles[name] = made
+        return name
+
+    def works(self, first: str, second: str, count: int) -> tuple[list[Work], list[str]]:
+        """Operations on tiles of the valid region, each of which may use the results of those before."""
+        whole, results, out = [first, second], [], list[Work]()
+        for _ in range(count):
+            name = self.rng.choice(sorted(n for n, w in tile_work().items() if w.writes != "move"))
+            made = self._work(name, self.rng.choice(whole), self.rng.choice(whole), out)
+            if made is None:
+                return self.works(first, second, count)
+            results.append(made)
+            if (self.tiles[made].v_rows, self.tiles[made].v_cols) == self.valid:
+                whole.append(made)
+        return out, list(dict.fromkeys(results[-2:]))
+
+    def _work(self, name: str, one: str, two: str, out: list[Work]) -> str | None:
+        """One operation, with what it needs before it; the tile of its result."""
+        work, (rows, cols) = tile_work()[name], self.valid
+        if name.startswith(("pto.tmatmul", "pto.tgemv")):  # `_product` draws them
+            return None
+        if "mask" in (*work.reads, work.writes):
+            if self.item != 1 or cols % 8:
+                return None
+            bits = self.tile((rows, cols // 8))
+            compares = name if work.writes == "mask" else "pto.tcmp"
+            out.append(Work(compares, (one, two)[: 1 + (compares == "pto.tcmp")], bits, None, compares != "pto.tcmp"))
+            if work.writes == "mask":
+                return bits
+            made, scratch = self.tile(), self.tile()
+            out.append(Work(name, (*(bits, one, two)[: len(work.reads)], scratch), made))
+            return made
+        column, row = (rows, 1), (1, cols)
+        made = self.tile({"column": column, "row": row}.get(work.writes))
+        if work.writes in ("column", "row"):
+            out.append(Work(name, (one, *([two] if self.rng.random() < 0.5 and two != one else [])), made))
+            if len(out[-1].ins) == 2:  # scratch
+                scratch = self.tile()
+                out[-1] = replace(out[-1], ins=(one, scratch))
+            return made
+        if "column" in work.reads or "row" in work.reads:
+            narrow = self.tile(column if "column" in work.reads else row)
+            out.append(Work("pto.trowmax" if "column" in work.reads else "pto.tcolmax", (one,), narrow))
+            out.append(Work(name, (two, narrow) if work.reads[0] == "each" else (narrow,), made))
+            return made
+        if "window" in (*work.reads, work.writes):
+            if work.writes == "window":  # a smaller tile into one that is written
+                small = self.tile((1, 8))
+                out.append(Work("pto.textract", (one,), small, (0, 0)))
+                out.append(Work("pto.tabs", (two,), made))
+                out.append(Work(name, (small,), made, (self.rng.randrange(rows), self.rng.randint(0, cols - 8))))
+                return made
+            made = self.tile((rows - 1, cols - 8))
+            out.append(Work(name, (one,), made, (self.rng.randint(0, 1), self.rng.randint(0, 8))))
+            return made
+        if not work.reads:
+            out.append(Work(name, (), made, None, True))
+            return made
+        scalar = name.endswith("s") and not name.endswith("abs")
+        count = 1 if scalar or work.writes == "whole" else self.rng.choice([1, 2])
+        ins = (one, two)[:count]
+        if work.scratch is not None:
+            ins = (*(one, two)[: work.scratch], self.tile())
+        out.append(Work(name, ins, made, None, scalar))
+        return made
+
+
+# ---------------------------------------------------------------- one fault
+
+
+def faulty_tile_kernel(rng: random.Random, kernel: TileKernel) -> TileKernel:
+    """The kernel with one fault; the same kernel where the kind drawn does not apply."""
+    name = rng.choice(sorted(FAULTS))
+    made = FAULTS[name](rng, kernel)
+    return kernel if made is None else replace(made, note=name)
+
+
+def _places(kernel: TileKernel, kind: type, also: Callable[[object], bool] = bool) -> list[tuple[str, int]]:
+    sides = ("before", "body", "after")
+    return [(s, i) for s in sides for i, p in enumerate(getattr(kernel, s)) if isinstance(p, kind) and also(p)]
+
+
+def _put(kernel: TileKernel, place: tuple[str, int], *parts: object) -> TileKernel:
+    side, at = place
+    old = getattr(kernel, side)
+    change: dict[str, object] = {side: (*old[:at], *parts, *old[at + 1 :])}
+    return replace(kernel, **change)  # type: ignore[arg-type]
+
+
+def _at(kernel: TileKernel, place: tuple[str, int]) -> object:
+    return getattr(kernel, place[0])[place[1]]
+
+
+def _missing(rng: random.Random, kernel: TileKernel, kind: type, also: Callable[[object], bool]) -> TileKernel | None:
+    found = _places(kernel, kind, also)
+    return _put(kernel, rng.choice(found)) if found else None
+
+
+def _wrong_offset(rng: random.Random, kernel: TileKernel) -> TileKernel:
+    place = rng.choice(_places(kernel, Move))
+    part = _at(kernel, place)
+    assert isinstance(part, Move)
+    change = {rng.choice(["row", "col"]): rng.choice([COLUMNS - part.cols, COLUMNS, ROWS - part.rows + 1, ROWS])}
+    return _put(kernel, place, replace(part, **change))
+
+
+def _short(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
+    """One tile has other valid rows or columns than the kernel was made for."""
+    name = rng.choice(sorted(kernel.tiles))
+    tile = kernel.tiles[name]
+    rows, cols = tile.v_rows + rng.choice([-1, 0, 1]), tile.v_cols + rng.choice([-8, 0, 8])
+    if min(rows, cols) < 1 or (rows, cols) == (tile.v_rows, tile.v_cols):
+        return None
+    return replace(kernel, tiles={**kernel.tiles, name: replace(tile, v_rows=rows, v_cols=cols)})
+
+
+def _other_tile(rng: random.Random, kernel: TileKernel) -> TileKernel:
+    place = rng.choice(_places(kernel, (Move, Work)))  # type: ignore[arg-type]
+    part, other = _at(kernel, place), rng.choice(sorted(kernel.tiles))
+    if isinstance(part, Move):
+        return _put(kernel, place, replace(part, tile=other))
+    assert isinstance(part, Work)
+    at = rng.randrange(len(part.ins) + 1)
+    ins = tuple(other if i == at else name for i, name in enumerate(part.ins))
+    return _put(kernel, place, replace(part, ins=ins, out=other if at == len(part.ins) else part.out))
+
+
+def _swapped(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
+    side = rng.choice([s for s in ("before", "body") if len(getattr(kernel, s)) > 1] or ["before"])
+    old = getattr(kernel, side)
+    if len(old) < 2:
+        return None
+    at = rng.randrange(len(old) - 1)
+    change: dict[str, object] = {side: (*old[:at], old[at + 1], old[at], *old[at + 2 :])}
+    return replace(kernel, **change)  # type: ignore[arg-type]
+
+
+def _early(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
+    """One tile lies where another one does, whole or in part."""
+    names = sorted(n for n, t in kernel.tiles.items() if t.address is not None)
+    if len(names) < 2:
+        return None
+    one, two = rng.sample(names, 2)
+    at = (kernel.tiles[two].address or 0) + rng.choice([0, 0, 32, -32, 16])
+    return replace(kernel, tiles={**kernel.tiles, one: replace(kernel.tiles[one], address=max(0, at))})
+
+
+def _far(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
+    names = sorted(n for n, t in kernel.tiles.items() if t.address is not None)
+    if not names:
+        return None
+    tile = kernel.tiles[rng.choice(names)]
+    at = 262144 - tile.bytes + rng.choice([0, 32])
+    return replace(kernel, tiles={**kernel.tiles, tile.name: replace(tile, address=at)})
+
+
+def _guarded(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
+    at = [i for i, part in enumerate(kernel.before) if isinstance(part, (Work, Move))]
+    values = tuple({**v, "on": on} for v in kernel.values for on in (0, 1))
+    return replace(kernel, guard=rng.choice(at), values=values) if at else None
+
+
+def _width(rng: random.Random, kernel: TileKernel) -> TileKernel:
+    tile = kernel.tiles[rng.choice(sorted(kernel.tiles))]
+    other = replace(tile, item=rng.choice([n for n in DTYPES if n != tile.item]))
+    return replace(kernel, tiles={**kernel.tiles, tile.name: other})
+
+
+def _window(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
+    found = _places(kernel, Work, lambda p: isinstance(p, Work) and p.at is not None)
+    if not found:
+        return None
+    place = rng.choice(found)
+    part = _at(kernel, place)
+    assert isinstance(part, Work)
+    assert part.at is not None
+    return _put(kernel, place, replace(part, at=(part.at[0] + rng.choice([1, 4]), part.at[1] + rng.choice([0, 9]))))
+
+
+FAULTS: Mapping[str, Callable[[random.Random, TileKernel], TileKernel | None]] = {
+    "no load": lambda r, k: _missing(r, k, Move, lambda p: isinstance(p, Move) and p.kind == "load"),
+    "no operation": lambda r, k: _missing(r, k, Work, lambda p: True),
+    "no flag": lambda r, k: _missing(r, k, Flagged, lambda p: True),
+    "another offset": _wrong_offset,
+    "another valid region": _short,
+    "another tile": _other_tile,
+    "another order": _swapped,
+    "a tile used too early": _early,
+    "a tile beyond UB": _far,
+    "on one path": _guarded,
+    "another width": _width,
+    "another window": _window,
+    "other strides": lambda r, k: replace(k, strides=r.choice([(32, 1), (16, 1), (1, ROWS), (COLUMNS, 0), (5, 3)])),
+    "a greater argument": lambda r, k: replace(k, most=k.most + 9, values=({"n": k.most + 9},)) if k.most else None,
+}
