@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import Arrival, Branch, Copy, CopyTouch, Event, KernelLoop, Use
+from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.lifted import apart_or_alike
 from dmaverify.prove.flow.lifted import lifted as whole_loop
 from dmaverify.prove.flow.written import (
@@ -56,7 +57,7 @@ class DefiniteJudge(WrittenBytes):
         self._bases = sorted(
             {t.place.address.const for t in _touches(events) if self._mine(t) and t.place.address.is_const}
         )
-        self._counters = frozenset(_counters(events))
+        self._counters = frozenset(e.counter for e in every(events) if isinstance(e, KernelLoop))
         self._run(events, [Path(bytearray(self.size))], {})
 
     # ------------------------------------------------------------ walking
@@ -438,34 +439,8 @@ def _handed_on(uses: Sequence[Use]) -> bool:
 
 
 def _touches(events: Sequence[Event]) -> Iterable[CopyTouch]:
-    for event in events:
-        if isinstance(event, (Copy, Use)):
-            yield from event.touches
-        elif isinstance(event, KernelLoop):
-            yield from _touches(event.body)
-        elif isinstance(event, Branch):
-            yield from _touches(event.then)
-            yield from _touches(event.other)
-
-
-def _counters(events: Sequence[Event]) -> Iterable[str]:
-    for event in events:
-        if isinstance(event, KernelLoop):
-            yield event.counter
-            yield from _counters(event.body)
-        elif isinstance(event, Branch):
-            yield from _counters((*event.then, *event.other))
+    return (touch for event in every(events) if isinstance(event, (Copy, Use)) for touch in event.touches)
 
 
 def _size(events: Sequence[Event]) -> int:
-    total = 0
-    for event in events:
-        inner = (
-            event.body
-            if isinstance(event, KernelLoop)
-            else (*event.then, *event.other)
-            if isinstance(event, Branch)
-            else ()
-        )
-        total += 1 + _size(inner)
-    return total
+    return sum(1 for _ in every(events))

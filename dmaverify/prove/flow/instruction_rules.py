@@ -20,6 +20,8 @@ from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Label, Severity
 
+SIDES = {"read": "source", "write": "destination"}
+
 
 @dataclass
 class RuleJudge:
@@ -95,27 +97,10 @@ class RuleJudge:
                 spans = {"stride_bytes": where} if where else {}
                 if step.spans[0] is not None:
                     spans["count"] = step.spans[0]
-                yield (
-                    "step",
-                    side,
-                    place,
-                    ports,
-                    spans,
-                    f"{'source' if side == 'read' else 'destination'} stride of {step.label}",
-                )
+                yield "step", side, place, ports, spans, f"{SIDES[side]} stride of {step.label}"
             low, end = self.reach(copy, side)
             ports = {"base_bytes": place.address, "low_bytes": low, "end_bytes": end}
-            if not place.root:
-                yield "reach", side, place, ports, {}, "source" if side == "read" else "destination"
-            else:
-                yield (
-                    "reach",
-                    side,
-                    place,
-                    {"base_bytes": place.address},
-                    {},
-                    "source" if side == "read" else "destination",
-                )
+            yield "reach", side, place, {"base_bytes": place.address} if place.root else ports, {}, SIDES[side]
 
     def reach(self, copy: Copy, side: str) -> tuple[Lin, Lin]:
         """First byte and first byte behind all that a side touches; steps forward only (rules see to that)."""
@@ -144,6 +129,26 @@ class RuleJudge:
                 continue
             low, high = low + world.least(reach, ZERO), high + world.least(reach, ZERO, most=True)
         return low, high + touch.length
+
+    # ------------------------------------------------------------ claims
+
+    def claim(
+        self, rule: str, claim: Cond, when: Sequence[Cond], note: str = "", *, enough: bool = False
+    ) -> Reply | None:
+        """Judges a claim under a rule; the reply where values break it, for a finding. What is `enough` is more than
+        must hold: where it fails nothing is known.
+        """
+        self.used.add(rule)
+        reply = self.asker.required(claim, when)
+        for part in reply.assumed if reply.status == "assumed" else ():
+            self.assumed[f"{shown(part, self.world)} ({rule}{note})"] = None
+        if reply.status in ("unknown", "refuted"):
+            self._worse(rule, "unknown" if enough else reply.status)
+        return reply if reply.status == "refuted" and not enough else None
+
+    def _worse(self, name: str, status: str) -> None:
+        order = ("proved", "not judged", "unknown", "refuted")
+        self.status[name] = max(self.status.get(name, "proved"), status, key=order.index)
 
     def judge_number(self, scope: str, port: str, value: Lin, span: Span) -> None:
         """The rules of a scope with a single port, such as the id of a flag."""

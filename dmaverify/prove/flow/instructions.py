@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, both, compare
 from dmaverify.program.instructions import Copy, CopyTouch, accumulate
-from dmaverify.prove.flow.ask import shown, term_text
-from dmaverify.prove.flow.instruction_rules import RuleJudge
+from dmaverify.prove.flow.ask import term_text
+from dmaverify.prove.flow.instruction_rules import SIDES, RuleJudge
 from dmaverify.prove.flow.units import wrong_reach, wrong_stride
 from dmaverify.prove.meet import TooDeep, Walk, collision, smallest_meeting
 from dmaverify.verdict import Finding, Severity
@@ -56,15 +56,8 @@ class CopyJudge(RuleJudge):
         else:
             claim = both([compare("le", -low), compare("le", end - extent)])
             said = f"`{place.root}` has {extent:,} bytes"
-        self.used.add("core/in-bounds")
-        reply = self.asker.required(claim, self._running(copy))
-        if reply.status == "assumed":
-            for part in reply.assumed:
-                self.assumed[f"{shown(part, self.world)} (core/in-bounds)"] = None
-        elif reply.status == "unknown":
-            self._worse("core/in-bounds", "unknown")
-        elif reply.status == "refuted":
-            self._worse("core/in-bounds", "refuted")
+        reply = self.claim("core/in-bounds", claim, self._running(copy))
+        if reply is not None:
             first, last = self._value(low, reply), self._value(end, reply)
             word = "reads" if side == "read" else "writes"
             ends, when = (low, end), self._running(copy)
@@ -74,7 +67,7 @@ class CopyJudge(RuleJudge):
                     "core/in-bounds",
                     Severity.ERROR,
                     f"{word} bytes {first:,} to {last - 1:,}; {said}",
-                    "source" if side == "read" else "destination",
+                    SIDES[side],
                     copy.span,
                     {"first": first, "end": last},
                     self._witness(reply),
@@ -83,10 +76,6 @@ class CopyJudge(RuleJudge):
                     notes=tuple(units),
                 )
             )
-
-    def _worse(self, name: str, status: str) -> None:
-        order = ("proved", "not judged", "unknown", "refuted")
-        self.status[name] = max(self.status.get(name, "proved"), status, key=order.index)
 
     # ------------------------------------------------------------ one memory
 

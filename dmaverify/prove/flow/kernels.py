@@ -14,12 +14,10 @@ from typing import Any, Protocol
 from dmaverify.language.affine import World
 from dmaverify.program.instructions import (
     Arrival,
-    Branch,
     BufferToken,
     Copy,
     Event,
     Fit,
-    KernelLoop,
     NumberNeed,
     Shared,
     Signal,
@@ -29,16 +27,14 @@ from dmaverify.program.rewrite import every, spread
 from dmaverify.prove.flow.ask import Asker, shown, term_text
 from dmaverify.prove.flow.at_values import unwritten_at_values
 from dmaverify.prove.flow.definite import DefiniteJudge
-from dmaverify.prove.flow.fits import judge_fits
 from dmaverify.prove.flow.instructions import CopyJudge
-from dmaverify.prove.flow.needs import judge_needs
 from dmaverify.prove.flow.other_core import meets_arrival, with_other_core
 from dmaverify.prove.flow.pipe_cases import found_at_values, proved_by_cases
 from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.prove.flow.stating import notes_to_paste
 from dmaverify.prove.flow.two_cores import RULE as OTHER
 from dmaverify.prove.flow.two_cores import TwoCores, other_core_of
-from dmaverify.prove.flow.uses import judge_uses
+from dmaverify.prove.flow.uses import judge_fits, judge_needs, judge_uses
 from dmaverify.prove.options import Options
 from dmaverify.prove.smt import solver_version
 from dmaverify.targets.target import Target
@@ -94,10 +90,10 @@ def judge_kernel(
     judge_uses(judge, program.events)
     judge_fits(judge, program.fits)
     judge_needs(judge, program.needs)
-    for event in _ordering(program.events):
+    for event in every(program.events):
         if isinstance(event, Signal):
             judge.judge_number("flag", "event_id", event.event, event.span)
-        else:
+        elif isinstance(event, BufferToken):
             judge.judge_number("buffer", "buffer_id", event.token, event.span)
     out = JudgedKernel(list(judge.findings))
     broken = {f.rule for f in out.findings if f.severity.value == "error"}
@@ -205,16 +201,6 @@ def _given(others: Sequence[Shared], arrivals: Mapping[str, Arrival]) -> Iterato
         where = ", ".join(line for line, arrival in arrivals.items() if meets_arrival(shared, arrival))
         if shared.way == "w" and where:
             yield f"{shared.shown} are written by the other core before {where} goes on"
-
-
-def _ordering(events: Sequence[Event]) -> Iterator[Signal | BufferToken]:
-    for event in events:
-        if isinstance(event, (Signal, BufferToken)):
-            yield event
-        elif isinstance(event, KernelLoop):
-            yield from _ordering(event.body)
-        elif isinstance(event, Branch):
-            yield from _ordering((*event.then, *event.other))
 
 
 def _undeclared(judge: CopyJudge) -> Sequence[str]:
