@@ -478,7 +478,7 @@ def _written_baseline(request: CheckRequest, verdicts: Sequence[Any]) -> Command
     text = baseline_text(verdicts, partial(_placed, Path(file).parent))
     write_text(file, text)
     number = read_baseline(text, file).total()
-    left = sum(1 for verdict in verdicts if remarks(verdict) and not verdict.errors)
+    left = sum(1 for verdict in verdicts if remarks(verdict) and not (verdict.errors or verdict.conditional))
     said = f"wrote {file}: {number} findings; from now on: --baseline {file}"
     kept = (f"{left} unknown are in no baseline: only findings are",) if left else ()
     return CommandOutcome((said,), kept)

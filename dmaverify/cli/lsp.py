@@ -148,7 +148,7 @@ class EditorSession:
         if expected:
             out = [one for one in out if one.severity is not types.DiagnosticSeverity.Error]
         for word, rule, said in remarks(verdict):
-            level = types.DiagnosticSeverity.Warning if word == "unknown" else types.DiagnosticSeverity.Error
+            level = levels[{"unknown": Severity.WARNING, "condition": Severity.ADVICE}.get(word, Severity.ERROR)]
             where = self.line(opened, verdict.line)
             out.append(types.Diagnostic(where, f"{word}: {said}", severity=level, code=rule, source="dmaverify"))
         return out

@@ -3,9 +3,9 @@
 Knows: what a verdict depends on, SQLite.
 Does not know: how a verdict comes about, formats, exit codes.
 Law: an entry is found only for the same text at the same path, the same machine data, settings, code and libraries;
-UNKNOWN, unreadable input and disagreements are never kept. An entry counts only with a code made by a key that lies
-with the user and in no checkout, so that no file of a project can be taken for a proof; any other entry is dropped and
-counted. A cache that cannot be used is no error: the work is done again.
+UNKNOWN for want of time, unreadable input and disagreements are never kept. An entry counts only with a code made by a
+key that lies with the user and in no checkout, so that no file of a project can be taken for a proof; others are
+dropped and counted. A cache that cannot be used is no error: the work is done again.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from dmaverify.jobs.record import BadRecord, Unrecordable, record_of, verdicts_o
 from dmaverify.language.files import read_bytes, write_text
 from dmaverify.verdict import Status, Verdict
 
-FORMAT = 2
+FORMAT = 3
 FILE = "proofs.sqlite"
+UNRESOLVED = "core/unresolved-transfer"
 MOST_ENTRIES = 20_000
 MOST_STEPS = 20_000_000  # of the database's machine, of one visit
 MOST_BYTES = 10_000_000  # of one file, as of a plan
@@ -162,11 +163,13 @@ def _tables(value: Any) -> list[dict[str, Any]]:
 
 
 def keepable(verdicts: Sequence[Verdict]) -> bool:
-    """Whether every question was decided, one way or the other."""
-    decided = {Status.PROVED, Status.REFUTED}
-    return bool(verdicts) and all(
-        verdict.status in decided and all(o.status != "unknown" for o in verdict.obligations) for verdict in verdicts
-    )
+    """Whether every question was decided, one way or the other, or is open by the text alone: no time would help."""
+
+    def settled(verdict: Verdict) -> bool:
+        open_ = {o.id for o in verdict.obligations if o.status == "unknown"}
+        return not open_ if verdict.status is not Status.UNKNOWN else open_ == {UNRESOLVED}
+
+    return bool(verdicts) and all(v.status is not Status.ERROR and settled(v) for v in verdicts)
 
 
 # ---------------------------------------------------------------- the database

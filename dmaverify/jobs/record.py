@@ -109,6 +109,7 @@ def _verdict(verdict: Verdict, sources: dict[int, tuple[int, Source]]) -> dict[s
         "claim": verdict.claim,
         "sizes": None if verdict.sizes is None else {name: dict(one) for name, one in verdict.sizes.items()},
         "smallest": None if verdict.smallest is None else dict(verdict.smallest),
+        "given": list(verdict.given),
         "confirmed": verdict.confirmed,
     }
 
@@ -199,6 +200,7 @@ def _to_verdict(data: Any, texts: Sequence[Source]) -> Verdict:
         _str(data["claim"]),
         sizes=None if data["sizes"] is None else {_str(name): _numbers(one) for name, one in data["sizes"].items()},
         smallest=None if data["smallest"] is None else _numbers(data["smallest"]),
+        given=_strings(data["given"]),
         confirmed=_str(data["confirmed"]),
     )
 

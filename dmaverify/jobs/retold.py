@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.errors import Disagreement
 from dmaverify.program.move import Transfer
-from dmaverify.verdict import Status, Verdict
+from dmaverify.verdict import Finding, Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
@@ -72,7 +72,7 @@ def may_run(item: Work | Program, most: int) -> bool:
 def retell(text: str, item: Work | Program, target: str, verdict: Verdict, options: Options) -> Verdict:
     """The verdict, a refutation with what confirms it. Raises Disagreement where a run of the entry contradicts it."""
     name = item.name
-    broken = sorted({f.rule for f in verdict.errors if f.rule.startswith("core/")} - NOT_RUN)
+    broken = sorted({rule for f in verdict.errors for rule in _rules(f) if rule.startswith("core/")} - NOT_RUN)
     refuted = verdict.status is Status.REFUTED and bool(broken)
     witnessed = replace(verdict, confirmed=BY_WITNESS) if refuted and _all_shown(verdict) else verdict
     asks = verdict.status is Status.PROVED or (refuted and options.repair)
@@ -85,7 +85,19 @@ def retell(text: str, item: Work | Program, target: str, verdict: Verdict, optio
         raise Disagreement(f"`{name}` is proved, but in a run of its text {min(told)}")
     if refuted and told is not None and not told:
         raise Disagreement(f"`{name}` is refuted by {', '.join(broken)}, but every run of its text keeps its promises")
-    return replace(verdict, confirmed=BY_RUN) if refuted and told else witnessed
+    if not (refuted and told):
+        return witnessed
+    seen = {sentence.partition(" ")[0] for sentence in told}
+    others = ", ".join(rule for rule in broken if rule not in seen)
+    rest = f"; {others} {f'by {BY_WITNESS}' if _all_shown(verdict) else 'by nothing else'}" if others else ""
+    return replace(verdict, confirmed=BY_RUN + rest)
+
+
+def _rules(finding: Finding) -> list[str]:
+    """What a finding says is broken: of a step that is refuted by itself, the rules of that step."""
+    if finding.rule == "core/steps":
+        return str(finding.values.get("errors", "")).split(", ")
+    return [finding.rule]
 
 
 def _all_shown(verdict: Verdict) -> bool:

@@ -39,11 +39,11 @@ Range = tuple[str, int]
 
 
 class _NoStart(Exception):
-    """What the numbers of a start cannot do."""
+    """What the numbers of a start cannot do; `ever`: at any sizes."""
 
-    def __init__(self, message: str, hint: str) -> None:
+    def __init__(self, message: str, hint: str, *, ever: bool = False) -> None:
         super().__init__(message)
-        self.message, self.hint = message, hint
+        self.message, self.hint, self.ever = message, hint, ever
 
 
 class Start(Symbolic):
@@ -80,13 +80,14 @@ class Start(Symbolic):
 
     def __mul__(self, by: Start | int) -> Any:
         if isinstance(by, Start):
-            raise _NoStart("two loop indices cannot be multiplied", "a start moves by the same step every iteration")
+            hint = "a start moves by the same step every iteration"
+            raise _NoStart("two loop indices cannot be multiplied", hint, ever=True)
         return self._with(self.constant * by, {part: factor * by for part, factor in self.parts.items()})
 
     __rmul__ = __mul__
 
     def quotient_of(self, one: int, *, exact: bool) -> Any:
-        raise _NoStart("a loop index divides", "write a number behind `/` and `%`")
+        raise _NoStart("a loop index divides", "write a number behind `/` and `%`", ever=True)
 
     def quotient(self, by: Any, *, exact: bool) -> Any:
         """Rounded down: multiples of `by` beside one range, which is cut where it has an even part of its loop."""
@@ -129,7 +130,8 @@ def _read_start(reader: TableReader, path: Path, text: str, loops: Mapping[str, 
             found = cursor.count("start").plain
         except _NoStart as error:
             token = cursor.tokens[cursor.at - 1]
-            cursor.no_value(error.message, token.start, token.end, error.hint)
+            blame = cursor.fail if error.ever else cursor.no_value
+            blame(error.message, token.start, token.end, error.hint)
         if (behind := cursor.peek()) is not None:
             hint = "join its parts by + - * / or %"
             cursor.fail(f"`{behind.shown}` behind the start", behind.start, behind.end, hint)

@@ -42,7 +42,8 @@ def _issues(verdict: Verdict) -> Iterator[dict[str, Any]]:
             yield _issue(rule, severity, text, mark, place_of(finding, verdict), verdict)
     for word, rule, said in remarks(verdict):
         mark = digest(clean_path(verdict.path), rule, verdict.name, word)
-        yield _issue(rule, "major", f"{word}: {said}", mark, place_of_verdict(verdict), verdict)
+        level = "info" if word == "condition" else "major"
+        yield _issue(rule, level, f"{word}: {said}", mark, place_of_verdict(verdict), verdict)
 
 
 def _issue(rule: str, severity: str, text: str, mark: str, place: TextPlace, verdict: Verdict) -> dict[str, Any]:

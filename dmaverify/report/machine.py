@@ -172,7 +172,8 @@ def github(verdicts: Iterable[Verdict], code: int | None = None) -> str:
             title = f"{finding.rule or 'input'}{' (expected)' if level == 'notice' and expected else ''}"
             lines.append(_annotation(level, title, "\n".join(parts), place_of(finding, verdict), verdict))
         for word, rule, said in remarks(verdict):
-            lines.append(_annotation("error", rule, f"{word}: {said}", place_of_verdict(verdict), verdict))
+            level = "notice" if word == "condition" else "error"
+            lines.append(_annotation(level, rule, f"{word}: {said}", place_of_verdict(verdict), verdict))
     if code is not None:
         lines.append(f"::notice title=dmaverify::{_github_text(leaving(seen, code))}")
     return "".join(f"{line}\n" for line in lines)

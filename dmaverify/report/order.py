@@ -106,7 +106,9 @@ def undecided(verdict: Verdict) -> list[tuple[str, str]]:
 
 
 def remarks(verdict: Verdict) -> list[tuple[str, str, str]]:
-    """(`unknown` or `error`, rule, words) of whatever keeps `verdict` from a pass and is not a finding."""
+    """(`unknown`, `error` or `condition`, rule, words) of whatever keeps `verdict` from a pass, or from one without a
+    condition, and is not a finding.
+    """
     said = []
     for rule, why in undecided(verdict):
         said.append(("unknown", rule, f"no answer for `{verdict.name}`{f' ({why})' if why else ''}"))
@@ -114,6 +116,8 @@ def remarks(verdict: Verdict) -> list[tuple[str, str, str]]:
         said.append(("error", "expect", f"`{verdict.name}` {unmet(verdict)}"))
     if verdict.status in (Status.REFUTED, Status.ERROR) and not (verdict.errors or said):
         said.append(("error", "verdict", f"`{verdict.name}` is {verdict.status.value.upper()}"))
+    if verdict.conditional:
+        said += [("condition", "given", f"`{verdict.name}` is proved only if {one}") for one in verdict.given]
     return said
 
 

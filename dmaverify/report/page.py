@@ -146,7 +146,8 @@ def _findings(verdict: Verdict) -> Iterable[str]:
         text = escape(render_finding(finding, at=at))
         yield f'<section class="finding {finding.severity.value}">{note}<pre>{text}</pre>{picture}</section>'
     for word, rule, said in remarks(verdict):
-        yield f'<section class="finding error"><pre>{escape(f"{word}[{rule}]: {said}")}</pre></section>'
+        level = "note" if word == "condition" else "error"
+        yield f'<section class="finding {level}"><pre>{escape(f"{word}[{rule}]: {said}")}</pre></section>'
 
 
 def _memory(exhibit: Exhibit) -> str:

@@ -31,7 +31,7 @@ def _diagnostics(verdict: Verdict) -> Iterator[dict[str, Any]]:
         if not (expected and finding.severity is Severity.ERROR):
             yield _of_finding(finding, verdict)
     for word, rule, said in remarks(verdict):
-        yield _diagnostic(f"{word}: {said}", "ERROR", rule, _line(verdict))
+        yield _diagnostic(f"{word}: {said}", "INFO" if word == "condition" else "ERROR", rule, _line(verdict))
 
 
 def _of_finding(finding: Finding, verdict: Verdict) -> dict[str, Any]:

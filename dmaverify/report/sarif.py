@@ -152,14 +152,14 @@ def _known(rule: str, target: str) -> dict[str, Any] | None:
 
 def _results(verdict: Verdict) -> list[dict[str, Any]]:
     results = [_result(finding, verdict) for finding in findings_in_order(verdict)]
-    return results + [_remark(rule, f"{word}: {said}", verdict) for word, rule, said in remarks(verdict)]
+    return results + [_remark(rule, word, said, verdict) for word, rule, said in remarks(verdict)]
 
 
-def _remark(rule: str, text: str, verdict: Verdict) -> dict[str, Any]:
+def _remark(rule: str, word: str, said: str, verdict: Verdict) -> dict[str, Any]:
     return {
         "ruleId": rule,
-        "level": "error",
-        "message": {"text": _short(text)},
+        "level": "note" if word == "condition" else "error",
+        "message": {"text": _short(f"{word}: {said}")},
         "locations": _locations(place_of_verdict(verdict), verdict),
         "partialFingerprints": {"dmaverify/v1": digest(rule, verdict.name)},
     }

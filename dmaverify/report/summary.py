@@ -36,7 +36,7 @@ def summary(verdicts: Iterable[Verdict], code: int | None = None) -> str:
     lines += [f"| {' | '.join(heads)} |", f"|{' ---: |' * len(heads)}"]
     lines += [f"| {' | '.join(f'{value:,}' for value in number.values())} |", ""]
     lines += [f"Proved: {_escaped(proved)}.", ""] if proved else []
-    wrong = [verdict for verdict in seen if bucket(verdict) in _SHOWN]
+    wrong = [verdict for verdict in seen if bucket(verdict) in _SHOWN or verdict.conditional]
     lines += _table(wrong)
     return _limited(lines, wrong)
 

@@ -9,6 +9,7 @@ import pytest
 from dmaverify.errors import Disagreement
 from dmaverify.jobs.load import program_of
 from dmaverify.jobs.retold import retell
+from dmaverify.jobs.verdicts import verdicts_of
 from dmaverify.lower.programs import space_of
 from dmaverify.plan.read import read_plan_text
 from dmaverify.prove.move.outcome import Broken
@@ -65,6 +66,39 @@ def test_a_refutation_says_what_confirms_it(rows: int, cross_check: int, by: str
 def test_what_no_run_can_show_is_not_asked_of_one() -> None:
     only = replace(REFUTED, findings=(Finding("core/well-formed", Severity.ERROR, ""),))
     assert retell(TEXT.format(rows=3), "x", "rngd", only, SMALL) == only
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "said"),
+    [
+        (12, 3, set()),  # the step breaks rules of the machine alone, which no run shows
+        (12, 4, {"a run of the text"}),
+        (64, 4, {"a run of the text"}),
+    ],
+)
+def test_a_program_is_confirmed_by_what_its_steps_break(columns: int, rows: int, said: set[str]) -> None:
+    text = TEXT.replace("C = 64", f"C = {columns}").format(rows=rows).replace('"hbm", base = 1048576', '"dm"')
+    text = text.replace('"dm"', '"dm", slice = "1 # 64"') + '[program.p]\nstep = [{ transfer = "x" }]\n'
+    found = next(one for one in verdicts_of(read_plan_text(text), SMALL) if one.name == "p")
+    assert {f.rule for f in found.errors} == {"core/steps"}
+    told = retell(text, "p", "rngd", found, SMALL)
+    assert {told.confirmed} - {""} == said
+
+
+@pytest.mark.parametrize(
+    ("rules", "witness", "others"),
+    [
+        (("core/covers",), {"address": 0}, ""),
+        (("core/covers", "core/padding"), {"address": 0}, "core/padding by its witness"),
+        (("core/covers", "core/padding"), None, "core/padding by nothing else"),
+    ],
+)
+def test_each_rule_that_a_run_does_not_show_says_what_confirms_it(
+    rules: tuple[str, ...], witness: dict[str, int] | None, others: str
+) -> None:
+    findings = tuple(Finding(rule, Severity.ERROR, "", witness=witness) for rule in rules)
+    told = retell(TEXT.format(rows=4), "x", "rngd", replace(REFUTED, findings=findings), SMALL)
+    assert told.confirmed.partition("; ")[2] == others
 
 
 def test_a_cell_that_some_command_writes_is_no_witness_of_a_missing_write() -> None:

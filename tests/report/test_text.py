@@ -18,6 +18,7 @@ from dmaverify.report.text import (
     render_summary,
     render_verdict,
 )
+from dmaverify.report.write import FORMATS, write
 from dmaverify.verdict import Edit, Finding, Label, Obligation, Severity, Status, Verdict
 
 PLAN = Source(
@@ -66,6 +67,7 @@ REFUTED = Verdict(
     seconds=0.004,
 )
 PROVED = Verdict("fine", "rngd", Status.PROVED, path="a.toml", line=3, claim="all 4,096 bytes", seconds=0.25)
+GIVEN = replace(PROVED, given=("the start is in 0..=7", "the index holds rows"))
 UNKNOWN = Verdict(
     "hard",
     "rngd",
@@ -369,6 +371,7 @@ def test_the_last_line_is_the_exit_code_and_why(verdicts: list[Verdict], last: s
     [
         ([UNKNOWN], 0, "exit 0: 1 transfer without an answer, let pass"),
         ([PROVED], 1, "exit 1: warnings fail under --strict"),
+        ([GIVEN], 1, "exit 1: conditions fail under --strict"),
         ([PROVED], 4, "exit 4: a mistake of dmaverify, told above"),
     ],
 )
@@ -500,3 +503,18 @@ def test_rules_of_the_machine_on_one_line_are_one_error() -> None:
     found = [Finding(f"rngd/rule-{n}", Severity.ERROR, f"m{n}", span=span, hint="align") for n, span in spans]
     (one,) = by_cause(found)
     assert one.notes == ("and rngd/rule-1: m1", "and rngd/rule-2: m2")
+
+
+def test_a_condition_stands_in_the_verdict_line_and_is_counted() -> None:
+    text = render_report([PROVED, GIVEN])
+    assert "PROVED if the start is in 0..=7, and if the index holds rows:  fine" in text
+    assert "1 of them only under a condition" in text
+    assert not GIVEN
+    assert GIVEN.strictly_fails
+    assert not PROVED.strictly_fails
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_tells_the_conditions_of_a_proof(format: str) -> None:
+    assert "the start is in 0..=7" in write(format, [GIVEN])
+    assert "the start is in 0..=7" not in write(format, [PROVED])

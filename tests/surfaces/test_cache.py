@@ -10,7 +10,7 @@ import subprocess
 import sys
 import zlib
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -192,12 +192,26 @@ def test_code_data_and_libraries_are_part_of_the_version(monkeypatch):
     jobs_cache.code_version.cache_clear()
 
 
+def test_every_field_of_a_verdict_is_recorded_but_the_selection_that_follows():
+    full = replace(
+        PROVED, assumptions=("a",), readings={"k": "r"}, seconds=1.5, solver="z3", path="p", line=3, expect=("x/y",),
+        claim="all", sizes={"A": {"least": 1}}, smallest={"A": 1}, given=("the start is 0",), confirmed="a run",
+    )  # fmt: skip
+    (back,) = verdicts_of(json.loads(json.dumps(record_of([full]))))
+    unset = {f.name for f in fields(full) if not getattr(full, f.name)}
+    assert unset <= {"findings", "obligations", "scope"}
+    assert back == full
+
+
 def test_what_is_not_decided_is_never_kept(tmp_path):
     unknown = replace(PROVED, status=Status.UNKNOWN)
     unread = replace(PROVED, status=Status.ERROR)
     half = replace(PROVED, status=Status.REFUTED, obligations=(Obligation("core/covers", "unknown"),))
     assert keepable([PROVED])
-    for verdicts in ([], [unknown], [PROVED, unread], [half]):
+    open_ = tuple(Obligation(name, "unknown") for name in ("core/unresolved-transfer", "core/time"))
+    late = replace(unknown, obligations=open_)
+    assert keepable([replace(late, obligations=late.obligations[:1])])
+    for verdicts in ([], [unknown], [PROVED, unread], [half], [late]):
         cache = Cache(tmp_path / "c")
         cache.put("k", verdicts)
         assert not keepable(verdicts)

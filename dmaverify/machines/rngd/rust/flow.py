@@ -238,8 +238,8 @@ class ControlFlow(Counters):
         plain = isinstance(each.part, Numbers) and each.part.exact and len(set(found)) == len(found)
         name = re.escape(pattern.encode())
         inner = re.search(_TURNED % (name, name), text) if name else None
-        asks = _ASKS.search(text) is not None and not any(map(is_host, self.stack))
-        return found if not plain or asks or inner is not None else None
+        asks = (_ASKS.search(text) is not None or inner is not None) and not any(map(is_host, self.stack))
+        return found if not plain or asks else None
 
     def _turns(self, code: Code, body: Node, inside: Frame, around: Frame, label: str, runs: WayChoice | None) -> None:
         """The body of a loop, once for all turns; `runs` where it may take none."""

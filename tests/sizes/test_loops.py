@@ -1,0 +1,126 @@
+"""Views, loops and programs with symbols: both sides of every edge, and what the interpreter says at small sizes."""
+
+import random
+import sys
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import dmaverify.api as api
+from dmaverify.plan.read import InputErrors, read_plan_text
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fuzz"))
+from looped import looped
+from sizes import compared, run_at
+
+PLAN = """schema = 1
+target = "rngd"
+[axes]
+A = { min = 4, max = 64, multiple_of = 4 }
+C = { min = 16, max = 64, multiple_of = 8 }
+[transfer.load]
+dtype = "i8"
+loop = { t = "A / 4" }
+source = { tier = "hbm", element = "A, C", view = { tile = "A", length = 4, start = "4 * t" } }
+dest = { tier = "dm", slice = "1 # 64", element = "A = 4, C" }
+stream = { time = "A = 4", packet = "C" }
+[transfer.store]
+dtype = "i8"
+loop = { t = "A / 4" }
+source = { tier = "dm", base = 4096, slice = "1 # 64", element = "A = 4, C" }
+dest = { tier = "hbm", base = "2^24", element = "A, C", view = { tile = "A", length = 4, start = "4 * t" } }
+stream = { time = "A = 4", packet = "C" }
+[access.use]
+engine = "fetch"
+dtype = "i8"
+loop = { t = "A / 4" }
+memory = { tier = "dm", slice = "1 # 64", element = "A = 4, C" }
+stream = { time = "A = 4, C / 8", packet = "C % 8" }
+[access.make]
+engine = "commit"
+dtype = "i8"
+loop = { t = "A / 4" }
+memory = { tier = "dm", base = 4096, slice = "1 # 64", element = "A = 4, C" }
+stream = { time = "A = 4, C / 8", packet = "C % 8" }
+[program.p]
+step = [
+  { transfer = "load" }, { access = ["use", "make"], after = ["load"] }, { transfer = "store", after = ["use+make"] },
+]
+"""
+STORED = 'base = "2^24", element = "A, C", view = { tile = "A", length = 4, start = "4 * t" }'
+
+
+def changed(*pairs: tuple[str, str]) -> str:
+    text = PLAN
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("pairs", "name", "status", "rules"),
+    [
+        ((), "p", "proved", set()),
+        (((STORED, STORED.replace('"4 * t"', '"A - 4 - 4 * t"')),), "p", "proved", set()),
+        (((STORED, STORED.replace('"4 * t"', '"4 * t + 1"')),), "store", "refuted", {"core/in-bounds"}),
+        (((STORED, STORED.replace('"4 * t"', '"t"')),), "p", "refuted", {"core/tiles-once", "core/tiles-cover"}),
+        (((STORED, STORED.replace('"4 * t"', '"0"')),), "p", "refuted", {"core/tiles-cover"}),
+        (((STORED, STORED.replace("length = 4", "length = 4, partial = true")),), "p", "proved", set()),
+        ((('t = "A / 4"', 't = "A / 4 + 1"'),), "load", "refuted", {"core/in-bounds"}),
+        ((('t = "A / 4"', 't = "A / 8"'),), "load", "refuted", {"core/well-formed"}),
+        ((('t = "A / 4"', 't = "(A + 4) // 8"'),), "p", "refuted", {"core/tiles-cover"}),
+        ((("base = 4096", "base = 256"),), "p", "proved", set()),
+        ((("base = 4096", "base = 248"),), "p", "refuted", {"core/hazard-war"}),
+        (((', after = ["load"]', ""),), "p", "refuted", {"core/hazard-raw"}),
+        (((', after = ["use+make"]', ""),), "p", "refuted", {"core/hazard-raw"}),
+        ((('{ transfer = "load" }', '{ transfer = "load", context = "x" }'),), "p", "refuted", {"core/hazard-war"}),
+        ((("[program.p]\n", '[program.p]\norder = "written"\n'),), "p", "proved", set()),
+        ((('"A = 4", packet', '"A = 2", packet'),), "load", "refuted", {"core/covers"}),
+    ],
+)
+def test_loops_and_programs_are_judged_for_all_sizes(pairs: tuple, name: str, status: str, rules: set[str]) -> None:
+    verdict = next(one for one in api.check(changed(*pairs)) if one.name == name)
+    assert verdict.status.value == status, verdict
+    assert {f.rule for f in verdict.errors} >= rules
+    assert (verdict.smallest is not None) == (status == "refuted")
+
+
+def test_what_a_proof_of_a_program_rests_on_is_said() -> None:
+    said = {one.name: " ".join(one.assumptions) for one in api.check(PLAN)}
+    assert "share one" in said["p"]
+    assert "each iteration was judged by itself" in said["load"]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        ((("length = 4", 'length = "X"'),), "`X` is no number"),
+        ((('"4 * t"', '"4 * u"'),), "no loop `u`"),
+        ((('"4 * t"', '"t * t"'), ("min = 4,", "min = 8,")), "two loop indices cannot be multiplied"),
+    ],
+)
+def test_numbers_of_loops_and_views_that_cannot_be_read_are_told(pairs: tuple, said: str) -> None:
+    with pytest.raises(InputErrors) as caught:
+        read_plan_text(changed(*pairs))
+    assert said in str(caught.value)
+
+
+def test_arithmetic_in_a_loop_of_a_plan_without_symbols_asks_for_the_number() -> None:
+    plain = PLAN.replace("A = { min = 4, max = 64, multiple_of = 4 }", "A = 16")
+    with pytest.raises(InputErrors, match="`t` must be an integer"):
+        read_plan_text(plain.replace("C = { min = 16, max = 64, multiple_of = 8 }", "C = 16").replace("2^24", "0"))
+
+
+def test_the_interpreter_judges_all_sizes_of_a_region_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: Counter[str] = Counter()
+    monkeypatch.setattr("sizes.MOST_SIZES", 12)
+    for seed in (2, 6):
+        drawn = looped(random.Random(seed))
+        for one in read_plan_text(drawn.text).templates:
+            judge = partial(run_at, drawn, counts=counts)
+            assert compared(seed, one, judge, counts, searches=False, kind="loops") == []
+    assert counts["run proved"] > 10
+    assert counts["size refuted"] > 5
