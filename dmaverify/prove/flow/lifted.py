@@ -30,7 +30,7 @@ def lifted(loop: KernelLoop, world: World, ordered: Collection[str]) -> list[Use
         if inner is None or not all(isinstance(use, Use) for use in inner) or len(uses) > MOST_ACCESSES:
             return None
         uses += [use for use in inner if isinstance(use, Use)]
-    if len({use.pipe for use in uses}) > 1 or any(use.pipe not in ordered or use.at_once for use in uses):
+    if len({use.pipe for use in uses}) > 1 or any(use.pipe not in ordered for use in uses):
         return None
     some = compare("lt", -loop.trip)
     when = () if some.known else (some,)

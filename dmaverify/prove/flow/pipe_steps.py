@@ -49,7 +49,6 @@ from dmaverify.verdict import Finding, Label, Severity
 
 NOBODY: frozenset[str] = frozenset()
 MOST_IDS = 8  # ids that one event may be about
-MOST_ALIKE = 4  # accesses of one pipe and the same bytes that are told apart
 NOTHING: frozenset[Instance] = frozenset()
 
 
@@ -76,7 +75,6 @@ class PipeSteps:
     shared: frozenset[tuple[str, str]] = frozenset()  # memories of which the other core touches something
     near: Mapping[int, frozenset[int]] = field(default_factory=dict)  # accesses that may share a byte
     _depends: dict[int, frozenset[str]] = field(default_factory=dict)
-    _alike: dict[int, dict[int, None]] = field(default_factory=dict)
     _flag_spans: dict[int, Span] = field(default_factory=dict)
 
     @property
@@ -146,30 +144,13 @@ class PipeSteps:
         if not any(_one_step(self.accesses[n], event) for n in near if n in self.accesses and n != event.number):
             state = self._replaced(event, state, at)
         known = frozenset({event.pipe} if self._in_order(event.pipe) else ())
-        pending = self._without_alike(event, ages, known, state)
+        pending = dict(state.pending)
         pending[event.number, ages] = known
         return State(state.flags, pending, state.tokens, state.facts)
 
     def _in_order(self, pipe: str) -> bool:
         """Whether a pipe does its own work in order; what the other core does to itself is not judged here."""
         return pipe in self.ordered or pipe == OTHER_CORE
-
-    def _without_alike(
-        self, event: Copy | Use, ages: Ages, known: frozenset[str], state: State
-    ) -> dict[Instance, frozenset[str]]:
-        """What is pending, of many accesses of one pipe to the same bytes only the last ones.
-
-        Whatever orders a later one orders those before it, so what conflicts with one of them conflicts with it.
-        """
-        pending = dict(state.pending)
-        alike = self._alike.setdefault(self.meetings.kind(event), {})
-        alike[event.number] = None
-        if len(alike) > MOST_ALIKE:
-            first = next(iter(alike))
-            del alike[first]
-            if known <= pending.get((first, ages), NOBODY):
-                pending.pop((first, ages), None)
-        return pending
 
     def _replaced(self, event: Copy | Use, state: State, at: At) -> State:
         """The state without earlier instances of an access that touched the same bytes: it stands for them, as nobody

@@ -16,7 +16,7 @@ from typing import Any
 from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import OTHER_CORE, Branch, Copy, Event, KernelLoop, Signal, Use
 from dmaverify.program.rewrite import every
-from dmaverify.prove.flow.lifted import flattened, lifted, near, rows_apart
+from dmaverify.prove.flow.lifted import flattened, near, rows_apart
 from dmaverify.prove.flow.pipe_state import EMPTY, OLD, At, Instance, State, renamed, running, shown_flag
 from dmaverify.prove.flow.pipe_steps import PipeSteps
 
@@ -42,7 +42,6 @@ class PipeJudge(PipeSteps):
     most_steps: int = 1_500
     judged: bool = False
     _rounds: int = 0
-    _lifted: dict[int, list[Use] | None] = field(default_factory=dict)
     _flat: dict[int, list[Copy | Use] | None] = field(default_factory=dict)
 
     def judge(self, events: Sequence[Event]) -> None:
@@ -108,9 +107,7 @@ class PipeJudge(PipeSteps):
     # ------------------------------------------------------------ loops
 
     def _loop(self, loop: KernelLoop, states: list[State], at: At) -> list[State]:
-        if id(loop) not in self._lifted:
-            self._lifted[id(loop)] = lifted(loop, self.world, self.ordered)
-        uses = self._lifted[id(loop)] or self._unordered(loop)
+        uses = self._unordered(loop)
         if uses is not None:
             return self._run(uses, states, at)
         trip = self.world.put(loop.trip, at.counters)
