@@ -63,9 +63,7 @@ class PipeJudge(PipeSteps):
             for flag, (_, start) in state.flags.items():
                 span = self._flag_spans[start]
                 said = f"the flag {shown_flag(flag)} is set and never waited for"
-                self._flag(
-                    "left", flag, span, said, "wait for it before the end: the next kernel finds it set", warn=True
-                )
+                self._flag("left", flag, span, said, "wait for it before the end: the next kernel finds it set")
 
     # ------------------------------------------------------------ walking
 
