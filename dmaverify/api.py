@@ -19,6 +19,7 @@ from dmaverify.jobs.load import check, load, mapping, program_of
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
     from dmaverify.execute.result import Execution
+    from dmaverify.jobs.fewest_copies import FewestCopies
     from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
@@ -62,15 +63,16 @@ def synthesize(
     name: str | None = None,
     axes: Mapping[str, int] | None = None,
     **settings: Any,
-) -> Synthesis:
+) -> Synthesis | FewestCopies:
     """The cheapest legal plan of one move: the answer that `dmaverify synth` gives, proved as it prints.
 
     `move` is a Transfer, or a plan (path, `path::name`, text) with one transfer or with `name`. `target` is a Target,
     or the name or folder of one. `settings` are those of the command line, by the names of `--stdin`: profile, packet
-    (bytes), engines, entries, commands, prefix, budget (seconds), evaluations, simulate, reading. Raises InputError,
-    InputErrors.
+    (bytes), engines, entries, commands, prefix, budget (seconds), evaluations, simulate, reading. Moves between gm and
+    ub are answered with the fewest copies. Raises InputError, InputErrors.
     """
-    from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_move, synthesize_named
+    from dmaverify.jobs.fewest_copies import copies_of, is_copied
+    from dmaverify.jobs.synthesis import SynthSettings, answer_of, settings_of, synthesize_move
     from dmaverify.language.expr import axes_of
     from dmaverify.program.move import Transfer as TransferType
     from dmaverify.targets.target import load_target
@@ -82,12 +84,14 @@ def synthesize(
     if isinstance(move, TransferType):
         machine = load_target(target or move.target) if target is None or isinstance(target, str) else target
         sizes = axes or {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
+        if is_copied(move):
+            return copies_of(move, machine, sizes, settings)
         return synthesize_move(move, machine, sizes, chosen)
     plan = load(move, name, target=target if isinstance(target, str) else None)
-    names = [t.name for t in plan.transfers]
+    names = plan.move_names
     if len(names) != 1:
         raise InputError(f"{len(names)} transfers to synthesize ({', '.join(names) or 'none'})", None, "name one")
-    return synthesize_named(plan, names[0], chosen)
+    return answer_of(plan, names[0], chosen)
 
 
 def price(

@@ -19,12 +19,9 @@ from typing import Any
 import click
 
 from dmaverify import __version__
-from dmaverify.cli.check import CommandOutcome, Terminal
 from dmaverify.cli.options import MEMORY, OPTIONS, TIME, options
-from dmaverify.cli.rust import extract_command
+from dmaverify.cli.request import CommandOutcome, Terminal
 from dmaverify.errors import InputError, errors_of
-from dmaverify.jobs.judge import is_copy_text, readings_of
-from dmaverify.language.files import write_text
 
 COMMAND_SECONDS = 24 * 3600.0  # of a whole command that was given no limit; `check` bounds each verdict
 COMMAND_BYTES = 8 << 30
@@ -108,6 +105,12 @@ def _with_limits(command: click.Command | None) -> click.Command | None:
 LATE = {
     "address": "cli.address",
     "bursts": "cli.bursts",
+    "cost": "cli.moves",
+    "emit": "cli.moves",
+    "equiv": "cli.moves",
+    "extract": "cli.moves",
+    "run": "cli.moves",
+    "synth": "cli.moves",
     "cache": "cli.tools",
     "cells": "cli.mappings",
     "conditions": "cli.sizes",
@@ -152,7 +155,8 @@ def cli() -> None:
 @options(*OPTIONS)
 def check(**given: Any) -> None:
     """Prove every transfer and access of plan files and Rust kernels, or refute it with the smallest counterexample."""
-    from dmaverify.cli.check import check_once, options_of, request_of, shown_files, shown_settings, watched
+    from dmaverify.cli.check import check_once, watched
+    from dmaverify.cli.request import options_of, request_of, shown_files, shown_settings
 
     if given["stdin"]:
         from dmaverify.jobs.requests import check_request, code_of
@@ -273,166 +277,6 @@ def told(answer: Any) -> Stop:
 
     say(answer if isinstance(answer, str) else dumps(answer))
     return Stop(0)
-
-
-# ---------------------------------------------------------------- run
-
-
-@cli.command()
-@click.argument("path", metavar="PATH::NAME")
-@click.option("--limit", type=click.IntRange(1), default=1 << 26, show_default=True, help="Most units to execute.")
-@click.option("--json", "as_json", is_flag=True)
-def run(path: str, limit: int, as_json: bool) -> None:
-    """Execute transfers, gathers, accesses and programs byte by byte, and compare with the literal meaning."""
-    from dmaverify.cli.run import executed
-    from dmaverify.report.data import dumps
-
-    ran = executed(path, limit)
-    say(dumps([data for _, data, _ in ran]) if as_json else "\n".join(text for text, _, _ in ran))
-    raise Stop(max(code for _, _, code in ran))
-
-
-# ---------------------------------------------------------------- equiv
-
-
-@cli.command()
-@click.argument("a")
-@click.argument("b")
-@click.option("--axes", default="", metavar="A=8,B=3", help="Axis sizes, when A and B are mappings.")
-@click.option("--rlimit", type=click.IntRange(1), default=20_000_000, help="Solver resource units a question.")
-@click.option("--json", "as_json", is_flag=True)
-def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
-    """Whether two mappings mean the same everywhere, or two plans or kernels (PATH::NAME) do the same."""
-    if is_copy_text(a.partition("::")[0]):
-        from dmaverify.jobs.kernels import compared
-
-        said, code = compared(a, b, as_json=as_json)
-        say(said)
-        raise Stop(code)
-    from dmaverify.cli.equiv import compared_texts
-    from dmaverify.report.data import dumps
-
-    answer = compared_texts(a, b, axes, rlimit)
-    if as_json:
-        say(dumps(answer.as_json()))
-    else:
-        say(answer.text(a, b))
-    raise Stop(answer.exit_code)
-
-
-@cli.command()
-@click.argument("path", metavar="PATH[::NAME]")
-@click.option("--as", "form", required=True, help="inline, registers, words, slices; iDMA: auto, reg32_3d, nd, ...")
-@click.option("--json", "as_json", is_flag=True, help="Words as JSON, which `equiv` reads.")
-def emit(path: str, form: str, as_json: bool) -> None:
-    """A kernel with its copies in the other surface, their configuration words, or what they move; the commands of a
-    plan in a form of the machine's own, read back and proved.
-    """
-    if path.partition("::")[0].endswith(".toml"):
-        from dmaverify.cli.idma import emitted_plan
-
-        raise told(emitted_plan(path, form))
-    from dmaverify.jobs.kernels import written
-
-    if form not in ("inline", "registers", "words", "slices"):
-        raise InputError(f"a kernel has no form {form!r}", None, "one of inline, registers, words, slices")
-    raise told(written(path, form, as_json=as_json))
-
-
-# ---------------------------------------------------------------- synth, cost
-
-
-@cli.command()
-@click.argument("paths", nargs=-1, metavar="PATH[::NAME]...")
-@click.option("--profile", default="book", show_default=True, help="Constants of the cost model.")
-@click.option("--packet", type=click.IntRange(1), help="Packets of this many bytes.")
-@click.option("--engines", type=click.IntRange(1), help="At most this many engines of a chip.")
-@click.option("--entries", type=click.IntRange(1), help="At most this many loop entries a side, without exception.")
-@click.option("--commands", type=click.IntRange(1), help="At most this many commands.")
-@click.option("--prefix", default="", metavar="A/4,B", help="The outermost loops, by their labels.")
-@click.option("--budget", type=float, metavar="SECONDS", help="Stop with the gap reached by then (not deterministic).")
-@click.option("--evaluations", type=click.IntRange(1), help="Stop after this many priced commands (deterministic).")
-@click.option("--routes/--no-routes", default=True, help="Try hops through other memories: the default.")
-@click.option("--simulate/--no-simulate", default=True, help="Play winner and runners-up: the default.")
-@click.option("--layouts", is_flag=True, help="Search the layouts of tensors, over all moves of a file, instead.")
-@click.option("--certificate", type=click.Path(file_okay=False), metavar="DIR", help="Write plan, bound and questions.")
-@click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan.")
-@click.option("--emit", metavar="FORM", help="Only the commands, in a form of the machine's own, or `auto` (iDMA).")
-@click.option("-j", "workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes.")
-@click.option("--reading", multiple=True, metavar="RULE=NAME", help="Read a contested point otherwise; repeatable.")
-@click.option("--timings", is_flag=True, help="Show times.")
-@click.option("--json", "as_json", is_flag=True)
-@click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
-def synth(
-    paths: tuple[str, ...], simulate: bool, certificate: str | None, output: str | None, workers: int,
-    reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, emit: str | None, layouts: bool,
-    **fixed: Any
-) -> None:  # fmt: skip
-    """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
-    from dmaverify.cli.synth import layouts_shown, synth_request, synth_shown, write_certificate
-    from dmaverify.jobs.synthesis import SynthSettings, synth_paths
-
-    first = tuple(text.strip() for text in prefix.split(",") if text.strip())
-    settings = SynthSettings(prefix=first, simulate=simulate, reading=readings_of(reading), **fixed)
-    if stdin:
-        return lines(lambda request: synth_request(request, settings), patience=10)
-    if not paths:
-        raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
-    if layouts:
-        raise told(layouts_shown(paths, settings, workers, as_json, output))
-    from dmaverify.jobs.kernel_synthesis import synthesized
-
-    copies = synthesized(paths, output, as_json, certificate)
-    if copies is not None:
-        raise told(copies)
-    results = synth_paths(paths, settings, workers)
-    if (output or certificate) and len(results) != 1:
-        raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
-    say(synth_shown(results, as_json, timings, emit))
-    if results[0].found and output is not None:
-        write_text(output, results[0].plan)
-    if results[0].found and certificate is not None:
-        written = write_certificate(Path(certificate), results[0], settings)
-        asks = f"dmaverify certificate check {certificate}"
-        say(f"certificate: {len(written)} files in {certificate}; {asks}", error=True)
-    raise Stop(0 if all(result.found for result in results) else 1)
-
-
-@cli.command()
-@click.argument("path", required=False, metavar="PATH[::NAME]")
-@click.option("--profile", default="book", show_default=True, help="Constants of the model.")
-@click.option("--simulate", is_flag=True, help="Play every request as well.")
-@click.option("--explain", is_flag=True, help="Reasons, sources, the facts of both sides, what would help.")
-@click.option("--formula", is_flag=True, help="The closed form in the symbols of the loops, or of a kernel.")
-@click.option("--set", "values", multiple=True, metavar="NAME=NUMBER", help="The value of a kernel's argument.")
-@click.option("--reading", multiple=True, metavar="POINT=NAME", help="Read a contested point of memory otherwise.")
-@click.option("--json", "as_json", is_flag=True)
-@click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
-def cost(
-    path: str | None, profile: str, simulate: bool, explain: bool, formula: bool, values: tuple[str, ...],
-    reading: tuple[str, ...], as_json: bool, stdin: bool
-) -> None:  # fmt: skip
-    """What the program of a plan costs, or a kernel in its symbols, as named terms."""
-    from dmaverify.cli.entries import Chosen
-    from dmaverify.cli.priced import cost_request, costs_of
-
-    if stdin:
-        return lines(lambda request: cost_request(request, profile, simulate, explain))
-    if path is None:
-        raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
-    if is_copy_text(path.partition("::")[0]):
-        from dmaverify.jobs.kernel_prices import priced
-
-        raise told(priced(path, as_json=as_json, values=values, formula=formula, explain=explain))
-    text, errors = costs_of(path, Chosen(profile, simulate, explain, formula, readings_of(reading)), as_json)
-    if text:
-        say(text)
-    if errors:
-        raise fail(errors)
-    raise Stop(0)
-
-
-cli.add_command(extract_command(told))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

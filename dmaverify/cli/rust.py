@@ -7,37 +7,16 @@ Law: a reference is a plan that was proved; where there is none, the rule that r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import is_copy_text
 from dmaverify.jobs.references import synthesized
-from dmaverify.language.files import write_text
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan, PlanTransfer
-
-
-def extract_command(told: Callable[[str], Exception]) -> click.Command:
-    """The command `extract`; `told` says a text and gives the end of a command that went well."""
-
-    @click.command()
-    @click.argument("path", metavar="PATH[::FUNCTION]")
-    @click.option("--target", help="The machine of the plan.")
-    @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan file.")
-    def extract(path: str, target: str | None, output: str | None) -> None:
-        """The transfers of a Rust kernel, or what the copies of a PTO kernel move, as a plan file."""
-        text = extract_text(path, target)
-        if output is not None:
-            write_text(output, text)
-            text = f"wrote {output}"
-        raise told(text)
-
-    return extract
 
 
 def extract_text(path: str, target: str | None) -> str:

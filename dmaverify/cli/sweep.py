@@ -14,11 +14,14 @@ from typing import Any
 
 import click
 
-from dmaverify.cli.check import finished, request_of
+from dmaverify.cli.check import finished
 from dmaverify.cli.options import JUDGING, TELLING, options
+from dmaverify.cli.request import request_of
 from dmaverify.errors import InputError
 from dmaverify.language.files import read_bytes
 
+NOT_A_LINK = os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+"""How a file is opened that a stopped sweep of searches left; any other is made anew (O_EXCL), and follows no link."""
 TASKS = (
     ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN"),
     ("LSB_JOBINDEX", "LSB_JOBINDEX_END", ""),
@@ -42,10 +45,21 @@ def shard_of_array() -> str:
 )
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Where the shard goes.")
 @click.option("--executor", default="local", show_default=True, help="local, or dask://HOST:8786.")
-def sweep(shard: str, out: str | None, executor: str, **given: Any) -> None:
-    """Check one shard of many plans; `merge` puts the shards together."""
+@click.option("--synth", is_flag=True, help="Search the moves as `synth` does, instead of checking them.")
+@click.option("--profile", default="book", show_default=True, help="With --synth: constants of the cost model.")
+@click.option("--simulate/--no-simulate", default=True, help="With --synth: play winner and runners-up: the default.")
+@click.option("--routes/--no-routes", default=True, help="With --synth: hops through other memories: the default.")
+def sweep(
+    shard: str, out: str | None, executor: str, synth: bool, profile: str, simulate: bool, routes: bool, **given: Any
+) -> None:
+    """Check one shard of many plans, or search their moves; `merge` puts the shards together.
+
+    A sweep of searches that was stopped goes on where it was: run it again with the same --out.
+    """
     from dmaverify.cli.app import Stop, progress, say
-    from dmaverify.jobs.sweep import executor_of, shard_of, sweep_lines
+    from dmaverify.jobs.many_moves import move_jobs
+    from dmaverify.jobs.sweep import CHECKS, SEARCHES, executor_of, shard_of, sweep_lines
+    from dmaverify.jobs.synthesis import SynthSettings
 
     request = request_of(given)
     if not request.paths:
@@ -53,21 +67,27 @@ def sweep(shard: str, out: str | None, executor: str, **given: Any) -> None:
     if out is None:
         raise InputError("`--out FILE` is missing", None, "for example --out part-1.jsonl")
     part = shard_of(shard_of_array() if shard == "array" else shard)
-    jobs = request.jobs
-    execute = executor_of(executor, request.workers, progress(len(jobs)))
+    settings = SynthSettings(profile, simulate=simulate, routes=routes, reading=request.options.get("readings"))
+    jobs = move_jobs(request.paths, settings) if synth else request.jobs
+    kind = SEARCHES if synth else CHECKS
+    execute = executor_of(executor, request.workers, progress(len(jobs)), kind)
     Path(out).parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(out).with_name(f".{Path(out).name[:80]}.{os.getpid()}")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # O_EXCL follows no link
+    beside = Path(out).with_name(f".{Path(out).name[:80]}.{'part' if synth else os.getpid()}")
+    done = read_bytes(str(beside), 1 << 30).decode("utf-8", "replace").split("\n") if beside.is_file() else []
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | (NOT_A_LINK if synth else os.O_EXCL), 0o666)
     count = -2
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            for line in sweep_lines(jobs, part, execute):
+            for line in sweep_lines(jobs, part, execute, kind, done):
                 file.write(line + "\n")
+                file.flush()
                 count += 1
         beside.replace(out)
     finally:
-        beside.unlink(missing_ok=True)
-    say(f"wrote {out}: shard {part.number} of {part.total}, {count} of {len(jobs)} files", error=True)
+        if not synth:
+            beside.unlink(missing_ok=True)
+    what = "moves" if synth else "files"
+    say(f"wrote {out}: shard {part.number} of {part.total}, {count} of {len(jobs)} {what}", error=True)
     raise Stop(0)
 
 
@@ -75,9 +95,15 @@ def sweep(shard: str, out: str | None, executor: str, **given: Any) -> None:
 @click.argument("shards", nargs=-1, metavar="FILE...")
 @options(*TELLING)
 def merge(shards: tuple[str, ...], **given: Any) -> None:
-    """Put the shards of a sweep together and report them as `check` would have."""
-    from dmaverify.cli.app import Stop, show, terminal
+    """Put the shards of a sweep together and report them as `check` (or `synth`) would have."""
+    from dmaverify.cli.app import Stop, say, show, terminal
     from dmaverify.jobs.sweep import merge_lines
 
     merged = merge_lines((name, read_bytes(name, 1 << 30).decode("utf-8", "replace")) for name in shards)
+    if merged.answers is not None:
+        from dmaverify.cli.synth import synth_shown
+        from dmaverify.jobs.many_moves import code_of
+
+        say(synth_shown(merged.answers, request_of(given).show == "json"))
+        raise Stop(code_of(merged.answers))
     raise Stop(show(finished(request_of(given), terminal(), merged.verdicts, merged.troubles)))

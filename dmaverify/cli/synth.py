@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.cli.rust import with_references
 from dmaverify.errors import InputError, errors_of
-from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_plan
+from dmaverify.jobs.synthesis import SynthSettings, answer_of, settings_of
 from dmaverify.language.files import write_text
 
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
+    from dmaverify.jobs.fewest_copies import FewestCopies
+    from dmaverify.jobs.many_moves import Told
     from dmaverify.plan.plan import Plan
     from dmaverify.program.command import Command
     from dmaverify.synth.result import Synthesis
@@ -55,22 +57,31 @@ def synth_request(request: dict[str, Any], base: SynthSettings) -> Any:
 
         file, name = str(request["path"]), request.get("name")
         return layouts_of(f"{file}::{name}" if name else file, settings_of(request, base)).as_data()
-    found = [result.as_data() for result in synthesize_plan(plan_of_request(request), settings_of(request, base))]
+    plan, chosen = plan_of_request(request), settings_of(request, base)
+    found = [answer_of(plan, name, chosen).as_data() for name in plan.move_names]
     return found[0] if len(found) == 1 else found
 
 
-def synth_shown(results: Sequence[Any], as_json: bool, timings: bool, form: str | None = None) -> str:
-    """Results as text, as JSON, or only their commands in a form of the machine's own."""
+def synth_shown(answers: Sequence[Told], as_json: bool, form: str | None = None) -> str:
+    """Answers as text, as JSON, or only their commands in a form of the machine's own."""
     from dmaverify.report.data import dumps
-    from dmaverify.report.synth import synth_text
 
-    if form is not None and all(result.found for result in results):
+    if form is not None and all(one.whole is not None and one.code == 0 for one in answers):
         from dmaverify.cli.idma import emitted
 
-        return "\n".join(emitted(result, form) for result in results)
-    if as_json:
-        return dumps([result.as_data() for result in results])
-    return "\n\n".join(synth_text(result, timings=timings) for result in results)
+        return "\n".join(emitted(one.whole, form) for one in answers)
+    return dumps([one.data for one in answers]) if as_json else "\n\n".join(one.text for one in answers)
+
+
+def synth_answers(
+    paths: Sequence[str], settings: SynthSettings, workers: int, *, timings: bool, whole: bool
+) -> tuple[list[Told], str]:
+    """The answers for all moves of the paths, and what ended the work before its end; `whole`: each with what it was
+    made of, in this process.
+    """
+    from dmaverify.jobs.many_moves import move_jobs, told_jobs
+
+    return told_jobs(move_jobs(paths, settings, timings=timings), workers, whole=whole)
 
 
 def layouts_shown(
@@ -96,8 +107,17 @@ def layouts_shown(
 # ---------------------------------------------------------------- certificates
 
 
-def write_certificate(folder: Path, found: Synthesis, settings: SynthSettings | None = None) -> list[str]:
+def write_certificate(
+    folder: Path, found: Synthesis | FewestCopies, settings: SynthSettings | None = None
+) -> list[str]:
     """Plan and proof, bound with its counts and questions, scripts that ask and count again, sealed. Names of files."""
+    from dmaverify.jobs.fewest_copies import FewestCopies
+
+    if isinstance(found, FewestCopies):
+        from dmaverify.jobs.certify_copies import write_copies
+
+        write_copies(folder, found.as_data())
+        return sorted(path.name for path in folder.iterdir())
     if found.route is not None:
         hops = " and ".join(f"`{hop.transfer.name}`" for hop in found.route.hops)
         raise InputError(f"a route has a certificate for each hop, {hops}", None, "--output PLAN, then synth PLAN::HOP")

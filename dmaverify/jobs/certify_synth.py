@@ -57,7 +57,10 @@ def write_synthesis(folder: Path, found: Synthesis, settings: SynthSettings | No
     job: Job = (str(folder / "plan.toml"), None, None, {**FULL, "readings": readings})
     searched = None if settings is None else {k: v for k, v in asdict(settings).items() if k != "reading"}
     extra = {"kind": KIND, "search": searched}
-    return write_certificate(folder, [job], extra, FILES, "plan.toml", {"bound": bound_questions(found)})
+    asked = bound_questions(found, settings)
+    if wrong := contradicted(asked):
+        raise AssertionError(f"the bound does not hold: {wrong[0]}")
+    return write_certificate(folder, [job], extra, FILES, "plan.toml", {"bound": asked})
 
 
 def _readme(found: Synthesis, *, told: bool) -> str:
@@ -101,10 +104,10 @@ def claims_of(found: Synthesis) -> dict[str, Any]:
 # ---------------------------------------------------------------- the bound as questions
 
 
-def bound_questions(found: Synthesis) -> Asked:
+def bound_questions(found: Synthesis, settings: SynthSettings | None = None) -> Asked:
     """The bound from its counts: can all that the resources carry be done before the cycles that are claimed? And what
-    engines share: can every engine have fewer requests than the fullest is said to have? `sat` where too much is
-    claimed.
+    engines share: can every engine have fewer requests than the fullest is said to have? Of a small space: has it a
+    legal member below the claim, by the machine's own predicates? `sat` where too much is claimed.
     """
     if found.floor is None or not found.commands:
         return []
@@ -119,11 +122,36 @@ def bound_questions(found: Synthesis) -> Asked:
     whole = f"(+ {' '.join(names)})" if engines > 1 else names[0]
     lines.append(f"(assert (= {whole} {total}))")
     asked.append((f"bound: {engines} engines share {total} requests, one has {least}", "\n".join(lines), "unsat"))
-    return asked
+    space = _space(found, settings)
+    return [*asked, space] if space is not None else asked
+
+
+def contradicted(asked: Asked) -> list[str]:
+    """The questions that z3 does not answer as they claim, with its answers."""
+    from dmaverify.prove.certify.certificate import question_text
+    from dmaverify.prove.smt import answers_to
+
+    answers = answers_to(question_text("bound", name, text, status) for name, text, status in asked)
+    return [f"{name}: z3 says {' '.join(said)}, not {status}"
+            for (name, _, status), said in zip(asked, answers, strict=True) if said != [status]]  # fmt: skip
+
+
+def _space(found: Synthesis, settings: SynthSettings | None) -> tuple[str, str, str] | None:
+    """The question about all members, where nothing was fixed and the optimum is claimed."""
+    from dmaverify.cost.constants import cost_data
+    from dmaverify.synth.certain import space_question
+
+    fixed = settings is not None and any((settings.packet, settings.entries, settings.commands, settings.prefix))
+    if fixed or not found.optimal:
+        return None
+    engines, reading = (settings.engines, settings.reading) if settings is not None else (None, None)
+    move = replace(found.transfer, stream=None, streams=(), given=(), expect=None)
+    return space_question(move, found.target, cost_data(found.profile), dict(reading or {}), engines, found.cycles)
 
 
 def _resources(found: Synthesis) -> str:
     """`end` is behind every resource: its start, its fullest server's count times the price, less what may overlap.
+    What is asked of is the floor: a bound above it rests on the search, which priced every member.
 
     Counts are those of bound.json, which recount.py walks; a term whose count is not listed stands with its cycles.
     """
@@ -133,7 +161,7 @@ def _resources(found: Synthesis) -> str:
     assert found.floor is not None
     counted = counts_of(found.floor, cost_data(found.profile))
     terms = [(t.name, Fraction(t.cycles).limit_denominator(30_000)) for t in found.floor.terms]
-    claimed = Fraction(found.bound).limit_denominator(30_000)
+    claimed = min(Fraction(found.bound).limit_denominator(30_000), max(cycles for _, cycles in terms))
     prices = {n: Fraction(v).limit_denominator(30_000) for n, v in counted.get("cycles", {}).items()}
     unit = lcm(claimed.denominator, *(c.denominator for _, c in terms), *(p.denominator for p in prices.values()))
     lines = [f"; in units of 1/{unit} cycle", "(declare-const end Int)"]
@@ -178,7 +206,7 @@ def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) 
         found.refused.append("recount.py was changed")
         return []
     try:
-        again = _searched(folder, manifest)
+        again, settings = _searched(folder, manifest)
         said = strict_json(text_of(folder / "bound.json"))
     except (AttributeError, InputError, KeyError, StopIteration, TypeError, ValueError) as error:
         found.refused.append(f"the search cannot be played again: {error}")
@@ -203,10 +231,12 @@ def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) 
     last = (done.stdout + done.stderr).strip().splitlines()[-1:] or [""]
     (found.said if done.returncode == 0 else found.refused).append(f"recount.py: {last[0]}")
     found.said.append(f"the search was played again: {again.evaluations} commands priced, {said.get('claim')}")
-    return bound_questions(again)
+    asked = bound_questions(again, settings)
+    found.refused += contradicted(asked)
+    return asked
 
 
-def _searched(folder: Path, manifest: Mapping[str, Any]) -> Synthesis:
+def _searched(folder: Path, manifest: Mapping[str, Any]) -> tuple[Synthesis, SynthSettings]:
     """The same search for the move of the plan, its own commands put aside."""
     from dmaverify.jobs.load import load
     from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_named
@@ -223,7 +253,7 @@ def _searched(folder: Path, manifest: Mapping[str, Any]) -> Synthesis:
         raise InputError("`simulate` and `routes` are true or false")
     known = settings_of({key: value for key, value in given.items() if value is not None}, SynthSettings())
     settings = replace(known, reading=manifest["options"]["readings"])
-    return synthesize_named(plan, item.name, settings)
+    return synthesize_named(plan, item.name, settings), settings
 
 
 def _same_claims(said: Any, now: Mapping[str, Any], without: Sequence[str], found: Findings) -> None:

@@ -52,8 +52,11 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
             return transfer, found, target
     access = next((a for a in plan.accesses if a.name == name), None)
     if access is None:
-        kind = "program" if any(p.name == name for p in plan.programs) else "gather or scatter"
-        raise InputError(f"`{name}` is a {kind}: no stream to derive from", None, "name a transfer or an access")
+        if any(p.name == name for p in plan.programs):
+            raise InputError(f"`{name}` is a program: its steps have commands", None, "name a transfer or an access")
+        said = f"`{name}` is a gather or scatter: its list says at run time where each row lies"
+        hint = f"`dmaverify cost {plan.path}::{name}` prices its rows, `run` shows those of `values`"
+        raise InputError(said, None, hint)
     target = plan.targets[access.target]
     require(access, plan.axes, target)
     one = derived_access(access, space_of(target, access.memory.tier), target.dtypes[access.dtype])

@@ -8,7 +8,8 @@ Law: what is handed out was proved as it is printed.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
     from dmaverify.synth.copies import CopyPlan, Fewest
+    from dmaverify.targets.target import Target
 
 MOST_CANDIDATES = 24
 NOT_COVERED = (
@@ -27,6 +29,68 @@ NOT_COVERED = (
     "contention, flags around the copies; figures of A5: none is public",
 )
 """What no result claims."""
+
+
+FIXED = ("packet", "engines", "entries", "commands", "prefix", "budget", "evaluations")
+"""Settings of other searches, which copies have not."""
+
+
+@dataclass(frozen=True)
+class FewestCopies:
+    """The answer of `synthesize_copies` with the names that every synthesis has."""
+
+    data: Mapping[str, Any]
+
+    found = True
+    """Whether there is a plan: a move that no copy can make is an InputError."""
+
+    @property
+    def plan(self) -> str:
+        """A plan file that claims the move of the kernel, which stands in it."""
+        return str(self.data["plan"])
+
+    @property
+    def kernel(self) -> str:
+        """The copies, in the surface of PTO text."""
+        return str(self.data["kernel"])
+
+    @property
+    def cycles(self) -> float:
+        return float(self.data["cycles"])
+
+    @property
+    def bound(self) -> int:
+        """Instructions that no kernel of the space can do without."""
+        return int(self.data["bound"])
+
+    @property
+    def optimal(self) -> bool:
+        return bool(self.data["optimal"])
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        return tuple(self.data["evidence"])
+
+    def as_data(self) -> dict[str, Any]:
+        """The JSON of the command line."""
+        return dict(self.data)
+
+
+def is_copied(move: Transfer) -> bool:
+    """Whether a move is one of copy instructions between gm and ub."""
+    return {move.source.tier, move.dest.tier} <= {"gm", "ub"}
+
+
+def copies_of(move: Transfer, target: Target, axes: Mapping[str, int], settings: Mapping[str, Any]) -> FewestCopies:
+    """The fewest copies of a move that stands in no file. Raises InputError, also for settings that copies have not."""
+    from dmaverify.plan.plan import Plan, PlanTransfer
+
+    set_ = [name for name in FIXED if settings.get(name)]
+    if set_:
+        raise InputError(f"`{set_[0]}` means nothing for copies between gm and ub", move.span, f"leave out {set_[0]}")
+    item, text = PlanTransfer(move), Source("<move>", "")
+    plan = Plan(text.name, text, "", axes, {}, {move.target: target}, (item,), ())
+    return FewestCopies(synthesize_copies(plan, move.name))
 
 
 def synthesize_copies(plan: Plan, name: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dmaverify.errors import InputError
+from dmaverify.language.files import is_text, named
 from dmaverify.verdict import Verdict
 
 FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "gitlab", "rdjson", "summary", "html")
@@ -45,7 +46,7 @@ def plan_files(
     """
     out: list[tuple[str, str | None]] = []
     for path in paths:
-        file, _, name = _at_line(path).partition("::")
+        file, name = named(_at_line(path))
         if not file:
             raise InputError(f"`{path}` names no file", None, "write PATH or PATH::NAME")
         if Path(file).is_dir():
@@ -55,16 +56,17 @@ def plan_files(
 
             seen = walked(file, lists=lists)
             found = [one.path for one in seen if one.taken]
+            hidden = [one.path for one in seen if one.why == IGNORED]
             if left is not None:
-                left += [one.path for one in seen if one.why == IGNORED]
+                left += hidden
             if not found:
-                raise InputError(
-                    f"{file} holds no plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer, *.pto, "
-                    "*.mlir)",
-                    None,
-                    "write one, or name a file",
-                )
+                but = f", but for {len(hidden)} that .gitignore hides" if hidden else ""
+                left_out = "; --show-files says why each was left" if seen else ""
+                hint = f"write one (`dmaverify new tile`), or name a file{left_out}"
+                raise InputError(f"{file} holds no {WANTED}{but}", None, hint)
             out += [(f, None) for f in found]
+        elif is_text(file):
+            raise InputError(f"{file} does not exist", None, "a plan as text goes to `check --stdin`")
         else:
             out.append((file, name or None))
     return list(dict.fromkeys(out))
@@ -130,6 +132,7 @@ def listed_verdict(path: str, settings: Mapping[str, Any]) -> Verdict | None:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
+WANTED = "plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer, *.pto, *.mlir)"
 Result = tuple[list[Any], str, dict[str, Any]]
 
 
@@ -168,7 +171,7 @@ def _in_processes(chunks: Sequence[Sequence[Job]], workers: int) -> Iterator[lis
     context = _context()
 
     def pool(size: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(size, mp_context=context, initializer=_without_interrupts)
+        return ProcessPoolExecutor(size, mp_context=context, initializer=without_interrupts)
 
     at = 0
     while at < len(chunks):
@@ -215,7 +218,7 @@ def _check_chunk(jobs: Sequence[Job]) -> list[Result]:
     return [check_job(job) for job in jobs]
 
 
-def _without_interrupts() -> None:
+def without_interrupts() -> None:
     """Ctrl-C is for the process that started this one, which ends it."""
     import signal
 
@@ -231,6 +234,15 @@ def _ended(job: Job) -> Result:
     path = job[0]
     open_ = Obligation(LIMIT, "unknown", "", why)
     return [Verdict(Path(path).stem, "", Status.UNKNOWN, (), (open_,), path=path)], "", {}
+
+
+def nothing_judged(paths: Sequence[str]) -> str:
+    """Why a run over these paths has no verdict, and what to write."""
+    named = ", ".join(paths[:3]) + (", ..." if len(paths) > 3 else "")
+    return (
+        f"nothing was judged: {named} {'have' if len(paths) > 1 else 'has'} no transfer, access, program or kernel; "
+        "`dmaverify new tile` writes a plan to start from, a Rust kernel moves by `.to_dm(...)` or `.to_hbm(...)`"
+    )
 
 
 def what_next() -> str:

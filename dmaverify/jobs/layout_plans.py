@@ -13,16 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.load import load
 from dmaverify.program.schedule import Box, box_of
 from dmaverify.program.tensor import Tensor
-from dmaverify.synth.kernel import ALIGNED, Held, Scene
+from dmaverify.synth.kernel import ALIGNED, KernelMoves, TensorUses
 
 if TYPE_CHECKING:
-    from dmaverify.jobs.layouts import Ground
     from dmaverify.plan.plan import Plan, PlanTransfer
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
@@ -32,16 +30,22 @@ if TYPE_CHECKING:
 _HEADER = re.compile(r"^[ \t]*\[{1,2}[ \t]*[A-Za-z_][^\[\]{}=]*\]{1,2}[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
-def ground_of(path: str, target: str | None = None) -> Ground:
-    """The tensors of a plan file, or of a Rust kernel. Raises InputError."""
-    plan = load(path, target=target)
-    if plan.is_kernel:
-        from dmaverify.jobs.layout_kernels import KernelGround
-        from dmaverify.machines.rngd.rust.plans import KernelPlan
+class Ground(Protocol):
+    """A text whose tensors may change: a plan file, or a kernel."""
 
-        assert isinstance(plan, KernelPlan)
-        return KernelGround(path.partition("::")[0], plan, target)
-    return PlanGround(path.partition("::")[0], plan, target)
+    path: str
+    text: str
+    scene: KernelMoves
+    notes: tuple[str, ...]
+
+    def rewritten(self, chosen: Mapping[int, Tensor], answers: Mapping[int, Synthesis]) -> str | None:
+        """The text with these tensors; None where it cannot be written."""
+
+    def judged(self, text: str) -> tuple[Mapping[str, Transfer], Mapping[str, Status]]:
+        """The moves of a text, by name, and the statuses of all its verdicts. Raises InputError."""
+
+    def elsewhere(self, number: int) -> Sequence[str]:
+        """What a change of a tensor leaves to others."""
 
 
 class PlanGround:
@@ -61,7 +65,7 @@ class PlanGround:
         behind: dict[str, int] = {}
         for box in (*(box_of(t.tensor, t.bits) for t in tensors), *(box for _, box in _strangers(plan, moves))):
             behind[box.tier] = max(behind.get(box.tier, 0), -(-box.end // ALIGNED) * ALIGNED)
-        self.scene = Scene(moves, times, tensors, machine, cost_data("book").hbm.window, behind)
+        self.scene = KernelMoves(moves, times, tensors, machine, cost_data("book").hbm.window, behind)
 
     def rewritten(self, chosen: Mapping[int, Tensor], answers: Mapping[int, Synthesis]) -> str | None:
         from dmaverify.synth.result import tables_text
@@ -128,7 +132,7 @@ def _times(plan: Plan, name: str) -> int:
     return max(1, sum(runs))
 
 
-def _tensors(plan: Plan, moves: Sequence[Transfer]) -> Iterator[Held]:
+def _tensors(plan: Plan, moves: Sequence[Transfer]) -> Iterator[TensorUses]:
     """The tensors of the moves, one for each place and mapping."""
     uses: dict[str, list[tuple[int, str]]] = {}
     for index, move in enumerate(moves):
@@ -151,7 +155,7 @@ def _tensors(plan: Plan, moves: Sequence[Transfer]) -> Iterator[Held]:
             why = "what computes with it is not in view"
         numbers = [index for index, _ in own]
         lives = (min(numbers) if "dest" in roles else 0, max(numbers) if "source" in roles else len(moves) - 1)
-        yield Held(_name(tensor, moves, own), tensor, bits[key], tuple(own), free, why, lives)
+        yield TensorUses(_name(tensor, moves, own), tensor, bits[key], tuple(own), free, why, lives)
 
 
 def _key(tensor: Tensor, move: Transfer) -> str:

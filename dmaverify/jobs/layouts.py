@@ -12,12 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.synthesis import SynthSettings, pooled, synthesize_move
+from dmaverify.jobs.layout_kernels import KernelGround
+from dmaverify.jobs.layout_plans import Ground, PlanGround
+from dmaverify.jobs.load import load
+from dmaverify.jobs.synthesis import SynthSettings, synthesize_move
 from dmaverify.program.tensor import Tensor
-from dmaverify.synth.kernel import KernelFound, KernelSearch, Point, Scene, cheaper
+from dmaverify.synth.kernel import KernelFound, KernelMoves, KernelSearch, Point, cheaper
 from dmaverify.verdict import Status
 
 if TYPE_CHECKING:
@@ -31,24 +34,6 @@ QUICK = (16, 40)
 FULL = (120, 200)
 """Commands priced, and illegal choices in a row, for a price: quickly, and in full."""
 RANKS = (Status.PROVED, Status.UNKNOWN, Status.REFUTED, Status.ERROR)
-
-
-class Ground(Protocol):
-    """A text whose tensors may change: a plan file, or a kernel."""
-
-    path: str
-    text: str
-    scene: Scene
-    notes: tuple[str, ...]
-
-    def rewritten(self, chosen: Mapping[int, Tensor], answers: Mapping[int, Synthesis]) -> str | None:
-        """The text with these tensors; None where it cannot be written."""
-
-    def judged(self, text: str) -> tuple[Mapping[str, Transfer], Mapping[str, Status]]:
-        """The moves of a text, by name, and the statuses of all its verdicts. Raises InputError."""
-
-    def elsewhere(self, number: int) -> Sequence[str]:
-        """What a change of a tensor leaves to others."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +74,7 @@ class TensorChange:
 
 
 @dataclass(frozen=True)
-class Proposal:
+class LayoutProposal:
     """Tensors changed together, the moves that this changes, the sum over the whole kernel, and the changed text."""
 
     tensors: tuple[TensorChange, ...]
@@ -131,7 +116,7 @@ class LayoutAnswer:
     moves: int
     tensors: int
     found: KernelFound = field(repr=False)
-    proposals: tuple[Proposal, ...]
+    proposals: tuple[LayoutProposal, ...]
     withheld: tuple[tuple[str, str], ...]
     refused: tuple[str, ...]
     notes: tuple[str, ...] = ()
@@ -173,17 +158,26 @@ NOT_COVERED = (
 """What no proposal claims."""
 
 
+def ground_of(path: str, target: str | None = None) -> Ground:
+    """The tensors of a plan file, or of a Rust kernel. Raises InputError."""
+    plan = load(path, target=target)
+    if plan.is_kernel:
+        from dmaverify.machines.rngd.rust.plans import KernelPlan
+
+        assert isinstance(plan, KernelPlan)
+        return KernelGround(path.partition("::")[0], plan, target)
+    return PlanGround(path.partition("::")[0], plan, target)
+
+
 def layouts_of(path: str, settings: SynthSettings, target: str | None = None) -> LayoutAnswer:
     """Proposals for the tensors of a plan file or kernel. Raises InputError for what cannot be read or priced."""
-    from dmaverify.jobs.layout_plans import ground_of
-
     ground = ground_of(path, target)
     scene = ground.scene
     if not scene.moves:
         raise InputError(f"{path} has no transfer whose tensors are known", None, "`dmaverify check` says why")
     found = KernelSearch(scene, _price(scene, settings), settings.evaluations or MOST_PRICES).run()
     found.names = [one.name for one in scene.tensors]
-    writer = _Writer(ground, settings, found)
+    writer = _Trial(ground, settings, found)
     singles = sorted(found.alone.values(), key=lambda points: (points[0].sum, points[0].dm_bytes))[:MOST_PROPOSALS]
     proposals = [made for points in ([found.together] if found.together else [], *singles) if points
                  for made in (writer.first(points),) if made]  # fmt: skip
@@ -197,19 +191,22 @@ def layouts_of(path: str, settings: SynthSettings, target: str | None = None) ->
 MOST_PRICES = 1500
 
 
-def _price(scene: Scene, settings: SynthSettings) -> Any:
+def _price(scene: KernelMoves, settings: SynthSettings) -> Any:
     from dmaverify.cost.constants import cost_data
+    from dmaverify.synth.members import SearchLimits
     from dmaverify.synth.synthesize import price_of
 
     data, readings = cost_data(settings.profile), dict(settings.reading or {})
 
-    def price(move: Transfer, quick: bool) -> float | None:
-        return price_of(move, scene.target, data, readings, *(QUICK if quick else FULL))
+    def price(move: Transfer, quick: bool, above: float) -> float | None:
+        evaluations, barren = QUICK if quick else FULL
+        limits = SearchLimits(evaluations, ties=0, barren=barren, above=above)
+        return price_of(move, scene.target, data, readings, limits)
 
     return price
 
 
-class _Writer:
+class _Trial:
     """Points as proposals: searched in full, written, judged."""
 
     def __init__(self, ground: Ground, settings: SynthSettings, found: KernelFound) -> None:
@@ -219,17 +216,17 @@ class _Writer:
         self.known: dict[str, Synthesis] = {}
         self.statuses: Mapping[str, Status] | None = None
 
-    def first(self, points: Sequence[Point]) -> Proposal | None:
+    def first(self, points: Sequence[Point]) -> LayoutProposal | None:
         """The first of the points that holds as written."""
         for point in points[:TRIED]:
             made = self._made(point)
-            if isinstance(made, Proposal):
+            if isinstance(made, LayoutProposal):
                 return made
             names = ", ".join(self.found.names[n] for n in sorted(point.chosen))
             self.refused.append(f"{names}: {made}")
         return None
 
-    def _made(self, point: Point) -> Proposal | str:
+    def _made(self, point: Point) -> LayoutProposal | str:
         ground, scene = self.ground, self.ground.scene
         changed = scene.moves_of(point.chosen)
         answers = {index: self._best(move) for index, move in changed.items()}
@@ -252,7 +249,7 @@ class _Writer:
 
         changes = tuple(self._change(n, point) for n in sorted(point.chosen))
         dm_bytes = self.found.before.dm_bytes, point.dm_bytes
-        return Proposal(changes, moves, before, after, dm_bytes, text, unified(ground.path, ground.text, text))
+        return LayoutProposal(changes, moves, before, after, dm_bytes, text, unified(ground.path, ground.text, text))
 
     def _change(self, number: int, point: Point) -> TensorChange:
         held, new = self.ground.scene.tensors[number], point.chosen[number]
@@ -274,7 +271,7 @@ class _Writer:
         if key not in self.known:
             bare = replace(move, stream=None, streams=(), given=(), expect=None)
             axes = {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
-            self.known[key] = synthesize_move(bare, self.ground.scene.target, axes, self.settings)
+            self.known[key] = synthesize_move(bare, self.ground.scene.target, axes, self.settings, advise=False)
         return self.known[key]
 
     def _wrong(self, text: str, changed: Mapping[int, Transfer]) -> str:
@@ -338,9 +335,10 @@ def layout_job(job: tuple[str, SynthSettings]) -> dict[str, Any]:
 def layout_answers(paths: Sequence[str], settings: SynthSettings, workers: int) -> list[dict[str, Any]]:
     """The answers for files and folders, in order. Raises InputError where the one file that is named has none."""
     from dmaverify.jobs.judge import plan_files
+    from dmaverify.jobs.many_moves import pooled
 
     files = plan_files(paths)
     jobs = [(path if name is None else f"{path}::{name}", settings) for path, name in files]
     if len(jobs) == 1:
         return [layouts_of(*jobs[0]).as_data()]
-    return pooled(layout_job, jobs, workers)
+    return list(pooled(layout_job, jobs, workers))

@@ -19,6 +19,7 @@ from dmaverify.plan.plan import PlanTransfer
 from dmaverify.verdict import Edit
 
 MOST = 6
+_ROOM = re.compile(r"#[ ]*[0-9]+$")
 _AXIS = re.compile(r"[A-Z][A-Za-z0-9_]*'*")
 
 
@@ -63,13 +64,14 @@ def longer_rows(item: PlanTransfer, axes: Mapping[str, int], bits: int) -> Itera
     """(words, edits): the last term of both tensors and of the packet, padded to the next multiples of 8 bytes."""
     spans = [item.key_spans.get(key) for key in ("source.element", "dest.element", "stream.packet")]
     found = [(span, *_last_term(span.text)) for span in spans if span is not None]
-    terms = {term for _, _, term in found}
-    if len(found) != 3 or len(terms) != 1:
+    terms = {_ROOM.sub("", term).strip() for _, _, term in found}
+    if len(found) != 3 or len(terms) != 1 or "#" in min(terms):
         return
     (term,) = terms
-    size = size_of_term(term, axes)
+    size, most = size_of_term(term, axes), max(size_of_term(whole, axes) for _, _, whole in found)
     step = max(1, 64 // bits)
-    for padded in range((size // step + 1) * step, size * 2 + step, step) if size and "#" not in term else ():
+    first = most if most > size and most % step == 0 else (most // step + 1) * step
+    for padded in range(first, max(size * 2, most) + step, step) if size else ():
         words = f"`{term} # {padded}` instead of `{term}` in source, destination and packet"
         yield words, tuple(Edit(Span(s.source, s.start + at, s.end), f"{term} # {padded}") for s, at, _ in found)
 
@@ -91,7 +93,7 @@ def longer_and_split(
     if size <= most or "#" in min(terms):
         return
     (term,) = terms
-    sizes = ((size // k + 1) * k for k in (step, 2048 // bits))
+    sizes = ((size // k + 1) * k for k in (step, max(1, 2048 // bits)))
     for padded in dict.fromkeys(sizes):
         part = largest_divisor(padded, most, step)
         if part * 8 < most:

@@ -72,7 +72,7 @@ def may_run(item: Work | Program, most: int) -> bool:
 def retell(text: str, item: Work | Program, target: str, verdict: Verdict, options: Options) -> Verdict:
     """The verdict, a refutation with what confirms it. Raises Disagreement where a run of the entry contradicts it."""
     name = item.name
-    broken = sorted({rule for f in verdict.errors for rule in _rules(f) if rule.startswith("core/")} - NOT_RUN)
+    broken = sorted({rule for f in verdict.errors for rule in _of_a_run(f)})
     refuted = verdict.status is Status.REFUTED and bool(broken)
     witnessed = replace(verdict, confirmed=BY_WITNESS) if refuted and _all_shown(verdict) else verdict
     asks = verdict.status is Status.PROVED or (refuted and options.repair)
@@ -93,13 +93,17 @@ def retell(text: str, item: Work | Program, target: str, verdict: Verdict, optio
     return replace(verdict, confirmed=BY_RUN + rest)
 
 
-def _rules(finding: Finding) -> list[str]:
+def rules_of(finding: Finding) -> list[str]:
     """What a finding says is broken: of a step that is refuted by itself, the rules of that step."""
-    if finding.rule == "core/steps":
-        return str(finding.values.get("errors", "")).split(", ")
-    return [finding.rule]
+    return str(finding.values.get("errors", "")).split(", ") if finding.rule == "core/steps" else [finding.rule]
+
+
+def _of_a_run(finding: Finding) -> list[str]:
+    """Those of them that a run may show."""
+    return [rule for rule in rules_of(finding) if rule.startswith("core/") and rule not in NOT_RUN]
 
 
 def _all_shown(verdict: Verdict) -> bool:
     """Whether every broken obligation of the core has a counterexample."""
-    return all(f.witness for f in verdict.errors if f.rule.startswith("core/") and f.rule not in NOT_RUN)
+    return all(f.witness for f in verdict.errors if _of_a_run(f))
+

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, check_job
+from dmaverify.jobs.many_moves import Told, pooled, told_batch, told_job
 from dmaverify.jobs.record import BadRecord, Unrecordable, record_of, verdicts_of
 from dmaverify.verdict import Verdict
 
@@ -58,7 +59,17 @@ def shard_of(text: str) -> Shard:
 class Executor(Protocol):
     """Where jobs run. Results come in the order of the jobs."""
 
-    def __call__(self, jobs: Sequence[Job]) -> Iterator[Result]: ...
+    def __call__(self, jobs: Sequence[Job]) -> Iterator[Any]: ...
+
+
+@dataclass(frozen=True)
+class SweepKind:
+    """What a sweep does with a job: the batch function that a cluster runs, the jobs of a batch, a result as a row."""
+
+    name: str
+    work: Callable[[Sequence[Job]], list[Any]]
+    batch: int
+    row: Callable[[Any], dict[str, Any]]
 
 
 def batches(jobs: Sequence[Job], size: int = BATCH) -> list[list[Job]]:
@@ -70,7 +81,20 @@ def check_batch(jobs: Sequence[Job]) -> list[Result]:
     return [(verdicts, trouble, {}) for verdicts, trouble, _ in map(check_job, jobs)]
 
 
-def on_dask(address: str, jobs: Sequence[Job]) -> Iterator[Result]:
+def _check_row(result: Result) -> dict[str, Any]:
+    verdicts, trouble, _ = result
+    return {"trouble": trouble, "verdicts": record_of(verdicts)}
+
+
+def _synth_row(answer: Told) -> dict[str, Any]:
+    return {"answer": answer.data, "text": answer.text, "code": answer.code}
+
+
+CHECKS = SweepKind("check", check_batch, BATCH, _check_row)
+SEARCHES = SweepKind("synth", told_batch, 1, _synth_row)
+
+
+def on_dask(address: str, jobs: Sequence[Job], kind: SweepKind) -> Iterator[Any]:
     """The jobs on the Dask cluster at `address` (`host:8786`, or a scheduler file). Raises InputError."""
     try:
         distributed: Any = import_module("distributed")
@@ -84,21 +108,23 @@ def on_dask(address: str, jobs: Sequence[Job]) -> Iterator[Result]:
             f"no Dask cluster answers at {address}: {error}", None, "--executor dask://HOST:8786"
         ) from None
     with client:
-        futures = client.map(check_batch, batches(jobs), pure=False)
+        futures = client.map(kind.work, batches(jobs, kind.batch), pure=False)
         for future in futures:
             yield from future.result()
 
 
-def executor_of(text: str, workers: int, tick: Callable[[int], None]) -> Executor:
+def executor_of(text: str, workers: int, tick: Callable[[int], None], kind: SweepKind = CHECKS) -> Executor:
     """`local`, or `dask://HOST:PORT`. Raises InputError."""
+    if text == "local" and kind is SEARCHES:
+        return lambda jobs: pooled(told_job, jobs, workers, tick)
     if text == "local":
         from dmaverify.jobs.judge import run_jobs
 
         return lambda jobs: run_jobs(jobs, workers, tick)
-    kind, _, address = text.partition("://")
-    if kind != "dask" or not address:
+    scheme, _, address = text.partition("://")
+    if scheme != "dask" or not address:
         raise InputError(f"`--executor {text}` is not known", None, "local, or dask://HOST:8786")
-    return lambda jobs: on_dask(address, jobs)
+    return lambda jobs: on_dask(address, jobs, kind)
 
 
 # ---------------------------------------------------------------- lines of a shard
@@ -111,31 +137,55 @@ def sweep_id(jobs: Sequence[Job]) -> str:
     return hashlib.sha256(json.dumps([code_version(), list(jobs)], sort_keys=True).encode()).hexdigest()[:16]
 
 
-def sweep_lines(jobs: Sequence[Job], shard: Shard, execute: Executor) -> Iterator[str]:
-    """The lines of one shard's file: a head, one line a job with its verdicts, and an end that counts them."""
+def sweep_lines(
+    jobs: Sequence[Job], shard: Shard, execute: Executor, kind: SweepKind = CHECKS, done: Iterable[str] = ()
+) -> Iterator[str]:
+    """The lines of one shard's file: a head, one line a job with its result, and an end that counts them. `done` are
+    the lines of a file that was stopped: its results are taken as they are, if it is of this sweep and shard.
+    """
     own = [(index, job) for index, job in enumerate(jobs) if shard.holds(job)]
-    head = {"sweep": VERSION, "id": sweep_id(jobs), "shard": [shard.number, shard.total], "jobs": len(jobs)}
+    head: dict[str, Any] = {"sweep": VERSION, "id": sweep_id(jobs), "shard": [shard.number, shard.total]}
+    head |= {"jobs": len(jobs)} | ({} if kind is CHECKS else {"kind": kind.name})
     yield json.dumps(head)
-    for (index, job), (verdicts, trouble, _) in zip(own, execute([job for _, job in own]), strict=True):
+    known = _rows_done(done, json.dumps(head))
+    results = execute([job for index, job in own if index not in known])
+    for index, job in own:
+        if index in known:
+            yield known[index]
+            continue
         try:
-            record = record_of(verdicts)
+            yield json.dumps({"job": index, "path": job[0], **kind.row(next(results))})
         except Unrecordable as error:
             raise InputError(f"{job[0]} has a verdict that cannot be written: {error}") from None
-        yield json.dumps({"job": index, "path": job[0], "trouble": trouble, "verdicts": record})
     yield json.dumps({"end": len(own)})
+
+
+def _rows_done(lines: Iterable[str], head: str) -> dict[int, str]:
+    """The whole rows of a file with that head, by the number of the job."""
+    first, *rows = [line for line in lines if line.strip()] or [""]
+    found: dict[int, str] = {}
+    for line in rows if first == head else ():
+        try:
+            found[int(json.loads(line)["job"])] = line
+        except (ValueError, KeyError, TypeError):
+            break  # the line at which it was stopped
+    return found
 
 
 @dataclass(frozen=True)
 class MergedSweep:
-    """What all shards of a sweep found, in the order of a single run; `troubles` are internal disagreements."""
+    """What all shards of a sweep found, in the order of a single run; `troubles` are internal disagreements, `answers`
+    those of a sweep of searches.
+    """
 
     verdicts: list[Verdict]
     troubles: list[str]
+    answers: list[Told] | None = None
 
 
 def merge_lines(files: Iterable[tuple[str, str]]) -> MergedSweep:
     """The shards (name, text) of one sweep. Raises InputError for whatever is not one whole sweep."""
-    found: dict[int, tuple[list[Verdict], str]] = {}
+    found: dict[int, Any] = {}
     seen: dict[int, str] = {}
     first: dict[str, Any] = {}
     for name, text in files:
@@ -154,10 +204,21 @@ def merge_lines(files: Iterable[tuple[str, str]]) -> MergedSweep:
         said = f"shard {', '.join(map(str, missing[:10]))} of {first['shard'][1]}" if missing else "a job"
         raise InputError(f"the sweep is not whole: {said} is missing", None, _HINT)
     whole = [found[index] for index in range(first["jobs"])]
+    if "kind" in first:
+        return MergedSweep([], [], whole)
     return MergedSweep([v for verdicts, _ in whole for v in verdicts], [trouble for _, trouble in whole if trouble])
 
 
-def _shard(name: str, text: str) -> tuple[dict[str, Any], dict[int, tuple[list[Verdict], str]]]:
+def _found(row: Mapping[str, Any], kind: object) -> Any:
+    """The result of a row."""
+    if kind is None:
+        return verdicts_of(row["verdicts"]), str(row["trouble"])
+    if kind != SEARCHES.name or not isinstance(row["answer"], dict) or row["code"] not in (0, 1, 2):
+        raise ValueError("kind")
+    return Told(row["answer"], str(row["text"]), row["code"])
+
+
+def _shard(name: str, text: str) -> tuple[dict[str, Any], dict[int, Any]]:
     try:
         head, *rows, end = [json.loads(line) for line in text.splitlines()]
         if head["sweep"] != VERSION:
@@ -167,7 +228,7 @@ def _shard(name: str, text: str) -> tuple[dict[str, Any], dict[int, tuple[list[V
             raise ValueError("head")
         if not (1 <= number <= total <= MOST_SHARDS and 0 <= head["jobs"] <= MOST_JOBS):
             raise ValueError("numbers")
-        found = {int(row["job"]): (verdicts_of(row["verdicts"]), str(row["trouble"])) for row in rows}
+        found = {int(row["job"]): _found(row, head.get("kind")) for row in rows}
         if end["end"] != len(found) or len(found) != len(rows):
             raise ValueError("end")
     except (ValueError, KeyError, TypeError, BadRecord, RecursionError):

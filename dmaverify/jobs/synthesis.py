@@ -9,20 +9,19 @@ never handed out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
 
 if TYPE_CHECKING:
+    from dmaverify.jobs.fewest_copies import FewestCopies
     from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
     from dmaverify.targets.target import Target
-
-_Job = TypeVar("_Job")
-_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,47 @@ def _whole(value: Any) -> bool:
 
 
 def synthesize_plan(plan: Plan, settings: SynthSettings) -> list[Synthesis]:
-    """The best plan of every transfer. Raises InputError for what cannot be read."""
-    return [synthesize_named(plan, name, settings) for name in (t.name for t in plan.transfers)]
+    """The best plan of every transfer; gathers and scatters are refused by name. Raises InputError for what cannot be
+    read.
+    """
+    found = [synthesize_named(plan, name, settings) for name in (t.name for t in plan.transfers)]
+    return [*found, *(_by_index(plan, one.name, settings) for one in plan.indirects)]
+
+
+def answer_of(plan: Plan, name: str, settings: SynthSettings) -> Synthesis | FewestCopies:
+    """The best plan of one transfer, gather or scatter of a plan, by whichever search its machine has."""
+    from dmaverify.jobs.fewest_copies import copies_of, is_copied
+
+    item = next((t for t in plan.transfers if t.name == name), None)
+    if item is None:
+        return _by_index(plan, name, settings)
+    if is_copied(item.transfer):
+        move = item.transfer
+        return copies_of(move, plan.targets[move.target], plan.axes, asdict(settings))
+    return synthesize_named(plan, name, settings)
+
+
+NOT_SEARCHED = "synth/not-searched"
+"""What stands in the place of a rule where nothing was searched."""
+
+
+def _by_index(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
+    """The answer for a gather or scatter: it is not searched, and why."""
+    from dmaverify.program.move import Transfer as Move
+
+    one = next(one for one in plan.indirects if one.name == name)
+    move = Move(one.name, one.target, one.dtype, one.source, one.dest, span=one.span)
+    return _unsearched(move, plan.targets[one.target], plan.axes, settings, "scatter" if one.scatter else "gather")
+
+
+def _unsearched(
+    move: Transfer, target: Target, axes: Mapping[str, int], settings: SynthSettings, kind: str
+) -> Synthesis:
+    from dmaverify.synth.synthesize import refused
+
+    said = f"a {kind} is not searched: which rows it moves is in its index list, and no floor holds for every list"
+    hint = "write its stream or its commands; `dmaverify check` proves them for every index, `cost` prices them"
+    return refused(move, target, dict(axes), settings.profile, [(NOT_SEARCHED, said, hint)], time.perf_counter())
 
 
 def synthesize_named(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
@@ -76,20 +114,26 @@ def synthesize_named(plan: Plan, name: str, settings: SynthSettings) -> Synthesi
     fatal = [p for p in item.problems if p.fatal]
     if fatal:
         raise InputError(fatal[0].message, fatal[0].span, fatal[0].hint)
+    if plan.is_kernel:
+        from dmaverify.machines.rngd.rust.plans import by_index
+
+        if kind := by_index(plan, name):
+            return _unsearched(item.transfer, plan.targets[item.transfer.target], plan.axes, settings, kind)
     return synthesize_move(item.transfer, plan.targets[item.transfer.target], plan.axes, settings)
 
 
 def synthesize_move(
-    move: Transfer, target: Target, axes: Mapping[str, int], settings: SynthSettings | None = None
-) -> Synthesis:
-    """The best plan of a move; what it prints was read again and proved. Raises InputError for a move without meaning,
-    a reading that the target has not, a fixed part that makes no sense.
+    move: Transfer, target: Target, axes: Mapping[str, int], settings: SynthSettings | None = None, *,
+    advise: bool = True,
+) -> Synthesis:  # fmt: skip
+    """The best plan of a move; what it prints was read again and proved. `advise`: with other layouts for it. Raises
+    InputError for a move without meaning, a reading that the target has not, a fixed part that makes no sense.
     """
     from dmaverify.cost.simple import simple_cost
     from dmaverify.prove.move.preconditions import require
     from dmaverify.targets.modules import part_of
 
-    chosen = settings or SynthSettings()
+    chosen, axes = settings or SynthSettings(), dict(axes)
     require(replace(move, stream=None, streams=()), axes, target)
     readings = dict(chosen.reading or {})
     target.check_readings(readings)
@@ -114,15 +158,16 @@ def synthesize_move(
             accept=lambda found: holds_as_printed(found, readings),
         )
     _has_prices(move, target)
-    direct = _direct(move, target, axes, chosen, readings)
+    began = time.monotonic()
+    direct = _direct(move, target, axes, chosen, readings, advise=advise)
     fixed = (chosen.packet, chosen.commands, chosen.entries, *chosen.prefix)
     if not chosen.routes or any(one is not None for one in fixed):
         return direct
-    return _route(move, target, axes, chosen, readings, direct) or direct
+    return _route(move, target, axes, chosen, readings, direct, began) or direct
 
 
-QUICK = 120
-"""Commands priced for a hop while routes are ranked."""
+QUICK = (120, 200)
+"""Commands priced for a hop while routes are ranked, and illegal choices in a row that end it."""
 
 
 def _direct(
@@ -164,26 +209,35 @@ def _route(
     chosen: SynthSettings,
     readings: Mapping[str, str],
     direct: Synthesis,
+    began: float,
 ) -> Synthesis | None:
     """A route through another memory that is cheaper than the direct plan, proved as it prints; else None."""
     from dmaverify.cost.constants import cost_data
+    from dmaverify.synth.members import SearchLimits
     from dmaverify.synth.routes import best_route
-    from dmaverify.synth.synthesize import plainest_cover, synthesize
+    from dmaverify.synth.synthesize import plainest_cover, price_of
 
-    def search(hop: Transfer, quick: bool) -> Synthesis | None:
+    data = cost_data(chosen.profile)
+
+    def price(hop: Transfer, above: float) -> float | None:
+        limits = SearchLimits(QUICK[0], ties=0, barren=QUICK[1], above=above)
+        return price_of(hop, target, data, readings, limits, chosen.engines)
+
+    def search(hop: Transfer) -> Synthesis | None:
         try:
-            if quick:
-                few: dict[str, Any] = {"engines": chosen.engines, "evaluations": QUICK, "ties": 0, "advise": False}
-                found = synthesize(hop, target, axes=axes, profile=chosen.profile, **few)
-            else:
-                found = _direct(hop, target, axes, chosen, readings, advise=False)
+            found = _direct(hop, target, axes, chosen, readings, advise=False)
         except InputError:
             return None
         return found if found.found else None
 
+    def over() -> bool:
+        return chosen.budget is not None and time.monotonic() - began > chosen.budget
+
     cover = plainest_cover(move, target, chosen.engines)
-    found = best_route(move, target, cover, direct, cost_data(chosen.profile), search)
-    return found if found is not None and holds_as_printed(found, readings) else None
+    found, left = best_route(move, target, cover, direct, data, price, search, over)
+    if found is not None and holds_as_printed(found, readings):
+        return found
+    return replace(direct, evidence=(*direct.evidence, left)) if left else None
 
 
 def holds_as_printed(found: Synthesis, readings: Mapping[str, str]) -> bool:
@@ -209,36 +263,6 @@ def _has_prices(move: Transfer, target: Target) -> None:
     strange = sorted({move.source.tier, move.dest.tier} - set(SERVICES))
     if strange:
         said = f"the cost model has no memory `{strange[0]}`, and this search compares cycles"
-        raise InputError(said, move.span, f"`dmaverify synth PATH::NAME`, where {target.name} has a search of its own")
+        raise InputError(said, move.span, f"the memories that it has are {', '.join(SERVICES)}")
 
 
-def synth_job(job: tuple[str, str, SynthSettings]) -> Synthesis:
-    """One transfer of a file, for a process pool."""
-    from dmaverify.jobs.load import load
-
-    path, name, settings = job
-    return synthesize_named(load(path, name), name, settings)
-
-
-def synth_paths(paths: Sequence[str], settings: SynthSettings, workers: int) -> list[Synthesis]:
-    """The results of all transfers of files, folders and `PATH::NAME`, in order."""
-    from dmaverify.jobs.judge import plan_files
-    from dmaverify.jobs.load import load
-
-    jobs = []
-    for path, name in plan_files(paths):
-        jobs += [(path, item.name, settings) for item in load(path, name).transfers]
-    if not jobs:
-        raise InputError("no transfer to synthesize", None, "name a plan file with a [transfer.NAME]")
-    return pooled(synth_job, jobs, workers)
-
-
-def pooled(work: Callable[[_Job], _Answer], jobs: Sequence[_Job], workers: int) -> list[_Answer]:
-    """The answers of jobs in order, in processes of their own where several are wanted."""
-    if workers <= 1 or len(jobs) < 2:
-        return [work(job) for job in jobs]
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
-        return list(pool.map(work, jobs))

@@ -81,6 +81,11 @@ class Plan:
         return False
 
     @property
+    def move_names(self) -> tuple[str, ...]:
+        """Names of transfers, gathers and scatters."""
+        return (*(one.name for one in self.transfers), *(one.name for one in self.indirects))
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of transfers, accesses, gathers and scatters, programs, kernels, each kind in the order of the file."""
         kinds = (self.transfers, self.accesses, self.indirects, self.programs, self.kernels, self.templates)

@@ -31,7 +31,8 @@ def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
     move = result.transfer
     yield f"{move.name}   {tensor_text(move.source)} -> {tensor_text(move.dest)}     {move.dtype}"
     if not result.found:
-        yield "NO PLAN"
+        searched = all(rule != "synth/not-searched" for rule, _, _ in result.refused)
+        yield "NO PLAN" if searched else "NOT SEARCHED"
         for rule, message, hint in result.refused:
             yield f"  {rule}: {message}"
             if hint:

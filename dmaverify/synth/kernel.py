@@ -14,13 +14,15 @@ from itertools import product
 
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
-from dmaverify.synth.layouts import ROOM, Layout, layouts
+from dmaverify.synth.layouts import ROOM, TensorLayout, layouts
 from dmaverify.targets.target import Target
 
 KEPT = 5
 """Layouts of a tensor that are priced in full, and tried together with those of its neighbours."""
 WORTH = 0.95
 """A layout is worth naming when the moves of its tensor are below this share."""
+SMALLER = 2.0
+"""Layouts that need less data memory are of interest up to this many times the cycles of now."""
 ALIGNED = 4096
 """Bytes: where a tensor that grows begins."""
 MOST = 1500
@@ -28,14 +30,14 @@ MOST = 1500
 
 Sum = tuple[int, float]
 """Moves without a legal plan, cycles of the others."""
-Price = Callable[[Transfer, bool], float | None]
-"""Cycles of the best plan of a move, quickly or in full; None where it has none."""
-Chosen = Mapping[int, Layout]
+Price = Callable[[Transfer, bool, float], float | None]
+"""Cycles of the best plan of a move, quickly or in full; None where it has none below the cycles given."""
+Chosen = Mapping[int, TensorLayout]
 """New layouts by the number of the tensor."""
 
 
 @dataclass(frozen=True)
-class Held:
+class TensorUses:
     """A tensor with its uses: (number of the move, `source` or `dest`). `free`: these are all its reads and writes."""
 
     name: str
@@ -53,17 +55,17 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Scene:
+class KernelMoves:
     """The moves of a kernel in order, how often each runs, and their tensors."""
 
     moves: tuple[Transfer, ...]
     times: tuple[int, ...]
-    tensors: tuple[Held, ...]
+    tensors: tuple[TensorUses, ...]
     target: Target
     window: int
     behind: Mapping[str, int] = field(default_factory=dict)  # where each memory is free, if bases are fixed
 
-    def layouts_of(self, number: int) -> Iterator[Layout]:
+    def layouts_of(self, number: int) -> Iterator[TensorLayout]:
         """Layouts of a tensor; one that needs more bytes lies behind all tensors, in a place of its own."""
         held = self.tensors[number]
         for one in layouts(held.tensor, self.others_of(number), self.target, held.bits, self.window, free=held.free):
@@ -110,7 +112,7 @@ class Scene:
 class Point:
     """Layouts chosen together, their sum and the bytes of a slice that live at once."""
 
-    chosen: Mapping[int, Layout]
+    chosen: Mapping[int, TensorLayout]
     sum: Sum
     dm_bytes: int
 
@@ -132,9 +134,9 @@ class KernelFound:
 class KernelSearch:
     """One search over the tensors of a kernel."""
 
-    def __init__(self, scene: Scene, price: Price, most: int = MOST) -> None:
+    def __init__(self, scene: KernelMoves, price: Price, most: int = MOST) -> None:
         self.scene, self.price, self.most = scene, price, most
-        self.known: dict[tuple[str, bool], float | None] = {}
+        self.known: dict[tuple[str, bool], tuple[float | None, float]] = {}
         self.now: dict[bool, list[float | None]] = {}
         self.points: dict[str, Point] = {}
 
@@ -142,7 +144,7 @@ class KernelSearch:
         """Each tensor alone, the dearest first; then neighbours together, as long as that helps."""
         before = self._point({})
         found = KernelFound(before)
-        kept: dict[int, list[Layout]] = {}
+        kept: dict[int, list[TensorLayout]] = {}
         for number in sorted(range(len(self.scene.tensors)), key=lambda n: (-self._weight(n), n)):
             held = self.scene.tensors[number]
             if held.withheld:
@@ -168,12 +170,15 @@ class KernelSearch:
         scene = self.scene
         tried = list(scene.layouts_of(number))
         found.tried += len(tried)
-        quick = []
+        quick: list[tuple[Sum, int, TensorLayout]] = []
+        now = self._sum({}, quick=True)
         for place, layout in enumerate(tried):
             if len(self.known) >= self.most:
                 break
-            quick.append((self._sum({number: layout}, quick=True), place, layout))
-        now = self._sum({}, quick=True)
+            least = now if len(quick) < KEPT else min(now, sorted(quick, key=lambda q: q[:2])[KEPT - 1][0])
+            above = SMALLER * now[1] if scene.dm_bytes({number: layout}) < found.before.dm_bytes else least[1]
+            above = float("inf") if least[0] else above
+            quick.append((self._sum({number: layout}, quick=True, above=above), place, layout))
         ranked = [(cost, layout) for cost, _, layout in sorted(quick, key=lambda q: q[:2])]
         best = [layout for cost, layout in ranked if cost < now][:KEPT]
         smaller = sorted(ranked, key=lambda r: (scene.dm_bytes({number: r[1]}), r[0]))[:KEPT]
@@ -182,7 +187,7 @@ class KernelSearch:
         own = sum((self._base(i, False) or 0.0) * scene.times[i] for i, _ in scene.tensors[number].uses)
         return [p for p in points if cheaper(p.sum, found.before.sum, own)]
 
-    def _together(self, before: Point, kept: Mapping[int, Sequence[Layout]]) -> Point | None:
+    def _together(self, before: Point, kept: Mapping[int, Sequence[TensorLayout]]) -> Point | None:
         """Coordinate descent from the best of each: one tensor at a time, then two that share a move."""
         if len(kept) < 2:
             return None
@@ -198,9 +203,9 @@ class KernelSearch:
                     break
         return best if len(best.chosen) > 1 else None
 
-    def _steps(self, chosen: Chosen, kept: Mapping[int, Sequence[Layout]]) -> Iterator[dict[int, Layout]]:
+    def _steps(self, chosen: Chosen, kept: Mapping[int, Sequence[TensorLayout]]) -> Iterator[dict[int, TensorLayout]]:
         """The choice with one tensor changed or put back, or two that share a move."""
-        ways: dict[int, list[Layout | None]] = {n: [None, *options] for n, options in kept.items()}
+        ways: dict[int, list[TensorLayout | None]] = {n: [None, *options] for n, options in kept.items()}
         for number, options in ways.items():
             yield from (_with(chosen, {number: one}) for one in options)
         for one, other in product(ways, ways):
@@ -220,28 +225,36 @@ class KernelSearch:
             self.points[key] = Point(dict(chosen), self._sum(chosen, quick=False), self.scene.dm_bytes(chosen))
         return self.points[key]
 
-    def _sum(self, chosen: Chosen, *, quick: bool) -> Sum:
+    def _sum(self, chosen: Chosen, *, quick: bool, above: float = float("inf")) -> Sum:
+        """The sum of all moves; a move that takes it to `above` cycles or more counts as one without a plan."""
         changed = self.scene.moves_of(chosen)
         missing, cycles = 0, 0.0
         for index, times in enumerate(self.scene.times):
-            own = self._of(changed[index], quick) if index in changed else self._base(index, quick)
+            if index not in changed:
+                own = self._base(index, quick)
+                missing, cycles = (missing + 1, cycles) if own is None else (missing, cycles + own * times)
+        for index, move in changed.items():
+            times = self.scene.times[index]
+            own = self._of(move, quick, (above - cycles) / times) if cycles < above else None
             missing, cycles = (missing + 1, cycles) if own is None else (missing, cycles + own * times)
         return missing, cycles
 
     def _base(self, index: int, quick: bool) -> float | None:
         if quick not in self.now:
-            self.now[quick] = [self._of(move, quick) for move in self.scene.moves]
+            self.now[quick] = [self._of(move, quick, float("inf")) for move in self.scene.moves]
         return self.now[quick][index]
 
-    def _of(self, move: Transfer, quick: bool) -> float | None:
+    def _of(self, move: Transfer, quick: bool, above: float) -> float | None:
+        """The price of a move; None where it has no plan below `above`."""
         key = f"{move.dtype} {move.source} {move.dest}", quick
-        if key not in self.known:
-            self.known[key] = self.price(move, quick)
-        return self.known[key]
+        known = self.known.get(key)
+        if known is None or (known[0] is None and known[1] < above):
+            known = self.known[key] = self.price(move, quick, above), above
+        return known[0]
 
 
-def _with(chosen: Chosen, new: Mapping[int, Layout | None]) -> dict[int, Layout]:
-    both: dict[int, Layout | None] = {**chosen, **new}
+def _with(chosen: Chosen, new: Mapping[int, TensorLayout | None]) -> dict[int, TensorLayout]:
+    both: dict[int, TensorLayout | None] = {**chosen, **new}
     return {number: one for number, one in both.items() if one is not None}
 
 

@@ -37,7 +37,7 @@ Row = tuple[Expr, tuple[str, int, int, int] | None]
 
 
 @dataclass(frozen=True)
-class Layout:
+class TensorLayout:
     """A layout of a tensor: what changes, in words. `alone` is what moves see that know nothing of its copies."""
 
     what: str
@@ -52,7 +52,7 @@ class Layout:
 
 def layouts(
     tensor: Tensor, others: Sequence[Tensor], target: Target, bits: int, window: int, *, free: bool
-) -> Iterator[Layout]:
+) -> Iterator[TensorLayout]:
     """Layouts of a tensor whose moves have `others` as their other sides. `free`: no one else reads or writes it.
     `window`: bytes of a row that memory serves as a whole.
     """
@@ -65,13 +65,13 @@ def layouts(
 
 def _layouts(
     tensor: Tensor, others: Sequence[Tensor], target: Target, bits: int, window: int, free: bool
-) -> Iterator[Layout]:
+) -> Iterator[TensorLayout]:
     sliced = target.tiers[tensor.tier].is_sliced
     parts = pieces_of(tensor, others) if free else None
     if parts is not None:
         for outer in orders(parts, tensor, others):
             how = "its digits in another order"
-            yield from (Layout(how, one) for one in _placed(tensor, target, outer, parts) if _like(one, tensor))
+            yield from (TensorLayout(how, one) for one in _placed(tensor, target, outer, parts) if _like(one, tensor))
     if sliced:
         return
     rows = _terms(tensor.element, others)
@@ -80,11 +80,11 @@ def _layouts(
     ways = [("", rows)]
     if idle and first != rows:
         how = "what does not move lies outermost"
-        yield Layout(how, replace(tensor, element=_whole(first)))
+        yield TensorLayout(how, replace(tensor, element=_whole(first)))
         ways.append((f"{how}, ", first))
     for how, ordered in ways:
         for said, element in padded(ordered, bits, window):
-            yield Layout(how + said, replace(tensor, element=element))
+            yield TensorLayout(how + said, replace(tensor, element=element))
     yield from _copied(tensor, others, bits, window)
 
 
@@ -241,7 +241,7 @@ def padded(rows: Sequence[Row], bits: int, window: int) -> Iterator[tuple[str, E
                 yield f"rows of {wide:,} B instead of {size:,} B", pair(_whole(rows[:start]), made)
 
 
-def _copied(tensor: Tensor, others: Sequence[Tensor], bits: int, window: int) -> Iterator[Layout]:
+def _copied(tensor: Tensor, others: Sequence[Tensor], bits: int, window: int) -> Iterator[TensorLayout]:
     """A copy for each value of an axis that a move broadcasts, an odd number of windows apart."""
     named = axes_of(tensor.mapping)
     size = tensor.element.size * bits // 8
@@ -258,4 +258,5 @@ def _copied(tensor: Tensor, others: Sequence[Tensor], bits: int, window: int) ->
                 continue
             which = [piece(axis, d.weight, d.live, sizes[axis]) for d in digits]
             made = Padding(tensor.element, apart * 8 // bits) if apart != size else tensor.element
-            yield Layout(f"{count} copies, {apart:,} B apart", replace(tensor, element=pair(*which, made)), tensor)
+            copies = replace(tensor, element=pair(*which, made))
+            yield TensorLayout(f"{count} copies, {apart:,} B apart", copies, tensor)

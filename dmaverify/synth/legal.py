@@ -16,6 +16,8 @@ from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.prove.move.ports import command_facts, dimension_facts, sequencer_facts
 from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
+from dmaverify.prove.smt import number
+from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Severity
 
@@ -60,19 +62,40 @@ class Law:
                 break
         return good
 
-    def _findings(self, one: Command) -> tuple[Finding, ...]:
-        facts = command_facts(one, (one,))
+    def instances(self, one: Command) -> list[Instance]:
+        """What rules look at in a command."""
         texts = (("read", one.read_text, self.transfer.source.tier), ("write", one.write_text, self.transfer.dest.tier))
-        seen = [
-            (side, tier, sequencer_facts(text, one, self.limits, one.unit_bits)) for side, text, tier in texts if text
-        ]
-        every = [(side, tier, f) for side, text, tier in texts if text for f in dimension_facts(text, one.unit_bits)]
-        loops = every if self._by_dimension else []
-        key = (tuple(facts.values()), *(tuple(f.values()) for _, _, f in (*seen, *loops)))
+        known = [(side, tier, text) for side, text, tier in texts if text]
+        found = [Instance("command", command_facts(one, (one,)), "command", None)]
+        for side, tier, text in known:
+            facts = sequencer_facts(text, one, self.limits, one.unit_bits)
+            found.append(Instance("sequencer", facts, f"{side} sequencer", None, side, tier))
+        for side, tier, text in known if self._by_dimension else ():
+            every = dimension_facts(text, one.unit_bits)
+            found += [Instance("dimension", facts, f"{side} dimension", None, side, tier) for facts in every]
+        return found
+
+    def _findings(self, one: Command) -> tuple[Finding, ...]:
+        instances = self.instances(one)
+        key = tuple((i.place, *i.values.values()) for i in instances)
         if key not in self.known:
-            instances = [Instance("command", facts, "command", None)]
-            instances += [Instance("sequencer", f, f"{side} sequencer", None, side, tier) for side, tier, f in seen]
-            instances += [Instance("dimension", f, f"{side} dimension", None, side, tier) for side, tier, f in loops]
             found = self._ruling().judge(instances).findings
             self.known[key] = tuple(f for f in found if f.severity is not Severity.ADVICE)
         return self.known[key]
+
+    def asked(self, one: Command) -> dict[str, Rule]:
+        """Each rule that may refuse a command, applied to its numbers, as SMT-LIB 2: `(rngd/packet-max 256 4096)`."""
+        out: dict[str, Rule] = {}
+        move = self.transfer
+        for rule in self.target.rules.values():
+            severity = rule.severity_under(self.readings)
+            for instance in self.instances(one):
+                soft = instance.scope == "sequencer" and not self.lenient and severity is Severity.WARNING
+                bound = rule.scope == instance.scope and rule.applies(
+                    "dma", move.source.tier, move.dest.tier, instance.side, instance.tier
+                )
+                if bound and (severity is Severity.ERROR or soft):
+                    values = {**self.limits, **instance.values, **rule.limits_under(self.readings)}
+                    numbers = " ".join(number(values[port]) for port in rule.ports)
+                    out[f"({rule.id} {numbers})" if rule.ports else rule.id] = rule
+        return out

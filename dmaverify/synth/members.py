@@ -101,7 +101,7 @@ class SearchLimits:
     """Budget and fixed parts. Packets in units; `prefix` names the first loops, outer to inner, by their labels.
 
     `ties` is how many commands may be priced to find members as cheap as the first, `barren` how many illegal choices
-    in a row end the search where no legal one was found.
+    in a row end the search where no legal one was found. Plans of `above` cycles and more are not looked for.
     """
 
     evaluations: int = EVALUATIONS
@@ -111,3 +111,4 @@ class SearchLimits:
     commands: int | None = None
     ties: int = TIE_EVALUATIONS
     barren: int = MOST_BARREN
+    above: float = float("inf")

@@ -78,7 +78,7 @@ def segmented(cover: Cover, packet_max: int, unit_bits: int, width: int) -> Cove
 
 
 def _with(box: AtomNest, atom: Atom, start: int, count: int) -> AtomNest:
-    atoms = tuple(replace(a, count=count) if a is atom else a for a in box.atoms)
+    atoms = tuple(replace(a, count=count) if a == atom else a for a in box.atoms)
     return AtomNest(
         box.read + start * atom.read, box.write + start * atom.write, tuple(a for a in atoms if a.count > 1)
     )

@@ -21,6 +21,7 @@ from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit
 from dmaverify.layout.fuse import parts_of
 from dmaverify.lower.derive import label_of
+from dmaverify.synth.spans import low_first, ranges, reach
 
 MOST_BOXES = 64
 """Boxes of one cover: beyond it the start-ups alone make the plan pointless."""
@@ -236,8 +237,8 @@ def _choices(axis: str, source: Layout, dest: Layout) -> list[tuple[str, tuple[_
         live = [(w, n) for w, n, _ in digits]
         slots = [(w, n) for w, _, n in digits]
         ways = (
-            [("padding walked", ranges(slots, 0, _reach(slots)))]
-            if slots != live or _reach(slots) > size - offset
+            [("padding walked", ranges(slots, 0, reach(slots)))]
+            if slots != live or reach(slots) > size - offset
             else []
         )
         ways += [("", ranges(live, 0, size - offset)), ("cut from below", low_first(live, size - offset))]
@@ -250,11 +251,6 @@ def _choices(axis: str, source: Layout, dest: Layout) -> list[tuple[str, tuple[_
     if not found:
         found = [("value by value", _by_points(axis, source, dest, size))]
     return found
-
-
-def _reach(digits: Sequence[tuple[int, int]]) -> int:
-    """One more than the greatest value."""
-    return 1 + sum(w * (n - 1) for w, n in digits)
 
 
 def _refined(axis: str, source: Layout, dest: Layout) -> list[tuple[int, int, int]] | None:
@@ -283,41 +279,6 @@ def _refined(axis: str, source: Layout, dest: Layout) -> list[tuple[int, int, in
             pieces = [(w, live, live) for w, live, _ in pieces]
         out += pieces
     return sorted(out, key=lambda piece: -piece[0])
-
-
-def ranges(digits: Sequence[tuple[int, int]], low: int, high: int) -> list[tuple[int, tuple[tuple[int, int], ...]]]:
-    """Boxes (first value, digits) whose values are those of the digits in [low, high), the largest digit cut first."""
-    reach = _reach(digits)
-    if low <= 0 and reach <= high:
-        return [(0, tuple(digits))]
-    if not digits or low >= reach or high <= 0:
-        return []
-    (weight, count), rest = digits[0], digits[1:]
-    span = _reach(rest)
-    out: list[tuple[int, tuple[tuple[int, int], ...]]] = []
-    first = min(count, max(0, -(-low // weight)))
-    last = min(count, max(first, (high - span) // weight + 1 if high >= span else first))
-    partial = [v for v in (first - 1,) if v >= 0] + [v for v in (last,) if v < count]
-    if last > first:
-        out.append((first * weight, ((weight, last - first), *rest)))
-    for value in partial:
-        out += [
-            (value * weight + x, ((weight, 1), *s))
-            for x, s in ranges(rest, low - value * weight, high - value * weight)
-        ]
-    return out
-
-
-def low_first(digits: Sequence[tuple[int, int]], limit: int) -> list[tuple[int, tuple[tuple[int, int], ...]]]:
-    """The values below the limit, cut at the smaller digits: each value of them with as many of the largest as fit."""
-    if not digits or _reach(digits) <= limit:
-        return ranges(digits, 0, limit)
-    (weight, count), rest = digits[0], digits[1:]
-    whole, over = divmod(limit, weight)
-    if whole >= count or _reach(rest) > weight or not over or not whole:
-        return ranges(digits, 0, limit)
-    out = [(x, ((weight, whole + 1), *shape)) for x, shape in ranges(rest, 0, over)]
-    return out + [(x, ((weight, whole), *shape)) for x, shape in ranges(rest, over, weight)]
 
 
 # ---------------------------------------------------------------- addresses

@@ -36,43 +36,67 @@ FAR = 2.0
 CLOSE = 1.05
 """Routes whose quick price is within this ratio of the best one are searched in full as well, two at most."""
 
-Search = Callable[[Transfer, bool], Synthesis | None]
-"""The best plan of a move, quickly or in full; None where there is none."""
+PRICES = 80
+"""Hops priced to rank the layouts in between; what is behind them is not tried, and the answer says so."""
+
+Price = Callable[[Transfer, float], float | None]
+"""Cycles of a hop, quickly; None where it has no plan below the cycles given."""
+Search = Callable[[Transfer], Synthesis | None]
+"""The best plan of a hop, proved; None where there is none."""
 
 
 def best_route(
-    move: Transfer, target: Target, cover: Cover | None, direct: Synthesis, data: CostData, search: Search
-) -> Synthesis | None:
-    """The cheapest route found, as an answer of its own; None where the direct plan is near what routes can reach."""
+    move: Transfer, target: Target, cover: Cover | None, direct: Synthesis, data: CostData, price: Price,
+    search: Search, over: Callable[[], bool] = lambda: False,
+) -> tuple[Synthesis | None, str]:  # fmt: skip
+    """The cheapest route found, as an answer of its own, None where the direct plan is near what routes can reach; and
+    which layouts the budget left out. `over`: whether the time of the whole answer has ended.
+    """
     if cover is None or len(cover.boxes) != 1:
-        return None
+        return None, ""
     atoms = cover.boxes[0].atoms
     if any(a.axis is None or a.pieces is None for a in atoms):
-        return None
+        return None, ""
     least = least_cycles(atoms, target, data, target.dtypes[move.dtype])
     if direct.found and direct.cycles <= FAR * least:
-        return None
-    ranked: list[tuple[float, int, Transfer, Transfer]] = []
-    for number, middle in enumerate(middles(move, target, atoms)):
-        first, second = _hops(move, middle)
-        there = search(first, True)
-        if there is None or (direct.found and there.cycles >= WORTH * direct.cycles):
-            continue
-        onward = search(second, True)
-        if onward is not None:
-            ranked.append((there.cycles + onward.cycles, number, first, second))
+        return None, ""
+    ranked, left = _ranked(move, target, atoms, WORTH * direct.cycles if direct.found else float("inf"), price, over)
     found: list[tuple[float, int, Synthesis, Synthesis]] = []
-    ranked.sort(key=lambda r: r[:2])
     for _, number, first, second in [r for r in ranked if r[0] <= CLOSE * ranked[0][0]][:2]:
-        there, onward = search(first, False), search(second, False)
+        there, onward = search(first), search(second)
         if there is not None and onward is not None:
             found.append((there.cycles + onward.cycles, number, there, onward))
     if not found:
-        return None
+        return None, left
     cycles, _, there, onward = min(found, key=lambda f: f[:2])
     if direct.found and cycles >= WORTH * direct.cycles:
-        return None
-    return _answer(move, direct, there, onward, least)
+        return None, left
+    return _answer(move, direct, there, onward, least, left), left
+
+
+def _ranked(
+    move: Transfer, target: Target, atoms: Sequence[Atom], most: float, price: Price, over: Callable[[], bool]
+) -> tuple[list[tuple[float, int, Transfer, Transfer]], str]:
+    """Two hops by their quick price, those below `most` cycles; and what the budget left out."""
+    ranked: list[tuple[float, int, Transfer, Transfer]] = []
+    tried = list(middles(move, target, atoms))
+    asked, best = 0, most
+    for number, middle in enumerate(tried):
+        if asked >= PRICES or over():
+            why = f"{PRICES} hops priced" if asked >= PRICES else "the time ended"
+            left = f"budget reached ({why}): {len(tried) - number} of {len(tried)} layouts in between not tried"
+            return sorted(ranked, key=lambda r: r[:2]), left
+        first, second = _hops(move, middle)
+        asked += 1
+        there = price(first, best)
+        if there is None:
+            continue
+        asked += 1
+        onward = price(second, best - there)
+        if onward is not None:
+            ranked.append((there + onward, number, first, second))
+            best = min(best, CLOSE * (there + onward))
+    return sorted(ranked, key=lambda r: r[:2]), ""
 
 
 def least_cycles(atoms: Sequence[Atom], target: Target, data: CostData, dtype_bits: int) -> float:
@@ -173,7 +197,9 @@ def _hops(move: Transfer, middle: Tensor) -> tuple[Transfer, Transfer]:
     )
 
 
-def _answer(move: Transfer, direct: Synthesis, first: Synthesis, second: Synthesis, least: float) -> Synthesis:
+def _answer(
+    move: Transfer, direct: Synthesis, first: Synthesis, second: Synthesis, least: float, left: str
+) -> Synthesis:
     middle = first.transfer.dest
     cycles = first.cycles + second.cycles
     away = f"{direct.cycles:,.1f} cycles directly" if direct.found else "no direct plan"
@@ -183,6 +209,7 @@ def _answer(move: Transfer, direct: Synthesis, first: Synthesis, second: Synthes
         f"a route through {middle.tier}: {first.cycles:,.1f} + {second.cycles:,.1f} cycles in sequence; {away}",
         f"stated: bytes {middle.base:,} to {middle.base + bytes_each - 1:,} {where}of {middle.tier} are free meanwhile",
         f"no route can beat {least:,.1f} cycles: every byte passes the engines twice, and a hop has its start-up",
+        *([left] if left else []),
         *(f"{hop.transfer.name}: {line}" for hop in (first, second) for line in hop.evidence[:1]),
     )
     return replace(

@@ -32,7 +32,7 @@ from dmaverify.synth.bound import (
     windows_floor,
 )
 from dmaverify.synth.legal import Law
-from dmaverify.synth.members import NEAR, TIE_EVALUATIONS, Choice, Member, Option, SearchFound, SearchLimits
+from dmaverify.synth.members import NEAR, Choice, Member, Option, SearchFound, SearchLimits
 from dmaverify.synth.orders import arranged, fits, neighbours, preferred
 from dmaverify.synth.packets import chain_of, packets_of
 from dmaverify.synth.regions import Atom, Cover
@@ -102,12 +102,16 @@ class Search:
         else:
             found.ended = "the time ended" if found.late else "the budget ended"
         if found.winners and self.limits.ties:
-            self._ties(options)
+            self.more(options)
         found.evaluations += self.shapes.asked
         return found
 
+    def more(self, options: Sequence[Option]) -> None:
+        """What is priced besides, once the winner stands: nothing."""
+
     def _best(self) -> float:
-        return self.found.winners[0].cycles - HAIR if self.found.winners else float("inf")
+        found = self.found.winners
+        return min(found[0].cycles, self.limits.above) - HAIR if found else self.limits.above
 
     def _over(self) -> bool:
         spent = self.weight * (self.found.evaluations + self.shapes.asked)
@@ -383,36 +387,3 @@ class Search:
                 if choice.best[0] < before:
                     better = True
                     break
-
-    def _ties(self, options: Sequence[Option]) -> None:
-        """More members as cheap as the winner, for the simulator to tell apart: other orders, other shares."""
-        best, end = self.found.winners[0].cycles + HAIR, self.found.evaluations + self.limits.ties
-        for mine, choice in islice(self._as_cheap(options, best), 1 + self.limits.ties // 8):
-            for order in preferred(choice.items, self.machine, self.limits.prefix):
-                if self.found.evaluations >= end or (self.limits.seconds is not None and self._over()):
-                    return
-                self._price(choice, order)
-            if mine and self.limits.ties > TIE_EVALUATIONS:
-                self._around(choice, best, end)
-
-    def _around(self, choice: Choice, best: float, end: int) -> None:
-        """Orders of the winner's share with one loop moved."""
-        for order in list(neighbours(self.found.winners[0].order)):
-            if self.found.evaluations >= end or (self.limits.seconds is not None and self._over()):
-                return
-            if fits(order, self.limits.prefix):
-                self._price(choice, order)
-
-    def _as_cheap(self, options: Sequence[Option], best: float) -> Iterator[tuple[bool, Choice]]:
-        """Shares whose floors are no higher than the winner, a few of each option, and whether it is the winner's."""
-        winner = self.found.winners[0]
-        for option in sorted(options, key=lambda o: o.least):
-            if option.floor is None or option.least > best:
-                continue
-            for layering, sizes in islice(self._shares(option), 1 + self.limits.ties // 8):
-                items = self._nested(layering, sizes)
-                if not self._legal(items):
-                    continue
-                mine = layering is winner.layering and tuple(i.packet for i in items) == winner.packets
-                if mine or self.shapes.part_floor(self._samples(items)) <= best:
-                    yield mine, Choice(option, layering, items, option.least)

@@ -33,6 +33,7 @@ from dmaverify.synth.result import Before, Played, Synthesis
 from dmaverify.synth.search import HAIR, Search
 from dmaverify.synth.space import SynthMachine
 from dmaverify.synth.streams import stream_for
+from dmaverify.synth.ties import TiedSearch
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Severity, Status, Verdict
 
@@ -115,14 +116,16 @@ def synthesize(
 
 
 def price_of(
-    move: Transfer, target: Target, data: CostData, readings: Mapping[str, str], evaluations: int, barren: int
-) -> float | None:
-    """Cycles of the best plan that few prices find, not proved: what layouts are ranked by. None without one."""
-    machine = machine_of(move, target, None)
+    move: Transfer, target: Target, data: CostData, readings: Mapping[str, str], limits: SearchLimits,
+    engines: int | None = None,
+) -> float | None:  # fmt: skip
+    """Cycles of the best plan that a short search finds, not proved: what layouts and routes are ranked by."""
     law = Law(move, target, target.limits_with(move.limits), readings)
-    limits = SearchLimits(evaluations, ties=0, barren=barren)
     try:
-        return None if law.of_move() else _search(move, machine, data, law, limits, False).winners[0].cycles
+        if law.of_move():
+            return None
+        found = Search(covers_of(move, machine := machine_of(move, target, engines)), machine, data, law, limits).run()
+        return found.winners[0].cycles if found.winners else None
     except NoPlan:
         return None
 
@@ -176,11 +179,11 @@ def _search(
     insist.
     """
     tried = covers_of(move, machine)
-    found = Search(tried, machine, data, law, limits).run()
+    found = TiedSearch(tried, machine, data, law, limits).run()
     softer = any(finding.severity is not Severity.ERROR for finding in law.refused.values())
     if not found.winners and softer and not strict:
         law.lenient = True
-        found = Search(tried, machine, data, law, limits).run()
+        found = TiedSearch(tried, machine, data, law, limits).run()
     if found.winners:
         return found
     if law.refused:

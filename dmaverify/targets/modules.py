@@ -11,7 +11,7 @@ texts, price its commands and search its plans; the loader finds them by the fol
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,23 @@ if TYPE_CHECKING:
     from dmaverify.program.command import Command
     from dmaverify.program.move import Transfer
     from dmaverify.targets.target import Target
+
+
+class LaterPorts(Mapping[str, int]):
+    """Ports some of which are worked out when they are asked; `raw` has these as functions."""
+
+    def __init__(self, raw: Mapping[str, int | Callable[[], int]]) -> None:
+        self.raw = raw
+
+    def __getitem__(self, port: str) -> int:
+        value = self.raw[port]
+        return value() if callable(value) else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.raw)
+
+    def __len__(self) -> int:
+        return len(self.raw)
 
 
 @dataclass(frozen=True, slots=True)

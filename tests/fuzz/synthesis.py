@@ -35,7 +35,7 @@ SHIM = ROOT / "examples" / "machines" / "shim"
 MACHINES = ("rngd", "rngd", "rngd", "pto", "idma", "shim")
 KINDS = ("copy", "into", "out", "up", "down")
 WIDTH = {"i8": 1, "bf16": 2, "f16": 2, "i32": 4, "f32": 4}
-HAIR = 1e-6
+HAIR = 1e-5  # answers are compared to five digits
 
 
 @dataclass(frozen=True)
@@ -176,14 +176,10 @@ def proved(plan: str) -> bool:
 
 
 def judged(move: Drawn, seed: int, limit: float, brute: bool) -> tuple[Counter[str], list[str], float, str]:
-    """One move by both doors, in two spellings; counts, what is wrong, the slowest answer.
-
-    Copies between gm and ub are found by the command alone: both spellings go through it.
-    """
+    """One move by both doors, in two spellings; counts, what is wrong, the slowest answer."""
     told, wrong = Counter({"moves": 1, f"moves {move.machine}": 1}), []
     texts, answers = (written(move), written(move, random.Random(seed))), []
-    doors = (by_json if move.machine == "pto" else by_api, by_json)
-    for door, text in zip(doors, texts, strict=True):
+    for door, text in zip((by_api, by_json), texts, strict=True):
         try:
             answer = door(text, move.settings)
         except Exception:

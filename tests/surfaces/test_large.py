@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.cli.check import Terminal, request_of, watched
+from dmaverify.cli.check import watched
+from dmaverify.cli.request import Terminal, request_of
 from dmaverify.jobs.sweep import Shard, batches, shard_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from dmaverify.cost.constants import cost_data
 from dmaverify.cost.simulate import simulate
 from dmaverify.errors import InputError
 from dmaverify.prove.move.check import Options
-from dmaverify.synth.regions import low_first, ranges
+from dmaverify.synth.spans import low_first, ranges
 from dmaverify.synth.synthesize import synthesize
 from dmaverify.targets.target import load_target
 

@@ -195,7 +195,7 @@ class Carried(Registers):
         if asker.holds(compare("le", -start)).status != "proved":
             if all(self.world.symbols[n].stated for n in self.world.roots(start)):
                 return None
-            self.assume(f"{term_text(start, self.world)} is not negative")
+            self.suppose(f"{term_text(start, self.world)} is not negative")
         return self.world.least(start + self.world.times(rounds, Lin(less.const)), ZERO, most=True)
 
     def _alike(self, one: Value, other: Value) -> bool:

@@ -136,6 +136,8 @@ def check_function(
     if options.cross_check and not moves:
         confirm(function, kernel, findings, status, notes, options.readings)
     path = function.span.source.name
+    supposed = (*judged.conditions, *kernel.conditions, *_separate(kernel, notes.extents, stated=False))
+    conditions = tuple(dict.fromkeys(supposed))
     return Verdict(
         name,
         target.name,
@@ -143,8 +145,9 @@ def check_function(
         tuple(findings),
         obligations,
         (
+            *conditions,
             *kernel.assumptions,
-            *_separate(kernel),
+            *_separate(kernel, notes.extents, stated=True),
             *judged.assumptions,
             *_unclaimed(kernel, moves),
             *allowed,
@@ -157,6 +160,7 @@ def check_function(
         function.span.line,
         notes.expect,
         _claim(kernel),
+        conditions=conditions,
     )
 
 
@@ -246,15 +250,19 @@ def _lowered_later(kernel: Kernel) -> bool:
     return in_tiles and not kernel.copies and not any(isinstance(e, (Signal, BufferToken)) for e in events)
 
 
-def _separate(kernel: Kernel) -> Iterator[str]:
-    """What is taken for granted of memories that differ only by the argument that points into them."""
+def _separate(kernel: Kernel, extents: Mapping[str, int], *, stated: bool) -> Iterator[str]:
+    """What is taken for granted of memories that differ only by the argument that points into them: who states the
+    extents of tensors states tensors of their own.
+    """
     for space, said in (
         ("gm", "GM tensors behind different arguments do not overlap"),
         ("ub", "a UB buffer behind an argument overlaps no other buffer"),
     ):
         places = [(copy.read, False) for copy in kernel.copies] + [(copy.write, True) for copy in kernel.copies]
         mine = {(place.root, written) for place, written in places if place.space == space}
-        if len({root for root, _ in mine}) > 1 and any(written for _, written in mine):
+        roots = {root for root, _ in mine}
+        known = space == "gm" and roots <= extents.keys()
+        if len(roots) > 1 and any(written for _, written in mine) and known == stated:
             yield said
 
 

@@ -394,7 +394,7 @@ class Registers(Arithmetic):
                     "pto.set_mov_pad_val before the copy",
                     always=False,
                 )
-                self.assume("MOV_PAD_VAL is 0 until it is set")
+                self.suppose("MOV_PAD_VAL is 0 until it is set")
                 return Fill(0, stmt.types[1].item_bytes, own["left"], own["right"])
             return Fill(None, stmt.types[1].item_bytes, own["left"], own["right"])
         raw = found.first.const

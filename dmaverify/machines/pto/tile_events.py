@@ -81,7 +81,7 @@ class TileMeaning(Carried):
             return [Use(-self.uses, "", (lost,), stmt.span, "pto.alloc_tile", self.when)]
         if not stmt.given:
             return None
-        self.assume(f"what {stmt.given} gives was written whole by the other core")
+        self.suppose(f"what {stmt.given} gives was written whole by the other core")
         return self._use(stmt.given, "S", [self._cells(tile, self._valid(tile), "data", stmt.span)], stmt)
 
     def _sized(self, value: Lin | None, most: int, what: str, stmt: AllocTile | ValidShape) -> None:

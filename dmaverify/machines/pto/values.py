@@ -112,6 +112,8 @@ class Kernel:
     copies: list[Copy] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
     assumptions: dict[str, None] = field(default_factory=dict)
+    conditions: dict[str, None] = field(default_factory=dict)
+    """What is taken of values and memory that nobody states: the verdict holds only if it is so."""
     roots: dict[str, ValueType] = field(default_factory=dict)
     passed: tuple[tuple[str, int], ...] = ()
     fits: list[Fit] = field(default_factory=list)
@@ -195,7 +197,7 @@ class Values:
             value: Value = Place(space, root, ZERO, kind.item_bytes, kind.name)
             self.kernel.roots[root] = kind
             if space == "ub":
-                self.assume(f"{name} is a multiple of 32 and its buffer lies in UB")
+                self.suppose(f"{name} is a multiple of 32 and its buffer lies in UB")
         elif kind.kind == "other" and kind.name.startswith("memref"):
             value = None
         else:
@@ -225,6 +227,11 @@ class Values:
         if not self.dry:
             self.kernel.assumptions[text] = None
 
+    def suppose(self, text: str) -> None:
+        """Something that neither the text nor anybody else says."""
+        if not self.dry:
+            self.kernel.conditions[text] = None
+
     def remark(
         self,
         kind: str,
@@ -250,7 +257,7 @@ class Values:
                 return self.argument(operand.name, kind, operand.span)
             named = _NAMED.fullmatch(operand.name)
             if named or operand.name in ("%true", "%false"):
-                self.assume("constants that are not defined have the value in their name")
+                self.suppose("constants that are not defined have the value in their name")
                 number = int(operand.name == "%true") if named is None else int(named[2]) * (-1 if named[1] else 1)
                 return Lin(number)
             return self.argument(operand.name, ops.INDEX, operand.span)
@@ -348,7 +355,7 @@ class Values:
         if stmt.note:
             self.remark("note", stmt.text, stmt.span, always=False)
         else:
-            self.assume(stmt.text)
+            (self.suppose if stmt.unsaid else self.assume)(stmt.text)
 
     def machine_value(self, what: str, least: int, name: str = "") -> Lin:
         """A value that the machine gives, the same wherever a kernel asks for it; an index is less than its count."""
@@ -387,7 +394,7 @@ class Values:
         if high is not None and high < 1:
             return False
         if low is None or low < 1:
-            self.assume(f"{what} is at least 1")
+            self.suppose(f"{what} is at least 1")
             name, symbol = next((n, self.world.symbols[n]) for n, _ in term.terms)
             if term == Lin(0, ((name, 1),)) and not symbol.definition and not self.dry:
                 self.world.symbols[name] = replace(symbol, low=1)

@@ -13,14 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dmaverify.errors import Span
-from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
+from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, both, compare
 from dmaverify.program.instructions import Copy, CopyTouch, Place, accumulate
 from dmaverify.prove.flow.ask import Asker, Reply, condition_of, shown, term_text
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Label, Severity
-
-SIDES = {"read": "source", "write": "destination"}
 
 
 @dataclass
@@ -97,10 +95,27 @@ class RuleJudge:
                 spans = {"stride_bytes": where} if where else {}
                 if step.spans[0] is not None:
                     spans["count"] = step.spans[0]
-                yield "step", side, place, ports, spans, f"{SIDES[side]} stride of {step.label}"
+                yield (
+                    "step",
+                    side,
+                    place,
+                    ports,
+                    spans,
+                    f"{'source' if side == 'read' else 'destination'} stride of {step.label}",
+                )
             low, end = self.reach(copy, side)
             ports = {"base_bytes": place.address, "low_bytes": low, "end_bytes": end}
-            yield "reach", side, place, {"base_bytes": place.address} if place.root else ports, {}, SIDES[side]
+            if not place.root:
+                yield "reach", side, place, ports, {}, "source" if side == "read" else "destination"
+            else:
+                yield (
+                    "reach",
+                    side,
+                    place,
+                    {"base_bytes": place.address},
+                    {},
+                    "source" if side == "read" else "destination",
+                )
 
     def reach(self, copy: Copy, side: str) -> tuple[Lin, Lin]:
         """First byte and first byte behind all that a side touches; steps forward only (rules see to that)."""
@@ -130,26 +145,6 @@ class RuleJudge:
             low, high = low + world.least(reach, ZERO), high + world.least(reach, ZERO, most=True)
         return low, high + touch.length
 
-    # ------------------------------------------------------------ claims
-
-    def claim(
-        self, rule: str, claim: Cond, when: Sequence[Cond], note: str = "", *, enough: bool = False
-    ) -> Reply | None:
-        """Judges a claim under a rule; the reply where values break it, for a finding. What is `enough` is more than
-        must hold: where it fails nothing is known.
-        """
-        self.used.add(rule)
-        reply = self.asker.required(claim, when)
-        for part in reply.assumed if reply.status == "assumed" else ():
-            self.assumed[f"{shown(part, self.world)} ({rule}{note})"] = None
-        if reply.status in ("unknown", "refuted"):
-            self._worse(rule, "unknown" if enough else reply.status)
-        return reply if reply.status == "refuted" and not enough else None
-
-    def _worse(self, name: str, status: str) -> None:
-        order = ("proved", "not judged", "unknown", "refuted")
-        self.status[name] = max(self.status.get(name, "proved"), status, key=order.index)
-
     def judge_number(self, scope: str, port: str, value: Lin, span: Span) -> None:
         """The rules of a scope with a single port, such as the id of a flag."""
         for rule in self.target.rules.values():
@@ -159,6 +154,48 @@ class RuleJudge:
     def judge_reach(self, rule: Rule, ports: Mapping[str, Lin], what: str, span: Span, when: Sequence[Cond]) -> None:
         """One rule on what an access reaches."""
         self._rule(rule, ports, {}, what, span, when)
+
+    def contradicted(self, rule: str, claim: Cond, when: Sequence[Cond], note: str = "") -> Reply | None:
+        """The reply that refutes a claim; None where it is proved, assumed, which is said, or open, which is kept."""
+        self.used.add(rule)
+        reply = self.asker.required(claim, when)
+        if reply.status == "assumed":
+            self.assumed |= {f"{shown(part, self.world)} ({rule}{note})": None for part in reply.assumed}
+        elif reply.status != "proved":
+            self.worse(rule, reply.status)
+        return reply if reply.status == "refuted" else None
+
+    def inside(
+        self, place: Place, ends: tuple[Lin, Lin], when: Sequence[Cond], span: Span, what: str
+    ) -> Finding | None:
+        """The finding where what is touched lies not in its tensor; how far that reaches is kept where nobody says."""
+        (low, end), extent = ends, self.extents.get(place.root)
+        claims = [compare("le", -low)]
+        if extent is None:
+            self.reached.setdefault(place.root, []).append(end)
+        else:
+            claims.append(compare("le", end - extent))
+        reply = self.contradicted("core/in-bounds", both(claims), when)
+        if reply is None:
+            return None
+        first, last = self.value(low, reply), self.value(end, reply)
+        said = f"before `{place.root}`" if extent is None else f"`{place.root}` has {extent:,} bytes"
+        made = Finding(
+            "core/in-bounds",
+            Severity.ERROR,
+            f"{what} bytes {first:,} to {last - 1:,}; {said}",
+            "source" if what == "reads" else "destination",
+            span,
+            {"first": first, "end": last},
+            self.witness(reply),
+            "obligations of the core",
+        )
+        self.findings.append(made)
+        return made
+
+    def worse(self, name: str, status: str) -> None:
+        order = ("proved", "not judged", "unknown", "refuted")
+        self.status[name] = max(self.status.get(name, "proved"), status, key=order.index)
 
     # ------------------------------------------------------------ rules on terms
 
@@ -196,7 +233,7 @@ class RuleJudge:
         if reply.status == "unknown":
             self.status[rule.id] = "unknown"
             return False
-        values = {port: self._value(term, reply) for port, term in terms.items()}
+        values = {port: self.value(term, reply) for port, term in terms.items()}
         words = {"tier": "", "side": "", "place": what}
         said = tuple(f"{port} is {term_text(term, self.world)}" for port, term in terms.items() if not term.is_const)
         span = next((spans[p] for p in rule.ports if p in spans and self._blamed(rule, p, terms, reply)), None) or whole
@@ -209,7 +246,7 @@ class RuleJudge:
                 what,
                 span,
                 values,
-                self._witness(reply),
+                self.witness(reply),
                 rule.source,
                 rule.basis,
                 rule.hint,
@@ -250,11 +287,11 @@ class RuleJudge:
         if len(outcomes) > 1:
             self.differs[rule.id] = None
 
-    def _value(self, term: Lin, reply: Reply) -> int:
+    def value(self, term: Lin, reply: Reply) -> int:
         found = self.asker.at(term, reply.values)
         return 0 if found is None else found
 
-    def _witness(self, reply: Reply) -> dict[str, object] | None:
+    def witness(self, reply: Reply) -> dict[str, object] | None:
         shown_values = {
             self.world.symbols[n].shown: v
             for n, v in reply.values.items()

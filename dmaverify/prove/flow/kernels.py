@@ -28,13 +28,14 @@ from dmaverify.prove.flow.ask import Asker, shown, term_text
 from dmaverify.prove.flow.at_values import unwritten_at_values
 from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.prove.flow.instructions import CopyJudge
+from dmaverify.prove.flow.needs import judge_fits, judge_needs
 from dmaverify.prove.flow.other_core import meets_arrival, with_other_core
 from dmaverify.prove.flow.pipe_cases import found_at_values, proved_by_cases
 from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.prove.flow.stating import notes_to_paste
 from dmaverify.prove.flow.two_cores import RULE as OTHER
 from dmaverify.prove.flow.two_cores import TwoCores, other_core_of
-from dmaverify.prove.flow.uses import judge_fits, judge_needs, judge_uses
+from dmaverify.prove.flow.uses import judge_uses
 from dmaverify.prove.options import Options
 from dmaverify.prove.smt import solver_version
 from dmaverify.targets.target import Target
@@ -53,11 +54,12 @@ class KernelProgram(Protocol):
 
 @dataclass
 class JudgedKernel:
-    """Findings, obligations as (status, by, why), assumptions in words."""
+    """Findings, obligations as (status, by, why), assumptions in words, and those that nobody states."""
 
     findings: list[Finding] = field(default_factory=list)
     obligations: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
     solver: str = ""
     asked: list[tuple[str, str, str]] = field(default_factory=list)
 
@@ -149,14 +151,16 @@ def judge_kernel(
     if definite.arrivals:
         out.assumptions += _given(others, definite.arrivals)
     needed = [*judge.assumed, *(f"{shown(need, program.world)} (core/definite)" for need in definite.supposed)]
-    out.assumptions += [f"assumed of values without a stated range: {text}" for text in needed]
+    out.conditions += needed
     pasted = list(notes_to_paste(asker.needs, program.world)) if needed else []
+    undeclared = list(_undeclared(judge, program.events))
+    pasted += [note for _, note in undeclared if note]
     if pasted:
         out.assumptions.append(f"to state them, write: {'; '.join(pasted)}")
     if pipes.apart:
         pairs = [f"lines {a} and {b}" if a != b else f"line {a} each time" for a, b in pipes.apart]
-        out.assumptions.append(f"rows addressed by values from memory do not collide: {', '.join(pairs)}")
-    out.assumptions += _undeclared(judge)
+        out.conditions.append(f"rows addressed by values from memory do not collide: {', '.join(pairs)}")
+    out.conditions += [said for said, _ in undeclared]
     out.assumptions += [f"{rule} would decide otherwise under another reading" for rule in judge.differs]
     out.asked = list(asker.session.asked)
     out.solver = solver_version() if asker.session.asked else ""
@@ -203,14 +207,19 @@ def _given(others: Sequence[Shared], arrivals: Mapping[str, Arrival]) -> Iterato
             yield f"{shared.shown} are written by the other core before {where} goes on"
 
 
-def _undeclared(judge: CopyJudge) -> Sequence[str]:
-    """Tensors whose extent nobody declared, with how far the copies reach."""
-    out = []
+def _undeclared(judge: CopyJudge, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+    """Tensors whose extent nobody declared, with how far the copies reach, and that they hold what is read there; and
+    the note that would state it, where it is a number.
+    """
+    touches = [t for e in every(events) if isinstance(e, (Copy, Use)) for t in e.touches]
+    taken = {t.place.root for t in touches if t.kind == "read"}
+    spaces = {t.place.root: t.place.space for t in touches}
     for root, ends in judge.reached.items():
         top: Any = ends[0]
         for end in ends[1:]:
             top = judge.world.least(top, end, most=True)
         high = judge.world.interval(top)[1]
         shown = f"{high:,}" if high is not None else term_text(top, judge.world)
-        out.append(f"`{root}` holds at least {shown} bytes (its extent is not declared)")
-    return out
+        written = ", written where they are read" if root in taken else ""
+        note = f"// dmaverify: gm %{root} = {high} bytes" if high is not None and spaces[root] == "gm" else ""
+        yield f"`{root}` holds at least {shown} bytes{written} (its extent is not declared)", note
