@@ -81,6 +81,7 @@ fuzz: $(STAMP)
 
 fuzz-inputs: $(STAMP)
 	$(BIN)/python tests/fuzz/inputs.py --keep $(ARGS)
+	$(BIN)/python tests/fuzz/preconditions.py
 
 fuzz-synth: $(STAMP)
 	$(BIN)/python tests/fuzz/synthesis.py $(ARGS)
@@ -109,6 +110,7 @@ planted-rust: $(STAMP)
 fuzz-idma: $(STAMP)
 	$(BIN)/python tests/fuzz/idma.py mutants 2000
 	$(BIN)/python tests/fuzz/idma.py emit 10000
+	$(BIN)/python tests/fuzz/idma.py drivers 10000
 
 agree: $(STAMP)
 	$(BIN)/python tests/bench/agree.py $(ARGS)
