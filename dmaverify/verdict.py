@@ -110,13 +110,13 @@ class Verdict:
     scope: str = ""  # what the verdict speaks of where rules were left out: "of core/same-element only"
     sizes: Mapping[str, Mapping[str, int]] | None = None  # of a plan with symbols: their ranges
     smallest: Mapping[str, int] | None = None  # the smallest sizes that break it
-    given: tuple[str, ...] = ()  # conditions that the tool took for granted: a proof holds only if they do
     confirmed: str = ""  # of a refutation by the core: what shows it besides the proof
+    conditions: tuple[str, ...] = ()  # what dmaverify itself supposed and nobody states: a proof holds only if they do
 
     @property
     def conditional(self) -> bool:
         """Whether it is proved only if something holds that nobody stated."""
-        return self.status is Status.PROVED and bool(self.given)
+        return self.status is Status.PROVED and bool(self.conditions)
 
     @property
     def strictly_fails(self) -> bool:
@@ -125,9 +125,12 @@ class Verdict:
 
     @property
     def bounds(self) -> str:
-        """What stands behind the status: `of core/same-element only`, `if the start is in 0..=7:`."""
-        told = f"if {', and if '.join(self.given)}:" if self.conditional else ""
-        return " ".join(part for part in (told, self.scope) if part)
+        """What stands behind the status: `of core/same-element only`, `if the start is in 0..=7`."""
+        told = [one.partition(" (")[0] for one in self.conditions] if self.conditional else []
+        if len(told) > 3:
+            told = [*told[:2], f"{len(told) - 2} more conditions hold"]
+        only = f"if {' and '.join(told)}" if told else ""
+        return " ".join(part for part in (only, self.scope) if part)
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -143,7 +146,7 @@ class Verdict:
 
     def __bool__(self) -> bool:
         """Whether it is proved, as a whole and without a condition; an expected refutation is not (`as_expected`)."""
-        return self.status is Status.PROVED and not self.scope and not self.given
+        return self.status is Status.PROVED and not self.scope and not self.conditions
 
     @property
     def excused(self) -> tuple[Finding, ...]:

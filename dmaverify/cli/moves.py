@@ -123,7 +123,12 @@ def synth(
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
     if layouts:
         raise told(layouts_shown(paths, settings, workers, as_json, output))
-    answers = synth_answers(paths, settings, workers, timings=timings, whole=emit is not None)
+    answers, stopped = synth_answers(paths, settings, workers, timings=timings, whole=emit is not None)
+    if stopped:
+        if answers:
+            say(synth_shown(answers, as_json, emit))
+        say(stopped, error=True)
+        raise Stop(3)
     if (output or certificate) and len(answers) != 1:
         raise fail([InputError(f"{len(answers)} transfers, but one plan to write", None, "name one: PATH::NAME")])
     say(synth_shown(answers, as_json, emit))
@@ -162,12 +167,13 @@ def cost(
         from dmaverify.jobs.kernel_prices import priced
 
         raise told(priced(path, as_json=as_json, values=values, formula=formula, explain=explain))
-    text, errors = costs_of(path, Chosen(profile, simulate, explain, formula, readings_of(reading)), as_json)
+    text, errors, stopped = costs_of(path, Chosen(profile, simulate, explain, formula, readings_of(reading)), as_json)
     if text:
         say(text)
-    if errors:
-        raise fail(errors)
-    raise Stop(0)
+    code = fail(errors).code if errors else 0
+    if stopped:
+        say(stopped, error=True)
+    raise Stop(code or (3 if stopped else 0))
 
 
 # ---------------------------------------------------------------- extract

@@ -109,7 +109,7 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     ),
     "trace": click.option(
         "--trace", metavar="FILE[::SCOPE]",
-        help="iDMA: an AXI port in a simulation (.vcd, .csv), held beat by beat against a plan or job file.",
+        help="iDMA: an AXI port in a simulation (.vcd, .fst, .ghw, .csv), held beat by beat against a plan or jobs.",
     ),
     "rlimit": click.option(
         "--rlimit", type=click.IntRange(1), show_default="20000000", help="Solver resource units a question."

@@ -7,8 +7,9 @@ Law: an entry without a price is named with the reason and takes nothing from th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cli.entries import CHANNEL, Chosen, Priced, all_turns, rows_of_indirect
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
     from dmaverify.program.indirect import Indirect
 
 
-def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputError]]:
-    """The costs of every entry of a plan as text or JSON, and why others have none. Raises InputError where there is
-    nothing to price.
+def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputError], str]:
+    """The costs of every entry of a plan as text or JSON, why others have none, and what ended the work before its end.
+    Raises InputError where there is nothing to price.
     """
     from dmaverify.cli.rust import references
     from dmaverify.jobs.load import load
+    from dmaverify.prove.boundary import until_stopped
     from dmaverify.report.data import dumps
 
     plan, refused = references(load(path, partly=True), chosen.profile)
@@ -38,16 +40,18 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
     errors = [error for one in plan.unread for error in one.errors]
     if not (plan.transfers or plan.accesses or plan.indirects or plan.programs or refused or errors):
         raise InputError(f"{path} has no transfer to price")
-    found = priced_entries(plan, chosen, as_json, refused)
+    found, stopped = until_stopped(priced_entries(plan, chosen, as_json, refused))
+    stopped = f"{stopped}; {len(found)} entries were priced" if stopped else ""
     errors += [error for one in found for error in one.errors]
     if all(one.errors for one in found):
-        return "", errors
-    return (dumps([one.data for one in found]) if as_json else "\n".join(one.text for one in found)), errors
+        return "", errors, stopped
+    text = dumps([one.data for one in found]) if as_json else "\n".join(one.text for one in found)
+    return text, errors, stopped
 
 
 def priced_entries(
     plan: Plan, chosen: Chosen, as_json: bool, refused: Mapping[str, InputError] | None = None
-) -> list[Priced]:
+) -> Iterator[Priced]:
     """Every entry of a plan, priced or not; `refused`: moves of a kernel that have no commands. Raises InputError where
     the profile does not exist.
     """
@@ -55,17 +59,16 @@ def priced_entries(
     from dmaverify.cost.constants import cost_data
 
     cost_data(chosen.profile)
-    transfers = [_transfer(plan, item.name, chosen, as_json) for item in plan.transfers]
-    if refused:
-        transfers += [_unpriced(name, error) for name, error in refused.items()]
-        transfers.sort(key=lambda one: _written_at(plan, str(one.data["name"])))
-    return [
-        *transfers,
-        *(_access(plan, item) for item in plan.accesses),
-        *(_indirect(plan, item, chosen) for item in plan.indirects),
-        *(program_timeline(plan, program, chosen.profile) for program in plan.programs),
-        *kernel_timelines(plan, {str(one.data["name"]): one.data for one in transfers}, chosen.profile),
-    ]
+    rest, transfers = dict(refused or {}), dict[str, Any]()
+    names = [*(item.name for item in plan.transfers), *rest]
+    for name in sorted(names, key=partial(_written_at, plan)) if rest else names:
+        one = _unpriced(name, rest[name]) if name in rest else _transfer(plan, name, chosen, as_json)
+        transfers[str(one.data["name"])] = one.data
+        yield one
+    yield from (_access(plan, item) for item in plan.accesses)
+    yield from (_indirect(plan, item, chosen) for item in plan.indirects)
+    yield from (program_timeline(plan, program, chosen.profile) for program in plan.programs)
+    yield from kernel_timelines(plan, transfers, chosen.profile)
 
 
 def _written_at(plan: Plan, name: str) -> int:

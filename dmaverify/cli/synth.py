@@ -75,12 +75,13 @@ def synth_shown(answers: Sequence[Told], as_json: bool, form: str | None = None)
 
 def synth_answers(
     paths: Sequence[str], settings: SynthSettings, workers: int, *, timings: bool, whole: bool
-) -> list[Told]:
-    """The answers for all moves of the paths; `whole`: each with what it was made of, in this process."""
-    from dmaverify.jobs.many_moves import move_jobs, told_jobs, told_move
+) -> tuple[list[Told], str]:
+    """The answers for all moves of the paths, and what ended the work before its end; `whole`: each with what it was
+    made of, in this process.
+    """
+    from dmaverify.jobs.many_moves import move_jobs, told_jobs
 
-    jobs = move_jobs(paths, settings, timings=timings)
-    return [told_move(job) for job in jobs] if whole else told_jobs(jobs, workers)
+    return told_jobs(move_jobs(paths, settings, timings=timings), workers, whole=whole)
 
 
 def layouts_shown(

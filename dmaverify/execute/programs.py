@@ -16,7 +16,7 @@ Performance", Bank Starvation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ from dmaverify.execute.accesses import BankLedger, Fetching
 from dmaverify.execute.moves import NONE, Copies, TransferRun
 from dmaverify.execute.order import bodies_of, cliques, closed, mask
 from dmaverify.execute.outcome import Outcome
+from dmaverify.execute.outputs import LanePiece, StepWrites, TiledOutputs, Touched, judge_outputs
 from dmaverify.execute.rows import Moved, lists_of
 from dmaverify.execute.tensors import unit_bits, units
 from dmaverify.execute.work import (
@@ -51,38 +52,6 @@ if TYPE_CHECKING:
 MOST_PIECES = 3000
 
 
-@dataclass
-class Touched:
-    """Half bytes of one memory, sorted: `sure` those that every execution touches, `maybe` all that one may."""
-
-    tier: str
-    writes: bool
-    sure: Numbers
-    maybe: Numbers
-
-
-@dataclass
-class LanePiece:
-    """The work of one lane in one iteration of one step."""
-
-    step: int
-    lane: str
-    turn: int
-    touched: list[Touched] = field(default_factory=list)
-    rooms: frozenset[int] = frozenset()  # slices with banks that its DMA works in
-
-
-@dataclass(frozen=True)
-class StepWrites:
-    """What one iteration of one step writes of a tensor: which live cells, through which starts."""
-
-    step: int
-    starts: tuple[int, ...]
-    cells: Numbers
-    tiled: bool
-    partial: bool
-
-
 def run_program(program: RunProgram, machine: RunMachine) -> Outcome:
     """Raises Beyond where it is too large, or where a step has no meaning of its own."""
     return _Program(program, machine).run()
@@ -93,7 +62,7 @@ class _Program:
         self.program, self.machine = program, machine
         self.pieces: list[LanePiece] = []
         self.bodies = bodies_of(program.steps)
-        self.outputs: dict[tuple[object, ...], tuple[Numbers, list[StepWrites]]] = {}
+        self.outputs: TiledOutputs = {}
         self.banks: dict[tuple[int, int], BankLedger] = {}
         self.outcome = Outcome()
 
@@ -105,8 +74,9 @@ class _Program:
         if before is None:
             self.outcome.break_("core/well-formed", "steps wait for each other")
             return self.outcome
-        self._races(before)
-        self._outputs()
+        landed = self._order(queues=False) if self.machine.launched else before
+        self._races(before, landed or before)
+        judge_outputs(self.outputs, [step.name for step in self.program.steps], self.pieces, before, self.outcome)
         self._starving(before)
         return self.outcome
 
@@ -151,7 +121,7 @@ class _Program:
         piece.touched.append(Touched(run.reach.memory.tier, not run.reach.reads, live, every))
         if not run.reach.reads:
             whole = _everywhere(units(run.cells.address[run.cells.live], run.cells.width), run.all_slices, unit)
-            self._note(i, run.reach.memory, whole, live, values, run.reach.bits)
+            self._note(i, turn, run.reach.memory, whole, live, values, run.reach.bits)
         ledger = self.banks.setdefault((i, number), BankLedger(self.machine))
         if run.machine.tiers[run.reach.memory.tier].strides.get("slice"):
             side = f"{lane} {run.reach.reads}"
@@ -189,7 +159,7 @@ class _Program:
                 sure, maybe = at[mine & feeds & (at != NONE)], at[mine & (at != NONE)]
                 piece.touched.append(Touched(tier, writes, _halves(sure, unit), _halves(maybe, unit)))
                 piece.rooms |= self._slices(tier, sure, unit)
-        self._note(i, move.dest, _halves(dest, unit), _halves(copies.write[feeds], unit), values, move.bits)
+        self._note(i, turn, move.dest, _halves(dest, unit), _halves(copies.write[feeds], unit), values, move.bits)
 
     def _slices(self, tier: str, at: Numbers, unit: int) -> frozenset[int]:
         """The slices with banks that units lie in, by the address of their first byte."""
@@ -238,24 +208,25 @@ class _Program:
                 if is_write:
                     dest = run.table if run.rows.scatter else run.load
                     whole = _halves(units(dest.address[dest.live], dest.width), unit)
-                    self._note(i, run.rows.dest, whole, sure, {}, run.rows.bits)
+                    self._note(i, turn, run.rows.dest, whole, sure, {}, run.rows.bits)
         piece.touched.append(
             Touched(run.rows.index.tier, False, _halves(run.index_units(), 8), _halves(run.index_units(), 8))
         )
 
     def _note(
-        self, i: int, held: HeldTensor, whole: Numbers, written: Numbers, values: Mapping[str, int], bits: int
-    ) -> None:
-        key = (replace(held, tiles=()), bits)
+        self, i: int, turn: int, held: HeldTensor, whole: Numbers, written: Numbers, values: Mapping[str, int],
+        width: int,
+    ) -> None:  # fmt: skip
+        key = (replace(held, tiles=()), width)
         starts = tuple(start_at(tile.start, values) for tile in held.tiles)
         partial = any(tile.partial for tile in held.tiles)
         _, found = self.outputs.setdefault(key, (np.sort(whole), []))
-        found.append(StepWrites(i, starts, np.unique(written), bool(held.tiles), partial))
+        found.append(StepWrites(i, turn, starts, np.unique(written), bool(held.tiles), partial))
 
     # ------------------------------------------------------------ order
 
-    def _order(self) -> list[int] | None:
-        """Bit i of entry j: piece i ends before piece j begins. None where pieces wait in a circle."""
+    def _order(self, queues: bool = True) -> list[int] | None:
+        """Bit i of entry j: piece i ends before piece j begins; in one lane too where `queues`. None: in a circle."""
         pieces, steps = self.pieces, self.program.steps
         index = {step.name: number for number, step in enumerate(steps)}
         of: dict[tuple[int, int], list[int]] = {}
@@ -267,7 +238,7 @@ class _Program:
         everything = 0
         for j in sorted(range(len(pieces)), key=lambda n: self._rank(pieces[n])):
             piece = pieces[j]
-            if self.program.order == "contexts" and piece.lane in lanes:
+            if queues and self.program.order == "contexts" and piece.lane in lanes:
                 direct[j] |= 1 << lanes[piece.lane]
             if (piece.step, piece.lane) in mine:
                 direct[j] |= 1 << mine[piece.step, piece.lane]
@@ -288,24 +259,18 @@ class _Program:
         body = self.bodies[piece.step]
         return (body if body >= 0 else piece.step, piece.turn, piece.step)
 
-    def _races(self, before: Sequence[int]) -> None:
+    def _races(self, before: Sequence[int], landed: Sequence[int]) -> None:
+        """Bytes that two pieces touch with nothing between. Those in one queue alone (not `landed`) stay open."""
         flat = [(n, t) for n, piece in enumerate(self.pieces) for t in piece.touched if len(t.maybe)]
         for a, b in combinations(range(len(flat)), 2):
             (i, one), (j, other) = flat[a], flat[b]
-            if one.tier != other.tier or not (one.writes or other.writes):
+            if one.tier != other.tier or not (one.writes or other.writes) or landed[j] >> i & 1 or landed[i] >> j & 1:
                 continue
             if one.maybe[0] > other.maybe[-1] or other.maybe[0] > one.maybe[-1]:
                 continue
-            if before[j] >> i & 1 or before[i] >> j & 1:
-                continue
-            if i == j and (self.program.steps[self.pieces[i].step].work[0].__class__ is not Reach):
-                continue
             first, second = (self.pieces[n] for n in (i, j))
-            if (
-                first.step == second.step
-                and first.turn == second.turn
-                and not isinstance(self.program.steps[first.step].work[0], Reach)
-            ):
+            alone = (first.step, first.turn) == (second.step, second.turn)
+            if alone and not isinstance(self.program.steps[first.step].work[0], Reach):
                 continue  # the two sides of one transfer: its own business
             if one.writes and other.writes:
                 kind = "core/hazard-waw"
@@ -313,45 +278,11 @@ class _Program:
                 earlier = one if self._rank(first) <= self._rank(second) else other
                 kind = "core/hazard-raw" if earlier.writes else "core/hazard-war"
             names = " and ".join(self.program.steps[p.step].name for p in (first, second))
-            if len(np.intersect1d(one.sure, other.sure, assume_unique=False)):
+            queued = before[j] >> i & 1 or before[i] >> j & 1
+            if not queued and len(np.intersect1d(one.sure, other.sure)):
                 self.outcome.break_(kind, f"{names} meet in {one.tier}")
             elif len(np.intersect1d(one.maybe, other.maybe)):
                 self.outcome.leave(kind, f"{names} may meet in {one.tier}")
-
-    # ------------------------------------------------------------ what the tiles make together
-
-    def _outputs(self) -> None:
-        for whole, found in self.outputs.values():
-            tiled = [one for one in found if one.tiled]
-            if not tiled:
-                continue
-            union = np.unique(np.concatenate([one.cells for one in found]))
-            if not np.isin(whole, union).all() and not all(one.partial for one in tiled):
-                self.outcome.break_(
-                    "core/tiles-cover", f"{int((~np.isin(whole, union)).sum())} cells are never written"
-                )
-            for one, other in combinations(tiled, 2):
-                if one.step == other.step and one.starts == other.starts:
-                    continue
-                if len(np.intersect1d(one.cells, other.cells, assume_unique=True)):
-                    names = [self.program.steps[n].name for n in (one.step, other.step)]
-                    if self._reads_between(one.step, other.step):
-                        self.outcome.leave("core/tiles-once", f"{names} write one cell, and it is read in between")
-                    else:
-                        self.outcome.break_("core/tiles-once", f"{names[0]} and {names[1]} write one cell")
-
-    def _reads_between(self, first: int, second: int) -> bool:
-        """Whether some other step reads what the first writes: a buffer that is used again, perhaps."""
-        writes = [t for p in self.pieces if p.step == first for t in p.touched if t.writes]
-        for piece in self.pieces:
-            if piece.step in (first, second) and first != second:
-                continue
-            for one in piece.touched:
-                if not one.writes and any(
-                    w.tier == one.tier and len(np.intersect1d(w.maybe, one.maybe)) for w in writes
-                ):
-                    return True
-        return False
 
     # ------------------------------------------------------------ starvation
 

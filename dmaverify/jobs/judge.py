@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dmaverify.errors import InputError
+from dmaverify.language.files import is_text, named
 from dmaverify.verdict import Verdict
 
 FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "gitlab", "rdjson", "summary", "html")
@@ -45,7 +46,7 @@ def plan_files(
     """
     out: list[tuple[str, str | None]] = []
     for path in paths:
-        file, _, name = _at_line(path).partition("::")
+        file, name = named(_at_line(path))
         if not file:
             raise InputError(f"`{path}` names no file", None, "write PATH or PATH::NAME")
         if Path(file).is_dir():
@@ -64,6 +65,8 @@ def plan_files(
                 hint = f"write one (`dmaverify new tile`), or name a file{left_out}"
                 raise InputError(f"{file} holds no {WANTED}{but}", None, hint)
             out += [(f, None) for f in found]
+        elif is_text(file):
+            raise InputError(f"{file} does not exist", None, "a plan as text goes to `check --stdin`")
         else:
             out.append((file, name or None))
     return list(dict.fromkeys(out))
@@ -168,7 +171,7 @@ def _in_processes(chunks: Sequence[Sequence[Job]], workers: int) -> Iterator[lis
     context = _context()
 
     def pool(size: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(size, mp_context=context, initializer=_without_interrupts)
+        return ProcessPoolExecutor(size, mp_context=context, initializer=without_interrupts)
 
     at = 0
     while at < len(chunks):
@@ -215,7 +218,7 @@ def _check_chunk(jobs: Sequence[Job]) -> list[Result]:
     return [check_job(job) for job in jobs]
 
 
-def _without_interrupts() -> None:
+def without_interrupts() -> None:
     """Ctrl-C is for the process that started this one, which ends it."""
     import signal
 

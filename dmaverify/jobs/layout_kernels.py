@@ -21,7 +21,7 @@ from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Si
 from dmaverify.machines.rngd.rust.plans import KernelPlan
 from dmaverify.machines.rngd.rust.values import PLACES, RustTensor
 from dmaverify.program.tensor import Tensor
-from dmaverify.synth.kernel import HeldTensor, KernelMoves
+from dmaverify.synth.kernel import KernelMoves, TensorUses
 from dmaverify.verdict import Edit, Status
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class KernelGround:
 
     # ------------------------------------------------------------ what may change
 
-    def _held(self, uses: Sequence[_Use]) -> HeldTensor:
+    def _held(self, uses: Sequence[_Use]) -> TensorUses:
         first = uses[0]
         bits = self.plan.targets[next(iter(self.plan.targets))].dtypes[str(getattr(first.value.dtype, "name", ""))]
         names = dict.fromkeys(f"{u.site.function}.{u.value.buffer.name if u.value.buffer else '?'}" for u in uses)
@@ -112,7 +112,7 @@ class KernelGround:
         why = next(iter(self._reasons(uses, free)), "")
         shown = ", ".join(list(names)[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         sides, lives = tuple((u.index, u.role) for u in uses), None if free else self._lives(uses)
-        return HeldTensor(f"{tier} {shown}", first.tensor, bits, sides, free, why, lives)
+        return TensorUses(f"{tier} {shown}", first.tensor, bits, sides, free, why, lives)
 
     def _lives(self, uses: Sequence[_Use]) -> tuple[int, int]:
         """All moves of the functions in which a tensor is used: it may be there from the first to the last."""

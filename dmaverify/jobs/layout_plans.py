@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from dmaverify.errors import InputError
 from dmaverify.program.schedule import Box, box_of
 from dmaverify.program.tensor import Tensor
-from dmaverify.synth.kernel import ALIGNED, HeldTensor, KernelMoves
+from dmaverify.synth.kernel import ALIGNED, KernelMoves, TensorUses
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan, PlanTransfer
@@ -132,7 +132,7 @@ def _times(plan: Plan, name: str) -> int:
     return max(1, sum(runs))
 
 
-def _tensors(plan: Plan, moves: Sequence[Transfer]) -> Iterator[HeldTensor]:
+def _tensors(plan: Plan, moves: Sequence[Transfer]) -> Iterator[TensorUses]:
     """The tensors of the moves, one for each place and mapping."""
     uses: dict[str, list[tuple[int, str]]] = {}
     for index, move in enumerate(moves):
@@ -155,7 +155,7 @@ def _tensors(plan: Plan, moves: Sequence[Transfer]) -> Iterator[HeldTensor]:
             why = "what computes with it is not in view"
         numbers = [index for index, _ in own]
         lives = (min(numbers) if "dest" in roles else 0, max(numbers) if "source" in roles else len(moves) - 1)
-        yield HeldTensor(_name(tensor, moves, own), tensor, bits[key], tuple(own), free, why, lives)
+        yield TensorUses(_name(tensor, moves, own), tensor, bits[key], tuple(own), free, why, lives)
 
 
 def _key(tensor: Tensor, move: Transfer) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError
 from dmaverify.language import wellformed
 from dmaverify.language.expr import Expr
+from dmaverify.language.files import is_text, named
 from dmaverify.language.parse import parse
 from dmaverify.verdict import Verdict
 
@@ -85,9 +86,9 @@ def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Pl
     if isinstance(plan, PlanType):
         return _selected(plan, name)
     text = str(plan)
-    if "\n" in text:
+    if isinstance(plan, str) and is_text(text):
         return select(read_plan_text(text, target=target, partly=True), name)
-    path, _, inner = text.partition("::")
+    path, inner = named(text)
     if path.endswith(".rs"):
         from dmaverify.machines.rngd.rust.plans import read_kernel_plan
 
@@ -123,10 +124,10 @@ def check(
     from dmaverify.jobs.verdicts import verdicts_of
 
     _named(plan, name, target)
-    if isinstance(plan, str | Path) and str(plan).partition("::")[0].endswith((".pto", ".mlir")):
+    path, inner = ("", "") if isinstance(plan, str) and is_text(plan) else named(str(plan))
+    if isinstance(plan, str | Path) and path.endswith((".pto", ".mlir")):
         from dmaverify.machines.pto.check import STANDARD, check_file
 
-        path, _, inner = str(plan).partition("::")
         return check_file(path, name or inner or None, options or STANDARD)
     return verdicts_of(load(plan, name, target=target, symbols=True, partly=True), options, keep)
 

@@ -88,9 +88,15 @@ def told_batch(jobs: Sequence[Job]) -> list[Told]:
     return [told_job(job) for job in jobs]
 
 
-def told_jobs(jobs: Sequence[Job], workers: int) -> list[Told]:
-    """The answers of all jobs. Raises InputError for the one move that is asked for."""
-    return [told_move(jobs[0])] if len(jobs) == 1 else list(pooled(told_job, jobs, workers))
+def told_jobs(jobs: Sequence[Job], workers: int, *, whole: bool = False) -> tuple[list[Told], str]:
+    """The answers of all jobs, and what ended the work before its end; "" where all was done. Raises InputError for
+    the one move that is asked for, or any where `whole` is.
+    """
+    from dmaverify.prove.boundary import until_stopped
+
+    alone = whole or len(jobs) == 1
+    done, stopped = until_stopped(map(told_move, jobs) if alone else pooled(told_job, jobs, workers))
+    return done, f"{stopped}; {len(done)} of {len(jobs)} transfers were done" if stopped else ""
 
 
 def code_of(answers: Sequence[Told]) -> int:
@@ -110,7 +116,16 @@ def pooled(
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
+    from dmaverify.jobs.judge import without_interrupts
+
+    size = min(workers, len(jobs))
+    pool = ProcessPoolExecutor(size, mp_context=get_context("spawn"), initializer=without_interrupts)
+    try:
         for number, answer in enumerate(pool.map(work, jobs), 1):
             yield answer
             tick(number)
+    finally:
+        processes = list((getattr(pool, "_processes", None) or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()

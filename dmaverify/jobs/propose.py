@@ -93,7 +93,7 @@ def longer_and_split(
     if size <= most or "#" in min(terms):
         return
     (term,) = terms
-    sizes = ((size // k + 1) * k for k in (step, 2048 // bits))
+    sizes = ((size // k + 1) * k for k in (step, max(1, 2048 // bits)))
     for padded in dict.fromkeys(sizes):
         part = largest_divisor(padded, most, step)
         if part * 8 < most:

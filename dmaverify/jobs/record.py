@@ -109,8 +109,8 @@ def _verdict(verdict: Verdict, sources: dict[int, tuple[int, Source]]) -> dict[s
         "claim": verdict.claim,
         "sizes": None if verdict.sizes is None else {name: dict(one) for name, one in verdict.sizes.items()},
         "smallest": None if verdict.smallest is None else dict(verdict.smallest),
-        "given": list(verdict.given),
-        "confirmed": verdict.confirmed,
+                "confirmed": verdict.confirmed,
+        "conditions": list(verdict.conditions),
     }
 
 
@@ -200,8 +200,8 @@ def _to_verdict(data: Any, texts: Sequence[Source]) -> Verdict:
         _str(data["claim"]),
         sizes=None if data["sizes"] is None else {_str(name): _numbers(one) for name, one in data["sizes"].items()},
         smallest=None if data["smallest"] is None else _numbers(data["smallest"]),
-        given=_strings(data["given"]),
         confirmed=_str(data["confirmed"]),
+        conditions=_strings(data["conditions"]),
     )
 
 

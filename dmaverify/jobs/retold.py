@@ -93,10 +93,14 @@ def retell(text: str, item: Work | Program, target: str, verdict: Verdict, optio
     return replace(verdict, confirmed=BY_RUN + rest)
 
 
-def _of_a_run(finding: Finding) -> set[str]:
-    """The rules of the core that a finding says are broken and a run may show; of a step, those of the step."""
-    found = str(finding.values.get("errors", "")).split(", ") if finding.rule == "core/steps" else [finding.rule]
-    return {rule for rule in found if rule.startswith("core/")} - NOT_RUN
+def rules_of(finding: Finding) -> list[str]:
+    """What a finding says is broken: of a step that is refuted by itself, the rules of that step."""
+    return str(finding.values.get("errors", "")).split(", ") if finding.rule == "core/steps" else [finding.rule]
+
+
+def _of_a_run(finding: Finding) -> list[str]:
+    """Those of them that a run may show."""
+    return [rule for rule in rules_of(finding) if rule.startswith("core/") and rule not in NOT_RUN]
 
 
 def _all_shown(verdict: Verdict) -> bool:

@@ -10,8 +10,8 @@ book notation of the documents "DMA Engine" and "Sequencer").
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Union
 
@@ -195,6 +195,18 @@ def walk(expr: Expr) -> Iterator[Expr]:
         node = stack.pop()
         yield node
         stack.extend(reversed(children(node)))
+
+
+def rebuilt(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
+    """The tree with every outermost part for which `change` gives another replaced by that."""
+    made = change(expr)
+    if made is not None:
+        return made
+    if isinstance(expr, Pair):
+        return replace(expr, left=rebuilt(expr.left, change), right=rebuilt(expr.right, change))
+    if isinstance(expr, (Symbol, Broadcast, Window)):
+        return expr
+    return replace(expr, inner=rebuilt(expr.inner, change))
 
 
 def axes_of(expr: Expr) -> dict[str, int]:

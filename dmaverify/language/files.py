@@ -25,6 +25,17 @@ _unsaved: ContextVar[Mapping[str, str] | None] = ContextVar("unsaved", default=N
 _allowed: ContextVar[tuple[Path, ...]] = ContextVar("allowed", default=())
 
 
+def named(text: str) -> tuple[str, str]:
+    """Path and name of `PATH::NAME`; a file that is called so as a whole is that file."""
+    path, _, name = (text, "", "") if os.path.isfile(text) else text.partition("::")
+    return path, name
+
+
+def is_text(text: str) -> bool:
+    """Whether this is the text of a plan, not a path: it has several lines, and no file is called so."""
+    return "\n" in text and not os.path.isfile(named(text)[0])
+
+
 def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """At most `most` bytes of a regular file. Raises OSError, also for what is none; ValueError for no file name."""
     if (unsaved := _unsaved.get()) and (text := unsaved.get(os.path.abspath(path))) is not None:

@@ -28,13 +28,12 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.expr import ONE, Expr
 from dmaverify.language.parse import parse
 from dmaverify.program.command import Engine, Entry, GivenCommand, Sequencer
-from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.program.tensor import Tensor
 
 CLASSES: Mapping[str, str] = {
     "chip": "chip", "cluster": "cluster", "slice": "slice", "partitioning": "slice", "element": "element",
     "inslice": "element", "dram": "element",
 }  # fmt: skip
-_PRINTED = {"chip": "Chip", "cluster": "Cluster", "slice": "Slice", "element": "Element"}
 _TIERS = ("HBM", "DM", "SPM")
 _TOKEN = re.compile(r"\s*(=>|[A-Za-z_][A-Za-z0-9_']*|-?[0-9][0-9_]*|\S)")
 
@@ -237,31 +236,6 @@ def _medium(reader: _Reader) -> tuple[str, tuple[int, ...]]:
     return name.lower(), tuple(found)
 
 
-def print_heterogeneous(commands: Sequence[GivenCommand], unit_bits: int = 8) -> str:
-    """The commands as `HashMap(...)`, one engine a line. Raises ValueError where the syntax cannot say them."""
-    scale = 8 // unit_bits
-    lines = []
-    for one in commands:
-        sides = (one.read, one.write)
-        if one.engine is None or any(s.tier is None or s.base is None or not s.place for s in sides):
-            raise ValueError("every command names its engine, media and bases")
-        if [e.count for e in one.read.entries] != [e.count for e in one.write.entries]:
-            raise ValueError("both sides of a descriptor have one list of limits")
-        last = len(one.read.entries) - 1
-        entries = [
-            f"({a.count // (scale if i == last else 1)}, {_bytes(a, i == last, scale)}, {_bytes(b, i == last, scale)})"
-            for i, (a, b) in enumerate(zip(one.read.entries, one.write.entries, strict=True))
-        ]
-        bases = ", ".join(str((s.base or 0) // scale) for s in sides)
-        media = [f"{str(s.tier).upper()}({', '.join(map(str, s.place))})" for s in sides]
-        lines.append(f"  {one.engine}: ({', '.join([*entries, f'({bases})', str(one.read.packet // scale), *media])}),")
-    return "\n".join(["HashMap(", *lines, ")"])
-
-
-def _bytes(entry: Entry, last: bool, scale: int) -> int:
-    return entry.stride if last and entry.stride == 1 else entry.stride // scale
-
-
 # ---------------------------------------------------------------- a stream shape for each engine
 
 
@@ -340,20 +314,3 @@ def _classes(reader: _Reader) -> dict[str, Expr]:
             break
     reader.want("]")
     return out
-
-
-def print_homogeneous(command: Homogeneous, axes: Mapping[str, int]) -> str:
-    """The command in the document's form, one engine a line."""
-    shape = ", ".join(f"{name} = {size}" for name, size in axes.items())
-    tensors = [_tensor_text(tensor, shape, command.dtype) for tensor in (command.source, command.dest)]
-    lines = [f"    {engine}: [{expr}]," for engine, expr in command.shapes]
-    return "\n".join(["(", *(f"  {text}," for text in tensors), "  HashMap(", *lines, "  )", ")"])
-
-
-def _tensor_text(tensor: Tensor, shape: str, dtype: str) -> str:
-    classes = [
-        f"{_PRINTED[place]}: [{tensor.field(place)}]"
-        for place in PLACES
-        if tensor.field(place) != ONE or place == "element"
-    ]
-    return f"([{shape}], [{', '.join(classes)}], {tensor.tier.upper()}, {tensor.base}, {dtype})"

@@ -42,39 +42,6 @@ def format_sequencer(
     return f"{text} {where}{_base(seq, scale, names)}"
 
 
-def format_paired(
-    read: Sequencer,
-    write: Sequencer,
-    *,
-    element_units: int = 1,
-    constants: Mapping[str, int] | None = None,
-    unit: str = "bytes",
-    byte_units: int = 1,
-    media: Mapping[str, Medium] = MEDIA,
-) -> str:
-    """The text of two sequencers with the same counts and packet as one. Raises ValueError where there is none."""
-    scale = element_units if unit == "elements" else byte_units
-    if [e.count for e in read.entries] != [e.count for e in write.entries] or read.packet != write.packet:
-        raise ValueError("only sequencers with equal counts and packets have one paired text")
-    if (read.base is None) != (write.base is None) or (read.tier is None) != (write.tier is None):
-        raise ValueError("a paired text names the medium and base of both sides or of none")
-    if read.tier is not None and read.base is None:
-        raise ValueError("a medium without a base has no text")
-    names = [(constants or {}) if seq.tier in (None, "dm") else {} for seq in (read, write)]
-    pairs = zip(read.entries, write.entries, strict=True)
-    lines = _shrunk([(r.label or w.label, r.count, (r.stride, w.stride)) for r, w in pairs], scale)
-    entries = ", ".join(
-        f"{_label(label)}{count}:({', '.join(_distance(s, scale, n) for s, n in zip(strides, names, strict=True))})"
-        for label, count, strides in lines
-    )
-    text = f"[{entries}]:{_whole(read.packet, scale)}"
-    if read.base is not None:
-        text += f", base=({_base(read, scale, names[0])}, {_base(write, scale, names[1])})"
-    if read.tier is not None and write.tier is not None:
-        text += f", media_source = {_medium_name(read.tier, media)}, media_dest = {_medium_name(write.tier, media)}"
-    return text
-
-
 def _shrunk(lines: _Shrunk, scale: int) -> _Shrunk:
     """Undo the widening of `_sequencer`: counts in the text's unit, strides still in units."""
     if scale == 1:

@@ -4,27 +4,6 @@ Knows: keys, their types, defaults and documentation; the JSON Schema.
 Does not know: spans, mappings, targets, what a plan means.
 Law: what these models accept has exactly the shape that `plan` reads; nothing is converted, no bool is a number.
 
-Programs, beside transfers and accesses:
-
-    [region.acts]                           # memory with a name: bytes base..base+size of each place of a box of places
-    tier = "dm"
-    extent = { cluster = 2, slice = 256 }   # how many places; `place = {...}` is the first
-    base = 4096
-    size = 65536
-    lifetime = ["load", "use"]              # first and last step, of the programs that name the region
-
-    [program.layer]
-    regions = ["acts"]
-    order = "contexts"                      # default; or "written" (each step after the one above), or "none"
-    expect = "proved"
-    [[program.layer.step]]
-    transfer = "load"                       # the name of a transfer, or a table that is one
-    writes = "acts"
-    [[program.layer.step]]
-    name = "use"
-    access = ["fetch0", "commit0"]          # a name, several that run together, or a table
-    after = ["load"]                        # an explicit sync: `load` ends before `use` begins
-
 Steps of one context run one after the other: `main` and `sub` for accesses, the engine for a transfer, `tdma` for a
 transfer without engine; `context` names another. All else may run at once.
 

@@ -26,7 +26,8 @@ from dmaverify.plan.texts import did_you_mean
 from dmaverify.plan.toml_spans import Path
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.tensor import Tensor
-from dmaverify.program.views import Affine, PadView, TileView, Turn, View, ViewError, Views, see, turns_of
+from dmaverify.program.turns import Affine, Turn, turns_of
+from dmaverify.program.views import PadView, TileView, View, ViewError, Views, see
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema

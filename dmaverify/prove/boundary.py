@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from dmaverify.errors import Disagreement, InputError, Span, errors_of
 from dmaverify.prove import limits as verdict_limits
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
 
+T = TypeVar("T")
 INPUT, LIMIT = "core/input", "core/limit"
 INTERNAL, DISAGREEMENT = "core/internal", "core/disagreement"
 
@@ -51,6 +53,19 @@ def guarded(
         return [_own_mistake(here, DISAGREEMENT, f"a proof and an execution disagree: {error}", span)]
     except Exception as error:
         return [_own_mistake(here, INTERNAL, internal_text(error), span)]
+
+
+def until_stopped(work: Iterable[T]) -> tuple[list[T], str]:
+    """What was done before Ctrl-C or a limit of the whole command ended the work, and which; "" where all was done."""
+    done: list[T] = []
+    try:
+        done.extend(work)
+    except KeyboardInterrupt:
+        return done, "interrupted"
+    except verdict_limits.Exhausted as error:
+        verdict_limits.set_limits(0, 0)  # what was done is still to be told
+        return done, f"no answer: {error.said} (--timeout and --memory raise the limits)"
+    return done, ""
 
 
 def unreadable(errors: Sequence[InputError], path: str, base: Verdict | None = None) -> Verdict:

@@ -165,6 +165,7 @@ def set_limits(timeout: float | None, memory: int | None) -> None:
     if not _state.stack:
         return
     watched = _state.stack[-1]
+    watched.reason = None
     if timeout is not None:
         watched.deadline = time.monotonic() + timeout if timeout else None
         watched.limits = replace(watched.limits, timeout=timeout or None)

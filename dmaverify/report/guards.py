@@ -15,9 +15,9 @@ from itertools import count
 
 from dmaverify.errors import InputError
 from dmaverify.language.numbers import Mono, Poly
+from dmaverify.prove.sizes.bounds import least_of
 from dmaverify.prove.sizes.conditions import Condition
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, Template
-from dmaverify.prove.sizes.search import least_of
 
 LANGUAGES = ("rust", "c", "mlir", "python")
 OWN_MOST = (1 << 31) - 1

@@ -68,6 +68,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "findings": [finding_json(finding, verdict) for finding in findings_in_order(verdict)],
         "obligations": [{"id": o.id, "status": o.status, "by": o.by, "why": o.why} for o in verdict.obligations],
         "assumptions": list(verdict.assumptions),
+        "conditions": list(verdict.conditions),
         "readings": {key: verdict.readings[key] for key in sorted(verdict.readings)},
         "seconds": plain(verdict.seconds),
         "solver": verdict.solver,
@@ -76,8 +77,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         **({} if verdict.smallest is None else {"smallest": dict(verdict.smallest)}),
         "confirmed": verdict.confirmed,
         "scope": verdict.scope,
-        "given": list(verdict.given),
-        "expect": None if verdict.expect is None else list(verdict.expect),
+                "expect": None if verdict.expect is None else list(verdict.expect),
         "as_expected": verdict.as_expected,
     }
 

@@ -117,7 +117,7 @@ def remarks(verdict: Verdict) -> list[tuple[str, str, str]]:
     if verdict.status in (Status.REFUTED, Status.ERROR) and not (verdict.errors or said):
         said.append(("error", "verdict", f"`{verdict.name}` is {verdict.status.value.upper()}"))
     if verdict.conditional:
-        said += [("condition", "given", f"`{verdict.name}` is proved only if {one}") for one in verdict.given]
+        said += [("condition", "given", f"`{verdict.name}` is proved only if {one}") for one in verdict.conditions]
     return said
 
 

@@ -26,6 +26,7 @@ from dmaverify.report.order import (
     remarks,
 )
 from dmaverify.report.page_style import SCRIPT, STYLE
+from dmaverify.report.snippet import visible
 from dmaverify.report.text import claims, leaving, render_finding
 from dmaverify.verdict import Finding, Severity, Status, Verdict, exit_code
 
@@ -122,7 +123,7 @@ def _card(exhibit: Exhibit, number: int, unfolded: bool) -> str:
     kind = bucket(verdict)
     rules = sorted({finding.rule for finding in verdict.errors if finding.rule})
     said = ", ".join(rules) if rules else verdict.claim
-    at = f"{verdict.path}:{verdict.line}" if verdict.line else verdict.path
+    at = visible(f"{verdict.path}:{verdict.line}" if verdict.line else verdict.path)
     words = escape(f"{verdict.name} {at} {verdict.target} {' '.join(rules)}".lower(), quote=True)
     head = (
         f'<summary><span class="badge {kind}">{kind}</span> <span class="name">{escape(verdict.name)}</span> '

@@ -329,7 +329,8 @@ def _details(verdict: Verdict, width: int, all_of_them: bool) -> list[str]:
     if all_of_them:
         lines += _listed("confirmed", [f"by {verdict.confirmed}"] if verdict.confirmed else [], width)
         lines += _listed("reading", [f"{rule} = {verdict.readings[rule]}" for rule in sorted(verdict.readings)], width)
-    return lines + _listed("assumes", list(verdict.assumptions), width)
+    lines += _listed("only if", list(verdict.conditions), width)
+    return lines + _listed("assumes", [a for a in verdict.assumptions if a not in verdict.conditions], width)
 
 
 def _folded(obligations: Sequence[Obligation], status: str) -> list[str]:
@@ -540,8 +541,8 @@ def bucket_rank(verdict: Verdict) -> int:
 
 def _proved_line(path: str, verdicts: Sequence[Verdict], colour: bool) -> str:
     """`PROVED  kernels/load.rs  12 transfers  all 4,096 bytes`."""
-    conditions = len({note for verdict in verdicts for note in verdict.assumptions})
-    said = [path, _many(len(verdicts), "transfer"), claims(verdicts)]
+    conditions = len({note for verdict in verdicts for note in verdict.assumptions if note not in verdict.conditions})
+    said = [path, _many(len(verdicts), "transfer"), claims(verdicts), supposed(verdicts)]
     said.append(f"under {_many(conditions, 'stated condition')} (-v shows them)" if conditions else "")
     return f"{paint('PROVED ', _INK[Status.PROVED], colour)} {'  '.join(visible(part) for part in said if part)}"
 
@@ -560,7 +561,8 @@ def _said_of(name: str, verdicts: Sequence[Verdict]) -> str:
     if name == "proved":
         whole = [o for v in verdicts if not v.scope for o in v.obligations]
         families = sorted({_family(o.id) for o in whole if o.status == "proved"})
-        return "   ".join(part for part in (", ".join(f"{family}/*" for family in families), claims(verdicts)) if part)
+        said = (", ".join(f"{family}/*" for family in families), claims(verdicts))
+        return "   ".join(part for part in said if part)
     if name == "unknown":
         return visible(", ".join(sorted({rule for verdict in verdicts for rule, _ in undecided(verdict)})))
     broken = Counter(_family(finding.rule) for verdict in verdicts for finding in verdict.errors if finding.rule)
@@ -569,6 +571,12 @@ def _said_of(name: str, verdicts: Sequence[Verdict]) -> str:
 
 def _family(rule: str) -> str:
     return rule.split("/", 1)[0]
+
+
+def supposed(verdicts: Sequence[Verdict]) -> str:
+    """How many of what is proved is proved under conditions only."""
+    own = sum(bool(verdict.conditions) for verdict in verdicts)
+    return f"{own:,} of them only under conditions that nobody states" if own else ""
 
 
 def claims(verdicts: Iterable[Verdict]) -> str:

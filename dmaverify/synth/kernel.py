@@ -37,7 +37,7 @@ Chosen = Mapping[int, TensorLayout]
 
 
 @dataclass(frozen=True)
-class HeldTensor:
+class TensorUses:
     """A tensor with its uses: (number of the move, `source` or `dest`). `free`: these are all its reads and writes."""
 
     name: str
@@ -60,7 +60,7 @@ class KernelMoves:
 
     moves: tuple[Transfer, ...]
     times: tuple[int, ...]
-    tensors: tuple[HeldTensor, ...]
+    tensors: tuple[TensorUses, ...]
     target: Target
     window: int
     behind: Mapping[str, int] = field(default_factory=dict)  # where each memory is free, if bases are fixed

@@ -11,7 +11,7 @@ texts, price its commands and search its plans; the loader finds them by the fol
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,23 @@ if TYPE_CHECKING:
     from dmaverify.program.command import Command
     from dmaverify.program.move import Transfer
     from dmaverify.targets.target import Target
+
+
+class LaterPorts(Mapping[str, int]):
+    """Ports some of which are worked out when they are asked; `raw` has these as functions."""
+
+    def __init__(self, raw: Mapping[str, int | Callable[[], int]]) -> None:
+        self.raw = raw
+
+    def __getitem__(self, port: str) -> int:
+        value = self.raw[port]
+        return value() if callable(value) else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.raw)
+
+    def __len__(self) -> int:
+        return len(self.raw)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +104,12 @@ def queue_of(target: Target, transfer: Transfer) -> str | None:
     own = getattr(part_of(target, "derive"), "queue_of", None)
     found: str | None = "" if own is None else own(target, transfer)
     return found
+
+
+def kept_memory(target: Target, transfer: Transfer) -> Sequence[tuple[str, str, int, int]]:
+    """(rule, memory, first byte, end) of what a transfer needs besides its tensors: no other step may touch it."""
+    own = getattr(part_of(target, "derive"), "kept_memory", None)
+    return () if own is None else tuple(own(target, transfer))
 
 
 def write_port(target: Target, transfer: Transfer) -> str:

@@ -114,20 +114,21 @@ def _mapping(text: str | Expr, axes: Mapping[str, int]) -> Expr:
 def _read(plan: str | Path, name: str | None, target: str | None) -> Plan:
     __tracebackhide__ = True
     from dmaverify.errors import InputError, InputErrors
+    from dmaverify.language.files import is_text, named
     from dmaverify.plan.plan import select
     from dmaverify.plan.read import read_plan, read_plan_text
     from dmaverify.report.text import render_error
 
     text = str(plan)
-    path, _, inner = text.partition("::")
+    path, inner = named(text)
     try:
-        if "\n" not in text and path.endswith(".rs"):
+        if is_text(text):
+            return select(read_plan_text(text, target=target), name)
+        if path.endswith(".rs"):
             from dmaverify.machines.rngd.rust.plans import read_kernel_plan, select_kernel
 
             kernel = read_kernel_plan(path, target=target)
             return select_kernel(kernel, chosen) if (chosen := name or inner) else kernel
-        if "\n" in text:
-            return select(read_plan_text(text, target=target), name)
         return select(read_plan(path, target=target), name or inner or None)
     except InputErrors as found:
         raise PlanFailed("\n\n".join(render_error(error) for error in found.errors)) from None

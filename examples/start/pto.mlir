@@ -1,4 +1,5 @@
 // A tile of 32 x 32 elements of f32: one copy from global memory into the unified buffer.
+// dmaverify: gm %src = 32x32xf32
 func.func @load(%src: !pto.ptr<f32, gm>) {
   %c0_i64 = arith.constant 0 : i64
   %c1_i64 = arith.constant 1 : i64

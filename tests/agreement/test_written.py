@@ -5,15 +5,16 @@ Five of each kind; `make fuzz` draws a hundred thousand.
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
+from lab.against import complaint, judged_twice, shrunk, twin_complaint
 
 from dmaverify.execute.interpret import interpret
 from dmaverify.execute.work import Beyond
 from dmaverify.plan.execution import PlanExecution
-from dmaverify.testing.against import complaint, judged_twice, shrunk, twin_complaint
 from dmaverify.testing.draw import Seeded
 from dmaverify.testing.drawn_views import twin
 from dmaverify.testing.strategies import written_plans
@@ -75,6 +76,89 @@ def test_plans_grown_beyond_any_run_are_judged_as_small_ones(kind: str) -> None:
     found = [twin_complaint(seeded(f"{kind} {number}", kind), PLAIN) for number in range(2)]
     assert [said for said, _ in found if said] == []
     assert "unknown" not in {proof for _, proof in found}
+
+
+AGAIN = """schema = 1
+target = "rngd"
+[axes]
+R = 8
+P = {slots}
+C = 64
+[transfer.load]
+dtype = "i8"
+loop = {{ t = 4 }}
+source = {{ tier = "hbm", element = "R, C", view = {{ tile = "R", length = 1, start = "{source}" }} }}
+dest = {{ tier = "dm", slice = "1 # 64", element = "P, C", view = {{ tile = "P", start = "{tile}", partial = true }} }}
+stream = {{ time = "1", packet = "C" }}
+[transfer.store]
+dtype = "i8"
+{loop}
+source = {{ tier = "dm", slice = "1 # 64", element = "P, C", view = {{ tile = "P", length = 1, start = "{read}" }} }}
+dest = {{ tier = "hbm", base = 4096, element = "C" }}
+stream = {{ time = "1", packet = "C" }}
+[program.p]
+order = "{order}"
+step = [{steps}]
+"""
+LOAD, STORE, EACH_TIME = '{ transfer = "load" }', '{ transfer = "store" }', "loop = { t = 4 }"
+
+
+@pytest.mark.parametrize("source", ["t", "0"])  # another value, or the same one again
+@pytest.mark.parametrize(
+    ("tile", "slots", "read", "loop", "steps", "proof", "run"),
+    [
+        ("t", 4, "", "", [LOAD], "proved", "right"),
+        ("0", 2, "", "", [LOAD], "refuted", "wrong"),
+        ("t % 2", 2, "", "", [LOAD], "refuted", "wrong"),
+        ("t / 2", 2, "", "", [LOAD], "refuted", "wrong"),
+        ("0", 2, "0", EACH_TIME, [LOAD, STORE], "proved", "right"),
+        ("0", 2, "0", EACH_TIME, [STORE, LOAD], "proved", "right"),
+        ("t % 2", 2, "t % 2", EACH_TIME, [LOAD, STORE], "proved", "right"),
+        ("t / 2", 2, "t / 2", EACH_TIME, [LOAD, STORE], "proved", "right"),
+        ("0", 2, "0", "", [LOAD, STORE], "refuted", "wrong"),  # read once, behind the loop
+        ("0", 2, "1", EACH_TIME, [LOAD, STORE], "unknown", "wrong"),  # another tile is read
+        ("t % 2", 2, "0", EACH_TIME, [LOAD, STORE], "unknown", "wrong"),  # one of two is read
+    ],
+)
+@pytest.mark.parametrize("order", ["contexts", "written"])
+def test_a_tile_is_written_again_only_where_it_was_read_in_between(
+    source: str, tile: str, slots: int, read: str, loop: str, steps: list[str], proof: str, run: str, order: str
+) -> None:
+    text = AGAIN.format(
+        source=source, tile=tile, slots=slots, read=read or "0", loop=loop, steps=", ".join(steps), order=order
+    )
+    both = judged_twice(text, "p", PLAIN)
+    assert (both.proof, both.run) == (proof, run), both.outcome
+    if proof == "refuted":
+        assert both.rules == ("core/tiles-once",)
+    if run == "wrong":
+        assert set(both.outcome.wrong) == {"core/tiles-once"}
+
+
+def test_two_steps_of_a_loop_write_one_buffer_in_turns() -> None:
+    """a and b write, x reads a's tile and y reads b's: nothing that is written may be lost, around the loop neither."""
+    slots = 'view = {{ tile = "P", start = "{}", partial = true }}'
+    dm = '{{ tier = "dm", slice = "1 # 64", element = "P, C", ' + slots + " }}"
+    head = 'schema = 1\ntarget = "rngd"\n[axes]\nR = 8\nP = 2\nC = 64\n'
+    kind = '[transfer.{}]\ndtype = "i8"\nloop = {{ t = 4 }}\nsource = {}\ndest = {}\n'
+    kind += 'stream = {{ time = "1", packet = "C" }}\n'
+    seen = set()
+    for tiles, steps in itertools.product(
+        (("0", "0"), ("0", "1"), ("t % 2", "t % 2"), ("t % 2", "0")), ("axby", "abxy", "axb", "aby", "xayb", "yaxb")
+    ):
+        text = head
+        for number, (name, start) in enumerate(zip("abxy", tiles * 2, strict=True)):
+            row = '{{ tier = "hbm", element = "R, C", view = {{ tile = "R", length = 1, start = "{}" }} }}'
+            far = f'{{ tier = "hbm", base = {4096 + 64 * number}, element = "C" }}'
+            ends = (row.format(f"t + {4 * number}"), dm.format(start)) if name in "ab" else (dm.format(start), far)
+            text += kind.format(name, *ends)
+        text += "[program.p]\nstep = [" + ", ".join(f'{{ transfer = "{name}" }}' for name in steps) + "]\n"
+        both = judged_twice(text, "p", PLAIN)
+        assert not both.against, (tiles, steps, both.against)
+        assert both.proof != "proved" or both.run == "right", (tiles, steps)
+        assert both.proof != "refuted" or both.run == "wrong", (tiles, steps)
+        seen.add((both.proof, both.run))
+    assert {("proved", "right"), ("refuted", "wrong"), ("unknown", "wrong")} <= seen
 
 
 def test_a_disagreement_is_shrunk_to_a_smaller_plan() -> None:

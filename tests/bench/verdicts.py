@@ -25,9 +25,9 @@ def draw(folder: Path, count: int) -> None:
     from dmaverify.targets.target import load_target
     from dmaverify.testing import seeded_plan
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from lab.flat_programs import draw_program
     from lab.kernels import kernel_of, mutant_of
 
-    from dmaverify.testing.programs import draw_program
     from dmaverify.testing.written import KINDS, seeded
 
     folder.mkdir(parents=True, exist_ok=True)

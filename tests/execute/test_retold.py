@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from dmaverify.errors import Disagreement
+from dmaverify.jobs import retold
 from dmaverify.jobs.load import program_of
-from dmaverify.jobs.retold import retell
 from dmaverify.jobs.verdicts import verdicts_of
 from dmaverify.lower.programs import space_of
 from dmaverify.plan.read import read_plan_text
@@ -30,6 +30,14 @@ source = {{ tier = "hbm", base = 0, element = "A, C" }}
 dest = {{ tier = "hbm", base = 1048576, element = "A, C" }}
 stream = {{ time = "A = 3", packet = "C" }}
 """
+
+
+def retell(text: str, name: str, target: str, verdict: Verdict, options: Options) -> Verdict:
+    plan = read_plan_text(text)
+    items = [*(one.transfer for one in plan.transfers), *plan.programs]
+    return retold.retell(text, next(one for one in items if one.name == name), target, verdict, options)
+
+
 PROVED = Verdict("x", "rngd", Status.PROVED)
 SMALL = Options(cross_check=1 << 16)
 

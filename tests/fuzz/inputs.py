@@ -4,6 +4,7 @@
     python tests/fuzz/inputs.py --count 20000 --seed 3
     python tests/fuzz/inputs.py --only plan-3-1234     one input again, with its text
     python tests/fuzz/inputs.py --replay               what is kept in tests/fuzz/corpus
+    python tests/fuzz/inputs.py --batch 1000           50 hostile plans among 1,000: the other 950 have their verdicts
 
 With atheris installed, `--engine atheris` lets coverage choose what is mutated further. A failure is made smaller and
 written to tests/fuzz/corpus, where the tests find it. Exit code 1 after any failure.
@@ -19,6 +20,7 @@ import random
 import re
 import shutil
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import time
@@ -312,7 +314,7 @@ def tried(run: Callable[[str, Path], list[str]], text: str) -> list[str]:
     """What is wrong with one input."""
     folder = Path(tempfile.mkdtemp(prefix="dmaverify-fuzz-"))
     before, started = used_bytes(), time.process_time()
-    faulthandler.dump_traceback_later(8 * MOST_SECONDS, exit=True)
+    faulthandler.dump_traceback_later(60 * MOST_SECONDS, exit=True)  # of the wall: other work may hold the core
     try:
         wrong = run(text, folder)
     except Exception as error:
@@ -386,6 +388,31 @@ def with_atheris(run: Callable[[str, Path], list[str]], texts: list[str], second
     atheris.Fuzz()
 
 
+def batch(count: int, seed: str, table: dict[str, tuple[Callable[[str, Path], list[str]], list[str]]]) -> list[str]:
+    """`count` plans, one in twenty hostile, in one run of two processes: what is wrong with the other verdicts."""
+    hostile = {number for number in range(count) if number % 20 == 7}
+    corpus = [path.read_bytes() for path in sorted(CORPUS.glob("plan-*"))]
+    with tempfile.TemporaryDirectory(prefix="dmaverify-batch-") as name:
+        folder = Path(name)
+        right = {}
+        for number in range(count):
+            file = folder / f"p{number}.toml"
+            if number in hostile:
+                own = one("plan", seed, number, table).encode("utf-8", "surrogateescape")
+                file.write_bytes(b"schema = 1\n" + (corpus[number // 20 % len(corpus)] if number % 40 == 7 else own))
+                continue
+            text = PLAN.replace("C = 256", f"C = {64 * (1 + number % 4)}").split("read   =")[0]
+            broken = number % 3 == 0
+            file.write_text(text.replace('packet = "C"', 'packet = "C % 32"') if broken else text, encoding="utf-8")
+            right[file.name] = "refuted" if broken else "proved"
+        words = [sys.executable, "-m", "dmaverify", "check", ".", "-j", "2", "--json", "--no-cache"]
+        began = time.monotonic()
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+        told = {Path(v["path"]).name: v["status"] for v in json.loads(done.stdout)}
+        print(f"{count} plans, {len(hostile)} hostile: {time.monotonic() - began:.1f} s, exit {done.returncode}")
+        return [f"{file}: {told.get(file)}, not {want}" for file, want in right.items() if told.get(file) != want]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600)
@@ -395,6 +422,7 @@ def main() -> int:
     parser.add_argument("--only", help="KIND-SEED-NUMBER")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--replay", action="store_true")
+    parser.add_argument("--batch", type=int, default=0, metavar="PLANS", help="so many in one run, 1 in 20 hostile")
     parser.add_argument("--keep", action="store_true", help="write failures to the corpus")
     parser.add_argument("--engine", choices=("random", "atheris"), default="random")
     given = parser.parse_args()
@@ -406,6 +434,10 @@ def main() -> int:
         print(text)
         print(tried(table[kind][0], text))
         return 0
+    if given.batch:
+        wrong = batch(given.batch, given.seed, table)
+        print("\n".join(wrong) or "every other verdict is right")
+        return 1 if wrong else 0
     if given.engine == "atheris":
         with_atheris(*table[chosen[0]], given.seconds)
     if given.replay:

@@ -36,12 +36,12 @@ from dmaverify.prove.sizes.attempt import attempt
 from dmaverify.prove.sizes.check import check_template, samples, verdict_at
 from dmaverify.prove.sizes.conditions import conditions
 from dmaverify.prove.sizes.facts import Template, with_floors
-from dmaverify.testing.edge_templates import edge_template
 from dmaverify.testing.random_templates import random_template
 from dmaverify.testing.wide_templates import wide_template
 from dmaverify.verdict import Status
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from edge_templates import edge_template
 from looped import LoopedPlan, looped
 
 PLAIN = Options(repair=False)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from lab.idma_oracles import closed
 
 from dmaverify import api
 from dmaverify.cli import app as cli
@@ -25,7 +26,6 @@ from dmaverify.machines.idma.law import (
     MemorySystem,
     Totals,
     bounds,
-    closed,
     exact,
     fragments,
     utilization,

@@ -5,6 +5,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from lab.idma_oracles import distributed_by_tree, launches, tensor_2d, tensor_nd
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import Request
@@ -12,13 +13,9 @@ from dmaverify.machines.idma.midends import (
     Event,
     StripedRegion,
     distributed,
-    distributed_by_tree,
     event_facts,
-    launches,
     mp_dist,
     mp_split,
-    tensor_2d,
-    tensor_nd,
     worst_case,
 )  # fmt: skip
 from dmaverify.machines.idma.nd import Dim

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dmaverify.cli import app as cli
 from dmaverify.machines.idma.area import area_parts, gates
 from dmaverify.machines.idma.engine import Backend, variant_named
 from dmaverify.machines.idma.law import HBM, RPC_DRAM, SRAM, Depth, MemorySystem, exact, fragments
@@ -38,7 +39,8 @@ def test_points_of_figure_14(memory: MemorySystem, outstanding: int, fragment: i
 
 @pytest.mark.parametrize(
     ("options", "cycles"),
-    [({}, 2), ({"legalizer": 0}, 1), ({"preset": "mempool"}, 4), ({"preset": "controlpulp"}, 3), ({"dims": 2}, 2)],
+    [({}, 2), ({"legalizer": 0}, 1), ({"preset": "mempool"}, 4), ({"preset": "controlpulp"}, 3),
+     ({"dims": 2}, 2), ({"nd_latency": 1}, 3)],
 )
 def test_the_latency_rule(options: dict[str, int | str], cycles: int) -> None:
     assert first_read(setup_of(load_target("idma"), options)) == cycles
@@ -61,6 +63,58 @@ def test_area_grows_as_table_4_says() -> None:
     }  # fmt: skip
     both = Backend(variant_named("rw_axi_rw_obi"), ax_in_flight=16)
     assert {p.name: p.gates for p in area_parts(both)}["shifters"] == 620  # of shared parts the largest
+
+
+@pytest.mark.parametrize(
+    ("system", "paper", "row"),
+    [
+        ("controlpulp", 11.0, "11 kGE | 12.6 kGE, the back-end alone | 14 % |"),
+        ("manticore", 75.0, "75 kGE | 55.7 kGE, the back-end alone | -26 % |"),
+        ("mempool", 45.0, "45 kGE | 43.6 kGE, one back-end | -3 % |"),
+        ("pulp-open", 50.0, "50 kGE | 14.9 kGE, without its ten front-ends | -70 % |"),
+        ("cheshire", 60.0, "60 kGE | 13.7 kGE, the back-end alone | -77 % |"),
+        ("controlpulp", 61.0, "61 kGE | 12.6 kGE, the back-end alone | -79 % |"),
+        ("io-dma", 2.0, "2 kGE | 4.3 kGE | 117 % |"),
+    ],
+)
+def test_sizes_of_systems(system: str, paper: float, row: str) -> None:
+    found = gates(setup_of(load_target("idma"), {"preset": system}).backend) / 1000
+    assert f"| {row}" in DOCS
+    assert f" {found:.1f} kGE" in row
+    assert abs(100 * (found - paper) / paper - int(row.split("|")[-2].strip(" %"))) <= 1
+
+
+def test_sums_of_table_4() -> None:
+    lines = (3700, 1400, 1400, 1500, 710, 710, 95, 105, 1300, 70, 190, 30, 120, 250, 250)
+    assert gates(replace(BASE, ax_in_flight=16)) == sum(lines) == 11_830
+    assert "sum up to 11.8 kGE | 11.8 kGE | 0 % |" in DOCS
+    with_init, without = (gates(Backend(variant_named(f"rw_axi{x}"))) for x in ("_rw_init", ""))
+    assert with_init - without == 55 < 100
+    assert "below 100 GE | 55 GE |" in DOCS
+
+
+def test_systems_of_section_3() -> None:
+    cheshire = setup_of(load_target("idma"), {"preset": "cheshire"}).backend
+    (point,) = sweep(cheshire, memories=[RPC_DRAM], sizes=[64], outstanding=[8])
+    assert f"{point.share:.3f}" == "0.997"
+    mempool = setup_of(load_target("idma"), {"preset": "mempool"}).backend
+    cycles = exact(fragments(mempool, 0, 1 << 20, 1 << 19, 1 << 19), Depth.of(mempool, SRAM))
+    share = (1 << 19) / 64 / cycles
+    assert (f"{share:.3f}", f"{16 * share:.1f}") == ("0.999", "16.0")
+    assert "64 B | almost perfect | 0.997 |" in DOCS
+    assert "99 % of the bus | 0.999 | 1 % |" in DOCS
+    assert "| 15.8 | 16.0 | 1 % |" in DOCS
+
+
+def test_a_memory_of_ones_own_is_swept(capsys: pytest.CaptureFixture[str]) -> None:
+    engine = ["--engine", "memory=hbm", "--engine", "memory_latency=40"]
+    assert cli.invoke(["utilization", *engine]) == 0
+    shown = capsys.readouterr().out
+    assert "SRAM" not in shown
+    assert "four bus words: HBM 32 (18.3 kGE)" in shown
+    assert cli.invoke(["utilization"]) == 0
+    assert "HBM 64 (31.3 kGE)" in capsys.readouterr().out
+    assert "98 % in fragments of four bus words | more than 64 are tracked | 64, in 31.3 kGE |" in DOCS
 
 
 def test_pulp_open_moves_8_kib() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from dmaverify.cli.idma import traced
+from dmaverify.errors import InputError
 from dmaverify.machines.idma.bus.beats import read_beats
 from dmaverify.testing.axi_port import FIELDS, AxiPort
 from dmaverify.verdict import Status
@@ -56,6 +58,16 @@ def test_a_simulated_engine_is_judged_beat_by_beat(tmp_path: Path, fault: int, s
         subprocess.run([simulator, "-g2005", "-o", str(program), str(HERE / "rtl" / "copy.v")], check=True)
         subprocess.run(["vvp", str(program), f"+fault={fault}", f"+dump={again}"], check=True, capture_output=True)
         assert read_beats(str(again)) == read_beats(str(dump))
+        packed = tmp_path / "again.fst"
+        more = [str(program), "-fst", f"+fault={fault}", f"+dump={packed}"]
+        subprocess.run(["vvp", *more], check=True, capture_output=True)
+        assert read_beats(str(packed)) == read_beats(str(dump))
+        for number in range(0, 1000, 97):  # damaged anywhere, it is refused or has other beats: no traceback
+            data = bytearray(packed.read_bytes())
+            data[number % len(data)] ^= 0x5A
+            packed.with_name("bad.fst").write_bytes(data[: len(data) - number // 2])
+            with contextlib.suppress(InputError):
+                read_beats(str(packed.with_name("bad.fst")))
 
 
 def test_a_recorded_port_is_the_trace_of_its_dump(tmp_path: Path) -> None:

@@ -226,6 +226,14 @@ def test_jobs_of_patterns_and_streams_pass_and_folders_are_checked(
     assert "idma/address-wrap" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("error", "code"), [("0\n", 0), ("1\nrc0x1000\n", 1)])
+def test_jobs_of_one_file_are_judged_each_by_its_own_values(tmp_path: Path, error: str, code: int) -> None:
+    job = JOB.format(src=0x1000, p=0, q=1)
+    (tmp_path / "a.txt").write_text(job + job.removesuffix("0\n") + error)
+    engine = ["--engine", "r_axi_w_obi", "--dims", "0"]  # no error handler
+    assert cli.invoke(["check", "--no-cache", *engine, str(tmp_path)]) == code
+
+
 @pytest.mark.parametrize("line", range(0, 30, 7))
 def test_a_damaged_file_of_1d_jobs_is_refused_at_a_line(tmp_path: Path, line: int) -> None:
     lines = (JOB.format(src=0x1000, p=0, q=0) * 7).splitlines()

@@ -2,20 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dmaverify.errors import InputError, Source
+from dmaverify.plan import config_text
 from dmaverify.plan.config import parse_config, parse_paired
-from dmaverify.plan.config_text import format_paired, format_sequencer
+from dmaverify.plan.config_text import format_sequencer
 from dmaverify.plan.media import MEDIA, Medium
 from dmaverify.program.command import Entry, Sequencer
 
 SLICE, DMN = 4 << 20, 128 << 20
 CONSTANTS = {"slice_stride": SLICE, "DMN_stride": DMN}
+
+
+def format_paired(
+    read: Sequencer,
+    write: Sequencer,
+    *,
+    element_units: int = 1,
+    constants: Mapping[str, int] | None = None,
+    unit: str = "bytes",
+    byte_units: int = 1,
+    media: Mapping[str, Medium] = MEDIA,
+) -> str:
+    """The text of two sequencers with the same counts and packet as one. Raises ValueError where there is none."""
+    scale = element_units if unit == "elements" else byte_units
+    if [e.count for e in read.entries] != [e.count for e in write.entries] or read.packet != write.packet:
+        raise ValueError("only sequencers with equal counts and packets have one paired text")
+    if (read.base is None) != (write.base is None) or (read.tier is None) != (write.tier is None):
+        raise ValueError("a paired text names the medium and base of both sides or of none")
+    if read.tier is not None and read.base is None:
+        raise ValueError("a medium without a base has no text")
+    names = [(constants or {}) if seq.tier in (None, "dm") else {} for seq in (read, write)]
+    pairs = zip(read.entries, write.entries, strict=True)
+    lines = config_text._shrunk([(r.label or w.label, r.count, (r.stride, w.stride)) for r, w in pairs], scale)
+    entries = ", ".join(
+        f"{config_text._label(label)}{count}:"
+        f"({', '.join(config_text._distance(s, scale, n) for s, n in zip(strides, names, strict=True))})"
+        for label, count, strides in lines
+    )
+    text = f"[{entries}]:{config_text._whole(read.packet, scale)}"
+    if read.base is not None:
+        bases = (config_text._base(side, scale, n) for side, n in zip((read, write), names, strict=True))
+        text += f", base=({', '.join(bases)})"
+    if read.tier is not None and write.tier is not None:
+        media_names = [config_text._medium_name(tier, media) for tier in (read.tier, write.tier)]
+        text += f", media_source = {media_names[0]}, media_dest = {media_names[1]}"
+    return text
 
 
 def read(text: str, **options: object) -> Sequencer:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import random
 
+from lab.flat_programs import draw_program
+
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.schedule import Circle, order_of
 from dmaverify.prove.flow.concurrency import starvation
 from dmaverify.prove.flow.hazards import hazards
 from dmaverify.prove.flow.touches import work_of
 from dmaverify.prove.smt import Session
-from dmaverify.testing.programs import draw_program
 
 
 def program_disagreement(seed: int) -> str:

@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 
 from dmaverify.program.schedule import Program, Step, bodies_of
-from dmaverify.program.views import Turn, turns_of
+from dmaverify.program.turns import Turn, turns_of
 from dmaverify.prove.flow.touches import StepWork, Touch
 from dmaverify.prove.meet import Walk
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from dmaverify import api
 from dmaverify.errors import InputError
 from dmaverify.jobs.derivation import derivation_json
+from dmaverify.language.expr import ONE
 from dmaverify.language.parse import parse
 from dmaverify.lower.derive import StreamProblem
 from dmaverify.lower.segments import needs_segments, propose_segments
 from dmaverify.plan.commands import (
     Homogeneous,
     parse_command,
-    print_heterogeneous,
-    print_homogeneous,
 )
 from dmaverify.plan.read import InputErrors, read_plan_text
-from dmaverify.program.move import Stream
+from dmaverify.program.command import Entry
+from dmaverify.program.move import GivenCommand, Stream
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.verdict import Status
 
+_PRINTED = {"chip": "Chip", "cluster": "Cluster", "slice": "Slice", "element": "Element"}
 AXES = {"A": 15, "B": 32, "C": 256, "D": 8}
 
 UNEVEN = """\
@@ -38,6 +42,48 @@ source = {{ tier = "dm", chip = "D / 2", cluster = "D % 2", slice = "A' / 4, A' 
 dest   = {{ tier = "hbm", chip = "D / 2", element = "D % 2, B, A, C" }}
 stream = {{ chip = "D / 2", cluster = "D % 2", slice = "A' / 4", time = "A' % 2, B, A' / 2 % 2", packet = "C" }}
 """
+
+
+def print_heterogeneous(commands: Sequence[GivenCommand], unit_bits: int = 8) -> str:
+    """The commands as `HashMap(...)`, one engine a line. Raises ValueError where the syntax cannot say them."""
+    scale = 8 // unit_bits
+    lines = []
+    for one in commands:
+        sides = (one.read, one.write)
+        if one.engine is None or any(s.tier is None or s.base is None or not s.place for s in sides):
+            raise ValueError("every command names its engine, media and bases")
+        if [e.count for e in one.read.entries] != [e.count for e in one.write.entries]:
+            raise ValueError("both sides of a descriptor have one list of limits")
+        last = len(one.read.entries) - 1
+        entries = [
+            f"({a.count // (scale if i == last else 1)}, {_bytes(a, i == last, scale)}, {_bytes(b, i == last, scale)})"
+            for i, (a, b) in enumerate(zip(one.read.entries, one.write.entries, strict=True))
+        ]
+        bases = ", ".join(str((s.base or 0) // scale) for s in sides)
+        media = [f"{str(s.tier).upper()}({', '.join(map(str, s.place))})" for s in sides]
+        lines.append(f"  {one.engine}: ({', '.join([*entries, f'({bases})', str(one.read.packet // scale), *media])}),")
+    return "\n".join(["HashMap(", *lines, ")"])
+
+
+def print_homogeneous(command: Homogeneous, axes: Mapping[str, int]) -> str:
+    """The command in the document's form, one engine a line."""
+    shape = ", ".join(f"{name} = {size}" for name, size in axes.items())
+    tensors = [_tensor_text(tensor, shape, command.dtype) for tensor in (command.source, command.dest)]
+    lines = [f"    {engine}: [{expr}]," for engine, expr in command.shapes]
+    return "\n".join(["(", *(f"  {text}," for text in tensors), "  HashMap(", *lines, "  )", ")"])
+
+
+def _bytes(entry: Entry, last: bool, scale: int) -> int:
+    return entry.stride if last and entry.stride == 1 else entry.stride // scale
+
+
+def _tensor_text(tensor: Tensor, shape: str, dtype: str) -> str:
+    classes = [
+        f"{_PRINTED[place]}: [{tensor.field(place)}]"
+        for place in PLACES
+        if tensor.field(place) != ONE or place == "element"
+    ]
+    return f"([{shape}], [{', '.join(classes)}], {tensor.tier.upper()}, {tensor.base}, {dtype})"
 
 
 def stream(size: int, *, time: str = "[A # 16] % 2, B, [A # 16] / 2 % 2") -> Stream:

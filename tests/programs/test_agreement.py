@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 from lab.agreement import program_disagreement
+from lab.flat_programs import draw_program
 from lab.unrolled import draw_steps, unrolled_hazards
 
 from dmaverify.program.command import Command, Engine, Loop, Port
@@ -15,7 +16,6 @@ from dmaverify.prove.flow.hazards import hazards
 from dmaverify.prove.meet import Walk, apart, difference, levels, question, smallest_meeting, solvable
 from dmaverify.prove.move.overlap import Early, written_early
 from dmaverify.prove.smt import Session
-from dmaverify.testing.programs import draw_program
 
 
 @pytest.mark.parametrize("block", range(4))

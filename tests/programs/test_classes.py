@@ -140,6 +140,13 @@ def test_a_second_write_after_a_read_adds_nothing_to_what_is_covered(stores: tup
     assert errors(text + steps) == wanted
 
 
+def test_two_steps_that_share_a_row_write_it_twice() -> None:
+    steps = program('transfer = "a"', 'transfer = "b"', more=WRITTEN)
+    assert errors(store("a", 0, 8) + store("b", 8, 8) + steps) == set()
+    assert errors(store("a", 0, 8) + store("b", 7, 9) + steps) == {"core/tiles-once"}
+    assert errors(store("a", 8, 8) + store("b", 0, 9) + steps) == {"core/tiles-once"}
+
+
 def test_only_a_read_of_what_is_written_again_excuses_the_second_write() -> None:
     steps = program('transfer = "a"', 'transfer = "rd"', 'transfer = "b"', 'transfer = "c"', more=WRITTEN)
     both = store("a", 0, 8) + store("b", 0, 15) + store("c", 15, 1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from itertools import product
 
-from dmaverify.program.views import Affine, TileWindow, visible_positions
+from dmaverify.program.turns import Affine
+from dmaverify.program.views import TileWindow, visible_positions
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, follow
 from dmaverify.prove.flow.tile_union import Boxes, grid
 from dmaverify.prove.flow.touches import runs_of

@@ -3,7 +3,8 @@
     python tests/pto/planted.py --seed 1 --each 60
 
 For each kernel so many of all faults that its text offers (no limit: 0). Prints what became of them by kind of fault,
-and every text that is proved although a run finds something; exits with 1 if there is one.
+and every text that is proved although a run finds something, in tensors as large as the proof supposes; exits with 1
+if there is one.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.running import Undetermined
 from dmaverify.plan.notes import Notes, read_notes
-from dmaverify.verdict import Status
+from dmaverify.verdict import Status, Verdict
 
 CORPUS = Path(__file__).parent / "corpus"
-LARGE = 1 << 20  # bytes of a tensor whose extent nobody states
+LARGE = 1 << 20  # bytes of a tensor whose extent nobody states, where the verdict supposes none either
+HUGE = 1 << 26  # the largest tensor that is made
 SECONDS = 0.5  # for one run
 
 Put = Callable[[re.Match[str]], str]
@@ -152,8 +154,9 @@ def answers_of(text: str) -> tuple[str, str]:
     kernels = [f for f in functions if not f.called]
     if len(kernels) != 1 or len(verdicts) != 1:
         return "refused", "open"
-    args = [(n.lstrip("%"), kind.bytes or LARGE) for n, kind, _ in kernels[0].args if kind.kind == "pointer"]
-    tensors = {name: notes.extents.get(name, size) for name, size in args}
+    args = [(n.lstrip("%"), kind.bytes) for n, kind, _ in kernels[0].args if kind.kind == "pointer"]
+    supposed = {name: asked_of(name, verdicts[0]) for name, size in args if not size and name not in notes.extents}
+    tensors = {name: notes.extents.get(name) or size or min(supposed[name] or LARGE, HUGE) for name, size in args}
     found, ran = set(), 0
     for values in _values(notes):
         with suppress(TimeoutError):  # it may come late, while the clock is being stopped
@@ -165,8 +168,16 @@ def answers_of(text: str) -> tuple[str, str]:
                 continue
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
+    if max(supposed.values(), default=0) > HUGE:
+        found.discard("bounds")  # no tensor as large as the verdict supposes is made
     status = verdicts[0].status
     return status.value, ", ".join(sorted(found)) or ("nothing" if ran else "open")
+
+
+def asked_of(name: str, verdict: Verdict) -> int:
+    """The bytes that a verdict supposes of a tensor; 0 where it names no number."""
+    found = [re.match(rf"`{re.escape(name)}` holds at least ([\d,]+) bytes", said) for said in verdict.conditions]
+    return max([int(m[1].replace(",", "")) for m in found if m], default=0)
 
 
 def _values(notes: Notes) -> Iterator[Mapping[str, int]]:

@@ -435,7 +435,7 @@ def test_a_function_of_another_file_may_touch_what_it_is_given() -> None:
     assert any(f.rule == "core/hazard-raw" for f in found.findings)
     found = check(outside + kernel(inside.replace("  func.call", ALL + "  func.call")))
     assert found.status is Status.UNKNOWN
-    assert any("@other is not in this file" in a for a in found.assumptions)
+    assert any("@other, which is not in this file" in a for a in found.conditions)
 
 
 WHILE = f"""{UB}  %end = scf.while (%n = %c0) : (index) -> (index) {{

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from dmaverify.errors import Source
-from dmaverify.machines.pto import execute
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.execute_copies import MOST_MOVED
@@ -31,7 +30,7 @@ def test_copies_of_more_bytes_than_a_run_holds_are_not_followed(
     rows: int, row: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows are counted one by one: against a smaller limit, so that it is soon reached."""
-    monkeypatch.setattr(execute, "MOST_MOVED", most)
+    monkeypatch.setattr("dmaverify.machines.pto.execute_copies.MOST_MOVED", most)
     source = Source("k.mlir", KERNEL.format(rows=rows, row=row))
     (kernel,) = read_kernels(source)[1]
     with pytest.raises(Undetermined, match="move more than"):

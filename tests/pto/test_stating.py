@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
+import pytest
+
+from dmaverify.cli import app as cli
 from dmaverify.errors import Source
 from dmaverify.machines.pto.check import check_text
 from dmaverify.verdict import Status, Verdict
@@ -19,7 +24,7 @@ TEXT = """func.func @k(%a: !pto.ptr<f32, gm>, %b: !pto.ptr<f32, gm>, %n: i64, %m
   return
 }
 """
-SAID, ASSUMED = "to state them, write: ", "assumed of values without a stated range"
+SAID = "to state them, write: "
 
 
 def check(text: str) -> Verdict:
@@ -32,9 +37,40 @@ def test_the_notes_that_a_verdict_prints_leave_nothing_assumed() -> None:
     assert first.status is Status.PROVED
     (said,) = [a.removeprefix(SAID) for a in first.assumptions if a.startswith(SAID)]
     assert said == "// dmaverify: assume %m in 128..1099511627775; // dmaverify: assume %n in 1..2048"
-    pasted = check(said.replace("; ", "\n") + "\n" + TEXT)
+    text = said.replace("; ", "\n") + "\n" + TEXT
+    (said,) = [a.removeprefix(SAID) for a in check(text).assumptions if a.startswith(SAID)]
+    assert said == "// dmaverify: gm %a = 262144 bytes; // dmaverify: gm %b = 2250700302055553 bytes"
+    pasted = check(said.replace("; ", "\n") + "\n" + text)
     assert pasted.status is Status.PROVED
-    assert not [a for a in pasted.assumptions if a.startswith((SAID, ASSUMED))]
+    assert pasted.conditions == ()
+    assert not [a for a in pasted.assumptions if a.startswith(SAID)]
+
+
+@pytest.mark.parametrize(
+    ("notes", "code", "said"),
+    [
+        ("", 1, "exit 1: conditions that nobody states fail under --strict"),
+        (
+            """// dmaverify: assume %m in 128..256
+// dmaverify: assume %n in 1..64
+// dmaverify: gm %a = 8192 bytes
+// dmaverify: gm %b = 16384 bytes
+""",
+            0,
+            "exit 0",
+        ),
+    ],
+)
+def test_strict_fails_on_what_nobody_states(
+    notes: str, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(notes + TEXT)
+    assert cli.invoke(["check", str(path), "--strict", "--no-cache"]) == code
+    assert said in capsys.readouterr().out
+    assert cli.invoke(["check", str(path), "--no-cache", "--format", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert bool(found["conditions"]) == bool(code)
 
 
 def test_a_range_beyond_the_notes_is_refuted() -> None:

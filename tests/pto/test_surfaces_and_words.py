@@ -18,10 +18,27 @@ from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.surfaces import emitted
 from dmaverify.machines.pto.values import Setting
-from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, misfits, pack, round_trip, unpack
+from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, WORD_BITS, misfits, pack, unpack
 from dmaverify.plan.read import read_plan_text
 
 LAYOUTS = {**GM_WORDS, **{f"local {name}": layout for name, layout in LOCAL_WORDS.items()}}
+
+
+def round_trip(layout: tuple[tuple[str, int, int], ...]) -> str:
+    """SMT-LIB 2 with bit-vectors: is there a word whose fields, packed and unpacked, differ? `unsat` is the proof."""
+    lines = ["(set-logic QF_BV)"]
+    parts, differ = [], []
+    for name, low, bits in layout:
+        lines.append(f"(declare-const {name} (_ BitVec {bits}))")
+        wide = f"((_ zero_extend {WORD_BITS - bits}) {name})"
+        parts.append(f"(bvshl {wide} (_ bv{low} {WORD_BITS}))")
+        differ.append(f"(distinct ((_ extract {low + bits - 1} {low}) word) {name})")
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = f"(bvor {whole} {part})"
+    lines.append(f"(define-fun word () (_ BitVec {WORD_BITS}) {whole})")
+    lines.append(f"(assert (or {' '.join(differ)}))" if len(differ) > 1 else f"(assert {differ[0]})")
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

@@ -67,7 +67,7 @@ REFUTED = Verdict(
     seconds=0.004,
 )
 PROVED = Verdict("fine", "rngd", Status.PROVED, path="a.toml", line=3, claim="all 4,096 bytes", seconds=0.25)
-GIVEN = replace(PROVED, given=("the start is in 0..=7", "the index holds rows"))
+GIVEN = replace(PROVED, conditions=("the start is in 0..=7", "the index holds rows"))
 UNKNOWN = Verdict(
     "hard",
     "rngd",
@@ -507,7 +507,7 @@ def test_rules_of_the_machine_on_one_line_are_one_error() -> None:
 
 def test_a_condition_stands_in_the_verdict_line_and_is_counted() -> None:
     text = render_report([PROVED, GIVEN])
-    assert "PROVED if the start is in 0..=7, and if the index holds rows:  fine" in text
+    assert "PROVED if the start is in 0..=7 and the index holds rows  fine" in text
     assert "1 of them only under a condition" in text
     assert not GIVEN
     assert GIVEN.strictly_fails

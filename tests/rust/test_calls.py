@@ -55,8 +55,8 @@ def test_a_helper_that_nobody_calls_holds_under_a_condition_that_is_told() -> No
     (verdict,) = verdicts(plan(PART))
     assert verdict.status is Status.PROVED
     assert verdict.bounds == (
-        "if the start of the tile of `B` in line 7 is in 0..=56, and if the source tile of line 7 starts at a multiple "
-        "of 8 bytes:"
+        "if the start of the tile of `B` in line 7 is in 0..=56 and the source tile of line 7 starts at a multiple "
+        "of 8 bytes"
     )
     assert not verdict
 

@@ -164,6 +164,17 @@ REFUTED += [
     ("", "", f"fn g(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}) {{ {ALL} }}", "nothing ever writes it"), ("", "", "", "nothing ever writes it"),
     ("if c { return y; }", "c: bool", "", "nothing ever writes it"),
 ]  # fmt: skip
+COMMIT = "ctx.main.begin(x2.view()).fetch::<m![1], m![B]>().collect::<m![1], m![B]>().commit_view(d.view_mut()%s);"
+HALVES = [COMMIT % f".tile::<m![B], 32, m![B = 32 #{{!}} 64]>({at})" for at in (0, 32)]
+TU = f"let x2: {DM} = x.to_dm(&mut ctx.tdma); {NEW}"
+PROVED += [
+    (f"{TU} {COMMIT % ''} {STORE}", "", ""), (f"{TU} {HALVES[0]} {HALVES[1]} {STORE}", "", ""),
+    (f"{TU} if c {{ {COMMIT % ''} }} else {{ {HALVES[1]} {HALVES[0]} }} {STORE}", "c: bool", ""),
+]  # fmt: skip
+REFUTED += [
+    (f"{TU} {HALVES[1]} {STORE}", "", "", "8,192 of 16,384 elements of `d`"), (f"{TU} if c {{ {COMMIT % ''} }} {STORE}", "c: bool", "", "`c` does not hold"),
+    (f"{TU} {STORE} {COMMIT % ''}", "", "", "nothing writes it before"), (f"{TU} {COMMIT % ''}", "", "", "nothing ever writes it"),
+]  # fmt: skip
 GIVEN = [
     (f"{Z} {ALL} std::mem::swap(&mut y, &mut z);", "", ""), (f"{ALL} let z = std::mem::take(&mut y);", "", ""),
     (f"{Z} let w = if c {{ &mut z }} else {{ &mut y }}; {ALL.replace('y.view', 'w.view')}", "c: bool", ""), (f"{Z} let (a, mut b) = (y, z); {ALL.replace('y.view', 'b.view')} y = a;", "", ""),
@@ -178,7 +189,7 @@ def test_what_something_that_is_not_followed_may_write_is_a_condition_in_the_lin
     made = verdicts(plan(kernel(lines, more, before)))
     assert {v.status.value for v in made} == {"proved"}
     assert not all(made)
-    assert any("writes all of" in given or "is built" in given for v in made for given in v.given)
+    assert any("writes all of" in given or "is built" in given for v in made for given in v.conditions)
     assert any(v.bounds.startswith("if ") for v in made)
 
 
@@ -302,7 +313,7 @@ def test_a_helper_is_judged_for_the_flags_that_its_callers_pass(given: str, stat
 ])  # fmt: skip
 def test_what_never_runs_is_judged_as_if_it_did_and_says_so(text: str, before: str, start: str, status: str) -> None:
     made = verdicts(plan(kernel(text.format(all=ALL, dead=copy(start)), "", before)))
-    dead = next(v for v in made if "run for these constants" in v.claim or v.given)
+    dead = next(v for v in made if "run for these constants" in v.claim or v.conditions)
     assert dead.status.value == status
     assert {v.status.value for v in made if v is not dead} == {"proved"}
 

@@ -175,7 +175,7 @@ def test_a_start_that_only_the_running_program_knows_is_assumed_to_be_any() -> N
         "x: &HbmTensor<i8, Chip, m![A, B]>, n: usize",
     )
     (verdict,) = verdicts(made)
-    assert verdict.given == ("the start of the tile of `A` in line 6 is in 0..=255",)
+    assert verdict.conditions == ("the start of the tile of `A` in line 6 is in 0..=255",)
 
 
 def test_pad_unpad_and_reshape_rename_without_moving() -> None:

@@ -195,7 +195,7 @@ def test_code_data_and_libraries_are_part_of_the_version(monkeypatch):
 def test_every_field_of_a_verdict_is_recorded_but_the_selection_that_follows():
     full = replace(
         PROVED, assumptions=("a",), readings={"k": "r"}, seconds=1.5, solver="z3", path="p", line=3, expect=("x/y",),
-        claim="all", sizes={"A": {"least": 1}}, smallest={"A": 1}, given=("the start is 0",), confirmed="a run",
+        claim="all", sizes={"A": {"least": 1}}, smallest={"A": 1}, conditions=("the start is 0",), confirmed="a run",
     )  # fmt: skip
     (back,) = verdicts_of(json.loads(json.dumps(record_of([full]))))
     unset = {f.name for f in fields(full) if not getattr(full, f.name)}

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import importlib.util
 import io
 import json
 import os
+import random
 import re
 import sqlite3
 import time
 import zlib
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -20,6 +23,7 @@ import pytest
 import dmaverify as dv
 from dmaverify.errors import Disagreement, InputError, InputErrors
 from dmaverify.jobs.cache import Cache, key_of
+from dmaverify.jobs.judge import FORMATS
 from dmaverify.jobs.record import record_of
 from dmaverify.jobs.walk import walked
 from dmaverify.prove.boundary import guarded
@@ -502,6 +506,27 @@ def test_a_hostile_name_is_data_in_every_format(shell, good, form, name):
         assert "<script>alert" not in fenced.sub("", out)
 
 
+FILES = ("new\nline.toml", "esc\x1b[31mred.toml", "bidi\u202egreen.toml", "a::b.toml", "schema = 1\n[axes]\n# .toml")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_hostile_file_name_is_a_path_and_shown_escaped(shell, good, wrong, name):
+    """Neither its lines nor its `::` are read as anything but the name of a file."""
+    for text, code in ((good, 0), (wrong, 1)):
+        shell.write(text, name)
+        for paths in ((".",), (name,), ("./" + name,)):
+            for form in FORMATS:
+                found, out, err = shell("check", *paths, "--format", form)
+                assert found == code, (paths, form, out, err)
+                assert not CONTROL.search(out.replace("\r\n", "\n") + err), form
+                assert "new\nline" not in out + err, form
+    for command in ("derive", "cost", "run"):
+        code, out, err = shell(command, name)
+        assert code != 4
+        assert "<plan>" not in out + err
+    assert shell("check", "no such\nfile.toml")[0] == 2
+
+
 def test_what_the_solver_and_the_reader_share_of_the_cache_is_one_key(shell, good):
     path = str(shell.write(good))
     job = (path, None, None, {"readings": {}, "rlimit": 7})
@@ -579,18 +604,62 @@ def test_one_error_type_covers_all_that_cannot_be_read_or_run(tmp_path, good):
 # ---------------------------------------------------------------- what was found before
 
 
-def test_inputs_that_failed_once_fail_no_more():
-    """The corpus of `make fuzz-inputs`."""
-    import importlib.util
-
-    file = Path(__file__).resolve().parents[1] / "fuzz/inputs.py"
-    spec = importlib.util.spec_from_file_location("fuzz_inputs", file)
+def fuzzer(name):
+    """A module of tests/fuzz."""
+    file = Path(__file__).resolve().parents[1] / f"fuzz/{name}.py"
+    spec = importlib.util.spec_from_file_location(f"fuzz_{name}", file)
     assert spec is not None
     assert spec.loader is not None
     fuzz = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(fuzz)
+    return fuzz
+
+
+def test_behind_a_clean_pass_over_preconditions_nothing_goes_wrong():
+    fuzz = fuzzer("preconditions")
+    found = [fuzz.tried(fuzz.drawn(random.Random(f"suite-{number}"))) for number in range(60)]
+    assert [wrong for _, wrong in found if wrong] == []
+    assert {kind for kind, _ in found} == {"unread", "meaningless", "clean"}
+
+
+def test_inputs_that_failed_once_fail_no_more():
+    """The corpus of `make fuzz-inputs`."""
+    fuzz = fuzzer("inputs")
     assert fuzz.replayed(fuzz.kinds()) == {}
     table = fuzz.kinds()
     for number, kind in enumerate(("plan", "mlir", "settings", "cells", "target") * 4):
         text = fuzz.one(kind, "suite", number, table)
         assert fuzz.tried(table[kind][0], text) == [], text
+
+
+# ---------------------------------------------------------------- Ctrl-C, and limits of a whole command
+
+
+@pytest.mark.parametrize("ends", [KeyboardInterrupt(), Exhausted("time", "ran out of time: 1 s")])
+@pytest.mark.parametrize(
+    ("command", "place"), [("synth", "jobs.many_moves.told_move"), ("cost", "cli.priced._transfer")]
+)
+def test_what_was_done_before_a_command_was_ended_is_told(shell, monkeypatch, command, place, ends):
+    room, _, name = f"dmaverify.{place}".rpartition(".")
+    real, calls = getattr(import_module(room), name), []
+
+    def second_time(*given):
+        calls.append(given)
+        if len(calls) == 2:
+            raise ends
+        return real(*given)
+
+    entry = """
+[transfer.{}]
+dtype  = "i8"
+source = {{ tier = "hbm", element = "A, C" }}
+dest   = {{ tier = "hbm", base = 65536, element = "A, C" }}
+stream = {{ time = "A", packet = "C" }}
+"""
+    shell.write('schema = 1\ntarget = "rngd"\naxes = { A = 8, C = 32 }\n' + entry.format("one") + entry.format("two"))
+    monkeypatch.setattr(f"{room}.{name}", second_time)
+    code, out, err = shell(command, "plan.toml")
+    assert code == 3
+    assert "one" in out
+    assert "two" not in out
+    assert ("interrupted" if isinstance(ends, KeyboardInterrupt) else "ran out of time") in err

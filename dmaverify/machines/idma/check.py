@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dmaverify.errors import InputError, Source, Span
+from dmaverify.errors import InputError, Source
 from dmaverify.language.files import read_text
 from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import NAMES
@@ -27,11 +27,9 @@ from dmaverify.machines.idma.setup import Setup, engine_options, setup_of
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.flow.listed import ListedItem, judge_listed
 from dmaverify.targets.target import Target, load_target
-from dmaverify.verdict import Finding, Severity, Status, Verdict
+from dmaverify.verdict import Verdict
 
 NO_MOVE = "no move is given: rules of the engine and its protocols alone were judged"
-MOST_CONDITIONS = 3
-"""Conditions of a driver that its verdict line names."""
 SUFFIXES = (".csv", ".jsonl", ".job", ".jobs", ".txt", ".idma", ".c", ".h")
 
 
@@ -61,17 +59,22 @@ def verdict_of_file(
             one if isinstance(one, InputError) else item_of(one, f"line {one.span.line}") for one in read_lists(source)
         )
         return judge_listed(items, target, name=Path(path).stem, path=path, unit="transfers", readings=readings)
-    given = engine_options(engine)
+    given = engine_options(engine, path)
     if path.endswith((".c", ".h")):
         return _of_driver(source, target, given, defines, readings)
     width = setup_of(target, given).backend.address_width if given else 32
+    if dims is None and any(word.partition("::")[0].endswith(".json") for word in engine):
+        dims = int(given["dims"]) - 1  # test benches of the project have as many as their engine
     image = image_of_file(source, dims, width)
-    return replace(
-        judge_listed(
-            _items(image, target, given), target, name=Path(path).stem, path=path, unit="descriptors", readings=readings
-        ),
-        assumptions=(NO_MOVE,),
-    )
+    told = _items(image, target, given)
+    verdict = judge_listed(told, target, name=Path(path).stem, path=path, unit="descriptors", readings=readings)
+    guessed = not {"address_width", "preset"} & given.keys() and any(_wide(one) for one in image.told)
+    return replace(verdict, assumptions=(NO_MOVE,), conditions=("addresses have 64 bits",) if guessed else ())
+
+
+def _wide(told: ToldDescriptor) -> bool:
+    """Whether a descriptor has addresses that 32 bits do not hold."""
+    return max(told.descriptor.request.src, told.descriptor.request.dst) >> 32 > 0
 
 
 def _of_driver(
@@ -103,17 +106,8 @@ def _of_driver(
 
     name = Path(source.name).stem
     verdict = judge_listed(items(), target, name=name, path=source.name, unit="launches", readings=readings)
-    taken = (*verdict.assumptions, NO_MOVE, *driver.assumed, *driver.defined, *driver.conditions)
-    if verdict.status is not Status.PROVED or not driver.conditions:
-        return replace(verdict, assumptions=taken)
-    shown = driver.conditions[:MOST_CONDITIONS]
-    more = [f"{len(driver.conditions) - len(shown)} more"] if len(driver.conditions) > len(shown) else []
-    scope = f"if {' and '.join((*shown, *more))}"
-    warning = Finding(
-        "core/input", Severity.WARNING, f"proved {scope}", "", Span(source, 0, 0), source="its C",
-        hint="--define 'CONDITION=0' states a condition; functions of other files are not read",
-    )  # fmt: skip
-    return replace(verdict, assumptions=taken, scope=scope, findings=(*verdict.findings, warning))
+    taken = (*verdict.assumptions, NO_MOVE, *driver.assumed, *driver.defined)
+    return replace(verdict, assumptions=taken, conditions=(*verdict.conditions, *driver.conditions))
 
 
 def _define(text: str) -> tuple[str, str]:
@@ -148,8 +142,7 @@ def setup_for(told: ToldDescriptor, target: Target, given: Mapping[str, int | st
         request = told.descriptor.request
         src, dst = NAMES[request.src_protocol], NAMES[request.dst_protocol]
         options["variant"] = f"rw_{src}" if src == dst else f"r_{src}_w_{dst}"
-    wide = max((told.descriptor.request.src, told.descriptor.request.dst, (1 << 32) - 1)) >> 32
-    if wide and "preset" not in options:
+    if _wide(told) and "preset" not in options:
         options.setdefault("address_width", 64)
     if "preset" not in options:
         options.setdefault("dims", max(4, len(told.descriptor.dims) + 1))
@@ -168,8 +161,7 @@ def _items(
     known: dict[tuple[object, ...], Setup] = {}
     for number, told in enumerate(image.told):
         d = told.descriptor
-        wide = max(d.request.src, d.request.dst) >> 32 > 0
-        key = (*told.options.values(), len(told.options), wide, len(d.dims), d.request.src_protocol)
+        key = (*told.options.values(), len(told.options), _wide(told), len(d.dims), d.request.src_protocol)
         setup = known[key] if key in known else known.setdefault(key, setup_for(told, target, given))
         dims = placed(d, setup.backend.address_width)
         if d.empty:  # judged as what it is: a transfer of nothing

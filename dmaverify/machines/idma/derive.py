@@ -9,9 +9,9 @@ Source: `encodings/idma/target.toml`, scopes `descriptor` and `side`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import gcd, prod
+from math import prod
 
 from dmaverify.errors import InputError, Span
 from dmaverify.machines.idma.engine import AXI, INIT, NAMES, NO_ADDRESS, TILELINK, bus_limits
@@ -25,7 +25,7 @@ from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.program.command import Command
 from dmaverify.program.form import part_spans
 from dmaverify.program.move import Transfer
-from dmaverify.targets.modules import Derived
+from dmaverify.targets.modules import Derived, LaterPorts
 from dmaverify.targets.target import Target
 
 REPS_MAX = (1 << 32) - 1
@@ -54,6 +54,14 @@ def queue_of(target: Target, transfer: Transfer) -> str | None:
     said = [f"{name} {own[name]}" for name in OF_ENGINE if own.get(name) != usual.get(name)]
     said += [f"channel {setup.channel}"] if setup.channel else []
     return f"engine of {', '.join(said)}" if said else ""
+
+
+def kept_memory(target: Target, transfer: Transfer) -> Iterator[tuple[str, str, int, int]]:
+    """The descriptors of a chain: they are fetched when their turn comes, and marked behind it."""
+    for scope, values, _, _ in transfer.facts:
+        if scope == "chain":
+            place = dict(values)["place"]
+            yield "idma/desc-clobbered", "mem", place, place + target.limits["desc_bytes"]
 
 
 def write_port(target: Target, transfer: Transfer) -> str:
@@ -139,9 +147,9 @@ def _source_of(setup: Setup, transfer: Transfer) -> dict[str, int]:
     """
     filled = transfer.source.tier == "init"
     made = setup.request.src_protocol == INIT and setup.pattern != "none"
-    same = transfer.source.element == transfer.dest.element and transfer.source.base == transfer.dest.base
-    return {"tier_pattern": int(filled), "protocol_pattern": int(made),
-            "laid": int(not made or setup.pattern != "constant" or same)}  # fmt: skip
+    source, dest = transfer.source, transfer.dest
+    laid = not made or setup.pattern != "constant" or (source.element == dest.element and source.base == dest.base)
+    return {"tier_pattern": int(filled), "protocol_pattern": int(made), "laid": int(laid)}
 
 
 def descriptor_facts(
@@ -161,11 +169,10 @@ def descriptor_facts(
         "read": corners(src, reps, strides["read"], length),
         "write": corners(dst, reps, strides["write"], length),
     }
-    step = gcd(src, *strides["read"], word)
     inert = (request.src_max_llen and not request.src_reduce_len) or (
         request.dst_max_llen and not request.dst_reduce_len
     )
-    values = {
+    values: dict[str, int | Callable[[], int]] = {
         "length": length,
         "length_max": setup.length_max,
         "dims": len([d for d in dims if d.reps > 1]),
@@ -173,8 +180,8 @@ def descriptor_facts(
         "reps_high": max(reps, default=1),
         "reps_max": REPS_MAX,
         "word": word,
-        "over": _over(ends["read"], tensor or ends["read"], word),
-        "torn": int(step < word or length % word != 0),
+        "over": lambda: _over(ends["read"], tensor or ends["read"], word),
+        "torn": lambda: int(any(value % word != 0 for value in (src, *strides["read"], length))),  # a run within words
         "computes": int(request.compute and promised),
         "shared_out": int(setup.region is not None and setup.version != SPECIFICATION),
         "on_error": setup.on_error,
@@ -184,7 +191,7 @@ def descriptor_facts(
         "buffer": backend.buffer_depth * word,
         "inert_llen": int(bool(inert)),
     }
-    yield Derived("descriptor", values, place)
+    yield Derived("descriptor", LaterPorts(values), place)
     for side, protocol, have, burst in (
         ("read", request.src_protocol, backend.variant.reads, setup.src_burst),
         ("write", request.dst_protocol, backend.variant.writes, setup.dst_burst),
@@ -199,32 +206,23 @@ def descriptor_facts(
             "burst_type": burst,
         }
         yield Derived("side", own, f"{place}, {side} side" if place else f"{side} side", side)
-    yield from _unlegalized(setup, {"read": src, "write": dst}, dims, length)
-    yield from _tilelink(setup, {"read": src, "write": dst}, dims, length)
+    yield from _own_bursts(setup, {"read": src, "write": dst}, dims, length)
 
 
-def _tilelink(setup: Setup, bases: Mapping[str, int], dims: Sequence[Dim], length: int) -> Iterator[Derived]:
-    """The bursts of TileLink sides, which v0.7.0 does not always make legal. All others are legal by proof
-    (proofs/idma-page-*.smt2, proofs/idma-window-*.smt2); lists repeat with the address modulo two pages.
+def _own_bursts(setup: Setup, bases: Mapping[str, int], dims: Sequence[Dim], length: int) -> Iterator[Derived]:
+    """The bursts of sides that are not legal by proof (proofs/idma-page-*.smt2, proofs/idma-window-*.smt2): all without
+    a legalizer, TileLink, and AXI that is built with larger pages; each side alone, so that no burst is shorter for the
+    other's sake. Lists repeat with the address modulo two pages.
     """
+    backend, most = setup.backend, bus_limits()["page_bytes"]
     for side, protocol in (("read", setup.request.src_protocol), ("write", setup.request.dst_protocol)):
-        if protocol != TILELINK or length < 1 or not setup.backend.legalizer:
+        large = protocol == AXI and 1 << backend.page_bits > most
+        if length < 1 or (backend.legalizer and protocol != TILELINK and not large):
             continue
         strides = [(d.reps, d.src_stride if side == "read" else d.dst_stride) for d in dims]
-        starts = sorted(starts_of(bases[side], strides, 2 << tilelink_page_bits(setup.backend)))
-        yield from own_bursts(setup, setup.at(0, 0, length), side, starts)
-
-
-def _unlegalized(setup: Setup, bases: Mapping[str, int], dims: Sequence[Dim], length: int) -> Iterator[Derived]:
-    """Every 1D transfer as the one burst that it is, where the engine has no legalizer: limits look no further than two
-    pages.
-    """
-    if setup.backend.legalizer or length < 1:
-        return
-    for side in ("read", "write"):
-        strides = [(d.reps, d.src_stride if side == "read" else d.dst_stride) for d in dims]
-        page = 2 * max(bus_limits()["page_bytes"], setup.backend.word)
-        yield from own_bursts(setup, setup.at(0, 0, length), side, sorted(starts_of(bases[side], strides, page)))
+        page = 2 * max(most, backend.word, 1 << tilelink_page_bits(backend))
+        at = replace(setup.at(0, 0, length), decouple_rw=large or setup.request.decouple_rw)
+        yield from own_bursts(setup, at, side, sorted(starts_of(bases[side], strides, page)))
 
 
 def corners(base: int, reps: Sequence[int], strides: Sequence[int], length: int) -> tuple[int, int]:

@@ -113,6 +113,7 @@ class Backend:
     reject_zero: bool = True
     legalizer: bool = True  # else software hands over bursts that are legal
     specified: bool = False  # TileLink as specified, not as v0.7.0 has it
+    page_bytes: int = 0  # at whose multiples AXI bursts are split; 0: those that AXI demands
     tilelink_ul: bool = False  # TL-UL: no access is longer than a word
 
     def __post_init__(self) -> None:
@@ -125,6 +126,13 @@ class Backend:
             raise InputError(f"length_width is {self.length_width}", None, "12 bits to address_width")
         if not 0 <= self.burst_len <= DEFAULT_BURST_LEN or self.burst_len + self.offset_bits >= 16:
             raise InputError(f"burst_len_param is {self.burst_len}", None, "0 to 8: log2 of the beats of a burst")
+        if self.page_bytes & (self.page_bytes - 1) or (0 < self.page_bytes < self.word):
+            raise InputError(f"page_bytes is {self.page_bytes}", None, "a power of two, at least a bus word")
+
+    @property
+    def page_bits(self) -> int:
+        """log2 of the page at which AXI bursts are split."""
+        return (self.page_bytes or bus_limits()["page_bytes"]).bit_length() - 1
 
     @property
     def word(self) -> int:

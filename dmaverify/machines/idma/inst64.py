@@ -1,6 +1,6 @@
 """inst_64: the instructions that a Snitch core gives its iDMA, read and written.
 
-Knows: mnemonics, encodings, the state that sticks between launches. Does not know: registers of other front-ends.
+Knows: mnemonics, the state that sticks between launches. Does not know: registers of other front-ends.
 Law: `read(write(told)) == told` for every descriptor of at most two dimensions; a launch uses whatever the instructions
 before it left behind, as the hardware does.
 
@@ -27,11 +27,6 @@ from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, field_of, 
 from dmaverify.program.form import Word
 from dmaverify.targets.modules import Derived
 
-OPCODE = 0x2B
-FUNCT7 = {
-    "dmsrc": 0, "dmdst": 1, "dmcpyi": 2, "dmcpy": 3, "dmstati": 4, "dmstat": 5, "dmstr": 6, "dmrep": 7, "dmuser": 8,
-    "dminit": 9,
-}  # fmt: skip
 _OPERANDS = {
     "dmsrc": 2,
     "dmdst": 2,
@@ -47,24 +42,6 @@ _OPERANDS = {
 }
 TWO_D = 2
 STRIDE_WIDTH = 32
-
-
-def encoded(name: str, rd: int = 0, rs1: int = 0, rs2: int = 0) -> int:
-    """The instruction word; for dmcpyi and dmstati `rs2` is the immediate. Raises InputError."""
-    if name not in FUNCT7:
-        raise InputError(f"`{name}` is no instruction of inst_64", None, f"known: {', '.join(FUNCT7)}")
-    for what, value in (("rd", rd), ("rs1", rs1), ("rs2", rs2)):
-        if not 0 <= value < 32:
-            raise InputError(f"{what} is {value}", None, "0 to 31")
-    return FUNCT7[name] << 25 | rs2 << 20 | rs1 << 15 | rd << 7 | OPCODE
-
-
-def decoded(word: int) -> tuple[str, int, int, int]:
-    """Name, rd, rs1, rs2 of an instruction word. Raises InputError where it is none of inst_64."""
-    names = {code: name for name, code in FUNCT7.items()}
-    if word & 0x7F != OPCODE or word >> 25 not in names or word >> 12 & 7:
-        raise InputError(f"0x{word:08x} is no instruction of inst_64", None, "opcode 0x2B, funct3 0")
-    return names[word >> 25], word >> 7 & 31, word >> 15 & 31, word >> 20 & 31
 
 
 def write(told: Sequence[ToldDescriptor]) -> str:

@@ -16,6 +16,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import accumulate
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.engine import NAMES, Request
@@ -74,6 +76,11 @@ def read_jobs(
     InputError.
     """
     origin = source or Source("<jobs>", text)
+    words = _bare(text) if offset == 0 else []
+    if words and (plain := _plain(origin, words, dims or 0, width)) is not None:
+        others = range(1, MOST_DIMS + 1) if dims is None else ()  # else it is not clear how to read it
+        if all(_plain(origin, words, count, width) is None for count in others):
+            return plain
     lines = list(lines_of(origin, offset, text))
     if not lines:
         raise InputError(f"{origin.name} holds no job", None, "one value a line: length, src, dst, ...")
@@ -100,6 +107,60 @@ def read_jobs(
         many = ", ".join(map(str, found))
         raise InputError(f"{origin.name} can be read with {many} dimensions", None, "say which: --dims N")
     return next(iter(found.values()))
+
+
+_PLAIN = re.compile(r"(?:(?:0x[0-9a-fA-F]{1,16}|[0-9]{1,20}|[rw][ca]0x[0-9a-fA-F]{1,16})\n)+")
+_BEATS = {str(n): llen_of(n) for n in (*range(1, 129), UNLIMITED)}
+_CODES = {str(n): n for n in range(len(NAMES))}
+_FLAGS = {"0": False, "1": True}
+
+
+def _bare(text: str) -> list[str]:
+    """The lines of a text that has one bare value in each; none where it has anything else."""
+    ended = text if text.endswith("\n") else f"{text}\n"
+    return ended.split("\n")[:-1] if _PLAIN.fullmatch(ended) else []
+
+
+def _plain(origin: Source, words: Sequence[str], dims: int, width: int) -> list[Job] | None:
+    """The jobs of bare values, quickly; None where anything is out of the ordinary: `_jobs` says what. Its jobs know
+    no words.
+    """
+    starts = list(accumulate(map((1).__add__, map(len, words)), initial=0))
+    jobs, at, last, space = [], 0, 10 + 3 * dims, 1 << width
+    try:
+        while at < len(words):
+            length, src, dst, read, written, *beats = words[at : at + 7]
+            (sr, sl), (dr, dl) = _BEATS[beats[0]], _BEATS[beats[1]]
+            shape = []
+            for k in range(at + 9, at + last - 1, 3):
+                reps, strides = int(words[k]), (_address(words[k + 1]), _address(words[k + 2]))
+                if reps >> 32 or max(strides) >= space:
+                    return None
+                shape.append(Dim(reps, *(signed(s, width) for s in strides)))
+            end = at + last + int(words[at + last - 1])
+            errors = () if end == at + last else tuple(_planted(word) for word in words[at + last : end])
+            request = Request(
+                _address(src), _address(dst), int(length), _CODES[read], _CODES[written], _FLAGS[words[at + 8]],
+                _FLAGS[words[at + 7]], sr, sl, dr, dl,
+            )  # fmt: skip
+            if end > len(words) or request.length >> 64:
+                return None
+            jobs.append(Job(Descriptor(request, tuple(shape)), errors, Span(origin, starts[at], starts[end] - 1)))
+            at = end
+    except (KeyError, ValueError, IndexError):
+        return None
+    return jobs
+
+
+def _address(word: str) -> int:
+    if not word.startswith("0x"):
+        raise ValueError(word)
+    return int(word, 16)
+
+
+def _planted(word: str) -> PlantedError:
+    side, action = {"r": "read", "w": "write"}[word[0]], {"c": "continue", "a": "abort"}[word[1]]
+    return PlantedError(side, action, int(word[2:], 16))
 
 
 def _jobs(lines: Sequence[Line], dims: int, width: int, *, strict: bool = False) -> list[Job]:
@@ -175,8 +236,7 @@ def _error(lines: Sequence[Line], at: int) -> PlantedError:
     if found is None or len(lines[at].words) != 1:
         lines[at].refuse("this is no error line", "r or w, then c or a, then the address: rc0x1000", 0)
     assert found is not None
-    side, action = {"r": "read", "w": "write"}[found[1]], {"c": "continue", "a": "abort"}[found[2]]
-    return PlantedError(side, action, int(found[3], 16))
+    return _planted(found[0])
 
 
 def write_jobs(jobs: Sequence[Job], width: int = 32) -> str:
@@ -214,6 +274,13 @@ def image_of(jobs: Sequence[Job], offset: int | None = None, width: int = 32) ->
 
 def request_options(request: Request) -> dict[str, int | str]:
     """The options of a request by the names that plans use."""
+    _, _, _, *options, _ = (getattr(request, name) for name in Request.__slots__)
+    return dict(_options(*options))
+
+
+@lru_cache(maxsize=512)
+def _options(*options: int) -> dict[str, int | str]:
+    request = Request(0, 0, 0, *options)  # type: ignore[arg-type]
     out: dict[str, int | str] = {
         "src_protocol": NAMES[request.src_protocol],
         "dst_protocol": NAMES[request.dst_protocol],

@@ -1,9 +1,9 @@
 """Cycles of an iDMA back-end: the throughput law of v0.7.0, exact and in closed form, with the term that binds named.
 
-Knows: bursts as beats, memory systems, outstanding requests; the recurrence, its closed form, a lower bound.
+Knows: bursts as beats, memory systems, outstanding requests; the recurrence, a lower bound.
 Does not know: plan files, descriptors, where bursts come from.
-Law: `exact` is the recurrence itself, cycle by cycle of RTL for coupled AXI; `bound` is never above it for any burst
-list; `closed` speaks only of equal, aligned fragments. Anything else a caller asks of the law is marked not exact.
+Law: `exact` is the recurrence itself, cycle by cycle of RTL for coupled AXI; `bounds` are never above it for any burst
+list. Anything else a caller asks of the law is marked not exact.
 
 Number all bursts of all back-to-back 1D transfers in order, with N = outstanding requests, M = N + buffer depth +
 system depth, L the latency and K the outstanding requests of the memory; r and w are the beats of a burst:
@@ -24,11 +24,9 @@ from math import gcd, lcm
 
 from dmaverify.cost.model import Term
 from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, Backend, Request
-from dmaverify.machines.idma.legalizer import legalize, window_bits
+from dmaverify.machines.idma.legalizer import legalize
 from dmaverify.machines.idma.wire import beats_of
 
-_ALIKE = 4096
-"""Transfers whose addresses differ by multiples of this have the same bursts: no window of AXI is larger."""
 MEASURED = "measured on RTL of iDMA v0.7.0"
 
 
@@ -86,7 +84,8 @@ class Meter:
 
     def beats(self, request: Request) -> tuple[Beats, ...]:
         """Read and write bursts pair where they are coupled; a decoupled transfer counts as one burst."""
-        near = replace(request, src=request.src % _ALIKE, dst=request.dst % _ALIKE, last=True)
+        page = 1 << self.backend.page_bits  # no window is larger
+        near = replace(request, src=request.src % page, dst=request.dst % page, last=True)
         found = self._known.get(near)
         if found is None:
             found = self._known[near] = tuple(self._worked_out(near))
@@ -105,31 +104,21 @@ class Meter:
 
 
 def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> list[BurstRun]:
-    """`total` bytes moved in 1D transfers of `size` bytes and a shorter last one, AXI to AXI, coupled."""
-    read = protocol_of(backend.variant.reads)
-    write = protocol_of(backend.variant.writes)
-    if (read, write) != (AXI, AXI):
-        return _accesses(backend, src, dst, total, size, read, write)
-    meter = Meter(backend)
+    """`total` bytes moved in 1D transfers of `size` bytes and a shorter last one, in the first protocols of a side that
+    have addresses.
+    """
+    ports = protocol_of(backend.variant.reads), protocol_of(backend.variant.writes)
+    page, meter = 1 << backend.page_bits, Meter(backend)
+
+    def bursts(at: int, count: int) -> tuple[Beats, ...]:
+        request = Request(src + at, dst + at, count, *ports)
+        return meter.beats(request) if ports == (AXI, AXI) else tuple(_paired(backend, request))
+
     whole, rest = divmod(total, size)
-    window = 1 << window_bits(backend, AXI, False, 0)
-    word, inside = backend.word, window - size
-    known: dict[tuple[int, int], tuple[Beats, ...]] = {}
-    one: list[tuple[Beats, ...]] = []
-    for i in range(min(whole, _ALIKE // gcd(size, _ALIKE))):
-        a, b = src + i * size, dst + i * size
-        if a % window > inside or b % window > inside:
-            one.append(meter.beats(Request(a, b, size)))
-            continue
-        lies = a % word, b % word
-        if lies not in known:
-            known[lies] = (Beats(beats_of(a, size, word), beats_of(b, size, word), lies[0] > lies[1]),)
-        one.append(known[lies])
+    one = [bursts(i * size, size) for i in range(min(whole, page // gcd(size, page)))]
     period = len(one)
     least = next((p for p in range(1, period + 1) if period % p == 0 and one == one[:p] * (period // p)), 1)
-    left = [*one[: whole % least]]
-    if rest:
-        left.append(meter.beats(Request(src + whole * size, dst + whole * size, rest)))
+    left = [*one[: whole % least], *([bursts(whole * size, rest)] if rest else [])]
     repeated = BurstRun(tuple(b for beats in one[:least] for b in beats), whole // least)
     return [repeated, BurstRun(tuple(b for beats in left for b in beats))]
 
@@ -140,34 +129,14 @@ def protocol_of(have: frozenset[int]) -> int:
     return AXI if AXI in have or not memory else memory[0]
 
 
-def _accesses(
-    backend: Backend, src: int, dst: int, total: int, size: int, read: int, write: int
-) -> list[BurstRun]:
-    """The same where a side is no AXI: bursts of both sides pair as they come, those of a word where a protocol has no
-    bursts. The side with more of them decides; the other one waits.
-    """
-    period, whole = _ALIKE // gcd(size, _ALIKE), total // size
-    runs = []
-    rest = whole - whole % period
-    for first, end, times in ((0, min(period, whole), whole // period), (rest, whole, 1)):
-        if first < end and times:
-            starts = range(first * size, end * size, size)
-            pattern = [b for at in starts for b in _access(backend, src, dst, at, size, read, write)]
-            runs.append(BurstRun(tuple(pattern), times))
-    if total % size:
-        runs.append(BurstRun(tuple(_access(backend, src, dst, whole * size, total % size, read, write))))
-    return runs
-
-
-def _access(
-    backend: Backend, src: int, dst: int, at: int, size: int, read: int, write: int
-) -> Iterator[Beats]:  # fmt: skip
-    found = legalize(backend, Request(src + at, dst + at, size, read, write))
-    reads, writes = ([beats_of(a, k, backend.word) for a, k in found.pairs(side)] for side in ("read", "write"))
+def _paired(backend: Backend, request: Request) -> Iterator[Beats]:
+    """Bursts of a decoupled transfer as they come: the side with more of them decides, the other one waits."""
+    found, word = legalize(backend, request), backend.word
+    reads, writes = ([beats_of(a, k, word) for a, k in found.pairs(side)] for side in ("read", "write"))
     bursts = max(len(reads), len(writes))
     for number in range(bursts):
         own = [s[number] if len(s) == bursts else _share(sum(s), number, bursts) for s in (reads, writes)]
-        yield Beats(own[0], own[1], (src + at) % backend.word > (dst + at) % backend.word)
+        yield Beats(own[0], own[1], request.src % word > request.dst % word)
 
 
 def _share(total: int, number: int, of: int) -> int:
@@ -275,7 +244,7 @@ def exact(runs: Sequence[BurstRun], depth: Depth) -> int:
     return state.w + depth.memory.latency + 1 if state.writes else 0
 
 
-# ---------------------------------------------------------------- closed forms
+# ---------------------------------------------------------------- bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,20 +304,6 @@ def bounds(t: Totals, depth: Depth) -> tuple[Term, ...]:
         ),
     ]  # fmt: skip
     return tuple(sorted(found, key=lambda term: -term.cycles))
-
-
-def closed(count: int, size: int, word: int, depth: Depth) -> float:
-    """Cycles of `count` fragments of `size` bytes, aligned, equal, each one burst: size a multiple or a divisor of the
-    word, at most 256 words.
-    """
-    n, latency, k = -(-size // word), depth.memory.latency, depth.memory.outstanding
-    rate = min(
-        1.0,
-        depth.outstanding * n / (latency + n + 1),
-        depth.metadata * n / (2 * latency + n + 1),
-        k * n / (latency + n),
-    )
-    return count * n / rate + 2 * latency + 2
 
 
 def utilization(data: int, word: int, cycles: float) -> float:

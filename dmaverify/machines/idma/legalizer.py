@@ -89,7 +89,7 @@ def window_bits(backend: Backend, protocol: int, reduce_len: bool, max_llen: int
     if protocol in WITHOUT_BURSTS:
         return backend.offset_bits
     beats = max_llen if reduce_len else backend.burst_len
-    return min(backend.offset_bits + beats, bus_limits()["page_bytes"].bit_length() - 1)
+    return min(backend.offset_bits + beats, backend.page_bits)
 
 
 def is_coupled(request: Request) -> bool:
@@ -182,16 +182,11 @@ def tilelink_page_bits(backend: Backend) -> int:
     """log2 of the page that the legalizer of a variant with TileLink looks at: the largest of all its protocols."""
     most = bus_limits()
     sizes = {
-        AXI: min(most["axi_beats_max"] * backend.word, most["page_bytes"]),
+        AXI: min(most["axi_beats_max"] * backend.word, 1 << backend.page_bits),
         TILELINK: most["tilelink_page_bytes"],
     }
     largest = max(sizes.get(code, backend.word) for code in backend.variant.every)
     return (largest - 1).bit_length()
-
-
-def tilelink_step(backend: Backend, address: int, rest: int, write: bool) -> int:
-    """Bytes of the next TileLink access at `address` with `rest` bytes left; 0 where v0.7.0 does not advance."""
-    return _step(address, rest, tilelink_page_bits(backend), backend.word, _tilelink_most(backend, write))
 
 
 def _tilelink_most(backend: Backend, write: bool) -> int:

@@ -1,6 +1,6 @@
 """Mid-ends: functions from requests to requests, chained as the paper describes.
 
-Knows: tensor_2D, tensor_ND, mp_split, mp_dist (also as a tree), rt_3D with its periods.
+Knows: mp_split, mp_dist, rt_3D with its periods.
 Does not know: bursts, which back-end does what with its piece, files.
 Law: the pieces of a request are exactly the request: consecutive, each byte once, source and destination moved alike;
 no piece of mp_split crosses its boundary, each piece of mp_dist lies in the regions of its back-end
@@ -14,14 +14,14 @@ Relied on (proofs/): idma-dist-owner, idma-split-pieces.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.legalizer import window_cuts
-from dmaverify.machines.idma.nd import Descriptor, Dim, requests
+from dmaverify.machines.idma.nd import Descriptor
 from dmaverify.targets.modules import Derived
 
 
@@ -42,18 +42,6 @@ class StripedRegion:
     def key(self, request: Request) -> tuple[str, int]:
         """The side whose address decides, and that address: the source where it lies in the region."""
         return ("src", request.src) if self.start <= request.src < self.end else ("dst", request.dst)
-
-
-def tensor_2d(request: Request, src_stride: int, dst_stride: int, total: int) -> Descriptor:
-    """A 2D transfer of `total` bytes in rows of the request's length. Raises InputError unless rows divide it."""
-    if request.length < 1 or total % request.length:
-        raise InputError(f"{total} bytes are no whole number of rows of {request.length}", None, "make it a multiple")
-    return Descriptor(request, (Dim(total // request.length, src_stride, dst_stride),))
-
-
-def tensor_nd(descriptor: Descriptor, width: int) -> Iterator[Request]:
-    """The 1D transfers of an ND request, in order."""
-    return requests(descriptor, width)
 
 
 def mp_split(request: Request, region: StripedRegion) -> list[Request]:
@@ -104,26 +92,6 @@ def distributed(request: Request, region: StripedRegion, backends: int) -> list[
     return own
 
 
-def distributed_by_tree(request: Request, region: StripedRegion, backends: int) -> list[list[Request]]:
-    """The same by a binary tree of mp_dist: each level sends a half of the strips to each side."""
-    own: list[list[Request]] = [[] for _ in range(backends)]
-    row = replace(region, width=region.width * backends)
-    for piece in mp_split(request, row):
-        for number, part in _tree(piece, region, backends, 0):
-            own[number].append(part)
-    return own
-
-
-def _tree(request: Request, region: StripedRegion, backends: int, first: int) -> Iterator[tuple[int, Request]]:
-    if backends == 1:
-        yield first, request
-        return
-    half = backends // 2
-    for number, part in enumerate(mp_dist(request, replace(region, width=region.width * half), 2)):
-        if part is not None:
-            yield from _tree(part, region, half, first + number * half)
-
-
 def _power_above(number: int) -> int:
     return 1 << (number - 1).bit_length()
 
@@ -160,25 +128,3 @@ def event_facts(events: Iterable[Event], bypass: int = 0) -> list[Derived]:
         Derived("event", {"worst": worst_case(held, n, bypass), "period": event.period}, f"event {n}")
         for n, event in enumerate(held)
     ]
-
-
-def launches(events: Sequence[Event], until: int, bypass: int = 0) -> list[tuple[int, int, int, int]]:
-    """A schedule, cycle by cycle of arbitration: (event, expiry, start, end) of every launch that expires by `until`.
-
-    All counters are loaded at 0; one transfer runs at a time, round-robin; before each turn one of `bypass` cycles.
-    A counter is loaded again when its launch is accepted.
-    """
-    expiry = [event.period for event in events]
-    out: list[tuple[int, int, int, int]] = []
-    time, turn = 0, 0
-    while min(expiry) <= until and time <= until:
-        time += bypass
-        ready = [n for k in range(len(events)) if expiry[n := (turn + k) % len(events)] <= time]
-        if not ready:
-            time = time if bypass else max(time, min(expiry))
-            continue
-        number = ready[0]
-        end = time + events[number].cycles
-        out.append((number, expiry[number], time, end))
-        expiry[number], time, turn = time + events[number].period, end, (number + 1) % len(events)
-    return out

@@ -92,6 +92,8 @@ def placed(descriptor: Descriptor, width: int) -> tuple[Dim, ...]:
     """Strides per index as signed numbers of `width` bits; where that would lead below address 0, as the positive ones
     that are the same modulo the address space.
     """
+    if not descriptor.dims:
+        return ()
     out = []
     low = {"src": descriptor.request.src, "dst": descriptor.request.dst}
     for dim in absolute(descriptor.dims):

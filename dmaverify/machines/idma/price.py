@@ -72,13 +72,13 @@ def memory_of(setup: Setup) -> MemorySystem:
 
 def first_read(setup: Setup) -> int:
     """Cycles from a request at the first mid-end to the first read request of a port, as the paper counts."""
-    return 1 + setup.backend.legalizer + sum(1 for name in setup.midends if name != "tensor_nd")
+    return 1 + setup.backend.legalizer + setup.stages
 
 
 def _lead(setup: Setup, commands: Sequence[Command], depth: Depth) -> Iterator[Term]:
     """What comes before the first data: the latency of the engine, and the fetch of a descriptor."""
     what = "two cycles" if setup.backend.legalizer else "one cycle without legalizer"
-    why = f"{what}, one more a mid-end, tensor_ND 0 (1 where it is configured so)"
+    why = f"{what}, one more a mid-end, tensor_ND 0 or, with `nd_latency = 1`, 1"
     yield Term("first read", float(first_read(setup)), "legalizer", why, LATENCY)
     if setup.front_end == "desc64" and commands:
         beats = max(1, 8 * 32 // setup.fetch_width)
@@ -95,33 +95,37 @@ def price(transfer: Transfer, target: Target, commands: Sequence[Command]) -> Co
 def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
     """The cost of commands, launched back to back, on one engine."""
     depth = Depth.of(setup.backend, memory_of(setup))
-    coupled = is_coupled(setup.request)
-    if setup.region is not None:
-        return _shared_out(setup, commands)
-    totals, runs = measured(setup, commands)
-    terms = bounds(totals, depth)
-    later = sum(1 for name in setup.midends if name != "tensor_nd")
-    law = exact(runs, depth) if runs and coupled else max((t.cycles for t in terms), default=0)
+    told = Term("programming", float(programming(setup, commands)), "front-end", _why(setup, commands), PROGRAMMING)
+    own = [told, *_lead(setup, commands, depth)]
+    if setup.stages:
+        why = "one cycle each before the first burst"
+        own.append(Term("mid-ends", float(setup.stages), "mid-ends", why, LATENCY))
+    if setup.region is None:
+        terms, law, known = _alone(setup, commands, depth)
+    else:
+        terms, known = _shared_out(setup, commands, depth), is_coupled(setup.request)
+        law = max((term.cycles for term in terms), default=0.0)
     if law > MOST_CYCLES:
         raise InputError("the transfer takes more than 2^200 cycles: nothing is priced beyond", None)
-    cycles = float(law) + later
-    known = bool(runs) and coupled
-    own = [Term("programming", float(programming(setup, commands)), "front-end", _why(setup, commands), PROGRAMMING)]
-    if later:
-        own.append(
-            Term("mid-ends", float(later), "mid-ends", "one cycle each before the first burst", LATENCY)
-        )
-    own += _lead(setup, commands, depth)
-    if own[0].cycles > cycles:
-        cycles, known = own[0].cycles, False
+    cycles = law + setup.stages
+    if told.cycles > cycles:
+        cycles, known = told.cycles, False
     every = sorted((*terms, *own), key=lambda term: -term.cycles)
     engine = EngineCost(Engine(), len(commands), cycles)
     return Cost(cycles, tuple(every), known, every[0].name, PROFILE, (engine,))
 
 
-def _shared_out(setup: Setup, commands: Sequence[Command]) -> Cost:
-    """The cost over several back-ends that work side by side: each by the law, the slowest decides."""
-    depth = Depth.of(setup.backend, memory_of(setup))
+def _alone(setup: Setup, commands: Sequence[Command], depth: Depth) -> tuple[Sequence[Term], float, bool]:
+    """The bounds of one back-end, its cycles, and whether these are the law's own."""
+    totals, runs = measured(setup, commands)
+    terms = bounds(totals, depth)
+    if runs and is_coupled(setup.request):
+        return terms, float(exact(runs, depth)), True
+    return terms, max((t.cycles for t in terms), default=0.0), False
+
+
+def _shared_out(setup: Setup, commands: Sequence[Command], depth: Depth) -> Sequence[Term]:
+    """The cycles of each of several back-ends that work side by side, by the law: the slowest decides."""
     found = requests_of(setup, commands)
     if found.count > EXACT:
         raise InputError(f"{found.count:,} transfers through mp_dist", None, f"at most {EXACT:,} are priced")
@@ -130,20 +134,14 @@ def _shared_out(setup: Setup, commands: Sequence[Command]) -> Cost:
     for request in found.requests():
         for number, piece in pieces(setup, request):
             own.setdefault(number, []).extend(meter.beats(piece))
-    coupled, terms = is_coupled(setup.request), []
+    terms = []
     for number, bursts in sorted(own.items()):
         runs = [BurstRun(tuple(bursts))]
         bound = bounds(Totals.of(runs), depth)
-        cycles = float(exact(runs, depth) if coupled else bound[0].cycles)
+        cycles = float(exact(runs, depth) if is_coupled(setup.request) else bound[0].cycles)
         why = f"{len(bursts):,} bursts; {bound[0].name} binds"
         terms.append(Term(f"back-end {number}", cycles, f"back-end {number}", why, "iDMA paper, 2.2 and 3.4"))
-    later = sum(1 for name in setup.midends if name != "tensor_nd")
-    terms.append(Term("mid-ends", float(later), "mid-ends", "one cycle each before the first burst", LATENCY))
-    told = float(programming(setup, commands))
-    terms.append(Term("programming", told, "front-end", _why(setup, commands), PROGRAMMING))
-    most = max((t.cycles for t in terms if t.resource.startswith("back-end")), default=0.0) + later
-    every = tuple(sorted(terms, key=lambda term: -term.cycles))
-    return Cost(most, every, coupled, every[0].name, PROFILE, (EngineCost(Engine(), len(commands), most),))
+    return terms
 
 
 def descriptor_cycles(setup: Setup, descriptor: Descriptor) -> int:
@@ -155,11 +153,10 @@ def descriptor_cycles(setup: Setup, descriptor: Descriptor) -> int:
         raise InputError(f"a periodic descriptor of {descriptor.transfers:,} transfers", None, f"at most {EXACT:,}")
     meter, depth = Meter(setup.backend), Depth.of(setup.backend, memory_of(setup))
     bursts = [b for r in requests(descriptor, setup.backend.address_width) for b in meter.beats(r)]
-    later = sum(1 for name in setup.midends if name != "tensor_nd")
     if is_coupled(setup.request):
-        return exact([BurstRun(tuple(bursts))], depth) + later
+        return exact([BurstRun(tuple(bursts))], depth) + setup.stages
     slow = 2 * depth.memory.latency + 2
-    return sum(b.read + b.write + slow for b in bursts) + later
+    return sum(b.read + b.write + slow for b in bursts) + setup.stages
 
 
 def programming(setup: Setup, commands: Sequence[Command]) -> int:

@@ -9,8 +9,7 @@ else.
     read 0x44               the read of next_id that launches
     wait                    done_id is read until it is the id of the last launch
 
-Source: iDMA paper, 2.1 and Table 1; iDMA v0.7.0, `idma_reg32_3d`, `idma_reg64_2d`, `idma_reg64_1d`. The paper's 32-bit
-maps with fewer dimensions are read as the 32-bit map without those registers.
+Source: iDMA paper, 2.1 and Table 1; iDMA v0.7.0, `idma_reg.rdl` with its parameters as `idma.mk` gives them.
 """
 
 from __future__ import annotations
@@ -76,21 +75,18 @@ class RegisterMap:
         return (1 << (10 + self.nd_bits + 6)) - 1
 
 
-def _map32(name: str, dims: int, paper: str) -> RegisterMap:
-    return RegisterMap(name, 32, dims, 3 if dims == 2 else 2, 0xD0, 0xD4, 0xD8, 0xE0, 0xF8, paper)
-
-
-def _map64(name: str, dims: int, paper: str) -> RegisterMap:
-    return RegisterMap(name, 64, dims, 2, 0xD0, 0xD8, 0xE0, 0x100, 0x118, paper)
-
-
-MAPS = {
-    one.name: one
-    for one in (
-        _map32("reg32_1d", 0, "reg_32"), _map32("reg32_2d", 1, "reg_32_2d"), _map32("reg32_3d", 2, "reg_32_3d"),
-        _map64("reg64_1d", 0, "reg_64"), _map64("reg64_2d", 1, "reg_64_2d"),
+def _map(width: int, dims: int) -> RegisterMap:
+    """The map that v0.7.0 generates for addresses of `width` bits; the 1D transfer is one of the dimensions."""
+    word, paper = width // 8, f"reg_{width}" + (f"_{dims}d" if dims > 1 else "")
+    first = 0xE0 if width == 32 else 0x100
+    compute = first + 3 * word * max(1, dims - 1)
+    bits_ = 1 + max(1, (dims - 1).bit_length())
+    return RegisterMap(
+        f"reg{width}_{dims}d", width, dims - 1, bits_, 0xD0, 0xD0 + word, 0xD0 + 2 * word, first, compute, paper
     )
-}  # fmt: skip
+
+
+MAPS = {one.name: one for one in (_map(width, dims) for width in (32, 64) for dims in range(1, 5))}
 
 
 def conf_of(map_: RegisterMap, request: Request, enable_nd: int) -> int:

@@ -277,39 +277,41 @@ def _proved(
     live = live_runs(found.live)
     forced = WALKED not in found.how and runs_are_maximal(found.nests) and live is not None and not bridged(live)
     maximal = live is not None
-    bound = floor_of(setup, commands) if forced else words_floor(setup, live) if live is not None else 0.0
-    before = program_of_transfer(original, bits, target)
+    words = words_floor(setup, live) if live is not None else 0.0
+    bound = _floor(setup, measured(setup, commands)[0]) if forced else words
+    written = program_of_transfer(original, bits, target)
+    before = None
+    if isinstance(written, tuple) and written:
+        price = price_on(setup, written)
+        before = Before(price.cycles, price, written, max(c.packet * c.unit_bits // 8 for c in written))
     return Synthesis(
         plan, target, axes, cost.profile, commands, cost, cost.cycles, bound or cost.cycles,
         maximal and cost.exact and cost.cycles <= bound,
         _evidence(setup, found, commands, cost, bound if maximal else None, forced),
         verdict=verdict,
-        before=_before(setup, before) if isinstance(before, tuple) and before else None, questions=tuple(asked),
+        before=before, questions=tuple(asked),
         split=found.how, evaluations=found.tried, not_covered=NOT_COVERED,
     )  # fmt: skip
 
 
-def _before(setup: Setup, program: tuple[Command, ...]) -> Before:
-    price = price_on(setup, program)
-    return Before(price.cycles, price, program, max(c.packet * c.unit_bits // 8 for c in program))
-
-
-def floor_of(setup: Setup, commands: Sequence[Command]) -> float:
-    """Cycles that no transfers with these runs can beat, in whatever order and however cut further."""
-    totals, _ = measured(setup, commands)
-    later = sum(1 for name in setup.midends if name != "tensor_nd")
-    return max((term.cycles for term in bounds(totals, Depth.of(setup.backend, memory_of(setup)))), default=0.0) + later
+def _floor(setup: Setup, totals: Totals) -> float:
+    """Cycles that no transfers with these totals can beat, in whatever order."""
+    terms = bounds(totals, Depth.of(setup.backend, memory_of(setup)))
+    return max((term.cycles for term in terms), default=0.0) + setup.stages
 
 
 def live_runs(nests: Sequence[BoxNest]) -> NDArray[np.int64] | None:
-    """The runs of live bytes as rows (read, write, length), by write address; None where they are too many."""
+    """The runs of some boxes as rows (read, write, length), by write address; None where they are too many, or none.
+    Addresses count from a multiple of 1 MiB.
+    """
     import numpy as np
 
     if not nests or sum(prod(loop.count for loop in nest.loops) for nest in nests) > SHOWN_RUNS:
         return None
     rows = []
+    first = [min(getattr(nest, side) for nest in nests) >> 20 << 20 for side in ("read", "write")]
     for nest in nests:
-        points = np.array([[nest.read, nest.write]], dtype=np.int64)
+        points = np.array([[nest.read - first[0], nest.write - first[1]]], dtype=np.int64)
         for loop in nest.loops:
             steps = np.arange(loop.count, dtype=np.int64)[:, None] * np.array([[loop.read, loop.write]])
             points = (points[None, :, :] + steps[:, None, :]).reshape(-1, 2)
@@ -341,9 +343,7 @@ def words_floor(setup: Setup, runs: NDArray[np.int64]) -> float:
         if is_coupled(r)
     ]
     totals = Totals(read, write, max(read, write), max(windows, default=1))
-    depth = Depth.of(setup.backend, memory_of(setup))
-    later = sum(1 for name in setup.midends if name != "tensor_nd")
-    return max((term.cycles for term in bounds(totals, depth)), default=0.0) + later
+    return _floor(setup, totals)
 
 
 def _touched(runs: NDArray[np.int64], side: int, size: int) -> int:
@@ -362,17 +362,10 @@ def runs_are_maximal(nests: Sequence[BoxNest]) -> bool:
 
     Looked at run by run, up to `SHOWN_RUNS`; beyond, it is not claimed.
     """
-    if sum(prod(loop.count for loop in nest.loops) for nest in nests) > SHOWN_RUNS:
+    runs = live_runs(nests)
+    if runs is None:
         return False
-    starts: set[tuple[int, int]] = set()
-    ends: set[tuple[int, int]] = set()
-    for nest in nests:
-        points = [(nest.read, nest.write)]
-        for loop in nest.loops:
-            points = [(r + k * loop.read, w + k * loop.write) for r, w in points for k in range(loop.count)]
-        starts.update(points)
-        ends.update((r + nest.length, w + nest.length) for r, w in points)
-    return not starts & ends
+    return not set(map(tuple, runs[:, :2].tolist())) & set(map(tuple, (runs[:, :2] + runs[:, 2:]).tolist()))
 
 
 def _evidence(

@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from dmaverify.errors import InputError
+from dmaverify.machines.idma.built import built_options, is_built
 from dmaverify.machines.idma.engine import AXI, AXIS, INIT, Backend, Request, protocol_named, variant_named
 from dmaverify.machines.idma.midends import StripedRegion
 from dmaverify.targets.table import suggestion
@@ -22,9 +23,9 @@ from dmaverify.targets.target import Target
 
 ENGINE = (
     "variant", "data_width", "address_width", "length_width", "burst_len_param", "ax_in_flight", "buffer_depth",
-    "system_depth", "reject_zero", "dims", "front_end", "memory", "fetch_width", "chain_head",
+    "system_depth", "reject_zero", "page_bytes", "dims", "front_end", "memory", "fetch_width", "chain_head",
     "region_start", "region_end", "region_width", "backends", "legalizer", "tilelink_ul", "channels", "arbitration",
-    "version", "memory_latency", "memory_outstanding",
+    "version", "nd_latency", "memory_latency", "memory_outstanding",
 )  # fmt: skip
 OF_ENGINE = tuple(
     name for name in ENGINE if name not in ("memory", "memory_latency", "memory_outstanding", "version", "chain_head")
@@ -71,6 +72,7 @@ class Setup:
     pattern: str = "none"  # what an Init source is promised to give
     memory_latency: int = -1  # cycles, instead of those of the named memory
     memory_outstanding: int = 0
+    nd_latency: int = 0  # of tensor_ND, which can be built with 0 or 1
     version: str = "0.7.0"  # of the RTL whose known defects are told
     value: int = 0  # the byte of a constant pattern
 
@@ -78,6 +80,11 @@ class Setup:
     def outer(self) -> int:
         """Loops that the mid-end has around a 1D transfer."""
         return self.dims - 1
+
+    @property
+    def stages(self) -> int:
+        """Mid-ends that take a cycle each before the first burst; tensor_ND takes `nd_latency`."""
+        return sum(self.nd_latency if name == "tensor_nd" else 1 for name in self.midends)
 
     @property
     def unordered(self) -> bool:
@@ -104,10 +111,15 @@ def presets(target: Target) -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
-def engine_options(words: Sequence[str]) -> dict[str, int | str]:
-    """Options of an engine as a command line names it: `NAME=VALUE`, a preset, or a variant. Raises InputError."""
+def engine_options(words: Sequence[str], of: str = "") -> dict[str, int | str]:
+    """Options of an engine as a command line names it: `NAME=VALUE`, a preset, a variant, or a file of the generator;
+    `of` is the file that is checked. Raises InputError.
+    """
     out: dict[str, int | str] = {}
     for word in words:
+        if is_built(word):
+            out.update(built_options(word, of))
+            continue
         name, equals, value = (part.strip() for part in word.partition("="))
         if not equals:
             out["variant" if re.match(r"(rw|r|w)_", name) else "preset"] = name
@@ -148,6 +160,7 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         buffer_depth=_number(full, "buffer_depth", 1),
         system_depth=_number(full, "system_depth"),
         reject_zero=_flag(full, "reject_zero"),
+        page_bytes=_number({"page_bytes": target.limits["page_bytes"], **full}, "page_bytes", 1),
         legalizer=_flag({"legalizer": 1, **full}, "legalizer"),
         tilelink_ul=_flag(full, "tilelink_ul"),
         specified=full.get("version") == SPECIFICATION,
@@ -186,6 +199,7 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         memory_latency=_number({"memory_latency": -1, **full}, "memory_latency", -1, 1 << 20),
         memory_outstanding=_number({"memory_outstanding": 0, **full}, "memory_outstanding", 0, 1 << 20),
         version=_version(full, target),
+        nd_latency=_number(full, "nd_latency", 0, 1),
         value=_number(full, "value", 0, 255),
     )
 

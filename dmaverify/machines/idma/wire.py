@@ -1,4 +1,4 @@
-"""What a burst is on the wire: bus address, length field, beats, byte enables, shifts.
+"""What a burst is on the wire: bus address, length field, beats, byte enables.
 
 Knows: the fields of each protocol for a burst of `n` bytes at `a`. Does not know: how a transfer is cut into bursts.
 Law: reads fetch whole words; the bytes enabled over all beats of a write are exactly [a, a + n).
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dmaverify.machines.idma.engine import AXI, AXILITE, NO_ADDRESS, OBI, TILELINK, Backend, bus_limits
+from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK, Backend, bus_limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +54,3 @@ def byte_enables(address: int, length: int, word: int) -> list[int]:
     """The mask of each beat of a write, bit i for byte i of the word."""
     offset, beats = address % word, beats_of(address, length, word)
     return [sum(1 << i for i in range(word) if offset <= beat * word + i < offset + length) for beat in range(beats)]
-
-
-def shifts(src: int, dst: int, word: int, *, combined: bool = False) -> tuple[int, int]:
-    """Bytes by which the read and the write shifter turn the stream."""
-    return ((src - dst) % word, 0) if combined else (src % word, -dst % word)
-
-
-def fetched(protocol: int, address: int, length: int, word: int) -> tuple[int, int]:
-    """First byte and end of what a read of `length` bytes at `address` touches: whole words where there are words."""
-    if protocol not in (AXI, OBI, AXILITE, TILELINK):
-        return address, address + length
-    return address - address % word, -(-(address + length) // word) * word

@@ -104,7 +104,7 @@ class Accesses(TileMeaning):
         offset = self._offset(stmt, stmt.item_bytes or pointer.item_bytes)
         extent = _OPEN if offset is None else self._extent(stmt, pointer)
         if extent.open:
-            self.assume(f"{stmt.what} at line {stmt.span.line} stays in the buffer that begins at its address")
+            self.suppose(f"{stmt.what} at line {stmt.span.line} stays in the buffer that begins at its address")
         starts = [offset or ZERO]
         if stmt.moved and offset is not None and offset != ZERO:
             starts = [ZERO, offset]

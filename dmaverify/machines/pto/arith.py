@@ -150,7 +150,7 @@ class Arithmetic(Values):
         """The value that an unsigned operation takes; one that nothing bounds is taken to be its own."""
         low = self.world.interval(a)[0]
         if low is None:
-            self.assume(f"`{stmt.result}` takes a value that is not negative")
+            self.suppose(f"`{stmt.result}` takes a value that is not negative")
         if low is None or low >= 0 or settled(self.world, [compare("lt", a)]) == NEVER:
             return a
         return self.world.choose(compare("lt", a), a + (1 << (bits or 64)), a)
@@ -167,7 +167,7 @@ class Arithmetic(Values):
         """Division of signed values, and what is left: the quotient is cut off towards zero."""
         world, low = self.world, self.world.interval(a)[0]
         if low is None:
-            self.assume(f"`{stmt.result}` divides a value that is not negative")
+            self.suppose(f"`{stmt.result}` divides a value that is not negative")
         if low is None or low >= 0 or settled(self.world, [compare("lt", a)]) == NEVER:
             return self._floored(op, a, divisor)
         return world.choose(compare("lt", a), -self._floored(op, -a, divisor), self._floored(op, a, divisor))

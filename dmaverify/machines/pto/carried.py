@@ -16,10 +16,7 @@ from dmaverify.language.affine import ONE, ZERO, Cond, Lin, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.registers import Registers
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value, name_of
-from dmaverify.program.instructions import (
-    Event,
-    Place,
-)
+from dmaverify.program.instructions import Event, Place
 from dmaverify.prove.flow.ask import Asker, term_text
 from dmaverify.prove.options import Options
 
@@ -195,7 +192,7 @@ class Carried(Registers):
         if asker.holds(compare("le", -start)).status != "proved":
             if all(self.world.symbols[n].stated for n in self.world.roots(start)):
                 return None
-            self.assume(f"{term_text(start, self.world)} is not negative")
+            self.suppose(f"{term_text(start, self.world)} is not negative")
         return self.world.least(start + self.world.times(rounds, Lin(less.const)), ZERO, most=True)
 
     def _alike(self, one: Value, other: Value) -> bool:

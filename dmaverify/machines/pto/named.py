@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dmaverify.errors import InputError, Source
+from dmaverify.language.files import named
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
@@ -43,7 +44,7 @@ class NamedFunction:
 
 def functions_of(path: str) -> list[NamedFunction]:
     """The functions of a file that hold something, or the one behind `::`. Raises InputError."""
-    file, _, name = path.partition("::")
+    file, name = named(path)
     try:
         source = Source(file, Path(file).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

@@ -383,10 +383,11 @@ class Foreign(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Assumed(Stmt):
-    """What reading the text took for granted, in words; with `note`, what it left alone here."""
+    """What reading the text took for granted, in words; with `note`, what it left alone here; `unsaid` by anybody."""
 
     text: str = ""
     note: bool = False
+    unsaid: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,14 +20,7 @@ from dmaverify.machines.pto.limits import block_bytes
 from dmaverify.machines.pto.moves import PIPE_OF, touches_of
 from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, ValueType
 from dmaverify.machines.pto.values import Register
-from dmaverify.program.instructions import (
-    MIXED,
-    UNSAID,
-    Copy,
-    CopyStep,
-    Fill,
-    Place,
-)
+from dmaverify.program.instructions import MIXED, UNSAID, Copy, CopyStep, Fill, Place
 
 Resolved = tuple[list[CopyStep], Lin, Fill | None, dict[str, Lin], dict[str, Span], list[Span]]
 """Steps, bytes of a row, padding, facts for rules with their places, where registers were set."""
@@ -394,7 +387,7 @@ class Registers(Arithmetic):
                     "pto.set_mov_pad_val before the copy",
                     always=False,
                 )
-                self.assume("MOV_PAD_VAL is 0 until it is set")
+                self.suppose("MOV_PAD_VAL is 0 until it is set")
                 return Fill(0, stmt.types[1].item_bytes, own["left"], own["right"])
             return Fill(None, stmt.types[1].item_bytes, own["left"], own["right"])
         raw = found.first.const

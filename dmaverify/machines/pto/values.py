@@ -19,15 +19,7 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.moves import reading_of
 from dmaverify.machines.pto.ops import Operand, ValueType
 from dmaverify.machines.pto.tiles import TileType
-from dmaverify.program.instructions import (
-    Copy,
-    CopyTouch,
-    Event,
-    Fit,
-    NumberNeed,
-    Place,
-    Remark,
-)
+from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, NumberNeed, Place, Remark
 from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import load_target
 
@@ -74,6 +66,7 @@ class Setting:
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     extents: Mapping[str, int] = field(default_factory=dict)
     readings: Mapping[str, str] = field(default_factory=dict)
+    one_tile: bool = False  # tiles of one type at one address are one
     canonical: bool = False  # arguments and counters named by their order, to compare kernels
 
 
@@ -112,12 +105,17 @@ class Kernel:
     copies: list[Copy] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
     assumptions: dict[str, None] = field(default_factory=dict)
+    conditions: dict[str, None] = field(default_factory=dict)
+    """What is taken of values and memory that nobody states: the verdict holds only if it is so."""
     roots: dict[str, ValueType] = field(default_factory=dict)
     passed: tuple[tuple[str, int], ...] = ()
     fits: list[Fit] = field(default_factory=list)
     needs: list[NumberNeed] = field(default_factory=list)
     tile_moves: int = 0
     """Loads and stores of tiles."""
+    alike: dict[object, dict[str, None]] = field(default_factory=dict)
+    """Names of tiles of one type at one address; `one_tile`: they are taken as one."""
+    one_tile: bool = False
     idle: list[Span] = field(default_factory=list)
     """Copies of the text that no run reaches."""
     cube: tuple[Event, ...] = ()
@@ -152,7 +150,7 @@ class Values:
     def __init__(self, function: ops.KernelFunction, setting: Setting) -> None:
         self.setting = setting
         self.world = World()
-        self.kernel = Kernel(function.name, function.span, self.world)
+        self.kernel = Kernel(function.name, function.span, self.world, one_tile=setting.one_tile)
         self.fragment = not function.name
         self.values: dict[str, Value] = {}
         self.floats: dict[str, tuple[int, ValueType]] = {}
@@ -173,7 +171,7 @@ class Values:
         self.reasons: dict[str, str] = {}
         self.machine: dict[str, str] = {}  # symbols of what the machine gives, by its operation
         self.cube: list[Event] = []
-        self.tile_bytes: dict[int, int] = {}  # where tiles without an address lie, by their statement
+        self.tile_bytes: dict[object, int] = {}  # where tiles without an address lie, by their statement
         self.tile_end = 0
         self.misplaced: set[str] = set()
         self.lying: dict[int, tuple[Place, int]] = {}  # tiles with an address: where, how many bytes; by tile_bytes
@@ -195,7 +193,7 @@ class Values:
             value: Value = Place(space, root, ZERO, kind.item_bytes, kind.name)
             self.kernel.roots[root] = kind
             if space == "ub":
-                self.assume(f"{name} is a multiple of 32 and its buffer lies in UB")
+                self.suppose(f"{name} is a multiple of 32 and its buffer lies in UB")
         elif kind.kind == "other" and kind.name.startswith("memref"):
             value = None
         else:
@@ -225,6 +223,11 @@ class Values:
         if not self.dry:
             self.kernel.assumptions[text] = None
 
+    def suppose(self, text: str) -> None:
+        """Something that neither the text nor anybody else says."""
+        if not self.dry:
+            self.kernel.conditions[text] = None
+
     def remark(
         self,
         kind: str,
@@ -250,7 +253,7 @@ class Values:
                 return self.argument(operand.name, kind, operand.span)
             named = _NAMED.fullmatch(operand.name)
             if named or operand.name in ("%true", "%false"):
-                self.assume("constants that are not defined have the value in their name")
+                self.suppose("constants that are not defined have the value in their name")
                 number = int(operand.name == "%true") if named is None else int(named[2]) * (-1 if named[1] else 1)
                 return Lin(number)
             return self.argument(operand.name, ops.INDEX, operand.span)
@@ -348,7 +351,7 @@ class Values:
         if stmt.note:
             self.remark("note", stmt.text, stmt.span, always=False)
         else:
-            self.assume(stmt.text)
+            (self.suppose if stmt.unsaid else self.assume)(stmt.text)
 
     def machine_value(self, what: str, least: int, name: str = "") -> Lin:
         """A value that the machine gives, the same wherever a kernel asks for it; an index is less than its count."""
@@ -387,7 +390,7 @@ class Values:
         if high is not None and high < 1:
             return False
         if low is None or low < 1:
-            self.assume(f"{what} is at least 1")
+            self.suppose(f"{what} is at least 1")
             name, symbol = next((n, self.world.symbols[n]) for n, _ in term.terms)
             if term == Lin(0, ((name, 1),)) and not symbol.definition and not self.dry:
                 self.world.symbols[name] = replace(symbol, low=1)

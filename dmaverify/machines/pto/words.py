@@ -30,7 +30,7 @@ GM_WORDS: Mapping[str, tuple[tuple[str, int, int], ...]] = {
 }
 """Words of a copy between GM and UB: (field, lowest bit, bits). GM is low and UB is high in both directions."""
 LOCAL_WORDS: Mapping[str, tuple[tuple[str, int, int], ...]] = {
-    "config": (("n_burst", 0, 16), ("len", 16, 16), ("src_gap", 32, 16), ("dst_gap", 48, 16)),
+    "config": (("n_burst", 0, 16), ("len", 16, 16), ("src_gap", 32, 16), ("dst_gap", 48, 16))
 }
 WORD_BITS = 64
 
@@ -81,20 +81,3 @@ def misfits(kind: str, fields: Mapping[str, int]) -> list[Misfit]:
                 changed = tuple((n, v, found[n]) for n, v in others.items() if found[n] != v)
                 out.append(Misfit(name, value, bits, changed))
     return out
-
-
-def round_trip(layout: tuple[tuple[str, int, int], ...]) -> str:
-    """SMT-LIB 2 with bit-vectors: is there a word whose fields, packed and unpacked, differ? `unsat` is the proof."""
-    lines = ["(set-logic QF_BV)"]
-    parts, differ = [], []
-    for name, low, bits in layout:
-        lines.append(f"(declare-const {name} (_ BitVec {bits}))")
-        wide = f"((_ zero_extend {WORD_BITS - bits}) {name})"
-        parts.append(f"(bvshl {wide} (_ bv{low} {WORD_BITS}))")
-        differ.append(f"(distinct ((_ extract {low + bits - 1} {low}) word) {name})")
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = f"(bvor {whole} {part})"
-    lines.append(f"(define-fun word () (_ BitVec {WORD_BITS}) {whole})")
-    lines.append(f"(assert (or {' '.join(differ)}))" if len(differ) > 1 else f"(assert {differ[0]})")
-    return "\n".join(lines)

@@ -17,7 +17,7 @@ from typing import Any
 from dmaverify.language.affine import Lin, World
 from dmaverify.program.instructions import Copy, CopyTouch, Use
 from dmaverify.program.schedule import Order, Program
-from dmaverify.program.views import iterations
+from dmaverify.program.turns import iterations
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.pipe_state import OLD, At, Instance, State
 from dmaverify.prove.flow.pipes import PipeJudge

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dmaverify.errors import Span
-from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
+from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, both, compare
 from dmaverify.program.instructions import Copy, CopyTouch, Place, accumulate
 from dmaverify.prove.flow.ask import Asker, Reply, condition_of, shown, term_text
 from dmaverify.targets.rule import Rule
@@ -155,6 +155,48 @@ class RuleJudge:
         """One rule on what an access reaches."""
         self._rule(rule, ports, {}, what, span, when)
 
+    def contradicted(self, rule: str, claim: Cond, when: Sequence[Cond], note: str = "") -> Reply | None:
+        """The reply that refutes a claim; None where it is proved, assumed, which is said, or open, which is kept."""
+        self.used.add(rule)
+        reply = self.asker.required(claim, when)
+        if reply.status == "assumed":
+            self.assumed |= {f"{shown(part, self.world)} ({rule}{note})": None for part in reply.assumed}
+        elif reply.status != "proved":
+            self.worse(rule, reply.status)
+        return reply if reply.status == "refuted" else None
+
+    def inside(
+        self, place: Place, ends: tuple[Lin, Lin], when: Sequence[Cond], span: Span, what: str
+    ) -> Finding | None:
+        """The finding where what is touched lies not in its tensor; how far that reaches is kept where nobody says."""
+        (low, end), extent = ends, self.extents.get(place.root)
+        claims = [compare("le", -low)]
+        if extent is None:
+            self.reached.setdefault(place.root, []).append(end)
+        else:
+            claims.append(compare("le", end - extent))
+        reply = self.contradicted("core/in-bounds", both(claims), when)
+        if reply is None:
+            return None
+        first, last = self.value(low, reply), self.value(end, reply)
+        said = f"before `{place.root}`" if extent is None else f"`{place.root}` has {extent:,} bytes"
+        made = Finding(
+            "core/in-bounds",
+            Severity.ERROR,
+            f"{what} bytes {first:,} to {last - 1:,}; {said}",
+            "source" if what == "reads" else "destination",
+            span,
+            {"first": first, "end": last},
+            self.witness(reply),
+            "obligations of the core",
+        )
+        self.findings.append(made)
+        return made
+
+    def worse(self, name: str, status: str) -> None:
+        order = ("proved", "not judged", "unknown", "refuted")
+        self.status[name] = max(self.status.get(name, "proved"), status, key=order.index)
+
     # ------------------------------------------------------------ rules on terms
 
     def _rule(
@@ -191,7 +233,7 @@ class RuleJudge:
         if reply.status == "unknown":
             self.status[rule.id] = "unknown"
             return False
-        values = {port: self._value(term, reply) for port, term in terms.items()}
+        values = {port: self.value(term, reply) for port, term in terms.items()}
         words = {"tier": "", "side": "", "place": what}
         said = tuple(f"{port} is {term_text(term, self.world)}" for port, term in terms.items() if not term.is_const)
         span = next((spans[p] for p in rule.ports if p in spans and self._blamed(rule, p, terms, reply)), None) or whole
@@ -204,7 +246,7 @@ class RuleJudge:
                 what,
                 span,
                 values,
-                self._witness(reply),
+                self.witness(reply),
                 rule.source,
                 rule.basis,
                 rule.hint,
@@ -245,11 +287,11 @@ class RuleJudge:
         if len(outcomes) > 1:
             self.differs[rule.id] = None
 
-    def _value(self, term: Lin, reply: Reply) -> int:
+    def value(self, term: Lin, reply: Reply) -> int:
         found = self.asker.at(term, reply.values)
         return 0 if found is None else found
 
-    def _witness(self, reply: Reply) -> dict[str, object] | None:
+    def witness(self, reply: Reply) -> dict[str, object] | None:
         shown_values = {
             self.world.symbols[n].shown: v
             for n, v in reply.values.items()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, both, compare
 from dmaverify.program.instructions import Copy, CopyTouch, accumulate
-from dmaverify.prove.flow.ask import shown, term_text
+from dmaverify.prove.flow.ask import term_text
 from dmaverify.prove.flow.instruction_rules import RuleJudge
 from dmaverify.prove.flow.units import wrong_reach, wrong_stride
 from dmaverify.prove.meet import TooDeep, Walk, collision, smallest_meeting
@@ -35,7 +35,7 @@ class CopyJudge(RuleJudge):
             self._bounds(copy, side)
         if any(rule.endswith("row-overlap") for rule in broken):
             self.used.add("core/writes-once")
-            self._worse("core/writes-once", "not judged")
+            self.worse("core/writes-once", "not judged")
         else:
             self._rows(copy)
         if copy.read.memory == copy.write.memory:
@@ -47,46 +47,13 @@ class CopyJudge(RuleJudge):
         place = copy.read if side == "read" else copy.write
         if not place.root:
             return
-        low, end = self.reach(copy, side)
-        extent = self.extents.get(place.root)
-        if extent is None:
-            self.reached.setdefault(place.root, []).append(end)
-            claim = compare("le", -low)
-            said = f"before `{place.root}`"
-        else:
-            claim = both([compare("le", -low), compare("le", end - extent)])
-            said = f"`{place.root}` has {extent:,} bytes"
-        self.used.add("core/in-bounds")
-        reply = self.asker.required(claim, self._running(copy))
-        if reply.status == "assumed":
-            for part in reply.assumed:
-                self.assumed[f"{shown(part, self.world)} (core/in-bounds)"] = None
-        elif reply.status == "unknown":
-            self._worse("core/in-bounds", "unknown")
-        elif reply.status == "refuted":
-            self._worse("core/in-bounds", "refuted")
-            first, last = self._value(low, reply), self._value(end, reply)
-            word = "reads" if side == "read" else "writes"
-            ends, when = (low, end), self._running(copy)
+        ends, when = self.reach(copy, side), self._running(copy)
+        found = self.inside(place, ends, when, copy.span, f"{side}s")
+        if found is not None:
+            extent = self.extents.get(place.root)
             units = () if extent is None else wrong_reach(copy, side, ends, extent, self.asker, when)
-            self.findings.append(
-                Finding(
-                    "core/in-bounds",
-                    Severity.ERROR,
-                    f"{word} bytes {first:,} to {last - 1:,}; {said}",
-                    "source" if side == "read" else "destination",
-                    copy.span,
-                    {"first": first, "end": last},
-                    self._witness(reply),
-                    "obligations of the core",
-                    hint="make rows, lengths and strides fit the tensor; all of them are bytes",
-                    notes=tuple(units),
-                )
-            )
-
-    def _worse(self, name: str, status: str) -> None:
-        order = ("proved", "not judged", "unknown", "refuted")
-        self.status[name] = max(self.status.get(name, "proved"), status, key=order.index)
+            hint = "make rows, lengths and strides fit the tensor; all of them are bytes"
+            self.findings[-1] = replace(found, hint=hint, notes=tuple(units))
 
     # ------------------------------------------------------------ one memory
 
@@ -100,19 +67,19 @@ class CopyJudge(RuleJudge):
         numbers = [copy.row, copy.read.address, copy.write.address]
         numbers += [n for step in copy.steps for n in (step.count, step.read, step.write)]
         if not all(n.is_const for n in numbers):
-            self._worse("core/overlap", "unknown")
+            self.worse("core/overlap", "unknown")
             return
         if min(copy.row.const, *(step.count.const for step in copy.steps)) < 1:
             return  # it moves nothing
         try:
             met = smallest_meeting(_bytes_of(copy, "read"), _bytes_of(copy, "write"))
         except TooDeep:
-            self._worse("core/overlap", "unknown")
+            self.worse("core/overlap", "unknown")
             return
         if met is None:
             return
         shared = met.address
-        self._worse("core/overlap", "refuted")
+        self.worse("core/overlap", "refuted")
         self.findings.append(
             Finding(
                 "core/overlap",
@@ -145,9 +112,9 @@ class CopyJudge(RuleJudge):
             said = f"rows of the atomic store at line {copy.span.line} may overlap: each adds to what is there"
             self.said[said] = None
         elif clash is None:
-            self._worse("core/writes-once", "unknown")
+            self.worse("core/writes-once", "unknown")
         elif clash:
-            self._worse("core/writes-once", "refuted")
+            self.worse("core/writes-once", "refuted")
             data = next(t for t in writes if t.kind == "data")
             whole = extent_at[0]
             rounded = "" if whole == data.length else f", {term_text(whole, self.world)} with its tail and padding"

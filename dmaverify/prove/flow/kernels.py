@@ -14,24 +14,21 @@ from typing import Any, Protocol
 from dmaverify.language.affine import World
 from dmaverify.program.instructions import (
     Arrival,
-    Branch,
     BufferToken,
     Copy,
     Event,
     Fit,
-    KernelLoop,
     NumberNeed,
     Shared,
     Signal,
     Use,
 )
-from dmaverify.program.rewrite import every, spread
+from dmaverify.program.rewrite import every, spread, touches_in
 from dmaverify.prove.flow.ask import Asker, shown, term_text
 from dmaverify.prove.flow.at_values import unwritten_at_values
 from dmaverify.prove.flow.definite import DefiniteJudge
-from dmaverify.prove.flow.fits import judge_fits
 from dmaverify.prove.flow.instructions import CopyJudge
-from dmaverify.prove.flow.needs import judge_needs
+from dmaverify.prove.flow.needs import judge_fits, judge_needs
 from dmaverify.prove.flow.other_core import meets_arrival, with_other_core
 from dmaverify.prove.flow.pipe_cases import found_at_values, proved_by_cases
 from dmaverify.prove.flow.pipes import PipeJudge
@@ -57,11 +54,12 @@ class KernelProgram(Protocol):
 
 @dataclass
 class JudgedKernel:
-    """Findings, obligations as (status, by, why), assumptions in words."""
+    """Findings, obligations as (status, by, why), assumptions in words, and those that nobody states."""
 
     findings: list[Finding] = field(default_factory=list)
     obligations: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
     solver: str = ""
     asked: list[tuple[str, str, str]] = field(default_factory=list)
 
@@ -94,10 +92,10 @@ def judge_kernel(
     judge_uses(judge, program.events)
     judge_fits(judge, program.fits)
     judge_needs(judge, program.needs)
-    for event in _ordering(program.events):
+    for event in every(program.events):
         if isinstance(event, Signal):
             judge.judge_number("flag", "event_id", event.event, event.span)
-        else:
+        elif isinstance(event, BufferToken):
             judge.judge_number("buffer", "buffer_id", event.token, event.span)
     out = JudgedKernel(list(judge.findings))
     broken = {f.rule for f in out.findings if f.severity.value == "error"}
@@ -153,14 +151,16 @@ def judge_kernel(
     if definite.arrivals:
         out.assumptions += _given(others, definite.arrivals)
     needed = [*judge.assumed, *(f"{shown(need, program.world)} (core/definite)" for need in definite.supposed)]
-    out.assumptions += [f"assumed of values without a stated range: {text}" for text in needed]
+    out.conditions += needed
     pasted = list(notes_to_paste(asker.needs, program.world)) if needed else []
+    undeclared = list(_undeclared(judge, program.events))
+    pasted += [note for _, note in undeclared if note]
     if pasted:
         out.assumptions.append(f"to state them, write: {'; '.join(pasted)}")
     if pipes.apart:
         pairs = [f"lines {a} and {b}" if a != b else f"line {a} each time" for a, b in pipes.apart]
-        out.assumptions.append(f"rows addressed by values from memory do not collide: {', '.join(pairs)}")
-    out.assumptions += _undeclared(judge)
+        out.conditions.append(f"rows addressed by values from memory do not collide: {', '.join(pairs)}")
+    out.conditions += [said for said, _ in undeclared]
     out.assumptions += [f"{rule} would decide otherwise under another reading" for rule in judge.differs]
     out.asked = list(asker.session.asked)
     out.solver = solver_version() if asker.session.asked else ""
@@ -207,24 +207,19 @@ def _given(others: Sequence[Shared], arrivals: Mapping[str, Arrival]) -> Iterato
             yield f"{shared.shown} are written by the other core before {where} goes on"
 
 
-def _ordering(events: Sequence[Event]) -> Iterator[Signal | BufferToken]:
-    for event in events:
-        if isinstance(event, (Signal, BufferToken)):
-            yield event
-        elif isinstance(event, KernelLoop):
-            yield from _ordering(event.body)
-        elif isinstance(event, Branch):
-            yield from _ordering((*event.then, *event.other))
-
-
-def _undeclared(judge: CopyJudge) -> Sequence[str]:
-    """Tensors whose extent nobody declared, with how far the copies reach."""
-    out = []
+def _undeclared(judge: CopyJudge, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+    """Tensors whose extent nobody declared, with how far the copies reach, and that they hold what is read there; and
+    the note that would state it, where it is a number.
+    """
+    touches = list(touches_in(events))
+    taken = {t.place.root for t in touches if t.kind == "read"}
+    spaces = {t.place.root: t.place.space for t in touches}
     for root, ends in judge.reached.items():
         top: Any = ends[0]
         for end in ends[1:]:
             top = judge.world.least(top, end, most=True)
         high = judge.world.interval(top)[1]
         shown = f"{high:,}" if high is not None else term_text(top, judge.world)
-        out.append(f"`{root}` holds at least {shown} bytes (its extent is not declared)")
-    return out
+        written = ", written where they are read" if root in taken else ""
+        note = f"// dmaverify: gm %{root} = {high} bytes" if high is not None and spaces[root] == "gm" else ""
+        yield f"`{root}` holds at least {shown} bytes{written} (its extent is not declared)", note

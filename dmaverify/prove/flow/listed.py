@@ -11,6 +11,8 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Any
 
 from dmaverify.errors import InputError, Span
 from dmaverify.prove.move.static import Instance, Ruling
@@ -41,43 +43,50 @@ MOST_OPEN = 20
 
 
 class _Memo:
-    """Values that a rule holds for under every reading, so that no rule is asked the same twice."""
+    """Which rules of a scope some values break under any reading, so that none is asked the same twice. Rules that look
+    at bytes differ from item to item, and are asked each time.
+    """
 
     def __init__(self, target: Target) -> None:
-        self.rules: dict[str, list[Rule]] = {}
+        self.bytes: dict[str, list[Rule]] = {name: [] for name in target.scopes}
+        self.others: dict[str, list[Rule]] = {name: [] for name in target.scopes}
         for rule in target.rules.values():
-            self.rules.setdefault(rule.scope, []).append(rule)
+            known = target.scopes[rule.scope].ports
+            counts = any(port in known and known[port].unit == "bytes" for port in rule.ports)
+            (self.bytes if counts else self.others)[rule.scope].append(rule)
+        self.ports = {
+            name: itemgetter("", *sorted({p for rule in rules for p in rule.ports if p in target.scopes[name].ports}))
+            for name, rules in self.others.items()
+        }  # fmt: skip
         self.limits = target.limits
-        self.fine: set[tuple[object, ...]] = set()
+        self.known: dict[object, list[Rule]] = {}
         self.enough: set[str] = set()  # advice that is told often enough: it is counted from here on
 
     def doubtful(self, item: ListedItem, more: Counter[str]) -> tuple[list[Instance], list[Rule]]:
         """The facts of an item that some rule does not hold for, and these rules; `more` counts what is not told."""
         asked: dict[str, Rule] = {}
         facts = []
-        fine = self.fine
         quiet: set[tuple[str, str]] = set()
         for fact in item.facts:
-            values, every = fact.values, {**self.limits, **fact.values}
-            found = False
-            for rule in self.rules.get(fact.scope, ()):
-                key = (rule.id, *[values.get(port) for port in rule.ports])
-                if key in fine:
-                    continue
-                if _holds(rule, every):
-                    fine.add(key)
-                    continue
-                if rule.id in self.enough and rule.applies("dma", *item.tiers, fact.side, ""):
-                    quiet.add((rule.id, fact.side))
-                    continue
-                asked[rule.id] = rule
-                found = True
-            if found:
+            every: dict[str, Any] = {**self.limits, **fact.values, "": fact.scope}
+            wrong = [rule for rule in self.bytes[fact.scope] if not _holds(rule, every)]
+            try:
+                key = self.ports[fact.scope](every)
+            except KeyError:
+                key = None  # a port is missing: it is told
+            if key is None or key not in self.known:
+                self.known[key] = [rule for rule in self.others[fact.scope] if not _holds(rule, every)]
+            wrong += self.known[key]
+            told = [rule for rule in wrong if rule.applies("dma", *item.tiers, fact.side, "")]
+            quiet |= {(rule.id, fact.side) for rule in told if rule.id in self.enough}
+            told = [rule for rule in told if rule.id not in self.enough]
+            asked |= {rule.id: rule for rule in told}
+            if told:
                 place = ", ".join(p for p in (item.name, fact.place) if p)
                 facts.append(Instance(fact.scope, fact.values, place, item.span, fact.side, spans=fact.spans))
         more.update(rule for rule, _ in quiet)
-        if len(fine) > 1 << 20:
-            fine.clear()
+        if len(self.known) > 1 << 20:
+            self.known.clear()
         return facts, list(asked.values())
 
     def learn(self, findings: Sequence[Finding], told: Counter[str]) -> None:

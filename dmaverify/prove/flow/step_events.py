@@ -19,7 +19,7 @@ from dmaverify.errors import Source, Span
 from dmaverify.language.affine import ONE, ZERO, Lin, World
 from dmaverify.program.instructions import CopyTouch, Event, Fence, KernelLoop, Place, Signal, Use
 from dmaverify.program.schedule import Order, Program
-from dmaverify.program.views import Turn
+from dmaverify.program.turns import Turn
 from dmaverify.prove.flow.touches import StepWork, Touch, in_one_unit
 from dmaverify.prove.meet import Walk
 

@@ -19,7 +19,8 @@ from dmaverify.lower.adapters import is_fetch
 from dmaverify.program.indirect import Indirect, rows_of
 from dmaverify.program.schedule import Step
 from dmaverify.program.tensor import Tensor
-from dmaverify.program.views import Affine, TileWindow, Turn, View, ViewError, Views
+from dmaverify.program.turns import Affine, Turn
+from dmaverify.program.views import TileWindow, View, ViewError, Views
 from dmaverify.prove.flow.tile_union import Boxes, Digit
 from dmaverify.targets.target import Target
 

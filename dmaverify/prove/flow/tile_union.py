@@ -15,7 +15,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-from dmaverify.program.views import Affine
+from dmaverify.program.turns import Affine
 
 if TYPE_CHECKING:
     import numpy as np

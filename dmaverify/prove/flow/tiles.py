@@ -7,7 +7,8 @@ what is surely written (`tile_union`): tiles, whole tensors, the rows that a kno
 rows of a list that is known at run time only, bytes that a step writes through another declaration) fills no gap and
 opens none: a gap there is UNKNOWN. Tiles that nobody can list cover where all pairs share nothing and they add up to
 the tensor (proofs/count-covers.smt2). A second write is fine only where a step between the two reads what they share.
-A loop that does not move the tile writes the same buffer anew and collects nothing.
+A loop that does not move the tile writes the same elements in every iteration: the tile is a buffer where a step of
+the same body reads it in each iteration (hazards say in which order); where none does, its elements are written twice.
 
 Source: furiosa-opt v0.6.0 (views: overlapping starts compile and leave part of the output unwritten),
 docs/machines/rngd.md 7.2.
@@ -26,7 +27,7 @@ from dmaverify.language.expr import axes_of
 from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell
 from dmaverify.program.schedule import Order
 from dmaverify.program.tensor import PLACES, Tensor
-from dmaverify.program.views import Affine, loop_values
+from dmaverify.program.turns import Affine, loop_values
 from dmaverify.prove.flow.tile_outputs import Output, Tiles
 from dmaverify.prove.flow.tile_union import Boxes, Digit, Grid, grid
 from dmaverify.prove.smt import Query, Session, all_of, any_of, linear, number
@@ -88,6 +89,9 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
     twice: list[SharedElement] = []
     once = apart = "proved"
     for i, first in enumerate(output.tiles):
+        anew = _anew(output, first, order, elsewhere)
+        twice += [anew] if isinstance(anew, SharedElement) else []
+        once = worse(once, "proved" if anew == "none" else anew if isinstance(anew, str) else "refuted")
         for j, second in enumerate(output.tiles[i:], i):
             answer = _twice(output, first, second, session)
             if answer == "none":
@@ -95,6 +99,8 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
             apart = "refuted"
             if first is not second:
                 answer = _unread(output, (i, j), order, answer, session, elsewhere)
+                if answer == "none" and _comes_back(output, first, second, order, session):
+                    answer = "unknown"
             if isinstance(answer, SharedElement):
                 twice.append(answer)
                 once = "refuted"
@@ -105,10 +111,53 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
     return Together(output, once, "proved" if on_purpose else covers, tuple(twice), unwritten, on_purpose, why)
 
 
+def _anew(output: Output, tiles: Tiles, order: Order, elsewhere: Elsewhere) -> SharedElement | str:
+    """Two iterations of a loop that does not move the tile, where no step reads it in each; "none" or "unknown"."""
+    still = [i for i, turn in enumerate(tiles.turns) if turn.count > 1 and i not in tiles.moving]
+    body = order.bodies[tiles.step] if order.bodies else -1
+    if not still:
+        return "none"
+    others = [s for s, of in enumerate(order.bodies) if of == body >= 0 and s != tiles.step]
+    readers = [r for r in output.reads if r.step in others]
+    if any(_reads(r, tiles) for r in readers):
+        return "none"
+    counters = [0] * len(tiles.turns)
+    first = loop_values(tiles.turns, counters)
+    counters[still[-1]] = 1
+    point = {d: tiles.window(d)[0].constant for d in output.digits}
+    if readers or elsewhere.may_read(output, _flat(output, point), others):
+        return "unknown"
+    where = {output.label(d): value for d, value in point.items()}
+    return SharedElement(tiles, tiles, first, loop_values(tiles.turns, counters), where)
+
+
 def _between(first: int, second: int, order: Order, reader: int) -> bool:
     return reader not in (first, second) and any(
         order.step_precedes(a, reader) and order.step_precedes(reader, b) for a, b in ((first, second), (second, first))
     )
+
+
+def _reads(reader: Tiles, tiles: Tiles) -> bool:
+    """Whether a step reads in each iteration what another one writes in it."""
+    return not reader.windows or (reader.windows, reader.turns) == (tiles.windows, tiles.turns)
+
+
+def _comes_back(output: Output, first: Tiles, second: Tiles, order: Order, session: Session) -> bool:
+    """Whether the earlier of two steps of one loop may write, in a later iteration, what the other one wrote and no
+    step has read since. Yes may be wrong.
+    """
+    if not order.bodies or order.bodies[first.step] < 0 or order.bodies[first.step] != order.bodies[second.step]:
+        return False
+    still = any(turn.count > 1 and i not in first.moving for i, turn in enumerate(first.turns))
+    alike = (first.windows, first.turns) == (second.windows, second.turns)
+    if not still and alike and _twice(output, first, first, session) == "none":
+        return False  # they meet in the same iteration alone
+    if order.step_precedes(second.step, first.step):
+        first, second = second, first
+    body = [r for r in output.reads if order.bodies[r.step] == order.bodies[first.step]]
+    behind = (r for r in body if order.step_precedes(second.step, r.step) and _reads(r, second))
+    ahead = (r for r in body if order.step_precedes(r.step, first.step) and _reads(r, first))
+    return next(behind, None) is None and next(ahead, None) is None
 
 
 def _unread(

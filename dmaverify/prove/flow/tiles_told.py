@@ -34,7 +34,7 @@ def tile_findings(result: Together, steps: Sequence[Step]) -> Iterator[Finding]:
              "second": {"step": second.name, **twice.second_at}},
             load_obligations()["core/tiles-once"].source,
             hint=f"start the tiles at `{better}`: then they follow each other without gap (checked)" if better
-            else "start the tiles their length apart",
+            else "start the tiles their length apart, or let a step of the loop read each before it is written again",
             labels=(Label(twice.first.span, "and here"),) if first is not second and twice.first.span else (),
             edits=_start(better, twice.second),
         )  # fmt: skip

@@ -25,7 +25,8 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import DMA_CONTEXT, Box, Step, box_of
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
-from dmaverify.program.views import Turn, View, Views, turns_of
+from dmaverify.program.turns import Turn, turns_of
+from dmaverify.program.views import View, Views
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.move.views import shift_units
 from dmaverify.targets.modules import queue_of, write_port

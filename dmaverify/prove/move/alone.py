@@ -12,14 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import gcd
 
 from dmaverify.language.served import TooManyCells, first_unserved
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.held import TooMany
-from dmaverify.program.space import layout_of
+from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.case import Case
-from dmaverify.prove.move.feasible import Clash, clashes, entangled, longest_run, missing
+from dmaverify.prove.move.feasible import Clash, ContiguousRun, clashes, entangled, longest_run, missing
 from dmaverify.prove.move.scene import Side
+from dmaverify.prove.move.static import Instance, RuleReport, Ruling
 from dmaverify.targets.target import load_obligations
 from dmaverify.verdict import Finding, Label, Severity
 
@@ -41,7 +43,7 @@ def judge_move(case: Case) -> None:
             _clash(case, clash)
         _absent(case, source, dest)
     report = case.rules_on(())
-    findings = [*report.findings, *case.alignment_alone(longest_run(source, dest)).findings]
+    findings = [*report.findings, *_alignment(case, longest_run(source, dest)).findings]
     case.take(replace(report, findings=tuple(findings)))
 
 
@@ -116,3 +118,28 @@ def _lacks(case: Case, what: str, index: Mapping[str, int], axis: str) -> None:
             ),
         )
     )
+
+
+def _alignment(case: Case, run: ContiguousRun) -> RuleReport:
+    """The rules of a command on the best packet that a stream could have: 8 bytes of a run, or what 8 leaves of
+    it.
+    """
+    bits = unit_bits_of(case.bits)
+    word = 64 // bits
+    packet = word if run.units % word == 0 else run.units % word
+    limits = case.target.limits_with(case.transfer.limits)
+    read, write = (_whole_bytes(gcd(g, word) * bits) for g in (run.read_gcd, run.write_gcd))
+    facts = {"packet_bytes": max(1, packet * bits // 8), "read_gcd": read, "write_gcd": write}
+    ruling = Ruling(
+        case.target, "dma", case.transfer.source.tier, case.transfer.dest.tier, case.transfer.dtype, limits,
+        case.options.readings,
+    )  # fmt: skip
+    rules = case.target.rules.values()
+    told = {r.id for r in rules if r.scope == "command" and set(r.ports) <= {*facts, *limits}}
+    place = Instance("command", facts, "any stream", case.transfer.dest.element.span or case.transfer.span)
+    return ruling.judge([place], only=told)
+
+
+def _whole_bytes(bits: int) -> int:
+    """Bits as whole bytes; what is no whole byte divides nothing but 1."""
+    return bits // 8 if bits % 8 == 0 else 1

@@ -9,26 +9,19 @@ Source: docs/design.md; the plan file format (What is judged).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import gcd
 
 from dmaverify.errors import Disagreement, Span
 from dmaverify.layout.digits import NotDigits
-from dmaverify.lower.programs import (
-    Trouble,
-    first_difference,
-    same_nests,
-    same_units,
-)
+from dmaverify.lower.programs import Trouble, first_difference, same_nests, same_units
 from dmaverify.program.access import PlanProblem
-from dmaverify.program.command import Command, GivenCommand
+from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of, unit_bits_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.core import judge_core
-from dmaverify.prove.move.feasible import ContiguousRun
-from dmaverify.prove.move.names import other_size
+from dmaverify.prove.move.names import other_size, wrong_numbers
 from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.move.preconditions import Work, unmet
 from dmaverify.prove.move.repair import Repair, repairs
@@ -284,7 +277,7 @@ class Case:
         if not given:
             message += ": they make no command at all"
             both = zip(self.transfer.given, derived, strict=False)
-            wrong = [number for one, other in both for number in _wrong_numbers(one, other)]
+            wrong = [number for one, other in both for number in wrong_numbers(one, other)]
             if wrong:
                 said = [f"{what} is {have}, the stream asks for {want}" for what, _, have, want in wrong[:MOST_TOLD]]
                 message += "; " + "; ".join(said)
@@ -337,25 +330,6 @@ class Case:
             for one in derived(transfer, target, commands)
         ]
         return ruling.judge(instances)
-
-    def alignment_alone(self, run: ContiguousRun) -> RuleReport:
-        """The rules of a command on the best packet that a stream could have: 8 bytes of a run, or what 8 leaves of
-        it.
-        """
-        bits = unit_bits_of(self.bits)
-        word = 64 // bits
-        packet = word if run.units % word == 0 else run.units % word
-        limits = self.target.limits_with(self.transfer.limits)
-        read, write = (_whole(gcd(g, word) * bits) for g in (run.read_gcd, run.write_gcd))
-        facts = {"packet_bytes": max(1, packet * bits // 8), "read_gcd": read, "write_gcd": write}
-        ruling = Ruling(
-            self.target, "dma", self.transfer.source.tier, self.transfer.dest.tier, self.transfer.dtype, limits,
-            self.options.readings,
-        )  # fmt: skip
-        rules = self.target.rules.values()
-        told = {r.id for r in rules if r.scope == "command" and set(r.ports) <= {*facts, *limits}}
-        place = Instance("command", facts, "any stream", self.transfer.dest.element.span or self.transfer.span)
-        return ruling.judge([place], only=told)
 
     def take(self, report: RuleReport, without: frozenset[str] = frozenset()) -> None:
         self.findings += [f for f in report.findings if f.rule not in without]
@@ -411,26 +385,6 @@ MOVE_ALONE = "the move alone; no command was checked"
 """The claim where a plan gives neither a stream nor commands: `synth` finds some."""
 
 _RANK = {None: 0, "proved": 1, "not judged": 2, "reported": 3, "unknown": 4, "refuted": 5}
-
-
-def _wrong_numbers(given: GivenCommand, wanted: Command) -> Iterator[tuple[str, Span | None, int, int]]:
-    """Counts, strides and packets of two printed texts that the stream would have otherwise, entry by entry."""
-    for side, text, ask in (("read", given.read, wanted.read_text), ("write", given.write, wanted.write_text)):
-        if ask is None or len(text.entries) != len(ask.entries):
-            continue
-        for index, (one, other) in enumerate(zip(text.entries, ask.entries, strict=True)):
-            name = f"{side} entry {index}" + (f" `{one.label}`" if one.label else "")
-            if one.count != other.count:
-                yield f"the count of {name}", one.count_span or one.span, one.count, other.count
-            if one.stride != other.stride and other.count > 1:
-                yield f"the stride of {name}", one.stride_span or one.span, one.stride, other.stride
-        if text.packet != ask.packet:
-            yield f"the {side} packet", text.packet_span, text.packet, ask.packet
-
-
-def _whole(bits: int) -> int:
-    """Bits as whole bytes; what is no whole byte divides nothing but 1."""
-    return bits // 8 if bits % 8 == 0 else 1
 
 
 def _worse(status: str, than: str | None) -> bool:

@@ -18,7 +18,8 @@ from dmaverify.language.affine import Lin
 from dmaverify.program.indirect import IndexList, RowDigits
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor
-from dmaverify.program.views import Affine, View, Views
+from dmaverify.program.turns import Affine
+from dmaverify.program.views import View, Views
 from dmaverify.prove.move.defined import NotCovered, address_of, cell_at, position_of
 from dmaverify.prove.move.questions import any_position
 from dmaverify.prove.move.script import Script, ScriptWriter, disjunction, text_of

@@ -118,7 +118,8 @@ def _too_far(tensor: Tensor, target: Target, dtype_bits: int) -> Iterator[Unmet]
     end = tensor.base * 8 // unit_bits + tensor.element.size * dtype_bits // unit_bits
     limit = min(SPAN[place] for place in SPAN if place in space.places)
     if "slice" in space.places:
-        end += (tensor.at_slice + tensor.slice.size - 1) * space.stride("slice", unit_bits)
+        step, last = space.stride("slice", unit_bits), tensor.at_slice + tensor.slice.size
+        end = max(end + (last - 1) * step, last * step + 1)  # the slice behind the last one has an address too
     if end > limit:
         last = end * unit_bits // 8
         said = f"the {tensor.tier} tensor reaches up to byte {last:,}; no place has more than {limit:,}"

@@ -23,7 +23,8 @@ from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command, Loop
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import PLACES
-from dmaverify.program.views import Affine, TileWindow, Turn, View, Views, loop_values
+from dmaverify.program.turns import Affine, Turn, loop_values
+from dmaverify.program.views import TileWindow, View, Views
 from dmaverify.prove.meet import Walk, found_meeting, shared
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target, load_obligations

@@ -85,19 +85,28 @@ class SizeCover:
         self.singles += 1
         return verdict_at(self.template, values, self.options)
 
-    def take(self, values: Mapping[str, int]) -> None:
-        """Sizes that the ordinary checker proved, with as many others as a run at them proves."""
-        for pinned in _pins(self.template, values):
-            for typical in islice(samples(self.template, {name: values[name] for name in pinned}), 2):
-                done = attempt(self.template, typical, self.options, generic=True, pinned=pinned)
-                if done.status == "proved" and done.region is not None and done.region.holds(values):
-                    self.regions.append(done.region)
-                    return
-        done = attempt(self.template, values, self.options, generic=True)
-        if done.status == "proved" and done.region is not None and done.region.holds(values):
-            self.regions.append(done.region)
-        else:
-            self.regions.append(only(values))
+    def take(self, values: Mapping[str, int]) -> bool:
+        """Sizes that the ordinary checker proved, with as many others as a run at them proves: whether any. A run that
+        fixes no size is the best, then those of few fixed ones, the first of which is taken.
+        """
+        tries = [
+            (typical, pinned) for pinned in _pins(self.template, values)
+            for typical in islice(samples(self.template, {name: values[name] for name in pinned}), 2)
+        ]  # fmt: skip
+        for number, (typical, pinned) in enumerate([(values, ()), *tries, (values, ())]):
+            done = attempt(self.template, typical, self.options, generic=True, pinned=pinned)
+            if done.status == "proved" and done.region is not None and done.region.holds(values):
+                if number == 0 and any(f.op == "eq" and len(f.poly.symbols) == 1 for f in done.region.facts):
+                    continue
+                self.regions.append(done.region)
+                return not is_point(done.region, self.template)
+        self.regions.append(only(values))
+        return False
+
+
+def is_point(region: SizeRegion, template: Template) -> bool:
+    """Whether the region says each size by itself."""
+    return len(region.facts) == len(template.symbols) and all(fact.op == "eq" for fact in region.facts)
 
 
 def only(values: Mapping[str, int]) -> SizeRegion:
@@ -200,7 +209,7 @@ def _checked(cover: SizeCover) -> Verdict:
     left = cover.outside()
     if left == NOTHING:
         return _vacuous(template)
-    if _count(template) > FEW:
+    if count_of(template) > FEW:
         tries = 0
         for values in samples(template):
             done = cover.run(values)
@@ -222,7 +231,7 @@ def _checked(cover: SizeCover) -> Verdict:
             return _refuted(cover, single, left)
         if single.status is not Status.PROVED:
             return _open(cover, "the ordinary check at these sizes is open", left)
-        if _count(template) > FEW:
+        if count_of(template) > FEW:
             cover.take(left)
         else:
             cover.regions.append(only(left))
@@ -232,7 +241,7 @@ def _checked(cover: SizeCover) -> Verdict:
     return _open(cover, cover.why or "too many cases", left if isinstance(left, dict) else {})
 
 
-def _count(template: Template) -> int:
+def count_of(template: Template) -> int:
     """How many sizes the ranges hold; a large number where they are open."""
     counts = [
         1 << 40 if one.last is None else (one.last - one.first) // one.multiple + 1 for one in template.symbols
@@ -262,7 +271,7 @@ def sizes_text(values: Mapping[str, int]) -> str:
 def _proved(cover: SizeCover) -> Verdict:
     template = cover.template
     asked = confirmed(template, cover.regions)
-    symbolic = any(len(r.facts) != len(template.symbols) or any(f.op != "eq" for f in r.facts) for r in cover.regions)
+    symbolic = not all(is_point(region, template) for region in cover.regions)
     by = "identities of polynomials over the sizes" if symbolic else f"enumeration of all {cover.singles} sizes"
     if symbolic and cover.singles:
         by += f", and the ordinary check at {cover.singles} of them"

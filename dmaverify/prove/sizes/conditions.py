@@ -16,15 +16,15 @@ from dmaverify.errors import Disagreement
 from dmaverify.language.numbers import Poly
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import attempt
-from dmaverify.prove.sizes.check import FIRST_BOXES, SizeCover, only, samples, sizes_text
+from dmaverify.prove.sizes.bounds import Ends, surely
+from dmaverify.prove.sizes.check import FIRST_BOXES, SizeCover, count_of, only, samples, sizes_text
 from dmaverify.prove.sizes.complete import confirmed, outside_all
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, Template, normal
-from dmaverify.prove.sizes.search import NOTHING, OPEN, Ends, SizeSearch, follows, surely
+from dmaverify.prove.sizes.search import NOTHING, OPEN, SizeSearch, follows
 from dmaverify.verdict import Status
 
-MOST_ROUNDS = 24
-MOST_LOOKED = 600
-"""Regions that are looked for, and boxes of sizes that are looked at, over all searches."""
+MOST_ROUNDS, MOST_LOOKED, MOST_POINTS = 12, 600, 8
+"""Regions that are looked for, boxes of sizes that are looked at, and single sizes that stand for nothing more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ class _Finder:
     broken: list[SizeRegion] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     reduced: int = 0
+    points: int = 0  # regions of one size that were added
 
     def __post_init__(self) -> None:
         self.cover = SizeCover(self.template, self.options)
@@ -82,10 +83,11 @@ class _Finder:
                 continue
             status = self._status(found)
             if status is Status.PROVED:
-                self.cover.take(found)
+                self.points += not self.cover.take(found)
             elif status is Status.REFUTED:
                 self.broken.append(only(found))
-            else:
+                self.points += 1
+            if status not in (Status.PROVED, Status.REFUTED) or (self.points > MOST_POINTS < count_of(self.template)):
                 break
         if isinstance(found, Mapping):
             self.left.append(f"{sizes_text(found)} and others")
@@ -122,6 +124,8 @@ def conditions(template: Template, options: Options) -> Condition:
     outcome = finder.find()
     finder._reduce()
     kept = _without_subsumed(finder.cover.regions, template)
+    if outcome == NOTHING and not finder.broken:
+        kept = [()]  # together the regions hold every admitted size
     if outcome != NOTHING and not finder.left:
         finder.left.append("sizes that were not looked at within the limit")
     if outcome == NOTHING:
@@ -175,7 +179,7 @@ def implied(fact: SizeFact, others: Sequence[SizeFact], template: Template, regi
     search = SizeSearch(template, [] if region is None else [region])
     box: Ends = {one.name: (one.first, one.last) for one in template.symbols}
     wide = _narrowed(search.with_quotients(box), others)
-    if search.always(fact):
+    if search.always(fact) or fact in template.assume:
         return True
     if fact.by is not None:
         by = fact.by.constant
@@ -194,8 +198,11 @@ def _narrowed(box: Ends, others: Sequence[SizeFact]) -> Ends:
     for fact in others:
         if fact.op != "ge":
             continue
-        falling = [(m, -c) for m, c in fact.poly.terms.items() if c < 0 and m]
-        rest = fact.poly.terms.get((), 0)
+        moving, rest = [(m, c) for m, c in fact.poly.terms.items() if m], fact.poly.terms.get((), 0)
+        if len(moving) == 1 and moving[0][1] > 0 and len(moving[0][0]) == 1 and moving[0][0][0] in out:
+            ((name,), c), *_ = moving  # c * name + rest >= 0
+            out[name] = (max(out[name][0], -(rest // c)), out[name][1])
+        falling = [(m, -c) for m, c in moving if c < 0]
         if len(falling) != 1 or set(fact.poly.terms) - {(), falling[0][0]} or rest < 0:
             continue
         mono, c = falling[0]

@@ -44,7 +44,8 @@ def _value(node: Node, env: dict[str, Any], trace: Trace) -> Any:
     if isinstance(node, Literal):
         return node.value
     if isinstance(node, Name):
-        return env[node.name]
+        value = env[node.name]
+        return value() if callable(value) else value
     if isinstance(node, Let):
         return _value(node.body, {**env, **{n: _value(v, env, trace) for n, v in node.bindings}}, trace)
     assert isinstance(node, Apply)

@@ -74,7 +74,7 @@ def transfer_places(
                 for facts in dimension_facts(text, command.unit_bits):
                     yield RulePlace("dimension", _ports(_as_they_are, facts), side, tensor.tier)
     for one in derived_facts(transfer, target, commands):
-        yield RulePlace(one.scope, _ports(_as_they_are, one.values), one.side)
+        yield RulePlace(one.scope, _ports(_as_they_are, getattr(one.values, "raw", one.values)), one.side)
 
 
 def access_places(

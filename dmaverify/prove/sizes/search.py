@@ -1,6 +1,6 @@
 """The smallest sizes outside of regions, or the proof that there are none.
 
-Knows: boxes of sizes, bounds of polynomials over a box, what relations add to them.
+Knows: boxes of sizes, what relations add to their bounds.
 Does not know: plans, what a region means.
 Law: `first_outside` gives admitted sizes in no region, smallest in the order of the template; `NOTHING` only if every
 admitted size lies in a region; `OPEN` where it gave up. A bound is never better than the truth.
@@ -15,16 +15,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from functools import lru_cache
 from itertools import product
 from math import gcd, lcm, prod
 from typing import Any
 
-from dmaverify.language.numbers import Mono, Poly, without
+from dmaverify.language.numbers import Poly, without
+from dmaverify.prove.sizes.bounds import Ends, end_of_product, least_of, surely, with_product
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, SizeSymbol, Template
 
-Ends = dict[str, tuple[int, int | None]]
 MOST_BOXES = 400
 FACTS = 20  # of a box; where there are more, a box costs more and there are fewer of them
 MOST_DIVISORS = 7
@@ -32,112 +30,6 @@ FLAT = 60  # boxes of one bound, after which products are gone through instead
 LARGEST_PRODUCT, MOST_PRODUCTS = 1 << 40, 200
 FAR = 1 << 100
 NOTHING, OPEN = "nothing", "open"
-
-
-# ---------------------------------------------------------------- bounds of polynomials
-
-
-def _product(mono: Mono, box: Mapping[str, tuple[int, int | None]], side: int) -> int | None:
-    """The least or greatest value of a product of numbers that are not negative; None: no bound."""
-    out = 1
-    unbounded = False
-    for name in mono:
-        end = box[name][side]
-        if end is None:
-            unbounded = True
-        else:
-            out *= end
-    return 0 if out == 0 and not unbounded else None if unbounded else out
-
-
-def least_of(poly: Poly, box: Ends) -> int | None:
-    """A lower bound over the box; None where there is none. Where products grow and others shrink, the box is moved to
-    its low corner first.
-    """
-    total, rising, falling = 0, False, False
-    for mono, c in poly.terms.items():
-        if not mono:
-            total += c
-            continue
-        rising, falling = rising or c > 0, falling or c < 0
-        end = _product(mono, box, 0 if c > 0 else 1)
-        if any(box[n][0] < 0 for n in mono) or end is None:
-            rising = falling = True
-            break
-        total += c * end
-    if not (rising and falling):
-        return total
-    moved = poly.put({n: Poly.symbol(n) + Poly.of(box[n][0]) for n in poly.symbols if box[n][0]})
-    wide: Ends = {n: (0, None if box[n][1] is None else box[n][1] - box[n][0]) for n in poly.symbols}  # type: ignore[operator]
-    total = 0
-    for mono, c in moved.terms.items():
-        if not mono:
-            total += c
-        elif c < 0:
-            top = _product(mono, wide, 1)
-            if top is None:
-                return None
-            total += c * top
-    return total
-
-
-def surely(fact: SizeFact, box: Ends, given: Sequence[Poly], depth: int = 3) -> bool:
-    """Whether a comparison holds on the whole box, where all of `given` are not negative."""
-    if fact.known is not None:
-        return fact.known
-    if fact.op == "ge":
-        return _not_negative(fact.poly, box, given, depth)
-    if fact.op == "eq":
-        return all(_not_negative(p, box, given, depth) for p in (fact.poly, -fact.poly))
-    if fact.op == "ne":
-        one = Poly.of(1)
-        return any(_not_negative(p - one, box, given, depth) for p in (fact.poly, -fact.poly))
-    by = fact.by.constant if fact.by is not None else None
-    return fact.op == "div" and by is not None and _divides_box(fact.poly, by, box)
-
-
-def _divides_box(poly: Poly, by: int, box: Ends) -> bool:
-    """Divisibility on a box of single values."""
-    if any(box[n][0] != box[n][1] for n in poly.symbols):
-        return False
-    return poly.at({n: box[n][0] for n in poly.symbols}) % by == 0
-
-
-def _not_negative(poly: Poly, box: Ends, given: Sequence[Poly], depth: int) -> bool:
-    bound = least_of(poly, box)
-    if bound is not None and bound >= 0:
-        return True
-    if depth == 0 or not given:
-        return False
-    for other in given:
-        for rest in _rests(poly, other, box):
-            if _not_negative(rest, box, given, depth - 1):
-                return True
-    return False
-
-
-def _rests(poly: Poly, other: Poly, box: Ends) -> Iterable[Poly]:
-    """`k * poly - other * m` for the multiples of `other` that cancel a negative product of `poly`, where `m` is not
-    negative: quotients may be.
-    """
-    seen = set()
-    for mono, c in poly.terms.items():
-        if c >= 0 or not mono:
-            continue
-        for low, k in other.terms.items():
-            if k >= 0 or not low:
-                continue
-            more = without(mono, low)
-            if more is None or any(box[name][0] < 0 for name in more):
-                continue
-            ratio = Fraction(c, k)
-            rest = poly.scaled(ratio.denominator) - Poly({more: ratio.numerator}) * other
-            if rest not in seen:
-                seen.add(rest)
-                yield rest
-
-
-# ---------------------------------------------------------------- regions on a box
 
 
 @dataclass
@@ -232,7 +124,7 @@ class SizeSearch:
         step = prod(one.multiple for one in symbols)
         least = -(-first // step) * step
         for product_ in range(least, least + MOST_PRODUCTS * step, step):
-            found = next((v for v in _factored(product_, symbols) if self._outside(v)), None)
+            found = next((v for v in with_product(product_, symbols) if self._outside(v)), None)
             if found is not None:
                 return found
         return None
@@ -345,7 +237,7 @@ class SizeSearch:
         axes = {one.name for one in self.template.symbols if one.axis}
         for mono, c in rising:
             wanted = -(-share // c)
-            own = _product(mono, box, 0) or 0
+            own = end_of_product(mono, box, 0) or 0
             bound = low
             if own < wanted and len(set(mono)) == len(mono) and set(mono) <= axes:
                 others = 1
@@ -445,34 +337,6 @@ def _corners(box: Ends, symbols: Sequence[SizeSymbol]) -> Iterable[dict[str, int
     for one in symbols:
         yield {**lows, one.name: highs[one.name]}
         yield {**highs, one.name: lows[one.name]}
-
-
-def _factored(number: int, symbols: Sequence[SizeSymbol]) -> Iterable[dict[str, int]]:
-    """All values of the symbols, in their ranges, with this product, in the order of declaration."""
-    one, *rest = symbols
-    if not rest:
-        if number >= one.first and (one.last is None or number <= one.last) and number % one.multiple == 0:
-            yield {one.name: number}
-        return
-    for value in _divisors(number):
-        if value % one.multiple == 0 and one.first <= value and (one.last is None or value <= one.last):
-            for others in _factored(number // value, rest):
-                yield {one.name: value, **others}
-
-
-@lru_cache(maxsize=512)
-def _divisors(number: int) -> tuple[int, ...]:
-    out, left, prime = [1], number, 2
-    while prime * prime <= left:
-        powers, power = [], 1
-        while left % prime == 0:
-            left, power = left // prime, power * prime
-            powers.append(power)
-        out += [value * power for value in out for power in powers]
-        prime += 1 if prime == 2 else 2
-    if left > 1:
-        out += [value * left for value in out]
-    return tuple(sorted(out))
 
 
 def _split(box: Ends, symbols: Sequence[SizeSymbol], asked: Sequence[SizeFact]) -> Iterable[Ends]:

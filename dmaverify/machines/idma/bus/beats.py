@@ -1,4 +1,4 @@
-"""Beats of an AXI port from a trace: a value change dump or a table.
+"""Beats of an AXI port from a trace: the dump of a simulator or a table.
 
 Knows: names of signals, handshakes at the rising edge of a clock. Does not know: which beats are right.
 Law: a beat is a rising edge at which valid and ready were 1 just before; a field that was not 0 or 1 in all its bits
@@ -7,7 +7,7 @@ has no value.
     time,channel,addr,len,size,strb,last,data        a table: one beat a line, channel ar, r, aw, w or b
     ar_valid, ar_ready, ar_addr, ..., clk            a dump: signals of one port, `FILE::SCOPE` where there are more
 
-Source: AMBA AXI, issue H.c, A3.2 (handshake), A2 (signals); IEEE 1364, 18 (value change dump).
+Source: AMBA AXI, issue H.c, A3.2 (handshake), A2 (signals); IEEE 1364, 18 (value change dump); pywellen (FST, GHW).
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.language.files import read_bytes, read_text
+from dmaverify.language.files import read_text
 
 CHANNELS = ("ar", "r", "aw", "w", "b")
 FIELDS = ("addr", "len", "size", "burst", "strb", "last", "data", "resp")
+DUMPS = (".vcd", ".fst", ".ghw")
 MOST_BYTES = 1 << 28
 _SIGNAL = re.compile(rf"(?:^|(?<=[_.]))(ar|aw|r|w|b)[_.]?(valid|ready|{'|'.join(FIELDS)})(?:_[io])?$")
 _CLOCK = re.compile(r"(?:^|[_.])(?:a?clk|clock)(?:_?i)?$")
@@ -43,12 +44,12 @@ def read_beats(path: str) -> list[Beat]:
     """The beats of a trace in order of time. Raises InputError."""
     file, _, scope = path.partition("::")
     if not Path(file).is_file():
-        raise InputError(f"{file} is no file", None, "a trace: FILE.vcd, FILE.csv, or FILE.vcd::SCOPE")
+        raise InputError(f"{file} is no file", None, "a trace: FILE.vcd, FILE.fst, FILE.csv, or FILE.vcd::SCOPE")
     if file.endswith(".csv"):
         return _table(Source(file, read_text(file)))
-    if file.endswith(".vcd"):
+    if file.endswith(DUMPS):
         return _dump(file, scope)
-    raise InputError(f"{file} is no trace that is read", None, "FILE.vcd or FILE.csv")
+    raise InputError(f"{file} is no trace that is read", None, f"a table .csv, or a dump {', '.join(DUMPS)}")
 
 
 # ---------------------------------------------------------------- tables
@@ -88,35 +89,32 @@ def _number(text: str, name: str, span: Span) -> int | None:
         raise InputError(f"{name} is `{text}`, no number", span, "decimal, or 0x and hexadecimal digits") from None
 
 
-# ---------------------------------------------------------------- value change dumps
+# ---------------------------------------------------------------- dumps
 
 
 def _dump(file: str, scope: str) -> list[Beat]:
     try:
-        from vcd.reader import TokenKind, VCDParseError, tokenize
+        from pywellen import Waveform
     except ImportError:
-        raise InputError("reading a value change dump needs pyvcd", None, "pip install 'dmaverify[trace]'") from None
-    import io
-
+        raise InputError("reading a simulator's dump needs pywellen", None, "pip install 'dmaverify[trace]'") from None
     if Path(file).stat().st_size > MOST_BYTES:
         raise InputError(f"{file} is longer than {MOST_BYTES >> 20} MiB", None, "dump the port alone")
     names: dict[str, list[str]] = {}
-    path: list[str] = []
-    tokens: Iterator[Any] = tokenize(io.BytesIO(read_bytes(file)))
+    signals: dict[str, Any] = {}
     try:
-        for token in tokens:
-            if token.kind is TokenKind.SCOPE:
-                path.append(token.data.ident)
-            elif token.kind is TokenKind.UPSCOPE:
-                path.pop()
-            elif token.kind is TokenKind.VAR:
-                names.setdefault(token.data.id_code, []).append(".".join((*path, token.data.reference)))
-            elif token.kind is TokenKind.ENDDEFINITIONS:
-                break
+        for one in Waveform(file).all_vars():
+            names.setdefault(str(one.signal_id), []).append(one.full_name)
+            signals[str(one.signal_id)] = one
         port, clock = _port(file, names, scope)
-        return list(_sampled(tokens, TokenKind, port, clock))
-    except (VCDParseError, IndexError, ValueError) as error:
-        raise InputError(f"{file} is no value change dump: {error}", None, "a file that a simulator wrote") from None
+        changes: dict[int, dict[str, int | None]] = {}
+        for code in {*port.values(), clock}:
+            for time, value in signals[code].tv:
+                changes.setdefault(time, {})[code] = value if isinstance(value, int) else None
+    except (KeyboardInterrupt, SystemExit, InputError):
+        raise
+    except BaseException as error:  # the library panics at damaged files, which is no Exception
+        raise InputError(f"{file} is no dump: {error}", None, "a .vcd, .fst or .ghw that a simulator wrote") from None
+    return list(_sampled(changes, port, clock))
 
 
 def _port(file: str, names: Mapping[str, list[str]], scope: str) -> tuple[dict[tuple[str, str], str], str]:
@@ -152,28 +150,15 @@ def _shared(name: str, prefix: str) -> int:
     return next((n for n, (a, b) in enumerate(pairs) if a != b), 99)
 
 
-def _sampled(tokens: Iterator[Any], kind: Any, port: Mapping[tuple[str, str], str], clock: str) -> Iterator[Beat]:
+def _sampled(
+    changes: Mapping[int, Mapping[str, int | None]], port: Mapping[tuple[str, str], str], clock: str
+) -> Iterator[Beat]:
     """Handshakes at rising edges, by the values just before each."""
     held: dict[str, int | None] = {}
-    after: dict[str, int | None] = {}
-    time = 0
-    watched = {*port.values(), clock}
-
-    def edge() -> Iterator[Beat]:
+    for time, after in sorted(changes.items()):
         if after.get(clock) == 1 and held.get(clock) == 0:
             for channel in CHANNELS:
                 if held.get(port[channel, "valid"]) == 1 and held.get(port[channel, "ready"]) == 1:
                     fields = {name: held.get(port[channel, name]) for name in FIELDS if (channel, name) in port}
                     yield Beat(time, channel, fields)
         held.update(after)
-        after.clear()
-
-    for token in tokens:
-        if token.kind is kind.CHANGE_TIME:
-            yield from edge()
-            time = int(token.data)
-        elif token.kind in (kind.CHANGE_SCALAR, kind.CHANGE_VECTOR) and token.data.id_code in watched:
-            value = token.data.value
-            known = isinstance(value, int) or str(value) in ("0", "1")
-            after[token.data.id_code] = int(value) if known else None
-    yield from edge()

@@ -9,13 +9,13 @@ variable has all values of its range; a variable that changes has none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.cfg import configured
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment, walk
-from dmaverify.machines.rngd.rust.effects import Unjudged
+from dmaverify.machines.rngd.rust.coverage import Unjudged
 from dmaverify.machines.rngd.rust.expressions import Expressions
 from dmaverify.machines.rngd.rust.flow import ITEMS
 from dmaverify.machines.rngd.rust.later import Later
@@ -40,6 +40,7 @@ from dmaverify.verdict import Severity
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+T = TypeVar("T")
 MAX_DEPTH = 100
 MAX_CALLS_DEEP = 12
 MAX_INLINED = 4000  # calls that one visit reads with what they pass; later ones are read by their types
@@ -66,13 +67,18 @@ class Bodies(Expressions):
 
     def function(self, item: Item, generics: dict[str, Value], own: Value | None, instance: str = "") -> None:
         """Visits the body of a function, with its generic parameters as given; once more where later uses say more."""
-        self.later_uses = Later()
-        self._visit_function(item, generics, own, instance)
+        self._once_or_twice(1, None, lambda: self._visit_function(item, generics, own, instance))
+
+    def _once_or_twice(self, depth: int, around: Later | None, visit: Callable[[], T]) -> T:
+        """A visit; once more where later uses say more."""
+        self.later_uses = Later(depth, around)
+        found = visit()
         if self.later_uses.worth_another:
             told = self.later_uses.told
             self.later_uses.forget()
-            self.later_uses = Later(told=told)
-            self._visit_function(item, generics, own, instance)
+            self.later_uses = Later(depth, around, told=told)
+            found = visit()
+        return found
 
     def _visit_function(self, item: Item, generics: dict[str, Value], own: Value | None, instance: str) -> None:
         body = item.node.child_by_field_name("body")
@@ -90,30 +96,41 @@ class Bodies(Expressions):
                 self.bind(item.code, pattern, self.allocated(value, name, item.code, one), frame)
             elif one.type == "self_parameter" and own is not None:
                 frame.locals["self"] = own
-        result = item.node.child_by_field_name("return_type")
-        expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
-        before = self.result, self.instance, self.item
-        self.result, self.instance, self.item = expected, instance, item
         self.ledger, self.walk, self.spent = EffectLedger(), WayWalk(), 0
         self.unrolled = self.unrolling = 0
+        self.ledger.give(self._given_by(item, body, frame, instance), self.walk.when)
+        self._conclude(item)
+
+    def _given_by(self, item: Item, body: Node, frame: Frame, instance: str) -> Value:
+        """What a body gives."""
+        result = item.node.child_by_field_name("return_type")
+        expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
+        before = self.result, self.instance, self.item, self.let
+        self.result, self.instance, self.item, self.let = expected, instance, item, ""
         self.stack.append(item)
         try:
-            self.ledger.give(self.settled(self.block(item.code, body, frame, expected), expected), self.walk.when)
+            return self.settled(self.block(item.code, body, frame, expected), expected)
         finally:
             self.stack.pop()
-            self.result, self.instance, self.item = before
+            self.result, self.instance, self.item, self.let = before
+
+    def _conclude(self, item: Item) -> None:
+        """Says what the effects of a function come to."""
+        listed = [effect.site for effect in self.ledger.effects if effect.site.number >= 0]
         for told, finding in self.ledger.remarks():
-            site = told if told is not None else self.unmoved(item, finding)
-            if site is None:
+            if told is None or told.number < 0:  # what the Tensor Unit commits has no verdict of its own
+                told = listed[-1] if listed else self.unmoved(item, finding)
+            if told is None:
                 continue
+            site = told
             if isinstance(finding, Unjudged):
                 site.leave_open(finding)
             elif finding.severity is Severity.WARNING and not is_kernel(item):
                 site.alone.append((item, finding))  # what counts is what callers make of it, where there are any
             else:
                 site.remark(finding)
-        if self.ledger.effects and len(self.ledger.born) > 1:
-            self.ledger.effects[-1].site.ledgers.append((item.name, self.ledger))
+        if listed and len(self.ledger.born) > 1:
+            listed[-1].ledgers.append((item.name, self.ledger))
 
     def inlines(self, item: Item, bound: Mapping[str, Value], telling: bool = False) -> bool:
         """Whether a call is read with what it passes: every generic argument is known, and it is no recursion.
@@ -141,16 +158,11 @@ class Bodies(Expressions):
         """What a function of the crate gives for these arguments; its transfers are read as parts of the caller."""
         if not is_host(item):
             return self._visit_inlined(item, bound, own, values, instance)
-        outside, depth = self.later_uses, len(self.stack) + 1
-        self.later_uses = Later(depth, outside)
+        outside = self.later_uses
         try:
-            found = self._visit_inlined(item, bound, own, values, instance)
-            if self.later_uses.worth_another:
-                told = self.later_uses.told
-                self.later_uses.forget()
-                self.later_uses = Later(depth, outside, told=told)
-                found = self._visit_inlined(item, bound, own, values, instance)
-            return found
+            return self._once_or_twice(
+                len(self.stack) + 1, outside, lambda: self._visit_inlined(item, bound, own, values, instance)
+            )
         finally:
             self.later_uses = outside
 
@@ -178,21 +190,18 @@ class Bodies(Expressions):
             elif isinstance(declared, Dtype) and not isinstance(value, Numbers):
                 made = Unknown(f"`{name}` is a number that the caller does not know", item.code.span(one))
             self.bind(item.code, pattern, made, frame)
-        result = item.node.child_by_field_name("return_type")
-        expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
-        before = self.result, self.instance, self.item, self.let
-        self.result, self.instance, self.item, self.let = expected, ", ".join(said), item, ""
-        outside = self.ledger
-        if is_kernel(item):
-            self.ledger = EffectLedger()  # the host waits for one kernel before it starts the next
-        self.stack.append(item)
         self.entered.add(item)
+        outside, alone = self.ledger, is_kernel(item)
+        if alone:
+            self.ledger = EffectLedger()  # the host waits for one kernel before it starts the next
         try:
             with self.walk.within("function"):
-                return self.merged(self.settled(self.block(item.code, body, frame, expected), expected), expected)
+                found = self._given_by(item, body, frame, ", ".join(said))
+            if alone:
+                self.ledger.give(found, self.walk.when)
+                self._conclude(item)
+            return found
         finally:
-            self.stack.pop()
-            self.result, self.instance, self.item, self.let = before
             self.ledger = outside
 
     def block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:

@@ -18,8 +18,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from dmaverify.machines.rngd.rust.cells import CellSpace, cover_of
-from dmaverify.machines.rngd.rust.coverage import UsedBuffer, judged
-from dmaverify.machines.rngd.rust.effects import Effect, HeldNeed, Unjudged
+from dmaverify.machines.rngd.rust.coverage import Effect, HeldNeed, Unjudged, UsedBuffer, judged
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
 from dmaverify.machines.rngd.rust.paths import OnWay
 from dmaverify.machines.rngd.rust.values import PLACES, Map, Record, RustTensor, Tuple, Value
@@ -27,6 +26,14 @@ from dmaverify.machines.rngd.rust.values import Sequence as RustSequence
 from dmaverify.verdict import Finding, Label, Severity
 
 MOST_MOMENTS, MOST_LINES = 60, 24  # of the picture of lifetimes
+_AFTER_READ = (
+    "core/hazard-war", "may still read what this overwrites",
+    "write to another tensor, or make the written data depend on the read",
+)  # fmt: skip
+_AFTER_SCATTER = (
+    "core/hazard-raw", "scatters into what this reads",
+    "read in another kernel: before v0.6.0 the read saw the old contents",
+)  # fmt: skip
 _OTHER = "code that is not followed"
 _ORDER = "furiosa-opt v0.6.0 and published measurements: the scheduler ignores the order of the source"
 
@@ -230,28 +237,8 @@ class EffectLedger:
                     continue
                 if not _same_hbm(earlier.tensor, later.tensor):
                     continue
-                if after_read:
-                    yield (
-                        later.site,
-                        _told(
-                            "core/hazard-war",
-                            earlier,
-                            later,
-                            "may still read what this overwrites",
-                            "write to another tensor, or make the written data depend on the read",
-                        ),
-                    )
-                else:
-                    yield (
-                        later.site,
-                        _told(
-                            "core/hazard-raw",
-                            earlier,
-                            later,
-                            "scatters into what this reads",
-                            "read in another kernel: before v0.6.0 the read saw the old contents",
-                        ),
-                    )
+                rule, what, hint = _AFTER_READ if after_read else _AFTER_SCATTER
+                yield later.site, _told(rule, earlier, later, what, hint)
 
 
 def tensors_in(value: Value | None) -> Iterator[RustTensor]:

@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.code import Code, named
-from dmaverify.machines.rngd.rust.effects import Effect
+from dmaverify.machines.rngd.rust.coverage import Effect
 from dmaverify.machines.rngd.rust.functions import Functions
-from dmaverify.machines.rngd.rust.lists import listed, reshaped_list
 from dmaverify.machines.rngd.rust.moves import SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
@@ -31,6 +30,8 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
     ViewWindow,
     known,
+    listed,
+    reshaped_list,
     sources_of,
 )
 from dmaverify.machines.rngd.rust.views import TileCall, padded, reshaped, tiled
@@ -45,32 +46,13 @@ _SAME = {
 }  # fmt: skip
 _WHOLE = ("view", "view_mut")
 _ITERATES = {
-    "iter",
-    "iter_mut",
-    "into_iter",
-    "rev",
-    "skip",
-    "take",
-    "step_by",
-    "chunks",
-    "windows",
-    "drain",
-    "peekable",
-}
+    "iter", "iter_mut", "into_iter", "rev", "skip", "take", "step_by", "chunks", "windows", "drain", "peekable",
+}  # fmt: skip
 _PICKS = {"get", "first", "last", "next", "pop", "nth", "remove", "swap_remove", "get_unchecked"}
 _ADDS = {"push", "push_back", "insert", "fill", "resize"}
 _APPLIES = {
-    "map",
-    "for_each",
-    "then",
-    "map_err",
-    "and_then",
-    "flat_map",
-    "filter_map",
-    "fold",
-    "inspect",
-    "unwrap_or_else",
-}
+    "map", "for_each", "then", "map_err", "and_then", "flat_map", "filter_map", "fold", "inspect", "unwrap_or_else",
+}  # fmt: skip
 _CONSUMES = {"collect", "for_each", "count", "sum", "product", "fold", "last", "unzip", "max", "min"}
 _CASTS = {"fetch_cast", "cast", "commit_cast", "commit_cast_relu", "fetch_table_lookup"}
 MAX_INSTANCES = 3000
@@ -150,9 +132,13 @@ class Calls(Functions):
         entries.append(Effect(site, False, receiver, when=when))
         into = next((value for value in reversed(values) if isinstance(value, RustTensor)), None)
         if site.method in (*VIEWS, *SCATTERS) and into is not None:
-            entries.append(Effect(site, True, into, receiver.sources, when))
-            if into.buffer is not None and site.method in VIEWS:
-                self.ledger.borrowed[into.buffer.serial] = self.ledger.borrowed.get(into.buffer.serial, 0) - 1
+            self._written(site, into, receiver.sources)
+
+    def _written(self, site: Site, into: RustTensor, sources: frozenset[int]) -> None:
+        """Enters that a view is written; of a scatter nobody knows where."""
+        self.ledger.effects.append(Effect(site, True, into, sources, self.walk.when))
+        if into.buffer is not None and site.method not in SCATTERS:
+            self.ledger.borrowed[into.buffer.serial] = self.ledger.borrowed.get(into.buffer.serial, 0) - 1
 
     def _of_tensor(
         self, code: Code, node: Node, name: str, tensor: RustTensor, generics: tuple[Value, ...], arguments: list[Node],
@@ -273,6 +259,8 @@ class Calls(Functions):
             tensor = self.fresh(tensor, deps)
             self.ledger.make(tensor)
             return tensor
+        if name == "commit_view" and values and isinstance(values[0], RustTensor):
+            self._written(Site(-1, name, code.span(arguments[0])), values[0], deps)  # all that the view names
         if name in ("to_trf", "to_vrf", "commit_view"):
             return Opaque(name, deps)
         if name in _CASTS:
@@ -307,7 +295,7 @@ class Calls(Functions):
         self, code: Code, name: str, closure: Node, receiver: Sequence, frame: Frame, wanted: Value | None
     ) -> Value:
         """What a closure makes of every element; one by one where the elements are known and differ."""
-        turns = self._one_by_one(code, closure, receiver) if name == "for_each" else receiver.items
+        turns = self.one_by_one(code, closure, receiver) if name == "for_each" else receiver.items
         each = name == "for_each" or (name == "map" and _consumed(code, closure))
         with nullcontext() if receiver.count and each else self.walk.perhaps():
             if turns is not None and len(turns) <= MAX_EACH:
@@ -319,9 +307,6 @@ class Calls(Functions):
         """The values of a loop variable, told from those of other loops."""
         self.serial += 1
         return replace(value, loops=frozenset((self.serial,))) if isinstance(value, Numbers) else value
-
-    def _one_by_one(self, code: Code, body: Node, each: Value) -> tuple[Value, ...] | None:  # `Bodies` does it
-        raise AssertionError
 
 
 def _consumed(code: Code, closure: Node) -> bool:

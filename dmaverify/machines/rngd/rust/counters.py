@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.choices import RANGE, Choices
 from dmaverify.machines.rngd.rust.code import Code, above, child, named, walk
-from dmaverify.machines.rngd.rust.lists import range_of
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.types import Frame
-from dmaverify.machines.rngd.rust.values import Numbers, Sequence, Unknown, Value
+from dmaverify.machines.rngd.rust.values import Numbers, Sequence, Unknown, Value, range_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

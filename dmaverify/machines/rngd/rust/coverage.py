@@ -9,12 +9,11 @@ way that a run can take, past all that may write it. All else is unjudged, with 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.language.meaning import Index, cell
 from dmaverify.machines.rngd.rust.cells import CellCover, CellSpace, certain, cover_of
-from dmaverify.machines.rngd.rust.effects import Effect, HeldNeed, Unjudged
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.paths import OnWay, Passed, WaysUndecided, way_past
 from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
@@ -24,12 +23,58 @@ from dmaverify.verdict import Finding, Label, Severity
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 MOST_GROUPS = 512  # sets of cells that the same branches write
 _OVERLAP = "furiosa-opt v0.6.0, tile (starts are not multiplied by the length, and are not checked)"
 _FRESH = "furiosa-opt v0.6.0, HbmTensor::new (memory that is not initialized)"
 COVER, ONCE, DEFINITE = "core/tiles-cover", "core/tiles-once", "core/definite"
 
 Told = tuple[Site, "Finding | Unjudged"]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One access of a transfer: `tensor` is the view it goes through, `depends` what its data comes from; `partial`
+    where the loop around it may stop before its last turn.
+    """
+
+    site: Site
+    writes: bool
+    tensor: RustTensor
+    depends: frozenset[int] = frozenset()
+    when: OnWay = field(default_factory=OnWay)
+    partial: bool = False
+
+    @property
+    def may(self) -> bool:
+        """Whether it may happen for some of its starts only."""
+        return self.partial or self.when.loose
+
+
+@dataclass(frozen=True)
+class HeldNeed:
+    """What a buffer holds is used: `after` so many effects, by a transfer (`site`), or by code that gets the tensor.
+
+    `soft` where only some of the ways on from here use it.
+    """
+
+    after: int
+    tensor: RustTensor
+    when: OnWay
+    site: Site | None = None
+    soft: bool = False
+
+
+@dataclass(frozen=True)
+class Unjudged:
+    """What could not be said of a buffer: `unknown` where the verdict depends on it, `given` what it then rests on, as
+    a condition; else a claim that is not made.
+    """
+
+    rule: str
+    reason: str
+    unknown: bool
+    given: str = ""
 
 
 @dataclass(frozen=True)

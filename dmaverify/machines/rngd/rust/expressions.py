@@ -15,9 +15,9 @@ from dmaverify.machines.rngd.rust.code import Code, child, named
 from dmaverify.machines.rngd.rust.counters import CounterStart
 from dmaverify.machines.rngd.rust.flow import ControlFlow
 from dmaverify.machines.rngd.rust.later import is_open
-from dmaverify.machines.rngd.rust.lists import MAX_LISTED, listed
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
+    MAX_LISTED,
     Dtype,
     Map,
     Numbers,
@@ -30,6 +30,7 @@ from dmaverify.machines.rngd.rust.values import (
     Unknown,
     Value,
     known,
+    listed,
     sources_of,
 )
 

@@ -9,6 +9,7 @@ other list turn by turn; code that does not run counts for nothing of what trans
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence as Choices
 from contextlib import nullcontext
 from dataclasses import replace
 from math import gcd
@@ -19,7 +20,6 @@ from dmaverify.machines.rngd.rust.cfg import holds
 from dmaverify.machines.rngd.rust.choices import chosen_arm
 from dmaverify.machines.rngd.rust.code import Code, named
 from dmaverify.machines.rngd.rust.counters import Counters, below
-from dmaverify.machines.rngd.rust.lists import elements, range_of
 from dmaverify.machines.rngd.rust.numbers import truth_of
 from dmaverify.machines.rngd.rust.paths import WayChoice
 from dmaverify.machines.rngd.rust.sites import is_host
@@ -35,6 +35,8 @@ from dmaverify.machines.rngd.rust.values import (
     Tuple,
     Unknown,
     Value,
+    elements,
+    range_of,
     sources_of,
 )
 
@@ -57,36 +59,46 @@ ITEMS = {
 class ControlFlow(Counters):
     """The part of reading that knows branches, loops and closures; `Bodies` adds functions and blocks."""
 
-    def built(self, code: Code, node: Node, frame: Frame) -> list[Node]:
-        raise AssertionError
-
     def _if_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        inside = frame.inside(frame.scope)
-        condition = node.child_by_field_name("condition")
-        if condition is not None:
-            self.value(code, condition, inside, None)
-        asked = _CFG.fullmatch(code.text(condition).strip()) if condition is not None else None
-        answer = holds(asked[2], frame.scope.module.features) if asked is not None else None
-        taken = answer if answer is None or asked is None else answer is not bool(asked[1])
-        known_here = taken is None and condition is not None and condition.type not in ("let_condition", "let_chain")
-        if known_here and condition is not None:
-            truth = truth_of(code.text(condition), self.types.look(frame))
-            if truth is not None:
-                return self._decided(code, node, inside, expected, truth)
-        choices = self.choices(code, condition, frame) if taken is None and condition is not None else None
+        inside, condition = frame.inside(frame.scope), node.child_by_field_name("condition")
+        if condition is None:
+            return self._rest(code, node, frame)
+        self.value(code, condition, inside, None)
+        arms = [node.child_by_field_name(name) for name in ("consequence", "alternative")]
+        text = " ".join(code.text(condition).split())
+        asked = _CFG.fullmatch(text)
+        built = holds(asked[2], frame.scope.module.features) if asked is not None else None
+        truth = truth_of(text, self.types.look(frame)) if not condition.type.startswith("let_") else None
+        if asked is not None and built is not None:
+            truth = built is not bool(asked[1])
+            off = arms[truth]
+            if off is not None:
+                self.leave_unbuilt(code.span(off), f"#[cfg({f'not({asked[2]})' if built else asked[2]})]")
+            arms[truth] = None
+        choices = self.choices(code, condition, frame) if truth is None else ()
+        why = f"`{text}` holds" if truth else f"`{text}` does not hold"
+        taken = None if truth is None else int(not truth)
+        return self._arms(code, [(arm, inside) for arm in arms], taken, choices, expected, why)
+
+    def _arms(
+        self, code: Code, arms: list[tuple[Node | None, Frame]], taken: int | None, choices: Choices[WayChoice],
+        expected: Value | None, why: str,
+    ) -> Value:  # fmt: skip
+        """What the arms of a decision give. Where the one that is `taken` is known, the others are read by themselves,
+        as another setting of the constants would have it, but not within a loop that is read turn by turn.
+        """
         branches = []
-        for arm, name in enumerate(("consequence", "alternative")):
-            branch = node.child_by_field_name(name)
-            if branch is None:
+        for number, (arm, inside) in enumerate(arms):
+            if arm is None:
                 continue
-            if taken is (name == "alternative"):
-                other = f"not({asked[2]})" if answer and asked is not None else asked[2] if asked is not None else ""
-                self.leave_unbuilt(code.span(branch), f"#[cfg({other})]")
-            elif choices is None:
-                branches.append(self.merged(self.value(code, branch, inside, expected), expected))
-            else:
-                with self.walk.chosen(choices[arm]):
-                    branches.append(self.branch(self.merged(self.value(code, branch, inside, expected), expected)))
+            if taken is None:
+                with self.walk.chosen(choices[number]):
+                    branches.append(self.merged(self.value(code, arm, inside, expected), expected))
+                    self.ledger.give(branches[-1], self.walk.when, soft=True)  # it may be used from here on
+            elif number == taken:
+                branches.append(self.merged(self.value(code, arm, inside, expected), expected))
+            elif not self.unrolling:
+                self._aside(code, arm, inside, expected, why)
         return _first(branches)
 
     def _binary_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -115,24 +127,6 @@ class ControlFlow(Counters):
 
     _gen_block = _async_block
 
-    def branch(self, value: Value) -> Value:
-        """What a branch gives: a tensor that it names may be used from here on."""
-        self.ledger.give(value, self.walk.when, soft=True)
-        return value
-
-    def _decided(self, code: Code, node: Node, inside: Frame, expected: Value | None, truth: bool) -> Value:
-        """A branch whose condition is known: the one is taken; the other is read by itself, as another setting of the
-        constants would have it, but not within a loop that is read turn by turn.
-        """
-        names = ("consequence", "alternative") if truth else ("alternative", "consequence")
-        taken, other = (node.child_by_field_name(name) for name in names)
-        condition = node.child_by_field_name("condition")
-        text = " ".join(code.text(condition).split()) if condition is not None else ""
-        if other is not None and not self.unrolling:
-            why = f"`{text}` does not hold" if not truth else f"`{text}` holds"
-            self._aside(code, other, inside, expected, why)
-        return self.merged(self.value(code, taken, inside, expected), expected) if taken is not None else Opaque("()")
-
     def _aside(self, code: Code, node: Node, frame: Frame, expected: Value | None, why: str) -> None:
         """Code that does not run here: its transfers are read, what they do together counts for nothing."""
         outside, self.ledger = self.ledger, EffectLedger()
@@ -141,7 +135,7 @@ class ControlFlow(Counters):
             with self.walk.aside():
                 self.value(code, node, frame.inside(frame.scope), expected)
         finally:
-            outside.beside += [effect.site for effect in self.ledger.effects]
+            outside.beside += [effect.site for effect in self.ledger.effects if effect.site.number >= 0]
             self.ledger, self.dead = outside, before
 
     def _let_condition(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -155,25 +149,17 @@ class ControlFlow(Counters):
         value = self.value(code, given, frame, None) if given is not None else Unknown("")
         truth = truth_of(code.text(given), self.types.look(frame)) if given is not None else None
         value = Numbers.of(int(truth)) if truth is not None and not isinstance(value, Numbers) else value
-        branches = []
         arms = self.built(code, body, frame) if body is not None else []
         chosen = chosen_arm(code, arms, value, self.types.look(frame))
-        choices = self.arm_choices(code, given, arms, value, frame)
-        for number, arm in enumerate(arms):
-            inside = frame.inside(frame.scope)
-            pattern, result = arm.child_by_field_name("pattern"), arm.child_by_field_name("value")
+        read = []
+        for arm in arms:
+            inside, pattern = frame.inside(frame.scope), arm.child_by_field_name("pattern")
             if pattern is not None:
                 self.bind(code, named(pattern)[0] if named(pattern) else None, value, inside)
-            if result is not None and chosen is not None:
-                if arm.id == chosen:
-                    branches.append(self.merged(self.value(code, result, inside, expected), expected))
-                elif not self.unrolling:
-                    why = f"`{code.text(given)}` is another" if given is not None else "it is another arm"
-                    self._aside(code, result, inside, expected, why)
-            elif result is not None:
-                with self.walk.chosen(choices[number]):
-                    branches.append(self.branch(self.merged(self.value(code, result, inside, expected), expected)))
-        return _first(branches)
+            read.append((arm.child_by_field_name("value"), inside))
+        taken = next((number for number, arm in enumerate(arms) if arm.id == chosen), None)
+        why = f"`{code.text(given)}` is another" if given is not None else "it is another arm"
+        return self._arms(code, read, taken, self.arm_choices(code, given, arms, value, frame), expected, why)
 
     def _for_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         given, body = node.child_by_field_name("value"), node.child_by_field_name("body")
@@ -208,7 +194,7 @@ class ControlFlow(Counters):
                 self.bind(code, pattern, one, own)
             return own
 
-        turns = self._one_by_one(code, body, each, named_by)
+        turns = self.one_by_one(code, body, each, named_by)
         if turns is None:
             part = self.moving(self.ledger.any_of(each) if isinstance(each, Sequence) else each)
             self._turns(code, body, bound(part), frame, label, runs)
@@ -223,7 +209,7 @@ class ControlFlow(Counters):
                 self.unrolled += 1
         self.unrolling -= 1
 
-    def _one_by_one(self, code: Code, body: Node, each: Value, pattern: str = "") -> tuple[Value, ...] | None:
+    def one_by_one(self, code: Code, body: Node, each: Value, pattern: str = "") -> tuple[Value, ...] | None:
         """The values of a loop that is read once for each of them: those that no progression holds, and those that
         its body asks about.
         """

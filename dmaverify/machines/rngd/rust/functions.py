@@ -1,6 +1,7 @@
 """Calls by path: functions of the crate with their generic parameters, constructors of tensors, `launch`.
 
-Knows: how generic parameters follow from turbofish, arguments and expected result; what a constructor makes.
+Knows: how generic parameters follow from turbofish, arguments and expected result, and from a type and the value that
+stands for it; what a constructor makes.
 Does not know: methods (`calls`), statements (`bodies`).
 Law: a generic function is visited once for each set of arguments that a call gives it; the result of a call that is
 not understood is what its place expects, never more.
@@ -8,17 +9,16 @@ not understood is what its place expects, never more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.language.expr import terms_of
+from dmaverify.machines.rngd.rust.code import Code, child, named
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
 from dmaverify.machines.rngd.rust.sites import Sites, told_by_calls
-from dmaverify.machines.rngd.rust.types import TENSORS, Frame
-from dmaverify.machines.rngd.rust.unify import unify
+from dmaverify.machines.rngd.rust.types import TENSORS, WRAPPERS, Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
     Map,
@@ -40,6 +40,7 @@ from dmaverify.machines.rngd.rust.views import plain
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+
 MAX_CLOSURES = 8  # within one another
 EMPTY = ("new", "uninit", "new_uninit", "empty")
 MAX_INSTANCES = 64  # sets of generic arguments for which one function is visited
@@ -47,19 +48,6 @@ MAX_INSTANCES = 64  # sets of generic arguments for which one function is visite
 
 class Functions(Sites):
     """The part of reading that knows calls by path."""
-
-    def transfer_call(
-        self,
-        code: Code,
-        node: Node,
-        name: Node,
-        receiver: Value,
-        generics: tuple[Value, ...],
-        arguments: list[Node],
-        frame: Frame,
-        expected: Value | None,
-    ) -> Value:  # `Calls` does it
-        raise AssertionError
 
     def _path_call(
         self, code: Code, node: Node, function: Node, generics: Node | None, arguments: list[Node], frame: Frame,
@@ -225,14 +213,6 @@ class Functions(Sites):
         self._ask(item, names, every, own)
         return self._result(made, expected, deps) if result is not None else Opaque("()", deps)
 
-    def inlines(self, item: Item, bound: Mapping[str, Value], telling: bool = False) -> bool:  # `Bodies` does it
-        raise AssertionError
-
-    def inlined(
-        self, item: Item, bound: dict[str, Value], own: Value | None, values: list[Value], instance: str
-    ) -> Value:
-        raise AssertionError
-
     def _result(self, made: Value, expected: Value | None, deps: frozenset[int], found: Value | None = None) -> Value:
         """The result of a call by its type; `found` is what the body gives, where that was read."""
         if isinstance(made, RustTensor):
@@ -289,3 +269,72 @@ def _text(value: Value, exact: bool = False) -> str:
     if isinstance(value, Record):
         return value.item.name
     return clip(str(value))
+
+
+def unify(code: Code, node: Node, value: Value, bound: dict[str, Value], names: set[str], frame: Frame) -> None:
+    """Learns generic parameters from a type and the value that stands for it."""
+    if node.type in ("reference_type", "pointer_type"):
+        inner = node.child_by_field_name("type")
+        if inner is not None:
+            unify(code, inner, value, bound, names, frame)
+    elif node.type in ("type_identifier", "identifier"):
+        _learn(code.text(node), value, bound, names)
+    elif node.type == "generic_type":
+        _unify_generic(code, node, value, bound, names, frame)
+    elif node.type == "tuple_type" and isinstance(value, Tuple):
+        for one, part in zip(named(node), value.parts, strict=False):
+            unify(code, one, part, bound, names, frame)
+    elif node.type == "macro_invocation" and isinstance(value, Map):
+        _unify_mapping(code, node, value, bound, names)
+    elif node.type == "array_type" and isinstance(value, Sequence):
+        inner = node.child_by_field_name("element")
+        if inner is not None:
+            unify(code, inner, value.part, bound, names, frame)
+
+
+def _unify_generic(
+    code: Code, node: Node, value: Value, bound: dict[str, Value], names: set[str], frame: Frame
+) -> None:
+    name, given = node.child_by_field_name("type"), node.child_by_field_name("type_arguments")
+    arguments = [one for one in named(given) if one.type != "lifetime"] if given is not None else []
+    text = code.text(name).split("::")[-1] if name is not None else ""
+    item = frame.scope.find(text)
+    if item is not None and item.kind == "type":
+        inner = item.node.child_by_field_name("type")
+        learned: dict[str, Value] = {}
+        if inner is not None:
+            unify(item.code, inner, value, learned, {n for n, _ in item.generics}, Frame(item.scope))
+        for one, (own, _) in zip(arguments, item.generics, strict=False):
+            if own in learned:
+                unify(code, one, learned[own], bound, names, frame)
+    elif text in TENSORS and isinstance(value, RustTensor) and TENSORS[text][0] == value.tier:
+        held: tuple[Value, ...] = (value.dtype, *value.fields.values())
+        for one, own_part in zip(arguments, held, strict=False):
+            unify(code, one, own_part, bound, names, frame)
+    elif isinstance(value, Record):
+        for one, part in zip(arguments, value.arguments.values(), strict=False):
+            unify(code, one, part, bound, names, frame)
+    elif len(arguments) == 1 or text in WRAPPERS:
+        inner_value = value.part if isinstance(value, Sequence) and text not in WRAPPERS else value
+        if not arguments:
+            return
+        unify(code, arguments[0], inner_value, bound, names, frame)
+
+
+def _unify_mapping(code: Code, node: Node, value: Map, bound: dict[str, Value], names: set[str]) -> None:
+    """`m![A, { B }]` against a mapping with as many terms."""
+    body = child(node, "token_tree")
+    if body is None:
+        return
+    words = [part.strip().strip("{}").strip() for part in code.text(body)[1:-1].split(",") if part.strip()]
+    terms = terms_of(value.expr)
+    if len(words) == 1:
+        _learn(words[0], value, bound, names)
+    elif len(words) == len(terms):
+        for word, term in zip(words, terms, strict=True):
+            _learn(word, Map(term), bound, names)
+
+
+def _learn(name: str, value: Value, bound: dict[str, Value], names: set[str]) -> None:
+    if name in names and name not in bound and known(value) and isinstance(value, (Map, Dtype, Numbers, Record)):
+        bound[name] = value

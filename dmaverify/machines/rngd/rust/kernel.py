@@ -74,16 +74,7 @@ def read_kernel(path: str | Path) -> KernelFile:
     file = Path(path)
     session = _session(file, str(path))
     reader = session.reader
-    scope, code, tree = session.crate.at(file)
-    _discover(reader, scope, code, tree)
-    _visit(reader, scope)
-    _callers(session, file, code)
-    _uncalled_anyway(reader)
-    own = [site for site in reader.sites if site.span.source is code.source]
-    _owners(own, reader)
-    _told_alone(own, reader)
-    _crowded(own, reader)
-    _left_out(own, reader)
+    code, tree, own = _own_sites(session, file)
     own = _other_builds(own, session.crate.features, partial(_read_in, session, file, str(path)))
     own += list(_unused_macros(code, tree, len(reader.sites), own))
     return KernelFile(code.source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))), reader.library)
@@ -99,15 +90,27 @@ def _read_in(session: CrateSession, file: Path, name: str, toggled: frozenset[st
         session.others[toggled] = CrateSession(crate, Bodies(crate.library))
     other = session.others[toggled]
     other.crate.display[file.resolve()] = name
-    scope, code, tree = other.crate.at(file)
-    _discover(other.reader, scope, code, tree)
-    _visit(other.reader, scope)
-    _callers(other, file, code)
-    _uncalled_anyway(other.reader)
-    own = [site for site in other.reader.sites if site.span.source is code.source]
-    _owners(own, other.reader)
-    _told_alone(own, other.reader)
-    _left_out(own, other.reader)
+    return _own_sites(other, file)[2]
+
+
+def _own_sites(session: CrateSession, file: Path) -> tuple[Code, Node, list[Site]]:
+    """The text of a file, and all its transfer calls in the session's build."""
+    scope, code, tree = session.crate.at(file)
+    return code, tree, _sites(session.reader, scope, code, tree, partial(_callers, session, file, code))
+
+
+def _sites(
+    reader: Bodies, scope: NameScope, code: Code, tree: Node, callers: Callable[[], None] | None = None
+) -> list[Site]:
+    """All transfer calls that a reader has met, with what is said of those in this text."""
+    _discover(reader, scope, code, tree)
+    _visit(reader, scope)
+    if callers is not None:
+        callers()
+    _uncalled_anyway(reader)
+    own = [site for site in reader.sites if callers is None or site.span.source is code.source]
+    for say in (_owners, _told_alone, _crowded, _left_out):
+        say(own, reader)
     return own
 
 
@@ -129,16 +132,7 @@ def _read_text(code: Code, tree: Node, library: Library, features: frozenset[str
 
     scope = NameScope("module", "crate", None, features=features)
     fill(scope, code, tree.children)
-    reader = Bodies(library)
-    _discover(reader, scope, code, tree)
-    _visit(reader, scope)
-    _uncalled_anyway(reader)
-    own = list(reader.sites)
-    _owners(own, reader)
-    _told_alone(own, reader)
-    _crowded(own, reader)
-    _left_out(own, reader)
-    return own
+    return _sites(Bodies(library), scope, code, tree)
 
 
 def _discover(reader: Bodies, scope: NameScope, code: Code, tree: Node) -> None:

@@ -19,20 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from dmaverify.errors import InputError, Span
-from dmaverify.language.expr import (
-    ONE,
-    Drop,
-    Expr,
-    Kind,
-    Modulo,
-    Padding,
-    Pair,
-    Resize,
-    Stride,
-    Symbol,
-    axes_of,
-    terms_of,
-)
+from dmaverify.language.expr import ONE, Expr, Kind, Padding, Symbol, axes_of, rebuilt, terms_of
 from dmaverify.machines.rngd.rust.kernel import KernelFile, read_kernel, read_kernel_text
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
@@ -264,28 +251,21 @@ def _display(*fields: Mapping[str, Expr]) -> dict[str, str]:
 
 def renamed(expr: Expr, names: Mapping[str, str]) -> Expr:
     """The mapping with its axes under other names."""
-    match expr:
-        case Symbol(name, size, span):
-            return Symbol(names.get(name, name), size, span)
-        case Pair(left, right, span):
-            return Pair(renamed(left, names), renamed(right, names), span)
-        case Stride() | Modulo() | Resize() | Padding() | Drop():
-            return replace(expr, inner=renamed(expr.inner, names))
-        case _:
-            return expr
+
+    def own(one: Expr) -> Expr | None:
+        return replace(one, name=names.get(one.name, one.name)) if isinstance(one, Symbol) else None
+
+    return rebuilt(expr, own)
 
 
 def substituted(expr: Expr, axis: str, kind: Kind) -> Expr:
     """The mapping with one position of an axis instead of all: the row that one index value names."""
-    match expr:
-        case Symbol(name, size, span):
-            return Padding(ONE, size, kind, span) if name == axis and size > 1 else expr
-        case Pair(left, right, span):
-            return Pair(substituted(left, axis, kind), substituted(right, axis, kind), span)
-        case Stride() | Modulo() | Resize() | Padding() | Drop():
-            return replace(expr, inner=substituted(expr.inner, axis, kind))
-        case _:
-            return expr
+
+    def row(one: Expr) -> Expr | None:
+        named = isinstance(one, Symbol) and one.name == axis and one.size > 1
+        return Padding(ONE, one.size, kind, one.span) if named else None
+
+    return rebuilt(expr, row)
 
 
 # ---------------------------------------------------------------- gather and scatter

@@ -8,7 +8,7 @@ Law: a call of a transfer in the text has one site, whether or not anything lead
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -121,16 +121,15 @@ class Sites:
         self.dead = ""  # why what is read does not run
         self.later_uses = Later()  # of the function that is being visited
 
-    def value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:  # `Bodies` does it
-        raise AssertionError
-
-    def closure(
-        self, code: Code, node: Node, frame: Frame, given: Value | list[Value], expected: Value | None
-    ) -> Value:
-        raise AssertionError
-
-    def merged(self, value: Value, wanted: Value | None) -> Value:
-        raise AssertionError
+    # what the parts that stand on this one add
+    value: Callable[[Code, Node, Frame, Value | None], Value]
+    closure: Callable[[Code, Node, Frame, Value | list[Value], Value | None], Value]
+    merged: Callable[[Value, Value | None], Value]
+    built: Callable[[Code, Node, Frame], list[Node]]
+    inlines: Callable[[Item, Mapping[str, Value], bool], bool]
+    inlined: Callable[[Item, dict[str, Value], Value | None, list[Value], str], Value]
+    transfer_call: Callable[..., Value]
+    one_by_one: Callable[..., tuple[Value, ...] | None]
 
     def _rest(self, code: Code, node: Node, frame: Frame) -> Value:
         """Anything else: its parts are visited."""

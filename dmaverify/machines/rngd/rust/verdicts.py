@@ -18,8 +18,7 @@ from dmaverify.language import wellformed
 from dmaverify.lower.programs import space_of
 from dmaverify.machines.rngd.rust.code import first_error
 from dmaverify.machines.rngd.rust.comments import expectations, name_of
-from dmaverify.machines.rngd.rust.indices import index_note
-from dmaverify.machines.rngd.rust.legality import judge
+from dmaverify.machines.rngd.rust.legality import index_note, judge
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
 from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, widest
 from dmaverify.machines.rngd.rust.values import Dtype, RustTensor
@@ -251,7 +250,7 @@ def _of_site(
         base, name=name, status=status, findings=tuple(findings), obligations=tuple(obligations.values()),
         assumptions=tuple(dict.fromkeys(assumptions)), path=plan.path, line=site.span.line,
         seconds=sum(v.seconds for v in judged), claim=_claim(judged, one, plan),
-        given=tuple(dict.fromkeys(conditions)),
+        conditions=tuple(dict.fromkeys(conditions)),
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from math import gcd, prod
 
@@ -28,6 +29,7 @@ from dmaverify.language.expr import (
     Stride,
     Symbol,
     axes_of,
+    rebuilt,
     terms_of,
     walk,
 )
@@ -163,7 +165,7 @@ def kept_whole(exprs: Sequence[Expr]) -> list[Expr]:
     for compound in dict.fromkeys(_cut_compounds(made)):
         name = "".join(str(part).split("~")[0] for part in terms_of(compound))
         one = Symbol(f"{name}~whole", compound.size)
-        tried = [_replaced(expr, compound, one) for expr in made]
+        tried = [rebuilt(expr, partial(_in_place_of, compound, one)) for expr in made]
         if not any(axis in axes_of(expr) for axis in axes_of(compound) for expr in tried):
             made = tried
     return made
@@ -179,16 +181,8 @@ def _cut_compounds(exprs: Iterable[Expr]) -> Iterator[Pair]:
             yield inner
 
 
-def _replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
-    if expr == old:
-        return new
-    match expr:
-        case Pair(left, right):
-            return replace(expr, left=_replaced(left, old, new), right=_replaced(right, old, new))
-        case Stride() | Modulo() | Resize() | Padding():
-            return replace(expr, inner=_replaced(expr.inner, old, new))
-        case _:
-            return expr
+def _in_place_of(old: Expr, new: Expr, part: Expr) -> Expr | None:
+    return new if part == old else None
 
 
 # ---------------------------------------------------------------- what is wrong with a tile

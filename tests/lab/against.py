@@ -15,11 +15,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from lab.twins import LARGE, SMALL, grown
+
 from dmaverify.execute.interpret import interpret
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import Beyond
 from dmaverify.plan.execution import PlanExecution
-from dmaverify.testing.twins import LARGE, SMALL, grown
 from dmaverify.testing.written import WrittenPlan
 from dmaverify.verdict import Status
 
@@ -41,6 +42,7 @@ class BothAnswers:
 
 def judged_twice(text: str, name: str, target: str | None = None) -> BothAnswers:
     """The answers of proof and interpreter. Raises what either side raises, but Beyond."""
+    from dmaverify.jobs.retold import rules_of
     from dmaverify.jobs.verdicts import verdicts_of
 
     outcome, word = Outcome(), "beyond"
@@ -56,7 +58,7 @@ def judged_twice(text: str, name: str, target: str | None = None) -> BothAnswers
     found = verdicts_of(read_plan_text(text, target=target), Options(repair=False))
     verdict = next(one for one in found if one.name == name)
     seconds = time.perf_counter() - started
-    rules = tuple(sorted({finding.rule for finding in verdict.errors}))
+    rules = tuple(sorted({rule for finding in verdict.errors for rule in rules_of(finding)}))
     return BothAnswers(
         verdict.status.value, rules, word, outcome, _against(verdict.status, rules, word, outcome), seconds
     )  # fmt: skip

@@ -1,0 +1,104 @@
+"""What the tiles of a program make together: every cell of a tensor that is written in tiles, written once.
+
+Knows: cells written by each iteration of each step, what pieces of work read, who ends before whom.
+Does not know: mappings, windows, digits, how pieces came about.
+Law: cells are united and compared one by one. A cell may be written again where what it held was read in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dmaverify.execute.order import mask
+from dmaverify.execute.outcome import Outcome
+from dmaverify.execute.work import HeldTensor
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+COVER, ONCE = "core/tiles-cover", "core/tiles-once"
+
+
+@dataclass
+class Touched:
+    """Half bytes of one memory, sorted: `sure` those that every execution touches, `maybe` all that one may."""
+
+    tier: str
+    writes: bool
+    sure: Numbers
+    maybe: Numbers
+
+
+@dataclass
+class LanePiece:
+    """The work of one lane in one iteration of one step."""
+
+    step: int
+    lane: str
+    turn: int
+    touched: list[Touched] = field(default_factory=list)
+    rooms: frozenset[int] = frozenset()  # slices with banks that its DMA works in
+
+
+@dataclass(frozen=True)
+class StepWrites:
+    """What one iteration of one step writes of a tensor: which live cells, through which starts."""
+
+    step: int
+    turn: int
+    starts: tuple[int, ...]
+    cells: Numbers
+    tiled: bool
+    partial: bool
+
+
+TiledOutputs = dict[tuple[HeldTensor, int], tuple["Numbers", list[StepWrites]]]
+"""Of each tensor and width: its live cells, and who writes which of them."""
+
+
+def judge_outputs(
+    outputs: TiledOutputs, names: Sequence[str], pieces: Sequence[LanePiece], before: Sequence[int], outcome: Outcome
+) -> None:
+    """`names` are those of the steps; bit i of `before[j]` says that piece i ends before piece j begins."""
+    for (held, _), (whole, found) in outputs.items():
+        tiled = [one for one in found if one.tiled]
+        if not tiled:
+            continue
+        union = np.unique(np.concatenate([one.cells for one in found]))
+        if not np.isin(whole, union).all() and not all(one.partial for one in tiled):
+            outcome.break_(COVER, f"{int((~np.isin(whole, union)).sum())} cells are never written")
+        for (i, one), (j, other) in combinations(enumerate(tiled), 2):
+            same = (one.step, one.starts) == (other.step, other.starts)
+            if same and any((w.step, w.starts) == (one.step, one.starts) for w in tiled[i + 1 : j]):
+                continue  # each is compared with the next
+            cells = np.intersect1d(one.cells, other.cells, assume_unique=True)
+            if not len(cells):
+                continue
+            seen = np.isin(cells, _read_between(held.tier, one, other, pieces, before))
+            turns = f"iterations {one.turn} and {other.turn}"
+            said = f"{names[one.step]} and {names[other.step]} write one cell in {turns}"
+            if seen.any() and not seen.all():
+                outcome.leave(ONCE, f"{said}, part of it read in between")
+            elif not seen.all():
+                outcome.break_(ONCE, said)
+
+
+def _read_between(
+    tier: str, one: StepWrites, other: StepWrites, pieces: Sequence[LanePiece], before: Sequence[int]
+) -> Numbers:
+    """What other steps read after one of two iterations and before the other, whichever comes first."""
+    ends = [[n for n, p in enumerate(pieces) if (p.step, p.turn) == (w.step, w.turn)] for w in (one, other)]
+    found = [np.zeros(0, np.int64)]
+    for number, piece in enumerate(pieces):
+        for early, late in (ends, ends[::-1]):
+            first = mask(early)
+            if before[number] & first == first and all(before[n] >> number & 1 for n in late):
+                found += [t.sure for t in piece.touched if t.tier == tier and not t.writes]
+    return np.concatenate(found)
