@@ -168,11 +168,6 @@ def source_of(data: bytes, name: str) -> Source:
     return Source(name, text.replace("\r\n", "\n"))
 
 
-def read_toml(path: str | FilePath) -> Document:
-    """Read and parse a file. Raises InputError (see `read_source`, `parse_toml`)."""
-    return parse_toml(read_source(path))
-
-
 def parse_toml(source: Source) -> Document:
     """Parse TOML. Raises InputError at the first thing that is no TOML, and for an empty text."""
     if not source.text.strip():
