@@ -637,7 +637,7 @@ def test_inputs_that_failed_once_fail_no_more():
 
 @pytest.mark.parametrize("ends", [KeyboardInterrupt(), Exhausted("time", "ran out of time: 1 s")])
 @pytest.mark.parametrize(
-    ("command", "place"), [("synth", "jobs.synthesis.synth_job"), ("cost", "cli.priced._transfer")]
+    ("command", "place"), [("synth", "jobs.many_moves.told_move"), ("cost", "cli.priced._transfer")]
 )
 def test_what_was_done_before_a_command_was_ended_is_told(shell, monkeypatch, command, place, ends):
     room, _, name = f"dmaverify.{place}".rpartition(".")

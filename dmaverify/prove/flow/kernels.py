@@ -14,18 +14,16 @@ from typing import Any, Protocol
 from dmaverify.language.affine import World
 from dmaverify.program.instructions import (
     Arrival,
-    Branch,
     BufferToken,
     Copy,
     Event,
     Fit,
-    KernelLoop,
     NumberNeed,
     Shared,
     Signal,
     Use,
 )
-from dmaverify.program.rewrite import every, spread
+from dmaverify.program.rewrite import every, spread, touches_in
 from dmaverify.prove.flow.ask import Asker, shown, term_text
 from dmaverify.prove.flow.at_values import unwritten_at_values
 from dmaverify.prove.flow.definite import DefiniteJudge
@@ -94,10 +92,10 @@ def judge_kernel(
     judge_uses(judge, program.events)
     judge_fits(judge, program.fits)
     judge_needs(judge, program.needs)
-    for event in _ordering(program.events):
+    for event in every(program.events):
         if isinstance(event, Signal):
             judge.judge_number("flag", "event_id", event.event, event.span)
-        else:
+        elif isinstance(event, BufferToken):
             judge.judge_number("buffer", "buffer_id", event.token, event.span)
     out = JudgedKernel(list(judge.findings))
     broken = {f.rule for f in out.findings if f.severity.value == "error"}
@@ -209,21 +207,11 @@ def _given(others: Sequence[Shared], arrivals: Mapping[str, Arrival]) -> Iterato
             yield f"{shared.shown} are written by the other core before {where} goes on"
 
 
-def _ordering(events: Sequence[Event]) -> Iterator[Signal | BufferToken]:
-    for event in events:
-        if isinstance(event, (Signal, BufferToken)):
-            yield event
-        elif isinstance(event, KernelLoop):
-            yield from _ordering(event.body)
-        elif isinstance(event, Branch):
-            yield from _ordering((*event.then, *event.other))
-
-
 def _undeclared(judge: CopyJudge, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     """Tensors whose extent nobody declared, with how far the copies reach, and that they hold what is read there; and
     the note that would state it, where it is a number.
     """
-    touches = [t for e in every(events) if isinstance(e, (Copy, Use)) for t in e.touches]
+    touches = list(touches_in(events))
     taken = {t.place.root for t in touches if t.kind == "read"}
     spaces = {t.place.root: t.place.space for t in touches}
     for root, ends in judge.reached.items():

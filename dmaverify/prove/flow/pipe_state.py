@@ -8,12 +8,12 @@ knew both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, World, compare
-from dmaverify.program.instructions import OTHER_CORE, Branch, Copy, CopyTouch, Event, KernelLoop, Place, Use
+from dmaverify.program.instructions import OTHER_CORE, Copy, CopyTouch, KernelLoop, Place, Use
 from dmaverify.verdict import Finding, Label, Severity
 
 Ages = tuple[tuple[str, str, int], ...]  # (loop, "now" | "end", age); an age of OLD means OLD or more
@@ -131,17 +131,6 @@ def solid(touch: CopyTouch) -> bool:
             return False
         extent = extent + stride * (count.const - 1)
     return True
-
-
-def pipes_of(events: Sequence[Event]) -> Iterator[str]:
-    for event in events:
-        if isinstance(event, (Copy, Use)):
-            yield event.pipe
-        elif isinstance(event, KernelLoop):
-            yield from pipes_of(event.body)
-        elif isinstance(event, Branch):
-            yield from pipes_of(event.then)
-            yield from pipes_of(event.other)
 
 
 def shown_flag(flag: Flagged) -> str:

@@ -17,7 +17,7 @@ from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import OTHER_CORE, Branch, Copy, Event, KernelLoop, Signal, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.lifted import flattened, lifted, near, rows_apart
-from dmaverify.prove.flow.pipe_state import EMPTY, OLD, At, Instance, State, pipes_of, renamed, running, shown_flag
+from dmaverify.prove.flow.pipe_state import EMPTY, OLD, At, Instance, State, renamed, running, shown_flag
 from dmaverify.prove.flow.pipe_steps import PipeSteps
 
 MOST_STEPS = 48  # iterations of one loop that are followed until its state must have repeated
@@ -48,7 +48,7 @@ class PipeJudge(PipeSteps):
     def judge(self, events: Sequence[Event]) -> None:
         for name in ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw"):
             self.status.setdefault(name, "proved")
-        self.pipes = frozenset(pipes_of(events)) | {
+        self.pipes = frozenset(e.pipe for e in every(events) if isinstance(e, (Copy, Use))) | {
             e.source for e in every(events) if isinstance(e, Signal) and e.dest == OTHER_CORE
         }
         accesses = [e for e in every(events) if isinstance(e, (Copy, Use))]
