@@ -6,8 +6,8 @@
     python tests/fuzz/inputs.py --replay               what is kept in tests/fuzz/corpus
     python tests/fuzz/inputs.py --batch 1000           50 hostile plans among 1,000: the other 950 have their verdicts
 
-With atheris installed, `--engine atheris --kinds plan` lets coverage of the package choose what is mutated further. A failure is made smaller and
-written to tests/fuzz/corpus, where the tests find it. Exit code 1 after any failure.
+With atheris installed, `--engine atheris --kinds plan` lets coverage choose what is mutated further. A failure is made
+smaller and written to tests/fuzz/corpus, where the tests find it. Exit code 1 after any failure.
 """
 
 import argparse
