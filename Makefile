@@ -15,7 +15,7 @@ MUTANTS ?=
 WRITTEN ?= --count 100000
 
 .DEFAULT_GOAL := help
-.PHONY: coq help venv demo test slow docs bench fuzz fuzz-idma fuzz-pto fuzz-inputs fuzz-synth mutants agree rewritings calibrate lint wheel clean
+.PHONY: coq help planted-rust venv demo test slow docs bench fuzz fuzz-idma fuzz-pto fuzz-inputs fuzz-synth mutants agree rewritings calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
@@ -26,6 +26,7 @@ help:
 	@echo "make bench      speed, as ratios measured in one run"
 	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds, SIZES=... with symbols)"
 	@echo "make fuzz-pto   random kernels and planted faults against the byte-wise interpreter, about 40 minutes"
+	@echo "make planted-rust  640 faults of sixteen kinds in kernels: refuted for the reason planted, one minute"
 	@echo "make fuzz-idma  mutants of iDMA texts in every form, and texts read back"
 	@echo "make fuzz-synth what synth says, on drawn moves of every machine and all examples (ARGS='--moves 400 --seed 1')"
 	@echo "make fuzz-inputs  mutated inputs of every kind, ten minutes (ARGS='--seconds 60 --seed 2')"
@@ -80,6 +81,7 @@ fuzz: $(STAMP)
 
 fuzz-inputs: $(STAMP)
 	$(BIN)/python tests/fuzz/inputs.py --keep $(ARGS)
+	$(BIN)/python tests/fuzz/preconditions.py
 
 fuzz-synth: $(STAMP)
 	$(BIN)/python tests/fuzz/synthesis.py $(ARGS)
@@ -102,9 +104,13 @@ fuzz-pto: $(STAMP)
 	$(BIN)/python tests/pto/campaign.py --tiles --kernels 20000 $(ARGS)
 	$(BIN)/python tests/pto/planted.py --each 40
 
+planted-rust: $(STAMP)
+	$(BIN)/python tests/rust/planted.py --each 40
+
 fuzz-idma: $(STAMP)
 	$(BIN)/python tests/fuzz/idma.py mutants 2000
 	$(BIN)/python tests/fuzz/idma.py emit 10000
+	$(BIN)/python tests/fuzz/idma.py drivers 10000
 
 agree: $(STAMP)
 	$(BIN)/python tests/bench/agree.py $(ARGS)

@@ -84,7 +84,7 @@ def synthesize(
     if isinstance(move, TransferType):
         machine = load_target(target or move.target) if target is None or isinstance(target, str) else target
         sizes = axes or {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
-        if is_copied(move):
+        if is_copied(move, machine):
             return copies_of(move, machine, sizes, settings)
         return synthesize_move(move, machine, sizes, chosen)
     plan = load(move, name, target=target if isinstance(target, str) else None)

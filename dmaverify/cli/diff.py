@@ -51,10 +51,13 @@ def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, 
     root = repository_of(Path(request.paths[0]) if request.paths else Path())
     paths = [inside(root, path) for path in request.paths] or ["."]
     asked = request.target, request.options, request.workers
+    folders = []
     with checked_out(root, old) as there:
+        folders.append(there)
         before = judged_in(there, paths, *asked)
         if new:
             with checked_out(root, new.lstrip(".")) as here:
+                folders.append(here)
                 after = judged_in(here, paths, *asked)
                 found = changes(before, after, cost)
         else:
@@ -66,5 +69,7 @@ def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, 
         "github": lambda: changes_github(found),
         "json": lambda: json.dumps(changes_data(found), indent=2),
     }[form]()
+    for folder in folders:
+        text = text.replace(f"{folder}/", "")  # what is shown stands in the repository
     open_ = any(one.after is not None and one.after.verdict.status is Status.UNKNOWN for one in found)
     return text, 1 if any(one.fails for one in found) else 3 if open_ else 0

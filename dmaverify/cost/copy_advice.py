@@ -18,6 +18,7 @@ from dmaverify.cost.amounts import number, shown, value
 from dmaverify.cost.copies import KernelCost, price
 from dmaverify.language.affine import ONE, ZERO, Lin, World
 from dmaverify.program.instructions import Branch, Copy, CopyStep, CopyTouch, Event, KernelLoop
+from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.same_copies import CopyForm, form_of, normal, progression
 from dmaverify.prove.flow.same_kernel import compare_kernels
 
@@ -44,7 +45,7 @@ def advice(events: Sequence[Event], world: World, constants: Mapping[str, Any], 
         found = _replaced(site, world, constants, touches)
         if found is not None:
             out.append(found)
-    for copy in _copies(events):
+    for copy in (e for e in every(events) if isinstance(e, Copy)):
         out += _wasted(copy, world, int(constants["gm_line_bytes"]))
     return sorted(out, key=lambda a: (a.line, not a.proved))
 
@@ -83,16 +84,6 @@ def _grouped(run: Sequence[Event], world: World) -> Iterator[tuple[Event, ...]]:
 
 def _equal(one: Lin, other: Lin) -> bool:
     return one == other
-
-
-def _copies(events: Sequence[Event]) -> Iterator[Copy]:
-    for event in events:
-        if isinstance(event, Copy):
-            yield event
-        elif isinstance(event, KernelLoop):
-            yield from _copies(event.body)
-        elif isinstance(event, Branch):
-            yield from _copies((*event.then, *event.other))
 
 
 # ------------------------------------------------------------------------------------------ one copy instead

@@ -74,7 +74,8 @@ class _Program:
         if before is None:
             self.outcome.break_("core/well-formed", "steps wait for each other")
             return self.outcome
-        self._races(before)
+        landed = self._order(queues=False) if self.machine.launched else before
+        self._races(before, landed or before)
         judge_outputs(self.outputs, [step.name for step in self.program.steps], self.pieces, before, self.outcome)
         self._starving(before)
         return self.outcome
@@ -224,8 +225,8 @@ class _Program:
 
     # ------------------------------------------------------------ order
 
-    def _order(self) -> list[int] | None:
-        """Bit i of entry j: piece i ends before piece j begins. None where pieces wait in a circle."""
+    def _order(self, queues: bool = True) -> list[int] | None:
+        """Bit i of entry j: piece i ends before piece j begins; in one lane too where `queues`. None: in a circle."""
         pieces, steps = self.pieces, self.program.steps
         index = {step.name: number for number, step in enumerate(steps)}
         of: dict[tuple[int, int], list[int]] = {}
@@ -237,7 +238,7 @@ class _Program:
         everything = 0
         for j in sorted(range(len(pieces)), key=lambda n: self._rank(pieces[n])):
             piece = pieces[j]
-            if self.program.order == "contexts" and piece.lane in lanes:
+            if queues and self.program.order == "contexts" and piece.lane in lanes:
                 direct[j] |= 1 << lanes[piece.lane]
             if (piece.step, piece.lane) in mine:
                 direct[j] |= 1 << mine[piece.step, piece.lane]
@@ -258,24 +259,18 @@ class _Program:
         body = self.bodies[piece.step]
         return (body if body >= 0 else piece.step, piece.turn, piece.step)
 
-    def _races(self, before: Sequence[int]) -> None:
+    def _races(self, before: Sequence[int], landed: Sequence[int]) -> None:
+        """Bytes that two pieces touch with nothing between. Those in one queue alone (not `landed`) stay open."""
         flat = [(n, t) for n, piece in enumerate(self.pieces) for t in piece.touched if len(t.maybe)]
         for a, b in combinations(range(len(flat)), 2):
             (i, one), (j, other) = flat[a], flat[b]
-            if one.tier != other.tier or not (one.writes or other.writes):
+            if one.tier != other.tier or not (one.writes or other.writes) or landed[j] >> i & 1 or landed[i] >> j & 1:
                 continue
             if one.maybe[0] > other.maybe[-1] or other.maybe[0] > one.maybe[-1]:
                 continue
-            if before[j] >> i & 1 or before[i] >> j & 1:
-                continue
-            if i == j and (self.program.steps[self.pieces[i].step].work[0].__class__ is not Reach):
-                continue
             first, second = (self.pieces[n] for n in (i, j))
-            if (
-                first.step == second.step
-                and first.turn == second.turn
-                and not isinstance(self.program.steps[first.step].work[0], Reach)
-            ):
+            alone = (first.step, first.turn) == (second.step, second.turn)
+            if alone and not isinstance(self.program.steps[first.step].work[0], Reach):
                 continue  # the two sides of one transfer: its own business
             if one.writes and other.writes:
                 kind = "core/hazard-waw"
@@ -283,7 +278,8 @@ class _Program:
                 earlier = one if self._rank(first) <= self._rank(second) else other
                 kind = "core/hazard-raw" if earlier.writes else "core/hazard-war"
             names = " and ".join(self.program.steps[p.step].name for p in (first, second))
-            if len(np.intersect1d(one.sure, other.sure, assume_unique=False)):
+            queued = before[j] >> i & 1 or before[i] >> j & 1
+            if not queued and len(np.intersect1d(one.sure, other.sure)):
                 self.outcome.break_(kind, f"{names} meet in {one.tier}")
             elif len(np.intersect1d(one.maybe, other.maybe)):
                 self.outcome.leave(kind, f"{names} may meet in {one.tier}")

@@ -56,6 +56,7 @@ class RunMachine:
     own: int = 1
     rule: str = ""
     most: int = 1 << 21
+    launched: bool = False  # a move may begin before what one before it in its queue writes has arrived
 
     def allow(self, units: int) -> None:
         """Raises Beyond where these are too many to be run."""

@@ -114,17 +114,20 @@ def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
 
 
 def _crate(path: Path, known: dict[Path, bytes]) -> list[bytes]:
-    """What a kernel may depend on beside its own text: the Rust files and manifest of its package, and the working
-    folder, from which places in other files are named.
+    """What a kernel may depend on beside its own text: the Rust files and manifests of its package and of those that it
+    names by a path, and the working folder, from which places in other files are named.
     """
     from dmaverify.machines.rngd.rust.crate import crate_of
-    from dmaverify.machines.rngd.rust.library import library_of
+    from dmaverify.machines.rngd.rust.library import dependencies, library_of
 
     root, _ = crate_of(path)
     package = next((p for p in (root, *root.parents) if (p / "Cargo.toml").is_file()), root)
-    if package not in known:
-        known[package] = _tree(package) + repr(library_of(package)).encode()
-    return [known[package], str(Path().resolve()).encode("utf-8", "surrogateescape")]
+    every = [package]
+    for one in every:
+        every += [other for other in map(Path.resolve, dependencies(one).values()) if other not in every]
+        if one not in known:
+            known[one] = _tree(one) + repr(library_of(one)).encode()
+    return [*(known[one] for one in every), str(Path().resolve()).encode("utf-8", "surrogateescape")]
 
 
 def _ships(name: str) -> bool:

@@ -31,6 +31,7 @@ NOT_COVERED = (
 """What no result claims."""
 
 
+COPY_LIMITS = {"count_max", "gm_stride_max", "ub_stride_max", "ub_line_bytes", "pad_count_max", "local_max"}
 FIXED = ("packet", "engines", "entries", "commands", "prefix", "budget", "evaluations")
 """Settings of other searches, which copies have not."""
 
@@ -76,9 +77,10 @@ class FewestCopies:
         return dict(self.data)
 
 
-def is_copied(move: Transfer) -> bool:
-    """Whether a move is one of copy instructions between gm and ub."""
-    return {move.source.tier, move.dest.tier} <= {"gm", "ub"}
+def is_copied(move: Transfer, target: Target) -> bool:
+
+    """Whether a move is one of copy instructions between gm and ub, on a machine whose data states their limits."""
+    return {move.source.tier, move.dest.tier} <= {"gm", "ub"} and target.limits.keys() >= COPY_LIMITS
 
 
 def copies_of(move: Transfer, target: Target, axes: Mapping[str, int], settings: Mapping[str, Any]) -> FewestCopies:

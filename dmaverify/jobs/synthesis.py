@@ -79,9 +79,9 @@ def answer_of(plan: Plan, name: str, settings: SynthSettings) -> Synthesis | Few
     item = next((t for t in plan.transfers if t.name == name), None)
     if item is None:
         return _by_index(plan, name, settings)
-    if is_copied(item.transfer):
-        move = item.transfer
-        return copies_of(move, plan.targets[move.target], plan.axes, asdict(settings))
+    move, target = item.transfer, plan.targets[item.transfer.target]
+    if is_copied(move, target):
+        return copies_of(move, target, plan.axes, asdict(settings))
     return synthesize_named(plan, name, settings)
 
 

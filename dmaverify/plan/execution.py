@@ -368,7 +368,8 @@ def machine_of(target: Target, readings: Mapping[str, str]) -> RunMachine:
         cycles = int(section["noc_timeout_cycles"]["value"])
         allowed = (cycles - 1) // (engine * slices // port) + int(threshold["allows_over"])
     banks, width = (geometry.get(name, 0) for name in ("banks_per_slice", "bank_width_bytes"))
-    return RunMachine(tiers, geometry.get("request_bytes", 0), banks, width, allowed, own, rule)
+    request = geometry.get("request_bytes", 0)
+    return RunMachine(tiers, request, banks, width, allowed, own, rule, launched=target.engines.launched)
 
 
 def _option(section: Mapping[str, Any], readings: Mapping[str, str], name: str) -> Mapping[str, Any]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Told = tuple[str, tuple[tuple[str, int], ...], str, tuple[tuple[str, Span], ...]]
 """Scope, ports, place, and the characters that single ports come from."""
 
+
 @dataclass(frozen=True, slots=True)
 class Stream:
     """Who moves what in which order: engines by chip, cluster and slice (`slice` counts engines, not slices), time,

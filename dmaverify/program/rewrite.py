@@ -90,6 +90,11 @@ def every(events: Sequence[Event]) -> Iterator[Event]:
             yield from every((*event.then, *event.other))
 
 
+def touches_in(events: Sequence[Event]) -> Iterator[CopyTouch]:
+    """Everything that copies and accesses touch."""
+    return (touch for e in every(events) if isinstance(e, (Copy, Use)) for touch in e.touches)
+
+
 def spread(events: Iterable[Event], into: Callable[[Event], Iterable[Event]]) -> Iterator[Event]:
     """The same loops and branches with, for each event in them, what it becomes."""
     for event in events:

@@ -1,21 +1,20 @@
 """iDMA answers as text and data: burst lists.
 
 Knows: how a burst list is written, for people and for programs. Does not know: how one is made.
-Law: the JSON text of a list is what `json.dumps` would write of its pairs; it is written without a loop a burst.
+Law: the JSON text of a list is what `json.dumps` would write of its pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from dmaverify.machines.idma.engine import NAMES, Backend, Request
-from dmaverify.machines.idma.legalizer import Bursts, Cuts, is_coupled
+from dmaverify.machines.idma.legalizer import Bursts, is_coupled
 from dmaverify.machines.idma.wire import byte_enables, on_the_wire
 
-_BLOCK = 10_000
+MANY = 1000
 MOST_SHOWN = 12
 """Bursts of a side that text shows; the rest is counted."""
 
@@ -27,40 +26,11 @@ def bursts_json(bursts: Bursts) -> str:
         for name, cuts in (("read", bursts.read), ("write", bursts.write))
         if cuts.stuck is not None
     )
-    return f'{{"read": {_side(bursts, "read")}, "write": {_side(bursts, "write")}{stuck}}}'
-
-
-def _side(bursts: Bursts, side: str) -> str:
-    cuts: Cuts = bursts.read if side == "read" else bursts.write
-    inner, base = cuts.cuts, cuts.base
-    if not inner and cuts.length >= 0:
-        return f"[[{base}, {cuts.length}]]"
-    if not isinstance(inner, range) or len(inner) < 2 or base + cuts.length > bursts.space:
-        return str([[a, n] for a, n in bursts.pairs(side)])
-    step = inner.step
-    middle = _progression(base + inner.start, base + inner[-1], step, f", {step}], [")
-    return f"[[{base}, {inner.start}], [{middle}, {step}], [{base + inner[-1]}, {cuts.length - inner[-1]}]]"
-
-
-@lru_cache(maxsize=1)
-def _tails() -> list[str]:
-    """The last four digits of every number."""
-    return [f"{n:04d}" for n in range(_BLOCK)]
-
-
-def _progression(start: int, stop: int, step: int, between: str) -> str:
-    """`between.join(map(str, range(start, stop, step)))`, where numbers of one block share all but four digits."""
-    parts = []
-    if start < _BLOCK:
-        small = range(start, min(stop, _BLOCK), step)
-        parts.append(between.join(map(str, small)))
-        start += len(small) * step
-    while start < stop:
-        head, low = divmod(start, _BLOCK)
-        tails = _tails()[low : min(_BLOCK, stop - head * _BLOCK) : step]
-        parts.append(str(head) + (between + str(head)).join(tails))
-        start += len(tails) * step
-    return between.join(parts)
+    read, write = (
+        bursts.array(name).tolist() if cuts.bursts > MANY else [list(pair) for pair in bursts.pairs(name)]
+        for name, cuts in (("read", bursts.read), ("write", bursts.write))
+    )
+    return f'{{"read": {read}, "write": {write}{stuck}}}'
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,12 @@ def queue_of(target: Target, transfer: Transfer) -> str | None:
     return found
 
 
+def kept_memory(target: Target, transfer: Transfer) -> Sequence[tuple[str, str, int, int]]:
+    """(rule, memory, first byte, end) of what a transfer needs besides its tensors: no other step may touch it."""
+    own = getattr(part_of(target, "derive"), "kept_memory", None)
+    return () if own is None else tuple(own(target, transfer))
+
+
 def write_port(target: Target, transfer: Transfer) -> str:
     """The port through which a transfer writes, where writes through two ports may overtake each other."""
     own = getattr(part_of(target, "derive"), "write_port", None)

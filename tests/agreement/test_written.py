@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
+from lab.against import complaint, judged_twice, shrunk, twin_complaint
 
 from dmaverify.execute.interpret import interpret
 from dmaverify.execute.work import Beyond
 from dmaverify.plan.execution import PlanExecution
-from dmaverify.testing.against import complaint, judged_twice, shrunk, twin_complaint
 from dmaverify.testing.draw import Seeded
 from dmaverify.testing.drawn_views import twin
 from dmaverify.testing.strategies import written_plans

@@ -75,11 +75,11 @@ PLANTED = [
     ("rust.rs", "ctx.tdma)\n}", "ctx.tdma)\n", "12:58", OPEN, "a bracket or a sign is missing here or above"),
     ("rust.rs", "Row % 256", "Row % 128", "13:22", "core/consumes", "drop the rest through a view"),
     # PTO
-    ("pto.mlir", "%c128_i64      // UB", "%c1_i64      // UB", "19:7", "core/same-element",
+    ("pto.mlir", "%c128_i64      // UB", "%c1_i64      // UB", "20:7", "core/same-element",
      "at least the length of the row"),
-    ("pto.mlir", "%c128_i64,      // bytes", "%c127_i64,      // bytes", "14:7", "core/unresolved-copy",
+    ("pto.mlir", "%c128_i64,      // bytes", "%c127_i64,      // bytes", "15:7", "core/unresolved-copy",
      "'%c128_i64'?"),
-    ("pto.mlir", "copy_gm_to_ubuf", "copy_gm_to_ub", "11:3", "core/unresolved-copy", "'pto.copy_gm_to_ubuf'?"),
+    ("pto.mlir", "copy_gm_to_ubuf", "copy_gm_to_ub", "12:3", "core/unresolved-copy", "'pto.copy_gm_to_ubuf'?"),
     ("pto.toml", "copies = [1]", "copies = [2]", "15:10", ILL, "the kernel has 1"),
     ("pto.toml", '"pto.mlir"', '"ptoo.mlir"', "10:9", INPUT, "pto.mlir`?"),
     # iDMA

@@ -98,3 +98,38 @@ def test_plans_with_commands_and_aggregates_are_compared_too(repository, capsys)
     code, out = run(capsys, "diff", "HEAD", "--no-cost")
     assert code == 1
     assert "plan.toml::relayout" in out
+
+
+@pytest.mark.parametrize(("manifest", "code"), [
+    ('shapes = { path = "../shapes" }', 1), ("shapes = { workspace = true }", 1),
+    ('shapes = { path = "../shapes", features = ["wide"] }', 3), ('shapes = "0.1"', 3),
+])  # fmt: skip
+def test_a_change_in_another_package_of_the_workspace_counts_where_it_is_named(
+    tmp_path, monkeypatch, capsys, manifest, code
+):
+    """A package that is asked for other features than its own is not read: its names stay unresolved."""
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q")
+    vendor = 'furiosa-opt-std = { path = "../furiosa-opt-std" }'  # its types are known without it
+    kernel = KERNEL.replace("axes![A = 256, B = 64];", "use shapes::*;").partition("fn other")[0]
+    kernel = kernel.replace("x.to_dm", "x.view().tile::<m![B], 32, m![A, B = 32 # 64]>(START).to_dm")
+    files = {
+        "Cargo.toml": '[workspace]\n[workspace.dependencies]\nshapes = { path = "shapes" }\n',
+        "shapes/Cargo.toml": '[package]\nname = "shapes"\n',
+        "kernels/Cargo.toml": f'[package]\nname = "kernels"\n[dependencies]\n{manifest}\n{vendor}\n',
+        "furiosa-opt-std/Cargo.toml": '[package]\nname = "furiosa-opt-std"\n',
+        "furiosa-opt-std/src/lib.rs": "pub mod prelude { pub struct HbmTensor<D, C, E>(D, C, E); }\n",
+        "kernels/src/lib.rs": kernel.replace("m![B]> = x", "m![B = 32]> = x"),
+    }
+    for tag, start in (("first", 0), ("second", 4)):
+        shapes = f"axes![A = 256, B = 64];\npub const START: usize = {start};\n"
+        for name, text in {**files, "shapes/src/lib.rs": shapes}.items():
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_text(text, encoding="utf-8")
+        git(tmp_path, "add", "-A")
+        git(tmp_path, "commit", "-q", "-m", tag)
+        git(tmp_path, "tag", tag)
+        assert run(capsys, "check", "kernels")[0] == (code if start or code == 3 else 0)
+    found, out = run(capsys, "diff", "first..second", "--no-cost")
+    assert found == (1 if code == 1 else 0)
+    assert ("--> kernels/src/lib.rs" in out) is (code == 1)

@@ -1,4 +1,5 @@
-"""Mutants and round trips of iDMA plans in every form: `python tests/fuzz/idma.py mutants 2000`, `... emit 10000`.
+"""Mutants and round trips of iDMA plans in every form: `python tests/fuzz/idma.py mutants 2000`, `... emit 10000`,
+`... drivers 10000`.
 
 A mutant that moves other live bytes must not be proved; how often its wrong word is underlined is counted. What is
 emitted is read back and must make the same transfers.
@@ -10,6 +11,7 @@ import random
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -18,12 +20,15 @@ from lab.idma import FORMS, Mutant, moved, mutants, random_plan
 
 from dmaverify import api
 from dmaverify.errors import InputError
+from dmaverify.machines.idma.c.write import driver_of, read_again
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.forms import read_image, write_image
 from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.nd import Descriptor, Dim, starts
+from dmaverify.machines.idma.setup import setup_of
 from dmaverify.machines.idma.text import ToldDescriptor
 from dmaverify.plan.read import InputErrors
+from dmaverify.targets.target import load_target
 from dmaverify.verdict import Severity
 
 
@@ -119,11 +124,34 @@ def run_emit(count: int, seed: int = 1) -> list[str]:
     return wrong
 
 
+def run_drivers(count: int, seed: int = 1) -> list[str]:
+    """Descriptors written as C and read again, for every front-end that has a driver."""
+    rng, wrong = random.Random(seed), []
+    target = load_target("idma")
+    fronts = ("inst64", "desc64", "reg32_1d", "reg32_2d", "reg32_3d", "reg64_1d", "reg64_2d")
+    setups = [setup_of(target, {"front_end": name, "address_width": 64}) for name in fronts]
+    for number in range(count):
+        setup = setups[number % len(setups)]
+        some = [some_descriptor(rng, setup.front_end) for _ in range(rng.randrange(1, 4))]
+        some = [replace(d, dims=d.dims if setup.front_end != "desc64" else ()) for d in some]
+        told = [ToldDescriptor(d, request_options(d.request)) for d in some]
+        try:
+            text = driver_of(setup, told)
+        except InputError:
+            continue
+        if [t.descriptor for t in read_again(setup, text)] != some:
+            wrong.append(text)
+    return wrong
+
+
 if __name__ == "__main__":
     what, count = sys.argv[1], int(sys.argv[2])
     seed = int(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3].isdecimal() else 1
     began = time.time()
-    if what == "emit":
+    if what == "drivers":
+        bad = run_drivers(count, seed)
+        print(f"{count} drivers written and read again, {len(bad)} differ, {time.time() - began:.0f} s")
+    elif what == "emit":
         bad = run_emit(count, seed)
         print(f"{count} emitted and read again, {len(bad)} differ, {time.time() - began:.0f} s")
     else:

@@ -17,7 +17,10 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from dmaverify.testing.against import complaint, judged_twice, shrunk, twin_complaint
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from lab.against import complaint, judged_twice, shrunk, twin_complaint
+
 from dmaverify.testing.written import KINDS, seeded
 
 PLAIN = str(Path(__file__).parent / "plain")

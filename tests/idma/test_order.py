@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import dmaverify as dv
+from dmaverify.cli import app as cli
 
 PLAN = """
 schema = 1
@@ -92,6 +93,50 @@ def test_queues_and_ports_of_a_program_are_those_of_its_engines(
         _transfer(n, places[n[0]], places[n[1]], options[number % len(options)]) for number, n in enumerate(names)
     )
     assert _rules(tmp_path, text + _program(f"ab {second}<{after}"), "p") == rules
+
+
+SAID = "nd\nsrc = {src}\ndst = {dst}\nlength = 256\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "second", "code"),
+    [("{}", "bx", 1), ("{}", "xa", 0), (ARBITER, "xa", 1), (PORTS, "xb", 1), (STRIPES, "xb", 1), (CHANNELS, "xa", 1)],
+)
+def test_runs_of_programs_know_that_launches_overlap(
+    tmp_path: Path, options: str | list[str], second: str, code: int
+) -> None:
+    places = {"a": 0, "b": 4096, "x": 12288}
+    text = PLAN
+    for number, n in enumerate(("ab", second)):
+        own = options if isinstance(options, str) else options[number]
+        src, dst = places[n[0]], places[n[1]]
+        text += _transfer(n, src, dst, own) + f"commands = \"\"\"\n{SAID.format(src=src, dst=dst)}\"\"\"\n"
+    file = tmp_path / "p.toml"
+    file.write_text(text + _program(f"ab {second}"), encoding="utf-8")
+    assert cli.invoke(["check", "--no-cache", str(file)]) == code
+
+
+HELD = """commands = \"\"\"
+desc64
+fetch = 64
+head = 0x{head:x}
+0x{head:x}: 00000100 0000000a ffffffff ffffffff 00003000 00000000 00005000 00000000
+\"\"\"
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "rules"),
+    [
+        (0x8000, {"idma/desc-clobbered"}), (0x7FE0, set()), (0x80E0, {"idma/desc-clobbered"}), (0x8100, set()),
+        (0x1000, {"idma/desc-clobbered"}),  # what the other step reads
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("after", ["", "ab"])
+def test_descriptors_lie_where_no_other_step_works(tmp_path: Path, head: int, rules: set[str], after: str) -> None:
+    text = PLAN + _transfer("ab", 0x1000, 0x8000, '{ preset = "cheshire" }')
+    text += _transfer("cd", 0x3000, 0x5000, '{ preset = "cheshire" }') + HELD.format(head=head)
+    assert _rules(tmp_path, text + _program(f"ab cd<{after}"), "p") == rules
 
 
 def test_iterations_on_several_engines_have_no_order(tmp_path: Path) -> None:

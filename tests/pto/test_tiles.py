@@ -131,6 +131,7 @@ def test_operations_write_what_the_manual_says(body: str, status: Status) -> Non
 
 
 AT = "addr = %at"
+WIDE = "!pto.tile_buf<vec, 8x32xf32, valid=8x16>"
 BESIDE = "!pto.tile_buf<vec, 8x16xf32, valid=4x16>"
 TWO = part("pb", "bv") + tile("t", given=AT) + op("tload", "%pa", "%t")
 LOOP = "  scf.for %i = %c0 to %c4 step %c1 {{\n{0}  }}\n"
@@ -142,7 +143,7 @@ FIRST = "    %first = arith.cmpi eq, %i, %c0 : index\n    scf.if %first {{\n{0} 
     [
         # a tile that lies on another one's bytes
         (TWO + tile("u", given=AT) + op("tload", "%pa", "%u") + op("tstore", "%u", "%pb"), Status.PROVED),
-        (TWO + tile("u", given=AT) + op("tload", "%pa", "%u") + op("tstore", "%t", "%pb"), Status.UNKNOWN),
+        (TWO + tile("u", WIDE, AT) + op("tload", "%pa", "%u") + op("tstore", "%t", "%pb"), Status.UNKNOWN),
         (TWO + tile("u", given="addr = %later") + op("tload", "%pa", "%u") + op("tstore", "%t", "%pb"), Status.PROVED),
         (TWO + tile("u", given="addr = %early") + op("tload", "%pa", "%u") + op("tstore", "%t", "%pb"), Status.UNKNOWN),
         # scratch holds nothing behind the operation
@@ -175,6 +176,24 @@ def test_a_tile_holds_what_was_given_to_it_last(body: str, status: Status) -> No
     more = "  %later = arith.constant 4608 : i64\n  %early = arith.constant 4576 : i64\n"
     found = check(part("pa", "av") + more + body)
     assert found.status is status, found
+
+
+@pytest.mark.parametrize(("offset", "found"), [(0, []), (-1, ["core/in-bounds"])])
+def test_no_access_begins_before_its_tensor_whoever_states_its_extent(offset: int, found: list[str]) -> None:
+    moved = f"  %back = arith.constant {offset} : index\n"
+    moved += "  %low = pto.addptr %a, %back : !pto.ptr<f32> -> !pto.ptr<f32>\n"
+    view = "  %lv = pto.make_tensor_view %low, shape = [%c32, %c64], strides = [%c64, %c1]"
+    view += " : !pto.tensor_view<?x?xf32>\n"
+    assert errors(check(moved + view + MOVE.replace("%av", "%lv"))) == found
+
+
+@pytest.mark.parametrize(("kind", "status"), [(VEC, Status.PROVED), (WIDE, Status.UNKNOWN)])
+def test_tiles_of_one_type_at_one_address_are_one_tile_on_condition(kind: str, status: Status) -> None:
+    made = tile("t", given=AT) + op("tload", "%pa", "%t") + tile("u", kind, AT) + op("tabs", "%u", "%u")
+    found = check(PARTS + made + op("tstore", "%t", "%pb"))
+    assert found.status is status
+    said = "`%t` and `%u`, of one type at one address, are one tile"
+    assert (said in found.conditions) == (status is Status.PROVED)
 
 
 def test_parts_of_tensors_with_symbols_are_judged_for_all_values() -> None:

@@ -1,4 +1,6 @@
-"""Kernels of our own with one planted fault each: twelve kinds, any number of each, and the sound kernel beside it.
+"""Kernels of our own with one planted fault each: sixteen kinds, any number of each, and the sound kernel beside it.
+
+    python tests/rust/planted.py --each 40      what becomes of them, kind by kind
 
 Every kind is a function of a seed that gives (text of the sound kernel, text with the fault, rules of which one must
 be broken). The two texts differ in one place.
@@ -6,7 +8,9 @@ be broken). The two texts differ in one place.
 
 # ruff: noqa: E501  (kernels)
 
+import argparse
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 HEAD = """use furiosa_opt_std::prelude::*;
@@ -204,9 +208,44 @@ def store_broadcast(rng: random.Random) -> Planted:
     return text("A, B"), text("C, A, B"), {"rngd/store-broadcast"}
 
 
+def committed_in_part(rng: random.Random) -> Planted:
+    rows, columns, dtype, _ = _shape(rng)
+    n, half = rows // 256, columns // 2
+    inner = f"A % {n}, B"
+    place = f"DmTensor<{dtype}, Chip, Cluster, m![A / {n}], m![{inner}]>"
+
+    def text(starts: tuple[int, ...]) -> str:
+        commits = "\n".join(
+            f"    ctx.main.begin(d.view()).fetch::<m![1], m![{inner}]>().collect::<m![1], m![{inner}]>()"
+            f".commit_view(y.view_mut().tile::<m![B], {half}, m![A % {n}, B = {half} #{{!}} {columns}]>({start}));"
+            for start in starts
+        )
+        lines = f"    let d: {place} = x.to_dm(&mut ctx.tdma);\n    let mut y: {place} = DmTensor::new();\n{commits}\n    y.to_hbm(&mut ctx.tdma)"
+        tensor = f"HbmTensor<{dtype}, Chip, m![A, B]>"
+        return _kernel(f"A = {rows}, B = {columns}", f"x: &{tensor}", lines, f" -> {tensor}")
+
+    return text((0, half)), text((rng.choice((0, half)),)), {"core/tiles-cover"}
+
+
+def dead_start(rng: random.Random) -> Planted:
+    """In code that the constants rule out."""
+    width = 8 * rng.randint(1, 4)
+    good, bad = 128 - width, 128 - width + 8 * rng.randint(1, 3)
+
+    def text(start: int) -> str:
+        tensor = "HbmTensor<i8, Chip, m![A, B]>"
+        load = f"x.view().tile::<m![B], {width}, m![A, B = {width} # 128]>(%d).to_dm(&mut ctx.tdma);"
+        own = f"DmTensor<i8, Chip, Cluster, m![A], m![B = {width}]>"
+        lines = f"    if N > 1 {{ let y: {own} = {load % 0} }} else {{ let z: {own} = {load % start} }}"
+        return _kernel("A = 256, B = 128", f"x: &{tensor}", lines) + f"const N: usize = {rng.randint(2, 9)};\n"
+
+    return text(good), text(bad), {"core/well-formed"}
+
+
 KINDS: tuple[Callable[[random.Random], Planted], ...] = (
     dropped_axis, narrowed_axis, absent_element, crossed_cuts, short_row, short_loop, start_in_chunks, start_beyond,
     never_written, crowded_slices, cast, wrong_places, unaligned_offset, store_broadcast,
+    committed_in_part, dead_start,
 )  # fmt: skip
 
 
@@ -215,3 +254,31 @@ def planted(each: int) -> Iterator[tuple[str, int, Planted]]:
     for kind in KINDS:
         for seed in range(each):
             yield kind.__name__, seed, kind(random.Random(f"{kind.__name__}-{seed}"))
+
+
+def main() -> int:
+    from kernels import plan, verdicts
+
+    from dmaverify.verdict import Severity, Status
+
+    parser = argparse.ArgumentParser(description="What becomes of planted faults.")
+    parser.add_argument("--each", type=int, default=15, help="kernels of each kind")
+    table: dict[str, Counter[str]] = {kind.__name__: Counter() for kind in KINDS}
+    for kind, _, (good, bad, rules) in planted(parser.parse_args().each):
+        sound, broken = (verdicts(plan(text, head="")) for text in (good, bad))
+        found = {f.rule for v in broken for f in v.findings if f.severity is Severity.ERROR}
+        told = all(v.status is Status.PROVED and not v.given for v in broken)
+        word = "as planted" if found & rules else "otherwise" if found else "silent" if told else "open"
+        table[kind][word] += 1
+        table[kind]["sound and not proved"] += any(v.status is not Status.PROVED for v in sound)
+    words = ("as planted", "otherwise", "open", "silent", "sound and not proved")
+    print("  ".join((f"{'kind':<20}", *words)))
+    for name, row in [*table.items(), ("all", sum(table.values(), Counter()))]:
+        print("  ".join((f"{name:<20}", *(f"{row[word]:>{len(word)}}" for word in words))))
+    every = sum(table.values(), Counter())
+    right = every["as planted"] >= 0.95 * sum(every[word] for word in words[:4])
+    return 0 if right and not every["silent"] and not every["sound and not proved"] else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -8,7 +8,7 @@ import pytest
 
 from dmaverify import api
 from dmaverify.prove.move.ports import command_facts, sequencer_facts, transfer_facts
-from dmaverify.prove.sizes.attempt import LOOP_PORTS
+from dmaverify.prove.sizes.rules import LOOP_PORTS
 from dmaverify.targets.target import load_target
 
 HEAD = """schema = 1

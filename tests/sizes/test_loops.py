@@ -10,6 +10,9 @@ import pytest
 
 import dmaverify.api as api
 from dmaverify.plan.read import InputErrors, read_plan_text
+from dmaverify.prove.options import Options
+from dmaverify.prove.sizes.attempt import attempt
+from dmaverify.prove.sizes.check import verdict_at
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fuzz"))
 from looped import looped
@@ -79,6 +82,7 @@ def changed(*pairs: tuple[str, str]) -> str:
         ((('{ transfer = "load" }', '{ transfer = "load", context = "x" }'),), "p", "refuted", {"core/hazard-war"}),
         ((("[program.p]\n", '[program.p]\norder = "written"\n'),), "p", "proved", set()),
         ((('"A = 4", packet', '"A = 2", packet'),), "load", "refuted", {"core/covers"}),
+        ((('t = "A / 4"', 't = "A / 4 + A // 32"'),), "load", "refuted", {"core/in-bounds"}),
     ],
 )
 def test_loops_and_programs_are_judged_for_all_sizes(pairs: tuple, name: str, status: str, rules: set[str]) -> None:
@@ -124,3 +128,43 @@ def test_the_interpreter_judges_all_sizes_of_a_region_alike(monkeypatch: pytest.
             assert compared(seed, one, judge, counts, searches=False, kind="loops") == []
     assert counts["run proved"] > 10
     assert counts["size refuted"] > 5
+
+
+COLUMNS = """schema = 1
+target = "rngd"
+[axes]
+A = { min = 4, max = 64 }
+C = { min = 16, max = 128, multiple_of = 8 }
+[transfer.t]
+dtype = "i8"
+loop = { t = "(C - 16) / STEP + 1" }
+source = { tier = "hbm", element = "A, C", view = { tile = "C", length = 16, start = "STEP * t" } }
+dest = { tier = "dm", slice = "1 # 64", element = "DEST" }
+stream = { time = "TIME", packet = "C = 16" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "dest", "time", "rule"),
+    [
+        ("8", "A, C = 16", "A", ""),
+        ("4", "A, C = 16", "A", "rngd/"),
+        ("8", "A, C = 16 # 24", "A", ""),
+    ],
+)
+def test_rules_are_asked_of_iterations_behind_the_first(step: str, dest: str, time: str, rule: str) -> None:
+    (verdict,) = api.check(COLUMNS.replace("STEP", step).replace("DEST", dest).replace("TIME", time))
+    assert verdict.status.value == ("refuted" if rule else "proved")
+    assert all(finding.rule.startswith(rule) for finding in verdict.errors)
+    assert verdict.smallest == ({"A": 4, "C": 24} if rule else None)
+
+
+def test_a_run_that_reads_the_holes_of_a_moving_tile_proves_nothing() -> None:
+    text = changed(
+        ('dest = { tier = "dm", slice = "1 # 64", element = "A = 4, C" }\nstream = { time = "A = 4",',
+         'dest = { tier = "dm", slice = "1 # 64", element = "A = 4 # 8, C" }\nstream = { time = "A = 4 # 8",'),
+    )  # fmt: skip
+    one = next(t for t in read_plan_text(text).templates if t.name == "load")
+    done = attempt(one, {"A": 16, "C": 24}, Options(), generic=True)
+    assert (done.status, done.rule) == ("open", "core/reads-live")
+    assert verdict_at(one, {"A": 16, "C": 24}, Options(repair=False)).status.value == "refuted"

@@ -73,6 +73,13 @@ def test_a_plan_is_proved_for_all_sizes_or_refuted_at_the_smallest(changes: dict
     assert (verdict.status, verdict.smallest) == (Status.REFUTED if smallest else Status.PROVED, smallest)
 
 
+def test_two_axes_of_one_size_are_not_taken_for_each_other() -> None:
+    swapped = plan(assume='assume = ["A == B"]').replace("[A=A:B*C, B=B:C", "[A=A:C, B=B:B*C")
+    (verdict,) = api.check(swapped)
+    assert verdict.smallest == {"A": 2, "B": 2, "C": 8}
+    assert {f.rule for f in verdict.errors} == {"core/same-element"}
+
+
 def test_the_smallest_sizes_are_those_that_enumeration_finds() -> None:
     mutants = ["B*C + 1", "B*C*B", "C*A", "A", "B*C - C + 8", "(B + 1)*C", "B*C*2", "8", "C*C", "0"]
     for step in mutants:
@@ -298,3 +305,51 @@ def test_a_multiple_is_as_large_as_its_divisor_only_where_it_is_above_0(
 ) -> None:
     (verdict,) = api.check(PAD.format(assume=assume, least=least, top=top))
     assert (verdict.status is Status.PROVED) == proved
+
+
+ZERO = """schema = 1
+target = "rngd"
+[axes]
+A = {{ min = 1, max = 5 }}
+C = {{ min = 8, max = 24, multiple_of = 8 }}
+[transfer.t]
+dtype = "i8"
+source = {{ tier = "hbm", element = "{source}" }}
+dest = {{ tier = "hbm", base = "2^20", element = "{dest}" }}
+stream = {{ time = "{time}", packet = "{packet}" }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "dest", "time", "packet", "proved"),
+    [
+        ("A, C #{0} (C + 8)", "A, C #{0} (C + 8)", "A", "C #{0} (C + 8)", True),
+        ("A, C #{0} (C + 16)", "A, C #{0} (C + 8)", "A", "C #{0} (C + 8)", True),
+        ("A, C #{0} (C + 8)", "A, C #{0} (C + 16)", "A", "C #{0} (C + 8)", False),
+        ("A, C #{0} (C + 8)", "A, C # (C + 8)", "A", "C #{0} (C + 8)", True),
+        ("A, C # (C + 8)", "A, C #{0} (C + 8)", "A", "C # (C + 8)", False),
+        ("A, C #{0} (C + 8)", "A, C #{0} (C + 8)", "A", "C", False),
+        ("A #{0} (A + 1), C", "A #{0} (A + 1), C", "A #{0} (A + 1)", "C", True),
+        ("A #{0} (A + 1), C", "A #{0} (A + 1), C", "A", "C", False),
+        ("A, C", "A, C #{0} (C + 8)", "A", "C", False),
+        ("A #{0} (A + 1), C", "A #{0} (A + 1), C #{0} (C + 8)", "A #{0} (A + 1)", "C", False),
+        ("A, C # (C + 8)", "A, C #{0} (C + 8)", "A", "C", False),
+        ("C", "A #{0} (A + 1), C", "A #{0} (A + 1)", "C", False),
+        ("A # (A + 1), C #{0} (C + 8)", "A, C #{0} (C + 8)", "A", "C #{0} (C + 8)", None),
+    ],
+)
+def test_zero_padding_ends_as_zero_at_every_size(
+    source: str, dest: str, time: str, packet: str, proved: bool | None
+) -> None:
+    one = template(ZERO.format(source=source, dest=dest, time=time, packet=packet))
+    sizes = [dict(zip("AC", values, strict=True)) for values in product(range(1, 6), (8, 16, 24))]
+    known = [(values, verdict_at(one, values, Options(repair=False)).status) for values in sizes]
+    verdict = check_template(one, Options())
+    assert proved is None or verdict.status is (Status.PROVED if proved else Status.REFUTED)
+    if verdict.status is Status.PROVED:
+        assert {status for _, status in known} == {Status.PROVED}
+    for values in sizes[::6]:
+        done = attempt(one, values, Options(), generic=True)
+        if done.region is not None:
+            held = {status for v, status in known if done.region.holds(v)}
+            assert held == {Status.PROVED if done.status == "proved" else Status.REFUTED}

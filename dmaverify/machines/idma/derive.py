@@ -56,6 +56,14 @@ def queue_of(target: Target, transfer: Transfer) -> str | None:
     return f"engine of {', '.join(said)}" if said else ""
 
 
+def kept_memory(target: Target, transfer: Transfer) -> Iterator[tuple[str, str, int, int]]:
+    """The descriptors of a chain: they are fetched when their turn comes, and marked behind it."""
+    for scope, values, _, _ in transfer.facts:
+        if scope == "chain":
+            place = dict(values)["place"]
+            yield "idma/desc-clobbered", "mem", place, place + target.limits["desc_bytes"]
+
+
 def write_port(target: Target, transfer: Transfer) -> str:
     """The protocol that a transfer writes with."""
     return NAMES[setup_of(target, transfer.options).request.dst_protocol]

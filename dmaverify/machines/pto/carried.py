@@ -16,10 +16,7 @@ from dmaverify.language.affine import ONE, ZERO, Cond, Lin, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.registers import Registers
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value, name_of
-from dmaverify.program.instructions import (
-    Event,
-    Place,
-)
+from dmaverify.program.instructions import Event, Place
 from dmaverify.prove.flow.ask import Asker, term_text
 from dmaverify.prove.options import Options
 

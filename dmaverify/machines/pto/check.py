@@ -18,23 +18,25 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.affine import ONE, ZERO, Lin, World
 from dmaverify.language.files import read_text
+from dmaverify.machines.pto.contested import alternatives
 from dmaverify.machines.pto.emit import fields_of
+from dmaverify.machines.pto.judged import finding_of, is_open, judged_kernel, lowered_later, settings_of
 from dmaverify.machines.pto.meaning import meaning_of
-from dmaverify.machines.pto.moves import KNOBS, ORDERED_PIPES, SOURCES, UB_MEMORY, touches_of
+from dmaverify.machines.pto.moves import SOURCES
 from dmaverify.machines.pto.ops import KernelFunction
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.replay import confirm
-from dmaverify.machines.pto.values import Kernel, Setting
+from dmaverify.machines.pto.values import Kernel
 from dmaverify.machines.pto.words import misfits
 from dmaverify.plan.notes import Notes, read_notes
-from dmaverify.program.instructions import Arrival, BufferToken, Copy, CopyTouch, Release, Remark, Signal, Use
+from dmaverify.program.instructions import Arrival, Copy, Release, Remark
 from dmaverify.program.rewrite import every
 from dmaverify.prove.boundary import guarded
 from dmaverify.prove.flow.ask import term_text
-from dmaverify.prove.flow.kernels import JudgedKernel, judge_kernel
+from dmaverify.prove.flow.kernels import JudgedKernel
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target, load_target
-from dmaverify.verdict import Finding, Label, Obligation, Severity, Verdict, settled
+from dmaverify.verdict import Finding, Obligation, Severity, Verdict, settled
 
 if TYPE_CHECKING:
     from dmaverify.plan.kernels import PlanKernel, PlanMove
@@ -100,10 +102,6 @@ def _of_function(*arguments: Any) -> list[Verdict]:
     return [] if made is None else [made]
 
 
-def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:
-    return Setting(notes.ranges, notes.extents, readings)
-
-
 def check_function(
     function: KernelFunction,
     name: str,
@@ -119,7 +117,10 @@ def check_function(
     idle = not kernel.copies and not kernel.tile_moves and all(r.kind == "note" for r in kernel.remarks)
     if idle and not kernel.cube:
         return None
-    judged = _judged(kernel, target, options, notes, moves)
+    judged = judged_kernel(kernel, target, options, notes, moves)
+    undecided = judged.obligations.get("core/definite", ("",))[0] == "unknown"
+    if undecided and any(len(names) > 1 for names in kernel.alike.values()):
+        kernel, judged = _as_one_tile(function, (kernel, judged), target, options, notes, moves)
     if idle and not any(f.severity is Severity.ERROR for f in judged.findings):
         return None  # what runs on the cube core alone is no claim of its own
     if asked is not None:
@@ -129,8 +130,8 @@ def check_function(
     findings = [replace(f, source=f.source or SOURCES.get(f.rule, "")) for f in findings]
     open_ = {name for name, found in judged.obligations.items() if found[0] == "unknown"}
     findings, allowed = _suppressed(findings, notes, open_)
-    known = (findings, _is_open(kernel, judged, notes))
-    contested = _alternatives(function, kernel, notes, target, options, known, moves)
+    known = (findings, is_open(kernel, judged, notes))
+    contested = alternatives(function, kernel, notes, target, options, known, moves)
     obligations = _obligations(kernel, judged, claimed=bool(moves))
     status = settled(findings, (o.status for o in obligations if o.id not in notes.allow))
     if options.cross_check and not moves:
@@ -162,6 +163,22 @@ def check_function(
         _claim(kernel),
         conditions=conditions,
     )
+
+
+def _as_one_tile(
+    function: KernelFunction, known: tuple[Kernel, JudgedKernel], target: Target, options: Options, notes: Notes,
+    moves: Sequence[PlanMove],
+) -> tuple[Kernel, JudgedKernel]:
+    """The kernel with tiles of one type at one address taken as one, which then is a condition, where that decides
+    what they hold; as it was where it does not.
+    """
+    kernel = meaning_of(function, replace(settings_of(notes, options.readings), one_tile=True))
+    judged = judged_kernel(kernel, target, options, notes, moves)
+    if judged.obligations["core/definite"][0] != "proved":
+        return known
+    groups = [" and ".join(f"`{name}`" for name in names) for names in kernel.alike.values() if len(names) > 1]
+    judged.conditions += [f"{group}, of one type at one address, are one tile" for group in groups]
+    return kernel, judged
 
 
 def check_plan_kernel(entry: PlanKernel, plan: Plan, options: Options) -> list[Verdict]:
@@ -199,57 +216,6 @@ def _plan_verdict(
     return replace(verdict, expect=expect, path=plan.path, line=entry.line)
 
 
-def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, moves: Sequence[PlanMove]) -> JudgedKernel:
-    """All that can be said of a kernel, the moves that its copies should make included."""
-    shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != UB_MEMORY[0]}
-    followed = not any(r.kind == "unresolved" for r in kernel.remarks)
-    judged = judge_kernel(
-        kernel,
-        target,
-        options,
-        shapes | notes.extents,
-        ORDERED_PIPES,
-        UB_MEMORY,
-        others=notes.core,
-        outer=("gm",),
-        followed=followed,
-        beside=kernel.cube,
-        sequential=_lowered_later(kernel),
-    )
-    if any(r.kind == "unresolved" and r.always for r in kernel.remarks):  # what was not read may have written them
-        doubted = [f for f in judged.findings if f.rule == "core/definite" and f.severity is Severity.ERROR]
-        judged.findings = [replace(f, severity=Severity.WARNING) if f in doubted else f for f in judged.findings]
-        if doubted:
-            judged.obligations["core/definite"] = ("unknown", "", "an operation that is not resolved may write them")
-    order = ("proved", "reported", "not judged", "unknown", "refuted")
-    for move in moves:
-        from dmaverify.prove.flow.claims import CopyClaim, judge_claim
-
-        problems = [p for p in move.problems if p.fatal]
-        for p in problems:
-            judged.findings.append(Finding("core/well-formed", Severity.ERROR, p.message, "move", p.span, hint=p.hint))
-        if problems:
-            continue
-        claim = CopyClaim("move", move.copies, move.dtype, move.source, move.dest, move.span, move.copies_span)
-        if not followed and not all(number in {copy.order for copy in kernel.copies} for number in move.copies):
-            judged.obligations["core/same-element"] = ("not judged", "", "a copy of the kernel could not be read")
-            continue
-        result = judge_claim(claim, kernel.events, target, options)
-        judged.findings += [f for f in result.findings if f not in judged.findings]
-        for name, status in result.status.items():
-            old = judged.obligations.get(name)
-            if old is None or order.index(status) > order.index(old[0]):
-                judged.obligations[name] = (status, result.by, "")
-    return judged
-
-
-def _lowered_later(kernel: Kernel) -> bool:
-    """Whether the assembler orders the pipes of a kernel: it works on tiles, and its text has no flag."""
-    events = [*every(kernel.events), *every(kernel.cube)]
-    in_tiles = any(isinstance(e, Use) and e.needs for e in events)
-    return in_tiles and not kernel.copies and not any(isinstance(e, (Signal, BufferToken)) for e in events)
-
-
 def _separate(kernel: Kernel, extents: Mapping[str, int], *, stated: bool) -> Iterator[str]:
     """What is taken for granted of memories that differ only by the argument that points into them: who states the
     extents of tensors states tensors of their own.
@@ -268,7 +234,7 @@ def _separate(kernel: Kernel, extents: Mapping[str, int], *, stated: bool) -> It
 
 def _claim(kernel: Kernel) -> str:
     """The bound of the claim: the bytes of all copies where they are numbers."""
-    if _lowered_later(kernel):
+    if lowered_later(kernel):
         count = kernel.tile_moves
         moves = f"{count} tile moves" if count > 1 else "the tile move" if count else "the tiles"
         return f"every element of {moves} in the order of the text, which the assembler keeps by flags of its own"
@@ -310,31 +276,6 @@ def _idle(notes: Notes, kernel: Kernel) -> Iterator[Remark]:
             yield Remark("note", said, span, "write pto.sync.wait or pto.sync.set where it does", always=False)
         elif what == "gm" and name not in kernel.roots:
             yield Remark("note", f"this extent says nothing: no pointer is called %{name}", span, always=False)
-
-
-_IDS = {
-    "unresolved": "core/unresolved-copy",
-    "state": "core/registers",
-    "ill": "core/well-formed",
-    "note": "core/note",
-    "flags": "core/flags",
-}
-
-
-def finding_of(remark: Remark) -> Finding:
-    """What reading the kernel found, as a finding; what is unresolved is inconclusive, not wrong."""
-    error = remark.always and remark.kind != "unresolved"
-    labels = tuple(Label(span, text) for span, text in remark.labels)
-    return Finding(
-        _IDS[remark.kind],
-        Severity.ERROR if error else Severity.WARNING,
-        remark.message,
-        "",
-        remark.span,
-        source="",
-        hint=remark.hint,
-        labels=labels,
-    )
 
 
 def _with_corruption(findings: Sequence[Finding], kernel: Kernel) -> list[Finding]:
@@ -415,104 +356,6 @@ def _suppressed(findings: Sequence[Finding], notes: Notes, unknown: set[str]) ->
         if rule not in met:
             kept.append(Finding("core/unused-suppression", Severity.WARNING, f"nothing here breaks {rule}", "", span))
     return kept, said
-
-
-def _alternatives(
-    function: KernelFunction,
-    kernel: Kernel,
-    notes: Notes,
-    target: Target,
-    options: Options,
-    known: tuple[Sequence[Finding], bool],
-    moves: Sequence[PlanMove],
-) -> list[str]:
-    """For each other reading of a contested point that changes a byte: which bytes, and whether the verdict."""
-    out = []
-    findings, open_ = known
-    errors = {f.rule for f in findings if f.severity is Severity.ERROR}
-    for knob, names in KNOBS.items():
-        chosen = options.readings.get(knob, names[0])
-        for other in names:
-            if other == chosen:
-                continue
-            readings = {**options.readings, knob: other}
-            if not _may_differ(kernel, knob, readings):
-                continue
-            again = meaning_of(function, settings_of(notes, readings))
-            difference = _difference(kernel, again, knob)
-            if not difference:
-                continue
-            judged = _judged(again, target, replace(options, readings=readings), notes, moves)
-            new = {f.rule for f in (*map(finding_of, again.remarks), *judged.findings) if f.severity is Severity.ERROR}
-            new -= set(notes.allow)
-            left = _is_open(again, judged, notes)
-            same = new == errors and (new or left == open_)
-            said = ", ".join(sorted(new)) or ("unknown" if left else "proved")
-            verdict = "the same verdict" if same else f"then {said}"
-            out.append(f"under --reading {knob}={other}: {difference}; {verdict}")
-    return out
-
-
-def _is_open(kernel: Kernel, judged: JudgedKernel, notes: Notes) -> bool:
-    """Whether something could not be decided."""
-    unknown = any(found[0] == "unknown" for name, found in judged.obligations.items() if name not in notes.allow)
-    return unknown or any(r.kind == "unresolved" and r.always for r in kernel.remarks)
-
-
-def _may_differ(kernel: Kernel, knob: str, readings: Mapping[str, str]) -> bool:
-    """Whether a reading can change anything here, without following the kernel again."""
-    if knob == "core-wait":
-        return any(isinstance(e, Arrival) and e.pipe for e in every((*kernel.events, *kernel.cube)))
-    if knob in ("local-pipe", "local-unit"):
-        return any(copy.kind == "local" for copy in kernel.copies)
-    if knob == "loop-order":
-        return any(not c.inline and c.ports.get("inner_count") != c.ports.get("outer_count") for c in kernel.copies)
-    return any(touches_of(copy, kernel.world, readings) != copy.touches for copy in kernel.copies)
-
-
-def _difference(one: Kernel, other: Kernel, knob: str) -> str:
-    """The first copy that touches other bytes, in words."""
-    if knob == "core-wait":
-        return "a wait for the other core holds every pipe"
-    if knob == "local-pipe":
-        return "copies inside UB are ordered with the vector pipe" if any(c.kind == "local" for c in one.copies) else ""
-    for a, b in zip(one.copies, other.copies, strict=False):
-        if a.touches != b.touches or a.steps != b.steps:
-            more = _bytes_of(a.touches, b.touches, one, other)
-            return f"the copy at line {a.span.line} {more}"
-    if len(one.copies) != len(other.copies):
-        return "other copies can be resolved"
-    return ""
-
-
-def _bytes_of(mine: Sequence[CopyTouch], theirs: Sequence[CopyTouch], one: Kernel, other: Kernel) -> str:
-    """How the bytes of a row differ: `pads bytes 200..255 of each row, here 200..223`."""
-    words = {"fill": "pads", "data": "writes", "unknown": "leaves unknown", "read": "reads", "surplus": "over-reads"}
-    for kind, word in words.items():
-        left = [_range(t) for t in mine if t.kind == kind]
-        right = [_range(t) for t in theirs if t.kind == kind]
-        if left != right:
-            return f"{word} {' and '.join(right) or 'nothing'} of each row, here {' and '.join(left) or 'nothing'}"
-        patterns = ([t.pattern for t in mine if t.kind == kind], [t.pattern for t in theirs if t.kind == kind])
-        if patterns[0] != patterns[1]:
-            shown = [" ".join(p.hex(" ") if p else "unknown" for p in side) for side in patterns]
-            return f"pads with {shown[1]}, here {shown[0]}"
-    return (
-        "runs its loops otherwise: "
-        + " and ".join(_loops(t) for t in theirs[:1])
-        + ", here "
-        + " and ".join(_loops(t) for t in mine[:1])
-    )
-
-
-def _range(touch: CopyTouch) -> str:
-    if touch.offset.is_const and touch.length.is_const:
-        return f"bytes {touch.offset.const}..{touch.offset.const + touch.length.const - 1}"
-    return f"{touch.length.shown()} bytes from {touch.offset.shown()}"
-
-
-def _loops(touch: CopyTouch) -> str:
-    return " x ".join(f"{count.shown()} at {stride.shown()}" for count, stride in touch.steps)
 
 
 def copies_of(

@@ -84,11 +84,7 @@ class CopyReader(TypeReader):
                 and written.bits
                 and known.space
                 and written.space
-                and (known.bits, known.space)
-                != (
-                    written.bits,
-                    written.space,
-                )
+                and (known.bits, known.space) != (written.bits, written.space)
             ):
                 said = f"`{roles[role].name}` is !pto.ptr<{known.name}, {known.space}>, the type written says "
                 raise InputError(f"{op.name}: {said}<{written.name}, {written.space}>", roles[role].span)

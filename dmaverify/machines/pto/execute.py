@@ -26,11 +26,16 @@ def run_kernel(
     readings: Mapping[str, str] | None = None,
     seed: int = 0,
     others: Sequence[Shared] = (),
+    *,
+    one_tile: bool = False,
 ) -> KernelRun:
     """Runs a function. `gm` gives the bytes of every tensor, `arguments` the numbers, `others` what the other core
-    does behind the sets and before the waits of its flags. Raises Undetermined.
+    does behind the sets and before the waits of its flags; with `one_tile` tiles of one type at one address are one.
+    Raises Undetermined.
     """
-    return _Machine(function, gm, arguments or {}, readings or {}, seed, others).go()
+    machine = _Machine(function, gm, arguments or {}, readings or {}, seed, others)
+    machine.one_tile = one_tile
+    return machine.go()
 
 
 class _Machine(RunCopies):

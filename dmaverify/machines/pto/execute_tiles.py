@@ -72,8 +72,8 @@ class TileRun(RunOrder):
     """The part of a run that is about tiles."""
 
     owners: dict[str, np.ndarray]
-    made: dict[int, int]
-    flagged = in_tiles = False
+    made: dict[object, int]
+    flagged = in_tiles = one_tile = False
 
     def seen(self, stmt: ops.Stmt) -> None:
         """Takes note of a statement before the run."""
@@ -125,7 +125,9 @@ class TileRun(RunOrder):
     def _allocated(self, stmt: AllocTile) -> CellTile:
         kind = stmt.type
         assert kind is not None
-        owner = self.made.setdefault(id(stmt), len(self.made) + 1)
+        same = self.one_tile and stmt.address is not None
+        key = (self._int(stmt.address), replace(kind, v_row=0, v_col=0)) if same and stmt.address else id(stmt)
+        owner = self.made.setdefault(key, len(self.made) + 1)
         stated = zip((kind.v_row, kind.v_col), stmt.valid, strict=True)
         sizes = [self._int(given) if size is None and given is not None else size for size, given in stated]
         if sizes[0] is None or sizes[1] is None:

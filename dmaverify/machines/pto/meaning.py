@@ -283,14 +283,7 @@ class _Meaning(Accesses):
 
     def _dry(self, stmt: ops.For, closed: Sequence[Value]) -> dict[str, Register]:
         """The registers after one iteration, without remarks."""
-        saved = (
-            dict(self.values),
-            dict(self.registers),
-            dict(self.consumed),
-            self.number,
-            self.counters,
-            self.when,
-        )
+        saved = (dict(self.values), dict(self.registers), dict(self.consumed), self.number, self.counters, self.when)
         self.dry += 1
         self.bind(stmt, closed)
         self.block(stmt.body)

@@ -15,9 +15,9 @@ from dataclasses import replace
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.pto.buffers import LOADS
-from dmaverify.machines.pto.control import DMA, ControlReader, deep
+from dmaverify.machines.pto.control import DMA, deep
+from dmaverify.machines.pto.cube import TILE_PIPE, CubeReader
 from dmaverify.machines.pto.generic import PREDICATES, attributes, is_generic
-from dmaverify.machines.pto.limits import limits
 from dmaverify.machines.pto.mlir import MlirFile, Op, read_mlir
 from dmaverify.machines.pto.ops import (
     COPY_ROLES,
@@ -28,11 +28,8 @@ from dmaverify.machines.pto.ops import (
     Assumed,
     Block,
     Const,
-    CrossCore,
-    Foreign,
     KernelFunction,
     Operand,
-    Rows,
     Stmt,
     UnreadOp,
     ValueType,
@@ -42,53 +39,14 @@ from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, float_bits, i
 from dmaverify.machines.pto.vector import VectorReader
 from dmaverify.targets.table import suggestion
 
-_ARITH = frozenset(
-    [
-        "addi",
-        "subi",
-        "muli",
-        "divui",
-        "divsi",
-        "ceildivui",
-        "ceildivsi",
-        "floordivsi",
-        "remui",
-        "remsi",
-        "shli",
-        "shrui",
-        "shrsi",
-        "andi",
-        "ori",
-        "xori",
-        "cmpi",
-        "select",
-        "minui",
-        "minsi",
-        "maxui",
-        "maxsi",
-        "index_cast",
-        "index_castui",
-        "extui",
-        "extsi",
-        "trunci",
-    ]
-)
+_ARITH = frozenset((
+    "addi", "subi", "muli", "divui", "divsi", "ceildivui", "ceildivsi", "floordivsi", "remui", "remsi", "shli",
+    "shrui", "shrsi", "andi", "ori", "xori", "cmpi", "select", "minui", "minsi", "maxui", "maxsi", "index_cast",
+    "index_castui", "extui", "extsi", "trunci",
+))  # fmt: skip
 _CALLS = ("func.call", "call")
-_WAITS = r"sync\.wait|wait_(?:flag_dev|intra|inter|cross|block)\w*|tpop\w*"
-_CROSS = re.compile(rf"pto\.(?:({_WAITS})|sync\.set|set_(?:intra|inter|cross)\w*|tpush\w*)")
-_TILE_PIPE = re.compile(r"pto\.t(push|pop|free)_(to|from)_ai[cv]")
 _TILE = re.compile(r"pto\.t(load|store|prefetch)\w*")
 _CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
-
-
-_PIPES = {"l0c_": "FIX", "_fb": "FIX", "to_fbuf": "FIX", "_gm_l1": "MTE2", "gm_to_cbuf": "MTE2", "_ub_": "MTE3"}
-_PIPES["ubuf_to_"] = "MTE3"
-SIDE_SPACES = ("l1", "l0a", "l0b", "l0c", "mat", "left", "right", "acc")
-
-
-def _cube_pipe(name: str) -> str:
-    """The pipe that runs a copy of the cube side."""
-    return next((pipe for part, pipe in _PIPES.items() if part in name), "MTE1")
 
 
 def _moves(name: str) -> bool:
@@ -173,14 +131,12 @@ def _called(functions: Mapping[str, Op]) -> set[str]:
     return found
 
 
-class _FunctionReader(VectorReader, ControlReader, TileReader):
+class _FunctionReader(VectorReader, CubeReader, TileReader):
     """Statements of one function. `types` holds the type of every value so far."""
 
     def __init__(self, text: MlirFile, functions: Mapping[str, Op]) -> None:
         super().__init__(text)
         self.functions = dict(functions)
-        self.numbers: dict[str, int] = {}
-        self.cross: list[tuple[bool, str, int | None, Span, str]] = []
 
     def counted(self) -> tuple[tuple[str, int], ...]:
         return tuple(sorted(self.passed.items()))
@@ -347,7 +303,7 @@ class _FunctionReader(VectorReader, ControlReader, TileReader):
             out.append(Block(op.span, tuple(inside), name))
         self.passed[name] += 1
         out += self._cross(op)
-        if (given := self.popped(op) if _TILE_PIPE.fullmatch(name) else None) is not None:
+        if (given := self.popped(op) if TILE_PIPE.fullmatch(name) else None) is not None:
             return [*out, given]
         if op.results:
             out.append(self._results_of(op))
@@ -368,82 +324,6 @@ class _FunctionReader(VectorReader, ControlReader, TileReader):
             self.types[made.result] = ValueType("pointer", f"i{made.type.bits}", made.type.bits, space)
         return made
 
-    def _cross(self, op: Op) -> list[Stmt]:
-        """A flag between the cores."""
-        found = _CROSS.fullmatch(op.name)
-        if found is None or _TILE_PIPE.fullmatch(op.name):
-            return []
-        end = next((i for i, t in enumerate(op.tokens) if t.text == ":"), len(op.tokens))
-        last = next((t for t in reversed(op.tokens[:end]) if t.kind in ("number", "value")), None)
-        number = integer_of(last.text) if last is not None and last.kind == "number" else None
-        action = "wait" if found[1] else "set"
-        pipes = [t.text.strip('"').removeprefix("PIPE_") for t in op.tokens[:end] if t.text.strip('"')[:5] == "PIPE_"]
-        self.cross.append((bool(self.cube), action, number, op.name_span, op.name))
-        return [CrossCore(op.name_span, action, number, op.name, pipes[0] if pipes else "")]
-
-    def _unpaired(self) -> Iterator[Stmt]:
-        """Flags of the other core that the text never sets, or never waits for, where it holds both sides."""
-        if {cube for cube, *_ in self.cross} | ({True} if self.cube_parts else set()) != {False, True}:
-            return
-        flags = limits()["core_flags"]
-        for cube, action, number, span, name in self.cross:
-            others = [n for c, a, n, *_ in self.cross if c is not cube and a != action]
-            ids = {n % flags for n in others if n is not None}  # the second vector core has ids of its own
-            if number is None or None in others or number % flags in ids:
-                continue
-            there = "vector" if cube else "cube"
-            if action == "wait":
-                said = f"{name} waits for flag {number} of the other core, and the {there} part never sets it"
-                yield UnreadOp(span, said, "it waits for ever", "flags")
-            else:
-                said = f"{name} sets flag {number}, and the {there} part never waits for it"
-                yield UnreadOp(span, said, "the next kernel finds it set", "flags")
-
-    def _cube_copy(self, op: Op) -> list[Stmt]:
-        """A copy of the cube side: what it does to the buffers of UB that it names is not known further."""
-        self.passed[op.name] += 1
-        self.cube_copies[op.name.removeprefix("pto.")] += 1
-        out: list[Stmt] = [Assumed(op.name_span, f"{op.name}: a copy of the cube side is not judged", note=True)]
-        pipe = _cube_pipe(op.name)
-        for index, pointer in enumerate(self._named_operands(op)):
-            known = self.types.get(pointer.name, OTHER)
-            if known.kind != "pointer" or (not self.cube and known.space not in ("ub", *SIDE_SPACES)):
-                continue
-            way = "w" if index == 1 else "r"
-            rows = self._result_rows(op) if way == "w" and known.space == "ub" else None
-            out.append(Foreign(op.name_span, pointer, None, 0, way, pipe, op.name, rows))
-        return [*out, self._results_of(op)] if op.results else out
-
-    def _named_operands(self, op: Op) -> list[Operand]:
-        """Every value that an operation names before its types."""
-        end = next((i for i, t in enumerate(op.tokens) if t.text == ":"), len(op.tokens))
-        return [Operand(t.text, op.at(t)) for t in op.tokens[:end] if t.kind == "value"]
-
-    def _result_rows(self, op: Op) -> Rows | None:
-        """The rows that `pto.mte_l0c_ub` writes in rows (nz2nd), of one result."""
-        words = [t.text for t in op.tokens]
-        if op.name != "pto.mte_l0c_ub" or "nz2nd" not in words:
-            return None
-        args = TokenCursor(op).operands()
-        if len(args) < 6:
-            return None
-        third = words.index("loop3") if "loop3" in words else None
-        if third is not None and self.numbers.get(words[third + 2]) != 1:
-            return None
-        share = (2, 1) if "split_m" in words else (1, 2) if "split_n" in words else (1, 1)
-        return Rows(args[2], args[3], args[5], share)
-
-    def _product(self, op: Op) -> list[Stmt]:
-        """A matrix product: it reads its operands, and reads and writes its result."""
-        self.passed[op.name] += 1
-        named = [t for t in op.tokens if t.kind == "value" and self.types.get(t.text, OTHER).kind == "pointer"]
-        out: list[Stmt] = []
-        for token in dict.fromkeys(t.text for t in named):
-            space = self.types[token].space
-            way = "rw" if space in ("l0c", "acc") else "r"
-            out.append(Foreign(op.name_span, Operand(token, op.name_span), None, 0, way, "M", op.name))
-        return out
-
     def _read_of(self, op: Op) -> list[Stmt]:
         """What a scalar load reads; nothing where it names no buffer."""
         kinds = [self.types.get(t.text, OTHER) for t in op.tokens if t.kind == "value"]
@@ -455,45 +335,29 @@ class _FunctionReader(VectorReader, ControlReader, TileReader):
         return None
 
 
-_HANDLERS = {
-    "pto.castptr": "_cast_pointer",
-    "pto.addptr": "_add_pointer",
-    "pto.set_mov_pad_val": "_set_pad",
-    "pto.set_flag": "_flag",
-    "pto.wait_flag": "_flag",
-    "pto.set_flag_dyn": "_flag",
-    "pto.wait_flag_dyn": "_flag",
-    "pto.barrier": "_barrier",
-    "pto.pipe_barrier": "_barrier",
-    "pto.get_buf": "_buffer",
-    "pto.rls_buf": "_buffer",
-    "pto.get_buf_dyn": "_buffer",
-    "pto.rls_buf_dyn": "_buffer",
-    "scf.for": "_for",
-    "scf.if": "_if",
-    "scf.yield": "_yield",
-    "scf.while": "_while",
-    "pto.yield": "_yield",
-    "pto.vecscope": "_scope",
-    "pto.strict_vecscope": "_scope",
-    "pto.fusion_region": "_scope",
-    "pto.section.vector": "_scope",
-    "pto.section.cube": "_cube_section",
-    "scf.execute_region": "_scope",
-    "func.return": "_return",
-    "return": "_return",
-    "func.call": "_call",
-    "call": "_call",
-    "pto.pointer_cast": "_buffer_at",
-    "pto.bind_tile": "_view",
-    "pto.tile_buf_addr": "_cast_pointer",
-    "pto.alloc_tile": "_alloc_tile",
-    "memref.alloc": "_alloc_memref",
-    "pto.make_tensor_view": "tensor_view",
-    "pto.partition_view": "part_view",
-    "pto.set_validshape": "valid_shape",
-    **{f"memref.{name}": "_view" for name in ("cast", "memory_space_cast", "collapse_shape", "expand_shape")},
-    "memref.reinterpret_cast": "_view",
-    "memref.subview": "_view",
-    "pto.mem_bar": "_ignore",
+_NAMES = {
+    "_cast_pointer": "pto.castptr pto.tile_buf_addr",
+    "_add_pointer": "pto.addptr",
+    "_set_pad": "pto.set_mov_pad_val",
+    "_flag": "pto.set_flag pto.wait_flag pto.set_flag_dyn pto.wait_flag_dyn",
+    "_barrier": "pto.barrier pto.pipe_barrier",
+    "_buffer": "pto.get_buf pto.rls_buf pto.get_buf_dyn pto.rls_buf_dyn",
+    "_for": "scf.for",
+    "_if": "scf.if",
+    "_yield": "scf.yield pto.yield",
+    "_while": "scf.while",
+    "_scope": "pto.vecscope pto.strict_vecscope pto.fusion_region pto.section.vector scf.execute_region",
+    "_cube_section": "pto.section.cube",
+    "_return": "func.return return",
+    "_call": "func.call call",
+    "_buffer_at": "pto.pointer_cast",
+    "_view": "pto.bind_tile memref.cast memref.memory_space_cast memref.collapse_shape memref.expand_shape "
+    "memref.reinterpret_cast memref.subview",
+    "_alloc_tile": "pto.alloc_tile",
+    "_alloc_memref": "memref.alloc",
+    "tensor_view": "pto.make_tensor_view",
+    "part_view": "pto.partition_view",
+    "valid_shape": "pto.set_validshape",
+    "_ignore": "pto.mem_bar",
 }
+_HANDLERS = {name: handler for handler, names in _NAMES.items() for name in names.split()}

@@ -20,14 +20,7 @@ from dmaverify.machines.pto.limits import block_bytes
 from dmaverify.machines.pto.moves import PIPE_OF, touches_of
 from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, ValueType
 from dmaverify.machines.pto.values import Register
-from dmaverify.program.instructions import (
-    MIXED,
-    UNSAID,
-    Copy,
-    CopyStep,
-    Fill,
-    Place,
-)
+from dmaverify.program.instructions import MIXED, UNSAID, Copy, CopyStep, Fill, Place
 
 Resolved = tuple[list[CopyStep], Lin, Fill | None, dict[str, Lin], dict[str, Span], list[Span]]
 """Steps, bytes of a row, padding, facts for rules with their places, where registers were set."""

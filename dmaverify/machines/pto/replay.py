@@ -58,7 +58,7 @@ def disagreement(
     if sum(sizes.values()) > MOST_BYTES or any(kind.space == "ub" for kind in kernel.roots.values()):
         return ""
     try:
-        ran = run_kernel(function, sizes, {}, readings, others=notes.core).found
+        ran = run_kernel(function, sizes, {}, readings, others=notes.core, one_tile=kernel.one_tile).found
     except Undetermined:
         return ""
     if "field" in ran:

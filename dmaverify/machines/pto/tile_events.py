@@ -10,143 +10,27 @@ Source: PTO IR manual; encodings/pto/target.toml, [tile].
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 from math import prod
 
-from dmaverify.errors import Span
-from dmaverify.language.affine import FALSE, ONE, ZERO, Cond, Lin, both, compare
-from dmaverify.machines.pto.carried import Carried
-from dmaverify.machines.pto.ops import CastPtr, Operand, Stmt
+from dmaverify.language.affine import FALSE, ONE, ZERO, Lin, compare
+from dmaverify.machines.pto.ops import CastPtr, Operand
+from dmaverify.machines.pto.tile_places import TileCells, TilePlaces
 from dmaverify.machines.pto.tiles import (
-    AllocTile,
-    PartView,
-    TensorView,
     TileOp,
-    TileType,
     TileWork,
-    ValidShape,
     tile_work,
 )
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value
-from dmaverify.program.instructions import CopyTouch, Event, NumberNeed, Place, Use
+from dmaverify.program.instructions import CopyTouch, Place, Use
 from dmaverify.prove.meet import collision
 
-APART = "tiles"
-"""The memory of tiles without an address."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Region:
-    """Cells of a tile: from which, and how many rows and columns."""
-
-    row: Lin
-    col: Lin
-    rows: Lin
-    cols: Lin
-
-
-class TileMeaning(Carried):
-    """TileMeaning, views, and operations on them."""
-
-    uses: int
-
-    # ------------------------------------------------------------ tiles and views
-
-    def _alloctile(self, stmt: AllocTile) -> list[Use] | None:
-        kind = stmt.type
-        assert kind is not None
-        sizes = []
-        for stated, given, most, what in zip(
-            (kind.v_row, kind.v_col), stmt.valid, (kind.rows, kind.cols), ("rows", "columns"), strict=True
-        ):
-            value = Lin(stated) if stated is not None else None
-            if value is None and given is not None:
-                value = self.number_of(given, f"the number of valid {what}")
-            self._sized(value, most, what, stmt)
-            sizes.append(value)
-        place = self._tile_place(stmt, kind)
-        if place is None or sizes[0] is None or sizes[1] is None:
-            self.values[stmt.result] = None
-            self.reasons[stmt.result] = "its valid region or its address is not known"
-            return None
-        tile = TileValue(place, kind, sizes[0], sizes[1], stmt.result, stmt.address is not None, stmt)
-        self.values[stmt.result] = tile
-        if tile.addressed:
-            self._own_place(tile)
-        elif self.around and not stmt.given:  # each time it is another tile, of which nobody has written anything
-            lost = CopyTouch("unknown", place, ZERO, Lin(kind.bytes), ())
-            return [Use(-self.uses, "", (lost,), stmt.span, "pto.alloc_tile", self.when)]
-        if not stmt.given:
-            return None
-        self.suppose(f"what {stmt.given} gives was written whole by the other core")
-        return self._use(stmt.given, "S", [self._cells(tile, self._valid(tile), "data", stmt.span)], stmt)
-
-    def _sized(self, value: Lin | None, most: int, what: str, stmt: AllocTile | ValidShape) -> None:
-        """That a tile has as many rows or columns as are valid."""
-        if value is not None:
-            claim = both([compare("le", -value), compare("le", value - most)])
-            self._need(claim, stmt, f"the tile has {most:,} {what}", value)
-
-    def _tile_place(self, stmt: AllocTile, kind: TileType) -> Place | None:
-        item = max(1, kind.bits // 8)
-        if stmt.address is None:
-            address = self.tile_bytes.setdefault(id(stmt), self.tile_end)
-            self.tile_end = max(self.tile_end, address + -(-kind.bytes // 32) * 32)
-            return Place(APART, "", Lin(address), item, kind.loc)
-        base = self.number_of(stmt.address, "the address of the tile")
-        if base is None:
-            return None
-        space = "ub" if kind.loc == "vec" else kind.loc
-        return Place(space, "", base, item, kind.loc)
-
-    def _validshape(self, stmt: ValidShape) -> None:
-        tile = self.value(stmt.tile)
-        rows, cols = (self.number_of(o, "the valid shape") for o in stmt.valid)
-        if not isinstance(tile, TileValue) or rows is None or cols is None or self.around or self.when:
-            self.remark("unresolved", "pto.set_validshape on a path: which region is valid is not followed", stmt.span)
-            return
-        for value, most, what in ((rows, tile.kind.rows, "rows"), (cols, tile.kind.cols, "columns")):
-            self._sized(value, most, what, stmt)
-        self.values[stmt.tile.name] = replace(tile, rows=rows, cols=cols)
-
-    def _tensorview(self, stmt: TensorView) -> None:
-        base = self.value(stmt.base)
-        shape = [self.number_of(o, "a size of the view") for o in stmt.shape]
-        strides = [self.number_of(o, "a stride of the view") for o in stmt.strides]
-        if not isinstance(base, Place) or None in shape or None in strides:
-            self.values[stmt.result] = None
-            return
-        place = replace(base, item_bytes=max(1, (stmt.bits or base.item_bytes * 8) // 8))
-        self.values[stmt.result] = TensorPart(
-            place, tuple(s for s in shape if s is not None), tuple(s for s in strides if s is not None)
-        )
-
-    def _partview(self, stmt: PartView) -> None:
-        whole = self.value(stmt.base)
-        offsets = [self.number_of(o, "an offset of the part") for o in stmt.offsets]
-        sizes = [self.number_of(o, "a size of the part") for o in stmt.sizes]
-        if not isinstance(whole, TensorPart) or len(whole.shape) != len(sizes) or None in offsets or None in sizes:
-            self.values[stmt.result] = None
-            self.reasons[stmt.result] = "the view that it is a part of is not known"
-            return
-        address = whole.place.address
-        for index, (offset, size) in enumerate(zip(offsets, sizes, strict=True)):
-            assert offset is not None
-            assert size is not None
-            has = whole.shape[index]
-            said = f"dimension {index} of the view has {has.shown()} elements"
-            self._need(compare("le", -offset), stmt, said, offset)
-            self._need(compare("le", offset + size - has), stmt, said, offset + size)
-            address = address + self.world.times(offset, whole.strides[index]) * whole.place.item_bytes
-        place = replace(whole.place, address=address)
-        self.values[stmt.result] = TensorPart(place, tuple(s for s in sizes if s is not None), whole.strides)
-
-    def _need(self, claim: Cond, stmt: Stmt, said: str, value: Lin, *, enough: bool = False) -> None:
-        if not self.dry and claim.known is not True:
-            self.kernel.needs.append(NumberNeed(claim, self.when, stmt.span, value, said, enough))
+class TileMeaning(TilePlaces):
+    """Operations on tiles."""
 
     # ------------------------------------------------------------ operations
 
@@ -180,7 +64,7 @@ class TileMeaning(Carried):
         place = replace(value, item_bytes=max(1, bits // 8))
         return TensorPart(place, tuple(map(Lin, sizes)), tuple(map(Lin, strides)))
 
-    def _window(self, stmt: TileOp, tile: TileValue, rows: Lin, cols: Lin) -> _Region | None:
+    def _window(self, stmt: TileOp, tile: TileValue, rows: Lin, cols: Lin) -> TileCells | None:
         """Cells of a tile from the row and the column that an operation names."""
         at = [self.number_of(o, "a row or column") for o in stmt.ins if o.name in stmt.scalars]
         if len(at) != 2 or at[0] is None or at[1] is None:
@@ -189,7 +73,7 @@ class TileMeaning(Carried):
         for begin, count, has, what in sides:
             self._need(compare("le", -begin), stmt, f"the first of its {what} is 0", begin)
             self._need(compare("le", begin + count - has), stmt, f"`{tile.name}` has {has:,} {what}", begin + count)
-        return _Region(at[0], at[1], rows, cols)
+        return TileCells(at[0], at[1], rows, cols)
 
     def _work(self, stmt: TileOp, work: TileWork, tiles: Sequence[TileValue], out: TileValue) -> list[Use] | None:
         touches: list[CopyTouch] = []
@@ -219,15 +103,15 @@ class TileMeaning(Carried):
             touches.append(self._cells(out, written, "data", stmt.span))
         return self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt)
 
-    def _read_region(self, way: str, tile: TileValue, out: TileValue) -> _Region:
+    def _read_region(self, way: str, tile: TileValue, out: TileValue) -> TileCells:
         if way == "each":
             return self._valid(out)
         if way == "column":  # one value for each row
-            return _Region(ZERO, ZERO, out.rows, self.world.least(ONE, tile.cols, most=True))
+            return TileCells(ZERO, ZERO, out.rows, self.world.least(ONE, tile.cols, most=True))
         if way == "mask" and self._holds_bits(tile, out.rows, out.cols):
             way = "own"
         if way == "row":
-            return _Region(ZERO, ZERO, ONE, out.cols)
+            return TileCells(ZERO, ZERO, ONE, out.cols)
         return self._all(tile) if way == "mask" else self._valid(tile)
 
     def _holds_bits(self, mask: TileValue, rows: Lin, cols: Lin, *, exactly: bool = False) -> bool:
@@ -239,11 +123,13 @@ class TileMeaning(Carried):
         enough = mask.rows.const >= rows.const and has >= needed
         return enough and (not exactly or (mask.rows == rows and has - needed < mask.kind.bits))
 
-    def _write_region(self, work: TileWork, stmt: TileOp, tiles: Sequence[TileValue], out: TileValue) -> _Region | None:
+    def _write_region(
+        self, work: TileWork, stmt: TileOp, tiles: Sequence[TileValue], out: TileValue
+    ) -> TileCells | None:
         if work.writes == "column":
-            return None if self._short(stmt, tiles[0], out.rows, None) else _Region(ZERO, ZERO, out.rows, ONE)
+            return None if self._short(stmt, tiles[0], out.rows, None) else TileCells(ZERO, ZERO, out.rows, ONE)
         if work.writes == "row":
-            return None if self._short(stmt, tiles[0], None, out.cols) else _Region(ZERO, ZERO, ONE, out.cols)
+            return None if self._short(stmt, tiles[0], None, out.cols) else TileCells(ZERO, ZERO, ONE, out.cols)
         if work.writes == "window":
             return self._window(stmt, out, tiles[0].rows, tiles[0].cols)
         if work.writes == "whole":
@@ -338,12 +224,6 @@ class TileMeaning(Carried):
             length = levels.pop()[0] * item
         return CopyTouch(kind, part.place, ZERO, length, tuple(reversed(levels)))
 
-    def _valid(self, tile: TileValue) -> _Region:
-        return _Region(ZERO, ZERO, tile.rows, tile.cols)
-
-    def _all(self, tile: TileValue) -> _Region:
-        return _Region(ZERO, ZERO, Lin(tile.kind.rows), Lin(tile.kind.cols))
-
     def _short(self, stmt: TileOp, tile: TileValue, rows: Lin | None, cols: Lin | None) -> bool:
         """Whether fewer rows or columns of an operand are valid than an operation takes of it: what it makes of the
         others is not documented.
@@ -359,72 +239,6 @@ class TileMeaning(Carried):
                 self.remark("unresolved", f"{stmt.name} takes {takes.const:,} {what}: {said}", stmt.name_span, hint)
                 return True
         return False
-
-    def _cells(self, tile: TileValue, region: _Region, kind: str, span: Span) -> CopyTouch:
-        """The bytes of cells; of a tile with an address also, under its name, the cells as a memory of their own: what
-        another tile has left at the address is not what this one holds."""
-        made = self._bytes_of(tile, region, kind, span)
-        if tile.addressed:
-            apart = replace(tile, place=replace(tile.place, space=APART, address=Lin(self._own_place(tile))))
-            self.own_names[id(made)] = self._bytes_of(apart, region, kind, span)
-            self.touches_kept.append(made)
-        return made
-
-    def _own_place(self, tile: TileValue) -> int:
-        """Where the cells of a tile with an address lie as a memory of their own."""
-        at = self.tile_bytes.setdefault(id(tile.made), self.tile_end)
-        self.tile_end = max(self.tile_end, at + -(-tile.kind.bytes // 32) * 32)
-        self.lying[at] = (tile.place, tile.kind.bytes)
-        if tile.place.address.is_const and tile.place.address.const % 32 and tile.name not in self.misplaced:
-            self.misplaced.add(tile.name)
-            said = f"the tile `{tile.name}` begins at byte {tile.place.address.const:,}: addresses are multiples of 32"
-            self.remark("ill", said, tile.made.span if isinstance(tile.made, Stmt) else self.kernel.span)
-        return at
-
-    def overwritten(self, event: Event) -> Iterator[Event]:
-        """An event and, where it writes a tile, that those which lie on its bytes hold nothing known any more: each
-        whole, whatever of it was written.
-        """
-        yield event
-        touches = event.touches if isinstance(event, Use) and event.pipe else ()
-        written = {t.place.address.const for t in touches if t.place.space == APART and t.writes}
-        lost = []
-        for at in written & self.lying.keys():
-            place, size = self.lying[at]
-            for other, (theirs, reach) in self.lying.items():
-                clear = [compare("le", place.address + size - theirs.address)]
-                clear.append(compare("le", theirs.address + reach - place.address))
-                if other != at and place.space == theirs.space and not any(self.world.decide(c) for c in clear):
-                    lost.append(CopyTouch("unknown", Place(APART, "", Lin(other)), ZERO, Lin(reach), ()))
-        if lost and isinstance(event, Use):
-            yield replace(event, pipe="", touches=tuple(lost), needs="")
-
-    def _bytes_of(self, tile: TileValue, region: _Region, kind: str, span: Span) -> CopyTouch:
-        item, shape = max(1, tile.kind.bits // 8), tile.kind
-        place = tile.place
-        if shape.boxed and (region.rows, region.cols) == (Lin(shape.rows), Lin(shape.cols)):
-            return CopyTouch(kind, place, ZERO, Lin(shape.bytes), ())
-        if shape.boxed and place.space != APART:  # where a cell lies depends on the fractal: a memory of its own
-            place = replace(place, space=f"cells of {place.space}")
-        down, across = shape.cols * item, item
-        if shape.column_major and not shape.boxed:
-            down, across = item, shape.rows * item
-        offset = region.row * down + region.col * across
-        if across == item:
-            return CopyTouch(kind, place, offset, region.cols * item, ((region.rows, Lin(down)),))
-        return CopyTouch(kind, place, offset, region.rows * item, ((region.cols, Lin(across)),))
-
-    def _use(
-        self, name: str, pipe: str, touches: Sequence[CopyTouch], stmt: TileOp | AllocTile, *, stores: bool = False
-    ) -> list[Use]:
-        kept = tuple(t for t in touches if t.length != ZERO and all(c != ZERO for c, _ in t.steps))
-        named = tuple(self.own_names[id(t)] for t in kept if id(t) in self.own_names)
-        out = []
-        for part, needs in ((kept, "stored" if stores else "computed"), (named, "computed")):
-            if part:
-                self.uses += 1
-                out.append(Use(-self.uses, pipe, part, stmt.span, name, self.when, needs=needs))
-        return out
 
     def pointer_of(self, operand: Operand) -> Value:
         """A pointer, or where a tile begins that has an address."""

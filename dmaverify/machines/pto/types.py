@@ -14,11 +14,7 @@ from collections import Counter
 
 from dmaverify.errors import InputError
 from dmaverify.machines.pto.mlir import MlirFile, MlirToken, Op
-from dmaverify.machines.pto.ops import (
-    OTHER,
-    Operand,
-    ValueType,
-)
+from dmaverify.machines.pto.ops import OTHER, Operand, ValueType
 
 CUBE_SPACES = ("l1", "l0a", "l0b", "l0c", "fb", "mat", "left", "right", "acc", "bias", "scaling")
 SPACES = {"gm": "gm", "ub": "ub", "vec": "ub", **{name: name for name in CUBE_SPACES}}

@@ -19,15 +19,7 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.moves import reading_of
 from dmaverify.machines.pto.ops import Operand, ValueType
 from dmaverify.machines.pto.tiles import TileType
-from dmaverify.program.instructions import (
-    Copy,
-    CopyTouch,
-    Event,
-    Fit,
-    NumberNeed,
-    Place,
-    Remark,
-)
+from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, NumberNeed, Place, Remark
 from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import load_target
 
@@ -74,6 +66,7 @@ class Setting:
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     extents: Mapping[str, int] = field(default_factory=dict)
     readings: Mapping[str, str] = field(default_factory=dict)
+    one_tile: bool = False  # tiles of one type at one address are one
     canonical: bool = False  # arguments and counters named by their order, to compare kernels
 
 
@@ -120,6 +113,9 @@ class Kernel:
     needs: list[NumberNeed] = field(default_factory=list)
     tile_moves: int = 0
     """Loads and stores of tiles."""
+    alike: dict[object, dict[str, None]] = field(default_factory=dict)
+    """Names of tiles of one type at one address; `one_tile`: they are taken as one."""
+    one_tile: bool = False
     idle: list[Span] = field(default_factory=list)
     """Copies of the text that no run reaches."""
     cube: tuple[Event, ...] = ()
@@ -154,7 +150,7 @@ class Values:
     def __init__(self, function: ops.KernelFunction, setting: Setting) -> None:
         self.setting = setting
         self.world = World()
-        self.kernel = Kernel(function.name, function.span, self.world)
+        self.kernel = Kernel(function.name, function.span, self.world, one_tile=setting.one_tile)
         self.fragment = not function.name
         self.values: dict[str, Value] = {}
         self.floats: dict[str, tuple[int, ValueType]] = {}
@@ -175,7 +171,7 @@ class Values:
         self.reasons: dict[str, str] = {}
         self.machine: dict[str, str] = {}  # symbols of what the machine gives, by its operation
         self.cube: list[Event] = []
-        self.tile_bytes: dict[int, int] = {}  # where tiles without an address lie, by their statement
+        self.tile_bytes: dict[object, int] = {}  # where tiles without an address lie, by their statement
         self.tile_end = 0
         self.misplaced: set[str] = set()
         self.lying: dict[int, tuple[Place, int]] = {}  # tiles with an address: where, how many bytes; by tile_bytes

@@ -30,7 +30,7 @@ GM_WORDS: Mapping[str, tuple[tuple[str, int, int], ...]] = {
 }
 """Words of a copy between GM and UB: (field, lowest bit, bits). GM is low and UB is high in both directions."""
 LOCAL_WORDS: Mapping[str, tuple[tuple[str, int, int], ...]] = {
-    "config": (("n_burst", 0, 16), ("len", 16, 16), ("src_gap", 32, 16), ("dst_gap", 48, 16)),
+    "config": (("n_burst", 0, 16), ("len", 16, 16), ("src_gap", 32, 16), ("dst_gap", 48, 16))
 }
 WORD_BITS = 64
 

@@ -8,12 +8,12 @@ What depends on symbols in a way that is not followed is said to be not judged, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import Arrival, Branch, Copy, CopyTouch, Event, KernelLoop, Use
-from dmaverify.program.rewrite import every
+from dmaverify.program.rewrite import every, touches_in
 from dmaverify.prove.flow.written import (
     PERHAPS,
     WRITTEN,
@@ -51,7 +51,7 @@ class DefiniteJudge(WrittenBytes):
 
     def judge(self, events: Sequence[Event]) -> None:
         self._bases = sorted(
-            {t.place.address.const for t in _touches(events) if self._mine(t) and t.place.address.is_const}
+            {t.place.address.const for t in touches_in(events) if self._mine(t) and t.place.address.is_const}
         )
         self._counters = frozenset(e.counter for e in every(events) if isinstance(e, KernelLoop))
         self._run(events, [Path(bytearray(self.size))], {})
@@ -134,7 +134,7 @@ class DefiniteJudge(WrittenBytes):
         period = self._period(loop, at)
         if trip.is_const and (
             trip.const <= 2 * (period or 0)
-            or trip.const * _size(loop.body)
+            or trip.const * len(list(every(loop.body)))
             <= (0 if self._spread > 256 else 64 if lifted else MOST_EVENTS - self._events)
         ):
             for step in range(max(0, trip.const)):
@@ -319,7 +319,7 @@ class DefiniteJudge(WrittenBytes):
         """After how many iterations the memory of this judge is touched in the same places again."""
         terms = [
             t
-            for touch in _touches(loop.body)
+            for touch in touches_in(loop.body)
             if self._mine(touch)
             for t in (touch.place.address, touch.offset, touch.length, *(x for s in touch.steps for x in s))
         ]
@@ -333,11 +333,3 @@ class DefiniteJudge(WrittenBytes):
             ):
                 return period
         return None
-
-
-def _touches(events: Sequence[Event]) -> Iterable[CopyTouch]:
-    return (touch for event in every(events) if isinstance(event, (Copy, Use)) for touch in event.touches)
-
-
-def _size(events: Sequence[Event]) -> int:
-    return sum(1 for _ in every(events))

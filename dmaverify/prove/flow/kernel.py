@@ -11,7 +11,7 @@ Source: docs/design.md; "DMA Engine", "Memory Performance" as the parts name the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dmaverify.lower.adapters import is_fetch
@@ -29,11 +29,13 @@ from dmaverify.prove.flow.tiles import worse
 from dmaverify.prove.flow.tiles_elsewhere import OtherDeclarations
 from dmaverify.prove.flow.tiles_told import tile_findings
 from dmaverify.prove.flow.touches import StepWork, work_of
+from dmaverify.prove.meet import Walk, shared
 from dmaverify.prove.move.check import Options, check_access, check_transfer
 from dmaverify.prove.move.indirect import check_indirect
 from dmaverify.prove.move.indirect_case import RUN_TIME
 from dmaverify.prove.move.preconditions import meaningless
 from dmaverify.prove.smt import Session, solver_version
+from dmaverify.targets.modules import kept_memory
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict, settled
 
@@ -132,12 +134,35 @@ class _Case:
             self.status[kind], self.by[kind] = result.status(kind), result.by
         self.findings += [hazard_finding(hazard, self.program, self.target) for hazard in result.found]
         self._untold(result)
+        self.findings += [finding for index in range(len(works)) for finding in self._kept(index, works)]
         self.assumptions += one_engine(self.program, works, result, limit, self.target)
         for step, work in zip(self.program.steps, works, strict=True):
             if step.indirect is not None:
                 self.assumptions.append(f"`{step.name}` may touch every row of its table")
             elif work.whole:
                 self.assumptions.append(f"`{step.name}` has neither stream nor commands: it touches its tensors whole")
+
+    def _kept(self, index: int, works: Sequence[StepWork]) -> Iterator[Finding]:
+        """Memory that a step needs besides its tensors, and another one touches, before it or behind it."""
+        step = self.program.steps[index]
+        for rule, memory, low, end in () if step.transfer is None else kept_memory(self.target, step.transfer):
+            others = [(n, t) for n, work in enumerate(works) for t in work.touches if n != index]
+            for number, touch in others:
+                unit = 8 // touch.unit_bits
+                own = Walk(low * unit, (((end - low) * unit, 1),))
+                met = shared(touch.walk, own, self.session, "hazard") if touch.memory[0] == memory else "unsat"
+                if met == "unsat":
+                    continue
+                other, known = self.program.steps[number].name, self.target.rules[rule]
+                does = "writes" if touch.writes else "reads"
+                said = f"`{other}` {does} bytes of {low}..{end - 1}, which `{step.name}` needs for itself"
+                if met == "unknown":
+                    self.status["core/hazard-waw"] = "unknown"
+                    self.assumptions.append(f"not decided: {said}")
+                    continue
+                yield Finding(rule, known.severity or Severity.ERROR, said, f"step {step.name}", step.span,
+                              {"first": other, "second": step.name}, source=known.source, hint=known.hint)  # fmt: skip
+                break
 
     def _untold(self, result: Hazards) -> None:
         if result.why:

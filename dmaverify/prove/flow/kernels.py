@@ -23,7 +23,7 @@ from dmaverify.program.instructions import (
     Signal,
     Use,
 )
-from dmaverify.program.rewrite import every, spread
+from dmaverify.program.rewrite import every, spread, touches_in
 from dmaverify.prove.flow.ask import Asker, shown, term_text
 from dmaverify.prove.flow.at_values import unwritten_at_values
 from dmaverify.prove.flow.definite import DefiniteJudge
@@ -211,7 +211,7 @@ def _undeclared(judge: CopyJudge, events: Sequence[Event]) -> Iterator[tuple[str
     """Tensors whose extent nobody declared, with how far the copies reach, and that they hold what is read there; and
     the note that would state it, where it is a number.
     """
-    touches = [t for e in every(events) if isinstance(e, (Copy, Use)) for t in e.touches]
+    touches = list(touches_in(events))
     taken = {t.place.root for t in touches if t.kind == "read"}
     spaces = {t.place.root: t.place.space for t in touches}
     for root, ends in judge.reached.items():

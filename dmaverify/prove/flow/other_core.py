@@ -26,7 +26,7 @@ from dmaverify.program.instructions import (
     Signal,
     Use,
 )
-from dmaverify.program.rewrite import every, spread
+from dmaverify.program.rewrite import every, spread, touches_in
 
 WHOLE = 1 << 62  # bytes of a memory of which nobody says how large it is
 FIRST = 1 << 40  # numbers of accesses from here down are those of the other core
@@ -53,7 +53,7 @@ def handovers(events: Sequence[Event]) -> list[Release | Arrival]:
 
 def anything(events: Sequence[Event], memory: tuple[str, int]) -> tuple[Shared, ...]:
     """That the other core reads and writes everything, at any time that the kernel leaves it."""
-    places = {t.place.memory for e in every(events) if isinstance(e, (Copy, Use)) for t in e.touches}
+    places = {t.place.memory for t in touches_in(events)}
     return tuple(Shared("w", space, root) for space, root in sorted(places | {(memory[0], "")}))
 
 

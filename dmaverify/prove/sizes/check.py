@@ -86,14 +86,18 @@ class SizeCover:
         return verdict_at(self.template, values, self.options)
 
     def take(self, values: Mapping[str, int]) -> bool:
-        """Sizes that the ordinary checker proved, with as many others as a run at them proves: whether any."""
+        """Sizes that the ordinary checker proved, with as many others as a run at them proves: whether any. A run that
+        fixes no size is the best, then those of few fixed ones, the first of which is taken.
+        """
         tries = [
             (typical, pinned) for pinned in _pins(self.template, values)
             for typical in islice(samples(self.template, {name: values[name] for name in pinned}), 2)
         ]  # fmt: skip
-        for typical, pinned in (*tries, (values, ())):
+        for number, (typical, pinned) in enumerate([(values, ()), *tries, (values, ())]):
             done = attempt(self.template, typical, self.options, generic=True, pinned=pinned)
             if done.status == "proved" and done.region is not None and done.region.holds(values):
+                if number == 0 and any(f.op == "eq" and len(f.poly.symbols) == 1 for f in done.region.facts):
+                    continue
                 self.regions.append(done.region)
                 return not is_point(done.region, self.template)
         self.regions.append(only(values))

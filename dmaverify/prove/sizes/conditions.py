@@ -23,7 +23,7 @@ from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, Tem
 from dmaverify.prove.sizes.search import NOTHING, OPEN, SizeSearch, follows
 from dmaverify.verdict import Status
 
-MOST_ROUNDS, MOST_LOOKED, MOST_POINTS = 24, 600, 8
+MOST_ROUNDS, MOST_LOOKED, MOST_POINTS = 12, 600, 8
 """Regions that are looked for, boxes of sizes that are looked at, and single sizes that stand for nothing more."""
 
 

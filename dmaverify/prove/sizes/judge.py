@@ -229,10 +229,20 @@ def _reads_live(joint: Joint, entry: Driven, read: Sequence[Form], dead: Sequenc
 
 
 def _padding(joint: Joint, entry: Driven, read: Sequence[Form], write: Sequence[Form]) -> None:
-    """No Bottom cell is touched, nothing out of bounds written. That Zero cells end as zero is not judged here."""
-    zero = any(guard.kind is Kind.ZERO for guard in joint.dest.guards)
-    need(not zero, "core/padding", "zero padding of a destination is judged at single sizes only")
+    """No Bottom cell is touched, nothing out of bounds written; Zero cells are written with Zero cells of the source.
+
+    Where a destination has Zero padding, other padding on either side is not told from it: then nothing is proved.
+    """
     own = _own_guards(entry)
+    zeros = [_guard_form(g, read) for g in joint.source.guards if g.kind is Kind.ZERO]
+    if any(guard.kind is Kind.ZERO for guard in joint.dest.guards):
+        guards = (*joint.source.guards, *joint.dest.guards)
+        alone = all(guard.kind in (Kind.ZERO, Gap.VOID) for guard in guards)
+        need(alone, "core/padding", "zero padding beside padding of another kind")
+    for guard in joint.dest.guards:
+        if guard.kind is Kind.ZERO:
+            zero = _never(_guard_form(guard, write), entry, [*zeros, *own])
+            need(zero, "core/padding", "zero padding of the destination is written with something else")
     for layout, forms, kinds in (
         (joint.dest, write, (Kind.BOTTOM, Gap.OUT)),
         (joint.source, read, (Kind.BOTTOM,)),

@@ -258,6 +258,11 @@ def _within(trace: Trace, rest: Poly, d: Poly) -> None:
 
 
 def _own_quotient(trace: Trace, rest: Poly, d: Poly) -> Poly:
+    """A quotient by its name. One of `63 * N` by 64 is that of `-N`, and so `N - (N + 63) // 64`: equal ones meet."""
+    number, moving = d.constant, [mono for mono in rest.terms if mono]
+    if number is not None and moving and all(2 * rest.terms[mono] > number for mono in moving):
+        whole = Poly(dict.fromkeys(moving, 1))
+        return whole - _own_quotient(trace, whole.scaled(number) - rest + Poly.of(number - 1), d)
     name = floor_name(rest, d)
     if name not in trace.floors:
         trace.floors[name] = FloorQuotient(name, rest, d)

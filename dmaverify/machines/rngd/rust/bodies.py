@@ -9,8 +9,8 @@ variable has all values of its range; a variable that changes has none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.cfg import configured
@@ -40,6 +40,7 @@ from dmaverify.verdict import Severity
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+T = TypeVar("T")
 MAX_DEPTH = 100
 MAX_CALLS_DEEP = 12
 MAX_INLINED = 4000  # calls that one visit reads with what they pass; later ones are read by their types
@@ -66,13 +67,18 @@ class Bodies(Expressions):
 
     def function(self, item: Item, generics: dict[str, Value], own: Value | None, instance: str = "") -> None:
         """Visits the body of a function, with its generic parameters as given; once more where later uses say more."""
-        self.later_uses = Later()
-        self._visit_function(item, generics, own, instance)
+        self._once_or_twice(1, None, lambda: self._visit_function(item, generics, own, instance))
+
+    def _once_or_twice(self, depth: int, around: Later | None, visit: Callable[[], T]) -> T:
+        """A visit; once more where later uses say more."""
+        self.later_uses = Later(depth, around)
+        found = visit()
         if self.later_uses.worth_another:
             told = self.later_uses.told
             self.later_uses.forget()
-            self.later_uses = Later(told=told)
-            self._visit_function(item, generics, own, instance)
+            self.later_uses = Later(depth, around, told=told)
+            found = visit()
+        return found
 
     def _visit_function(self, item: Item, generics: dict[str, Value], own: Value | None, instance: str) -> None:
         body = item.node.child_by_field_name("body")
@@ -152,16 +158,11 @@ class Bodies(Expressions):
         """What a function of the crate gives for these arguments; its transfers are read as parts of the caller."""
         if not is_host(item):
             return self._visit_inlined(item, bound, own, values, instance)
-        outside, depth = self.later_uses, len(self.stack) + 1
-        self.later_uses = Later(depth, outside)
+        outside = self.later_uses
         try:
-            found = self._visit_inlined(item, bound, own, values, instance)
-            if self.later_uses.worth_another:
-                told = self.later_uses.told
-                self.later_uses.forget()
-                self.later_uses = Later(depth, outside, told=told)
-                found = self._visit_inlined(item, bound, own, values, instance)
-            return found
+            return self._once_or_twice(
+                len(self.stack) + 1, outside, lambda: self._visit_inlined(item, bound, own, values, instance)
+            )
         finally:
             self.later_uses = outside
 

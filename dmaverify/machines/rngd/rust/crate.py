@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.rngd.rust.cfg import features_of
 from dmaverify.machines.rngd.rust.code import Code, parse_file
-from dmaverify.machines.rngd.rust.library import Library, library_of
+from dmaverify.machines.rngd.rust.library import Library, dependencies, library_of
 from dmaverify.machines.rngd.rust.module import NameScope, fill
 from dmaverify.plan.toml_spans import read_source
 
@@ -67,12 +67,14 @@ class Crate:
     read: dict[Path, tuple[NameScope, Code, Node]] = field(default_factory=dict)
     failed: dict[Path, InputError] = field(default_factory=dict)
     stamps: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    others: dict[str, Crate | None] = field(default_factory=dict)  # libraries that the package names by a path
     toggled: frozenset[str] = frozenset()  # features that this build has or lacks beside those of the package
 
     @property
     def current(self) -> bool:
         """Whether every file that was read is still as it was."""
-        return all(stamp(file) == seen for file, seen in self.stamps.items())
+        own = all(stamp(file) == seen for file, seen in self.stamps.items())
+        return own and all(other.current for other in self.others.values() if other is not None)
 
     @cached_property
     def top(self) -> NameScope:
@@ -97,12 +99,20 @@ class Crate:
         return _package(self.root)
 
     def extern(self, name: str) -> NameScope | None:
-        """The library of the same package, as tests and binaries name it."""
+        """The library of the same package, as tests and binaries name it, or one that it names by a path."""
         package = self.package
-        if package is None or package[1] != name:
+        if package is None:
             return None
-        library = package[0] / "src" / "lib.rs"
-        return self.module(library, name, None) if library.is_file() else None
+        if package[1] == name:
+            library = package[0] / "src" / "lib.rs"
+            return self.module(library, name, None) if library.is_file() else None
+        if name not in self.others:
+            folder = dependencies(package[0]).get(name)
+            library = (folder / "src" / "lib.rs").resolve() if folder is not None else Path()
+            known = folder is not None and library.is_file()
+            self.others[name] = Crate(library.parent, library, self.absolute, self.display) if known else None
+        other = self.others[name]
+        return other.top if other is not None else None
 
     def module(self, file: Path, name: str, around: NameScope | None) -> NameScope | None:
         """The module of a file; None where it cannot be read (then `failed` says why)."""

@@ -13,9 +13,11 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+_VENDOR = ("furiosa-opt-", "furiosa-visa-", "furiosa-mapping")
 NAMES = ("furiosa-opt-std", "furiosa-visa-std")
 
 
@@ -44,6 +46,7 @@ class Library:
 
 
 NEWEST = Library()
+_ASKS = {"features", "default-features", "package", "optional"}
 
 
 def library_of(package: Path | None) -> Library:
@@ -61,6 +64,24 @@ def library_of(package: Path | None) -> Library:
             if found is not None:
                 return Library(found)
     return NEWEST
+
+
+def dependencies(package: Path) -> dict[str, Path]:
+    """The folders of the packages that a package names by a path, or its workspace does, under the names that its code
+    uses; without the vendor's own, whose types are known here, and those that it asks for other features than theirs.
+    """
+    data, out = _toml(package) or {}, {}
+    for table in ("dependencies", "dev-dependencies"):
+        for name in _text(data, table) or ():
+            folder, wanted = package, _text(data, table, name)
+            if isinstance(wanted, dict) and wanted.get("workspace") is True:
+                folder = next((one for one in package.parents if "workspace" in (_toml(one) or {})), package)
+                wanted = _text(_toml(folder) or {}, "workspace", "dependencies", name)
+            if not isinstance(wanted, dict) or {*wanted} & _ASKS or name.startswith(_VENDOR):
+                continue
+            if isinstance(wanted.get("path"), str):
+                out[name.replace("-", "_")] = folder / wanted["path"]
+    return out
 
 
 def _dependency(package: Path, name: str, wanted: Any) -> tuple[int, int] | None:
@@ -88,9 +109,15 @@ def _version(text: Any) -> tuple[int, int] | None:
 
 def _toml(folder: Path | None) -> dict[str, Any] | None:
     try:
-        return tomllib.loads((folder / "Cargo.toml").read_text(encoding="utf-8")) if folder is not None else None
+        return _parsed((folder / "Cargo.toml").read_text(encoding="utf-8")) if folder is not None else None
     except (OSError, ValueError):
         return None
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> dict[str, Any]:
+    """The data of a manifest; nobody changes them. Raises ValueError."""
+    return tomllib.loads(text)
 
 
 def _text(data: dict[str, Any], *names: str) -> Any:

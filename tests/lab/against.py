@@ -15,11 +15,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from lab.twins import LARGE, SMALL, grown
+
 from dmaverify.execute.interpret import interpret
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import Beyond
 from dmaverify.plan.execution import PlanExecution
-from dmaverify.testing.twins import LARGE, SMALL, grown
 from dmaverify.testing.written import WrittenPlan
 from dmaverify.verdict import Status
 

@@ -1,0 +1,118 @@
+"""Points on which the texts disagree: for each other reading that changes a byte, which bytes, and whether the verdict.
+
+Knows: the readings of the target, how a kernel is judged again. Does not know: how findings are shown.
+Law: a reading is named only where it changes what some copy touches, or the order that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dmaverify.machines.pto.judged import finding_of, is_open, judged_kernel, settings_of
+from dmaverify.machines.pto.meaning import meaning_of
+from dmaverify.machines.pto.moves import KNOBS, touches_of
+from dmaverify.machines.pto.ops import KernelFunction
+from dmaverify.machines.pto.values import Kernel
+from dmaverify.plan.notes import Notes
+from dmaverify.program.instructions import Arrival, CopyTouch
+from dmaverify.program.rewrite import every
+from dmaverify.prove.options import Options
+from dmaverify.targets.target import Target
+from dmaverify.verdict import Finding, Severity
+
+if TYPE_CHECKING:
+    from dmaverify.plan.kernels import PlanMove
+
+
+def alternatives(
+    function: KernelFunction,
+    kernel: Kernel,
+    notes: Notes,
+    target: Target,
+    options: Options,
+    known: tuple[Sequence[Finding], bool],
+    moves: Sequence[PlanMove],
+) -> list[str]:
+    """For each other reading of a contested point that changes a byte: which bytes, and whether the verdict."""
+    out = []
+    findings, open_ = known
+    errors = {f.rule for f in findings if f.severity is Severity.ERROR}
+    for knob, names in KNOBS.items():
+        chosen = options.readings.get(knob, names[0])
+        for other in names:
+            if other == chosen:
+                continue
+            readings = {**options.readings, knob: other}
+            if not _may_differ(kernel, knob, readings):
+                continue
+            again = meaning_of(function, settings_of(notes, readings))
+            difference = _difference(kernel, again, knob)
+            if not difference:
+                continue
+            judged = judged_kernel(again, target, replace(options, readings=readings), notes, moves)
+            new = {f.rule for f in (*map(finding_of, again.remarks), *judged.findings) if f.severity is Severity.ERROR}
+            new -= set(notes.allow)
+            left = is_open(again, judged, notes)
+            same = new == errors and (new or left == open_)
+            said = ", ".join(sorted(new)) or ("unknown" if left else "proved")
+            verdict = "the same verdict" if same else f"then {said}"
+            out.append(f"under --reading {knob}={other}: {difference}; {verdict}")
+    return out
+
+
+def _may_differ(kernel: Kernel, knob: str, readings: Mapping[str, str]) -> bool:
+    """Whether a reading can change anything here, without following the kernel again."""
+    if knob == "core-wait":
+        return any(isinstance(e, Arrival) and e.pipe for e in every((*kernel.events, *kernel.cube)))
+    if knob in ("local-pipe", "local-unit"):
+        return any(copy.kind == "local" for copy in kernel.copies)
+    if knob == "loop-order":
+        return any(not c.inline and c.ports.get("inner_count") != c.ports.get("outer_count") for c in kernel.copies)
+    return any(touches_of(copy, kernel.world, readings) != copy.touches for copy in kernel.copies)
+
+
+def _difference(one: Kernel, other: Kernel, knob: str) -> str:
+    """The first copy that touches other bytes, in words."""
+    if knob == "core-wait":
+        return "a wait for the other core holds every pipe"
+    if knob == "local-pipe":
+        return "copies inside UB are ordered with the vector pipe" if any(c.kind == "local" for c in one.copies) else ""
+    for a, b in zip(one.copies, other.copies, strict=False):
+        if a.touches != b.touches or a.steps != b.steps:
+            more = _bytes_of(a.touches, b.touches, one, other)
+            return f"the copy at line {a.span.line} {more}"
+    if len(one.copies) != len(other.copies):
+        return "other copies can be resolved"
+    return ""
+
+
+def _bytes_of(mine: Sequence[CopyTouch], theirs: Sequence[CopyTouch], one: Kernel, other: Kernel) -> str:
+    """How the bytes of a row differ: `pads bytes 200..255 of each row, here 200..223`."""
+    words = {"fill": "pads", "data": "writes", "unknown": "leaves unknown", "read": "reads", "surplus": "over-reads"}
+    for kind, word in words.items():
+        left = [_range(t) for t in mine if t.kind == kind]
+        right = [_range(t) for t in theirs if t.kind == kind]
+        if left != right:
+            return f"{word} {' and '.join(right) or 'nothing'} of each row, here {' and '.join(left) or 'nothing'}"
+        patterns = ([t.pattern for t in mine if t.kind == kind], [t.pattern for t in theirs if t.kind == kind])
+        if patterns[0] != patterns[1]:
+            shown = [" ".join(p.hex(" ") if p else "unknown" for p in side) for side in patterns]
+            return f"pads with {shown[1]}, here {shown[0]}"
+    return (
+        "runs its loops otherwise: "
+        + " and ".join(_loops(t) for t in theirs[:1])
+        + ", here "
+        + " and ".join(_loops(t) for t in mine[:1])
+    )
+
+
+def _range(touch: CopyTouch) -> str:
+    if touch.offset.is_const and touch.length.is_const:
+        return f"bytes {touch.offset.const}..{touch.offset.const + touch.length.const - 1}"
+    return f"{touch.length.shown()} bytes from {touch.offset.shown()}"
+
+
+def _loops(touch: CopyTouch) -> str:
+    return " x ".join(f"{count.shown()} at {stride.shown()}" for count, stride in touch.steps)

@@ -1,0 +1,113 @@
+"""A PTO kernel and what can be said of it under one choice of readings.
+
+Knows: which of its memories the core is to follow, what a remark of its reading counts for.
+Does not know: verdicts, other readings, the command line.
+Law: what could not be read may have written anything, so that nothing is said to be unwritten behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dmaverify.machines.pto.moves import ORDERED_PIPES, UB_MEMORY
+from dmaverify.machines.pto.values import Kernel, Setting
+from dmaverify.plan.notes import Notes
+from dmaverify.program.instructions import BufferToken, Remark, Signal, Use
+from dmaverify.program.rewrite import every
+from dmaverify.prove.flow.kernels import JudgedKernel, judge_kernel
+from dmaverify.prove.options import Options
+from dmaverify.targets.target import Target
+from dmaverify.verdict import Finding, Label, Severity
+
+if TYPE_CHECKING:
+    from dmaverify.plan.kernels import PlanMove
+
+
+def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:
+    return Setting(notes.ranges, notes.extents, readings)
+
+
+def judged_kernel(
+    kernel: Kernel, target: Target, options: Options, notes: Notes, moves: Sequence[PlanMove]
+) -> JudgedKernel:
+    """All that can be said of a kernel, the moves that its copies should make included."""
+    shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != UB_MEMORY[0]}
+    followed = not any(r.kind == "unresolved" for r in kernel.remarks)
+    judged = judge_kernel(
+        kernel,
+        target,
+        options,
+        shapes | notes.extents,
+        ORDERED_PIPES,
+        UB_MEMORY,
+        others=notes.core,
+        outer=("gm",),
+        followed=followed,
+        beside=kernel.cube,
+        sequential=lowered_later(kernel),
+    )
+    if any(r.kind == "unresolved" and r.always for r in kernel.remarks):  # what was not read may have written them
+        doubted = [f for f in judged.findings if f.rule == "core/definite" and f.severity is Severity.ERROR]
+        judged.findings = [replace(f, severity=Severity.WARNING) if f in doubted else f for f in judged.findings]
+        if doubted:
+            judged.obligations["core/definite"] = ("unknown", "", "an operation that is not resolved may write them")
+    order = ("proved", "reported", "not judged", "unknown", "refuted")
+    for move in moves:
+        from dmaverify.prove.flow.claims import CopyClaim, judge_claim
+
+        problems = [p for p in move.problems if p.fatal]
+        for p in problems:
+            judged.findings.append(Finding("core/well-formed", Severity.ERROR, p.message, "move", p.span, hint=p.hint))
+        if problems:
+            continue
+        claim = CopyClaim("move", move.copies, move.dtype, move.source, move.dest, move.span, move.copies_span)
+        if not followed and not all(number in {copy.order for copy in kernel.copies} for number in move.copies):
+            judged.obligations["core/same-element"] = ("not judged", "", "a copy of the kernel could not be read")
+            continue
+        result = judge_claim(claim, kernel.events, target, options)
+        judged.findings += [f for f in result.findings if f not in judged.findings]
+        for name, status in result.status.items():
+            old = judged.obligations.get(name)
+            if old is None or order.index(status) > order.index(old[0]):
+                judged.obligations[name] = (status, result.by, "")
+    return judged
+
+
+def lowered_later(kernel: Kernel) -> bool:
+    """Whether the assembler orders the pipes of a kernel: it works on tiles, and its text has no flag."""
+    events = [*every(kernel.events), *every(kernel.cube)]
+    in_tiles = any(isinstance(e, Use) and e.needs for e in events)
+    return in_tiles and not kernel.copies and not any(isinstance(e, (Signal, BufferToken)) for e in events)
+
+
+_IDS = {
+    "unresolved": "core/unresolved-copy",
+    "state": "core/registers",
+    "ill": "core/well-formed",
+    "note": "core/note",
+    "flags": "core/flags",
+}
+
+
+def finding_of(remark: Remark) -> Finding:
+    """What reading the kernel found, as a finding; what is unresolved is inconclusive, not wrong."""
+    error = remark.always and remark.kind != "unresolved"
+    labels = tuple(Label(span, text) for span, text in remark.labels)
+    return Finding(
+        _IDS[remark.kind],
+        Severity.ERROR if error else Severity.WARNING,
+        remark.message,
+        "",
+        remark.span,
+        source="",
+        hint=remark.hint,
+        labels=labels,
+    )
+
+
+def is_open(kernel: Kernel, judged: JudgedKernel, notes: Notes) -> bool:
+    """Whether something could not be decided."""
+    unknown = any(found[0] == "unknown" for name, found in judged.obligations.items() if name not in notes.allow)
+    return unknown or any(r.kind == "unresolved" and r.always for r in kernel.remarks)
