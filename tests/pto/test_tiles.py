@@ -180,8 +180,10 @@ def test_a_tile_holds_what_was_given_to_it_last(body: str, status: Status) -> No
 
 @pytest.mark.parametrize(("offset", "found"), [(0, []), (-1, ["core/in-bounds"])])
 def test_no_access_begins_before_its_tensor_whoever_states_its_extent(offset: int, found: list[str]) -> None:
-    moved = f"  %back = arith.constant {offset} : index\n  %low = pto.addptr %a, %back : !pto.ptr<f32> -> !pto.ptr<f32>\n"
-    view = "  %lv = pto.make_tensor_view %low, shape = [%c32, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?xf32>\n"
+    moved = f"  %back = arith.constant {offset} : index\n"
+    moved += "  %low = pto.addptr %a, %back : !pto.ptr<f32> -> !pto.ptr<f32>\n"
+    view = "  %lv = pto.make_tensor_view %low, shape = [%c32, %c64], strides = [%c64, %c1]"
+    view += " : !pto.tensor_view<?x?xf32>\n"
     assert errors(check(moved + view + MOVE.replace("%av", "%lv"))) == found
 
 
