@@ -81,6 +81,7 @@ fuzz: $(STAMP)
 
 fuzz-inputs: $(STAMP)
 	$(BIN)/python tests/fuzz/inputs.py --keep $(ARGS)
+	$(BIN)/python tests/fuzz/preconditions.py
 
 fuzz-synth: $(STAMP)
 	$(BIN)/python tests/fuzz/synthesis.py $(ARGS)

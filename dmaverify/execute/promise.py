@@ -30,6 +30,7 @@ from dmaverify.language.meaning import (
     cells_array,
     finalize,
     finalize_array,
+    indices_of,
     live_indices,
 )
 
@@ -288,7 +289,7 @@ def _set_side(
         if isinstance(found, Pad):
             out[position] = padding[_CODE_OF_KIND[found.kind]]
             continue
-        group = frozenset(_shared(one, axes, held) for one in live_indices(expr, position, sizes))
+        group = frozenset(_shared(one, axes, held) for one in indices_of(found))
         out[position] = known.setdefault(group, len(known))
     return out
 

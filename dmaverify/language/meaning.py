@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Union
 
 from dmaverify.language.expr import (
@@ -122,6 +123,7 @@ def _added(one: Coords, other: Coords) -> Coords:
     return tuple(sorted(total.items()))
 
 
+@lru_cache(maxsize=1 << 14)  # the same few positions stand beside every position of the other parts
 def _related(terms: tuple[tuple[Expr, int], ...], position: int) -> Cell:
     """All indices related to a position of `$(e1:n1, ...)`: the sums of the terms' indices over every way to write
     `position = sum(sk * nk)`.
@@ -189,7 +191,11 @@ def _within(coords: Coords, sizes: Mapping[str, int]) -> bool:
 
 def live_indices(expr: Expr, position: int, sizes: Mapping[str, int]) -> frozenset[Coords]:
     """The finalized indices at `position`: none where it is not live, more than one only for windows."""
-    found = finalize(cell(expr, position), sizes)
+    return indices_of(finalize(cell(expr, position), sizes))
+
+
+def indices_of(found: Cell) -> frozenset[Coords]:
+    """The indices that a finalized cell stands for."""
     return frozenset(_coords(found)) if isinstance(found, (Index, Several)) else frozenset()
 
 

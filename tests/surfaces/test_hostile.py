@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import importlib.util
 import io
 import json
 import os
+import random
 import re
 import sqlite3
 import time
@@ -602,16 +604,27 @@ def test_one_error_type_covers_all_that_cannot_be_read_or_run(tmp_path, good):
 # ---------------------------------------------------------------- what was found before
 
 
-def test_inputs_that_failed_once_fail_no_more():
-    """The corpus of `make fuzz-inputs`."""
-    import importlib.util
-
-    file = Path(__file__).resolve().parents[1] / "fuzz/inputs.py"
-    spec = importlib.util.spec_from_file_location("fuzz_inputs", file)
+def fuzzer(name):
+    """A module of tests/fuzz."""
+    file = Path(__file__).resolve().parents[1] / f"fuzz/{name}.py"
+    spec = importlib.util.spec_from_file_location(f"fuzz_{name}", file)
     assert spec is not None
     assert spec.loader is not None
     fuzz = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(fuzz)
+    return fuzz
+
+
+def test_behind_a_clean_pass_over_preconditions_nothing_goes_wrong():
+    fuzz = fuzzer("preconditions")
+    found = [fuzz.tried(fuzz.drawn(random.Random(f"suite-{number}"))) for number in range(60)]
+    assert [wrong for _, wrong in found if wrong] == []
+    assert {kind for kind, _ in found} == {"unread", "meaningless", "clean"}
+
+
+def test_inputs_that_failed_once_fail_no_more():
+    """The corpus of `make fuzz-inputs`."""
+    fuzz = fuzzer("inputs")
     assert fuzz.replayed(fuzz.kinds()) == {}
     table = fuzz.kinds()
     for number, kind in enumerate(("plan", "mlir", "settings", "cells", "target") * 4):

@@ -66,8 +66,8 @@ class Setting:
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     extents: Mapping[str, int] = field(default_factory=dict)
     readings: Mapping[str, str] = field(default_factory=dict)
-    one_tile: bool = False  # tiles of one type at one address are one
     canonical: bool = False  # arguments and counters named by their order, to compare kernels
+    one_tile: bool = False  # tiles of one type at one address are one
 
 
 @dataclass(frozen=True, slots=True)

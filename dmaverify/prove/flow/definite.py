@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import Arrival, Branch, Copy, CopyTouch, Event, KernelLoop, Use
 from dmaverify.program.rewrite import every, touches_in
-from dmaverify.prove.flow.lifted import apart_or_alike
-from dmaverify.prove.flow.lifted import lifted as whole_loop
 from dmaverify.prove.flow.written import (
     PERHAPS,
     WRITTEN,
@@ -33,14 +31,12 @@ PERIODS = (1, 2, 3, 4, 6, 8)
 MOST_EVENTS = 20_000
 MOST_PATHS = 8
 MOST_ROUNDS = 16  # iterations of a loop of unknown length that are followed one by one
-EARLY = 8  # so many of them at least before the later ones are followed as one
 
 
 @dataclass
 class DefiniteJudge(WrittenBytes):
     """Follows a kernel through one memory of `size` bytes (`space`)."""
 
-    _lifted: dict[int, list[Use] | None] = field(default_factory=dict)
     running: bool = False  # loops of a number that nobody states are taken to run, which goes into the needs
     endless: bool = False  # there are such loops
     supposed: dict[Cond, None] = field(default_factory=dict)
@@ -135,10 +131,6 @@ class DefiniteJudge(WrittenBytes):
         self, loop: KernelLoop, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
     ) -> list[Path]:
         trip = self.world.put(loop.trip, at)
-        if trip.is_const and trip.const > 0 and (uses := self._whole(loop)) is not None:
-            after = self._unless_doubtful(uses, paths, at, lifted)
-            if after is not None:
-                return after
         period = self._period(loop, at)
         if trip.is_const and (
             trip.const <= 2 * (period or 0)
@@ -161,8 +153,6 @@ class DefiniteJudge(WrittenBytes):
             for path in paths if self.doubts == doubts else ():  # each round stored what was written
                 path.whole += [row for row in whole if row not in path.whole]
             return paths
-        if period is not None:
-            return self._later(loop, trip, paths, at, lifted, period)
         return self._all_at_once(loop, trip, paths, at, lifted)
 
     def _suppose(self, trip: Lin, paths: Sequence[Path]) -> None:
@@ -226,58 +216,6 @@ class DefiniteJudge(WrittenBytes):
         for path in going:
             path.facts = tuple(f for f in path.facts if f in known)
         return self._ended([*ends, *last, *going], trip)
-
-    def _later(
-        self,
-        loop: KernelLoop,
-        trip: Lin,
-        paths: list[Path],
-        at: Mapping[str, Lin],
-        lifted: tuple[tuple[str, Lin], ...],
-        period: int,
-    ) -> list[Path]:
-        """As `_rounds`, where conditions tell iterations apart: the later ones are followed as one, whatever holds."""
-        known = {f for p in paths for f in p.facts}
-        steps = period * max(2, -(-EARLY // period))
-        ends: list[Path] = []
-        outside, self._spread = self._spread, self._spread * steps
-        for step in range(steps):
-            over = compare("le", trip - step)
-            ends += [self._assuming(p.copy(), over) for p in paths if self._feasible(p, over)]
-            paths = [self._assuming(p, over.negated()) for p in paths if self._feasible(p, over.negated())]
-            paths = self._merged(self._once(loop, paths, at, lifted, Lin(step)))
-        found = dict(self.findings)
-        rounds = self.world.free(f"later_{loop.counter}", steps // period, None, shown=f"round of {loop.counter}")
-        for _ in range(3):
-            for path in paths:
-                path.facts = tuple(f for f in path.facts if f in known)
-            paths = self._merged(paths)
-            before = [p.copy() for p in paths]
-            for phase in range(period):
-                here = rounds * period + phase
-                ends += [p.copy() for p in paths]
-                paths = [self._assuming(p, compare("lt", here - trip)) for p in paths]
-                paths = self._once(
-                    loop, [p for p in paths if self._feasible(p, compare("lt", here - trip))], at, lifted, here
-                )
-                for path in paths:
-                    path.facts = tuple(f for f in path.facts if f in known)
-                paths = self._merged(paths)
-            new = [p for p in paths if not any(alike(p, b) for b in before)]
-            if not new:
-                break
-            paths = self._merged([*before, *paths])
-        else:
-            self.unjudged[f"line {loop.span.line}"] = None
-        self._spread = outside
-        if len(self.findings) > len(found):  # it is not shown that a run gets there
-            self.unjudged |= {
-                f"line {f.span.line}": None for k, f in self.findings.items() if k not in found and f.span
-            }
-            self.findings = found
-        for path in ends:
-            path.facts = tuple(f for f in path.facts if loop.counter not in self.world.roots(f))
-        return self._ended([*ends, *paths], trip)
 
     def _summed(
         self, loop: KernelLoop, trip: Lin, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
@@ -350,37 +288,6 @@ class DefiniteJudge(WrittenBytes):
                 return False
         return True
 
-    def _whole(self, loop: KernelLoop) -> list[Use] | None:
-        """A loop of accesses as one of each, where their order does not matter to what is written before what."""
-        if id(loop) not in self._lifted:
-            uses = whole_loop(loop, self.world, self.ordered)
-            plain = uses is not None and apart_or_alike(uses, self.world) and self._surely(loop.body)
-            plain = plain and not _handed_on(uses or ())
-            self._lifted[id(loop)] = uses if plain else None
-        return self._lifted[id(loop)]
-
-    def _unless_doubtful(
-        self,
-        uses: Sequence[Use],
-        paths: list[Path],
-        at: Mapping[str, Lin],
-        lifted: tuple[tuple[str, Lin], ...],
-    ) -> list[Path] | None:
-        """All iterations at once; None where that leaves it open whether they store what was written."""
-        doubts, found, unjudged = self.doubts, dict(self.findings), dict(self.unjudged)
-        worst, made = dict(self._worst), dict(self._made)
-        stores = any(use.sources for use in uses)
-        after = self._run(uses, [p.copy() for p in paths] if stores else paths, at, lifted)
-        if self.doubts == doubts:
-            return after
-        self.findings, self.unjudged, self._worst, self._made = found, unjudged, worst, made
-        return None
-
-    def _surely(self, events: Sequence[Event]) -> bool:
-        """Whether every loop in there has an iteration."""
-        inner = [e for e in events if isinstance(e, KernelLoop)]
-        return all((self.world.interval(e.trip)[0] or 0) > 0 and self._surely(e.body) for e in inner)
-
     def _renewed(self, loop: KernelLoop, paths: list[Path]) -> list[Path]:
         """Behind an iteration: what was said of values that the next one may change holds no more."""
         for path in paths:
@@ -426,13 +333,3 @@ class DefiniteJudge(WrittenBytes):
             ):
                 return period
         return None
-
-
-def _handed_on(uses: Sequence[Use]) -> bool:
-    """Whether a store takes what a load behind it loaded in an earlier iteration."""
-    return any(
-        source.past and use.load == source.load
-        for index, store in enumerate(uses)
-        for source in store.sources
-        for use in uses[index:]
-    )

@@ -1,9 +1,9 @@
 """Loops that only read and write, as single accesses: what the iterations touch becomes one more level of rows.
 
-Knows: accesses of one pipe whose own work is done in order, constant distances between iterations.
+Knows: constant distances between iterations, first and last bytes, which accesses may share a byte by those.
 Does not know: machines, flags, what an access is compared with.
-Law: the lifted accesses touch exactly the bytes that the iterations touch, and happen if there is an iteration. What a
-loop does not say so plainly, or what values decide that another iteration may change, stays a loop.
+Law: the lifted accesses touch exactly the bytes that the iterations touch. What a loop does not say so plainly, or what
+values decide that another iteration may change, stays a loop. Accesses that are not `near` share no byte.
 """
 
 from __future__ import annotations
@@ -12,40 +12,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from math import inf
 
-from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
+from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use
 from dmaverify.prove.meet import Walk
 
 MOST_ACCESSES = 64
-
-
-def lifted(loop: KernelLoop, world: World, ordered: Collection[str]) -> list[Use] | None:
-    """The accesses of a loop, each with one level more; None for a loop that must be followed.
-
-    Between the iterations nothing needs to be ordered, as all accesses are those of one pipe in `ordered`.
-    """
-    uses: list[Use] = []
-    for event in loop.body:
-        inner = lifted(event, world, ordered) if isinstance(event, KernelLoop) else [event]
-        if inner is None or not all(isinstance(use, Use) for use in inner) or len(uses) > MOST_ACCESSES:
-            return None
-        uses += [use for use in inner if isinstance(use, Use)]
-    if len({use.pipe for use in uses}) > 1 or any(use.pipe not in ordered or use.at_once for use in uses):
-        return None
-    some = compare("lt", -loop.trip)
-    when = () if some.known else (some,)
-    out = []
-    for use in uses:
-        touches = [_lifted(touch, loop, world) for touch in use.touches]
-        if None in touches or any(_moves(c, loop.counter, world) for c in use.when):
-            return None
-        kept = tuple(t for t in touches if t is not None)
-        sources = tuple(
-            replace(s, limit=None, plain=False) if s.limit is not None and _moves(s.limit, loop.counter, world) else s
-            for s in use.sources
-        )
-        out.append(replace(use, touches=kept, when=(*use.when, *when), sources=sources))
-    return out
 
 
 def flattened(loop: KernelLoop, world: World) -> list[Copy | Use] | None:
@@ -92,27 +63,6 @@ def _lifted(touch: CopyTouch, loop: KernelLoop, world: World) -> CopyTouch | Non
     return replace(touch, place=replace(touch.place, address=rest), steps=(*touch.steps, (loop.trip, Lin(factor))))
 
 
-def apart_or_alike(uses: Sequence[Use], world: World) -> bool:
-    """Whether no access reads rows that another of them writes in another iteration.
-
-    Then it makes no difference whether one access has all its iterations before the next one begins.
-    """
-    touches = [touch for use in uses for touch in use.touches]
-    for write in touches:
-        for read in touches:
-            if not write.writes or read.writes or write.place.memory != read.place.memory:
-                continue
-            alike = (write.place.address, write.offset, write.length, write.steps) == (
-                read.place.address,
-                read.offset,
-                read.length,
-                read.steps,
-            )
-            if not (alike and rows_apart(write)) and not _apart(write, read, world):
-                return False
-    return True
-
-
 def near(events: Sequence[Copy | Use], world: World, ordered: Collection[str]) -> dict[int, frozenset[int]]:
     """Of every access, by its number, those that may share a byte with it, one of them writing: by their first and last
     bytes. What one of the pipes `ordered` does with itself is left out.
@@ -153,11 +103,6 @@ def rows_apart(touch: CopyTouch) -> bool:
             return False
         extent = extent + stride * (count.const - 1) if count.is_const else count
     return True
-
-
-def _apart(one: CopyTouch, two: CopyTouch, world: World) -> bool:
-    (a, b), (c, d) = ends_of(one, world), ends_of(two, world)
-    return (b is not None and c is not None and b <= c) or (d is not None and a is not None and d <= a)
 
 
 def ends_of(touch: CopyTouch, world: World) -> tuple[int | None, int | None]:

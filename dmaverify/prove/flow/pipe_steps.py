@@ -111,8 +111,7 @@ class PipeSteps:
         low, high = self.world.interval(number)
         if number.is_const or low is None or high is None or high - low >= MOST_IDS:
             return [state]
-        cases = [compare("eq", number - v) for v in range(low, high + 1)]
-        cases = [case for case in cases if not self._never(case, state, at)]
+        cases = [compare("eq", number - v) for v in range(low, high + 1) if self._may_be(number, v, state, at)]
         return [state.under((*state.facts, case)) for case in cases] if len(cases) > 1 else [state]
 
     def _step(self, event: Event, state: State, at: At) -> State:
@@ -205,53 +204,44 @@ class PipeSteps:
 
     def _signal(self, event: Signal, state: State, at: At) -> State:
         self.flags_seen += 1
-        number = self.world.put(event.event, at.counters)
-        if not number.is_const:
-            decided = self._chosen(number, state, at)
-            if decided is None:
-                self._open(f"the event id at line {event.span.line} is not known", lost=True)
-                return state
-            number = Lin(decided)
-        flag = (event.source, event.dest, number.const)
+        number = self._number(event.event, "event id", event.span, state, at)
+        if number is None:
+            return state
+        flag = (event.source, event.dest, number)
         flags = dict(state.flags)
         if event.action == "set":
             if flag in flags:
                 before = self._flag_spans[flags[flag][1]]
-                self._flag(
-                    "twice",
-                    flag,
-                    event.span,
-                    f"the flag {shown_flag(flag)} is set again before it is waited for",
-                    "one wait for each set, in order",
-                    before,
-                )
+                said = f"the flag {shown_flag(flag)} is set again before it is waited for"
+                self._flag("twice", flag, event.span, said, "one wait for each set, in order", before)
             self._flag_spans[event.span.start] = event.span
             flags[flag] = (self._done((event.source,), state), event.span.start)
             return State(flags, state.pending, state.tokens, state.facts)
         if flag not in flags:
             hint = "no set comes before it"
-            swapped = (event.dest, event.source, number.const)
+            swapped = (event.dest, event.source, number)
             if swapped in flags:
                 hint = f"{shown_flag(swapped)} is set: the first pipe of a flag is the one that sets it"
-            self._flag(
-                "missing",
-                flag,
-                event.span,
-                f"waits for the flag {shown_flag(flag)}, which is not set: {event.dest} never goes on",
-                hint,
-            )
+            said = f"waits for the flag {shown_flag(flag)}, which is not set: {event.dest} never goes on"
+            self._flag("missing", flag, event.span, said, hint)
             return state
         done, _ = flags.pop(flag)
         pending = {i: known | {event.dest} if i in done else known for i, known in state.pending.items()}
         return State(flags, self._kept(pending), state.tokens, state.facts)
 
-    def _chosen(self, number: Lin, state: State, at: At) -> int | None:
-        """The one value a term can have here, if it is one of few."""
+    def _number(self, term: Lin, what: str, span: Span, state: State, at: At) -> int | None:
+        """The one value that an id can have here, if it is one of few; None where it is not known, which is said."""
+        number = self.world.put(term, at.counters)
         low, high = self.world.interval(number)
-        if low is None or high is None or high - low > 64:
-            return None
-        left = [v for v in range(low, high + 1) if not self._never(compare("eq", number - v), state, at)]
-        return left[0] if len(left) == 1 else None
+        if low is not None and high is not None and high - low <= 64:
+            left = [v for v in range(low, high + 1) if low == high or self._may_be(number, v, state, at)]
+            if len(left) == 1:
+                return left[0]
+        self._open(f"the {what} at line {span.line} is not known", lost=True)
+        return None
+
+    def _may_be(self, number: Lin, value: int, state: State, at: At) -> bool:
+        return not self._never(compare("eq", number - value), state, at)
 
     def _kept(self, pending: Mapping[Instance, frozenset[str]]) -> dict[Instance, frozenset[str]]:
         """Accesses that every pipe in use knows are done with; the other core needs to know those of its memories."""
@@ -284,13 +274,9 @@ class PipeSteps:
         return State(state.flags, pending, state.tokens, state.facts)
 
     def _token(self, event: BufferToken, state: State, at: At) -> State:
-        number = self.world.put(event.token, at.counters)
-        if not number.is_const:
-            decided = self._chosen(number, state, at)
-            if decided is None:
-                self._open(f"the buffer id at line {event.span.line} is not known", lost=True)
-                return state
-            number = Lin(decided)
+        number = self._number(event.token, "buffer id", event.span, state, at)
+        if number is None:
+            return state
         mode = self.world.put(event.mode, at.counters)
         if not mode.is_const or mode.const not in (0, 1):
             said = f"mode {mode.const:,}" if mode.is_const else "a mode that is no number"
@@ -303,12 +289,12 @@ class PipeSteps:
                 "(inferred)"
             ] = None
         tokens = dict(state.tokens)
-        released, holders = tokens.get(number.const, (NOTHING, NOBODY))
+        released, holders = tokens.get(number, (NOTHING, NOBODY))
         if event.action == "rls":
             pipes = {event.pipe} | holders if mode.const else {event.pipe}
-            tokens[number.const] = (released | self._done(pipes, state), holders - {event.pipe})
+            tokens[number] = (released | self._done(pipes, state), holders - {event.pipe})
             return State(state.flags, state.pending, tokens, state.facts)
-        tokens[number.const] = (released, holders | {event.pipe})
+        tokens[number] = (released, holders | {event.pipe})
         if mode.const:
             return State(state.flags, state.pending, tokens, state.facts)
         pending = {i: known | {event.pipe} if i in released else known for i, known in state.pending.items()}
@@ -386,35 +372,17 @@ class PipeSteps:
     # ------------------------------------------------------------ flags
 
     def _flag(
-        self,
-        what: str,
-        flag: Flagged,
-        span: Span,
-        message: str,
-        hint: str,
-        before: Span | None = None,
-        *,
-        warn: bool = False,
+        self, what: str, flag: Flagged, span: Span, message: str, hint: str, before: Span | None = None
     ) -> None:
         key = (what, flag, span.start)
         if key in self.findings or self.lost:
             return
         self.status["core/flags"] = "refuted"
         labels = (Label(before, "set here"),) if before is not None and before.start != span.start else ()
+        told, values = shown_flag(flag), {"flag": list(flag)}
         self.findings[key] = Finding(
-            "core/flags",
-            Severity.ERROR,
-            message,
-            shown_flag(flag),
-            span,
-            {"flag": list(flag)},
-            None,
-            "",
-            "documented",
-            hint,
-            (),
-            labels,
-        )
+            "core/flags", Severity.ERROR, message, told, span, values, hint=hint, labels=labels
+        )  # fmt: skip
 
 
 def _one_step(one: Copy | Use, other: Copy | Use) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import OTHER_CORE, Branch, Copy, Event, KernelLoop, Signal, Use
 from dmaverify.program.rewrite import every
-from dmaverify.prove.flow.lifted import flattened, lifted, near, rows_apart
+from dmaverify.prove.flow.lifted import flattened, near, rows_apart
 from dmaverify.prove.flow.pipe_state import EMPTY, OLD, At, Instance, State, renamed, running, shown_flag
 from dmaverify.prove.flow.pipe_steps import PipeSteps
 
@@ -42,16 +42,15 @@ class PipeJudge(PipeSteps):
     most_steps: int = 1_500
     judged: bool = False
     _rounds: int = 0
-    _lifted: dict[int, list[Use] | None] = field(default_factory=dict)
     _flat: dict[int, list[Copy | Use] | None] = field(default_factory=dict)
 
     def judge(self, events: Sequence[Event]) -> None:
         for name in ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw"):
             self.status.setdefault(name, "proved")
-        self.pipes = frozenset(e.pipe for e in every(events) if isinstance(e, (Copy, Use))) | {
+        accesses = [e for e in every(events) if isinstance(e, (Copy, Use))]
+        self.pipes = frozenset(e.pipe for e in accesses) | {
             e.source for e in every(events) if isinstance(e, Signal) and e.dest == OTHER_CORE
         }
-        accesses = [e for e in every(events) if isinstance(e, (Copy, Use))]
         self.shared = frozenset(t.place.memory for e in accesses if isinstance(e, Use) and e.foreign for t in e.touches)
         self.near = near(accesses, self.world, (*self.ordered, OTHER_CORE))
         self.judged = True
@@ -64,9 +63,7 @@ class PipeJudge(PipeSteps):
             for flag, (_, start) in state.flags.items():
                 span = self._flag_spans[start]
                 said = f"the flag {shown_flag(flag)} is set and never waited for"
-                self._flag(
-                    "left", flag, span, said, "wait for it before the end: the next kernel finds it set", warn=True
-                )
+                self._flag("left", flag, span, said, "wait for it before the end: the next kernel finds it set")
 
     # ------------------------------------------------------------ walking
 
@@ -108,9 +105,7 @@ class PipeJudge(PipeSteps):
     # ------------------------------------------------------------ loops
 
     def _loop(self, loop: KernelLoop, states: list[State], at: At) -> list[State]:
-        if id(loop) not in self._lifted:
-            self._lifted[id(loop)] = lifted(loop, self.world, self.ordered)
-        uses = self._lifted[id(loop)] or self._unordered(loop)
+        uses = self._unordered(loop)
         if uses is not None:
             return self._run(uses, states, at)
         trip = self.world.put(loop.trip, at.counters)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from dmaverify.errors import Disagreement, Span
 from dmaverify.program.command import Command
@@ -71,6 +71,18 @@ def finding_of(broken: Broken, scene: Scene) -> Finding:
     )
 
 
+class ConfirmedAt(NamedTuple):
+    """A violation at counters of a command: the cells that it reads and writes, and what is said of them so far."""
+
+    broken: Broken
+    scene: Scene
+    command: Command
+    counters: Sequence[int]
+    source: Cell
+    dest: Cell
+    witness: dict[str, Any]
+
+
 def _at_counters(broken: Broken, scene: Scene) -> Finding:
     assert broken.command is not None
     assert broken.counters is not None
@@ -94,7 +106,7 @@ def _at_counters(broken: Broken, scene: Scene) -> Finding:
     if broken.count is not None:
         witness["units"] = broken.count
     teller = _TELLERS[broken.obligation]
-    return teller(broken, scene, command, counters, source, dest, witness)
+    return teller(ConfirmedAt(broken, scene, command, counters, source, dest, witness))
 
 
 def _confirm(holds: bool, broken: Broken, witness: Mapping[str, Any]) -> None:
@@ -104,15 +116,8 @@ def _confirm(holds: bool, broken: Broken, witness: Mapping[str, Any]) -> None:
         )
 
 
-def _bounds(
-    broken: Broken,
-    scene: Scene,
-    command: Command,
-    counters: Sequence[int],
-    source: Cell,
-    dest: Cell,
-    witness: dict[str, Any],
-) -> Finding:
+def _bounds(at: ConfirmedAt) -> Finding:
+    broken, scene, command, counters, source, dest, witness = at
     reading = broken.part == "read"
     side, found = (scene.source, source) if reading else (scene.dest, dest)
     _confirm(not found.inside, broken, witness)
@@ -150,15 +155,8 @@ def region_text(side: Side) -> str:
     return ", ".join([*parts, f"{'half bytes' if unit_bits == 4 else 'bytes'} {base}..{base + size - 1}"])
 
 
-def _same_element(
-    broken: Broken,
-    scene: Scene,
-    command: Command,
-    counters: Sequence[int],
-    source: Cell,
-    dest: Cell,
-    witness: dict[str, Any],
-) -> Finding:
+def _same_element(at: ConfirmedAt) -> Finding:
+    broken, scene, command, counters, source, dest, witness = at
     _confirm(source.index is not None and dest.index is not None, broken, witness)
     assert source.index is not None
     assert dest.index is not None
@@ -211,15 +209,8 @@ def _home_of(side: Side, index: Mapping[str, int], near: Cell) -> str | None:
     return where(side, address % SPAN["cluster"], port_at(side, address))
 
 
-def _reads_live(
-    broken: Broken,
-    scene: Scene,
-    command: Command,
-    counters: Sequence[int],
-    source: Cell,
-    dest: Cell,
-    witness: dict[str, Any],
-) -> Finding:
+def _reads_live(at: ConfirmedAt) -> Finding:
+    broken, scene, command, counters, source, dest, witness = at
     _confirm(source.inside and source.index is None and dest.index is not None, broken, witness)
     assert dest.index is not None
     witness["coordinates"] = dict(dest.index)
@@ -239,15 +230,8 @@ def _reads_live(
     )
 
 
-def _padding(
-    broken: Broken,
-    scene: Scene,
-    command: Command,
-    counters: Sequence[int],
-    source: Cell,
-    dest: Cell,
-    witness: dict[str, Any],
-) -> Finding:
+def _padding(at: ConfirmedAt) -> Finding:
+    broken, scene, command, counters, source, dest, witness = at
     at_dest = where(scene.dest, witness["write_address"], command.write)
     at_source = where(scene.source, witness["read_address"], command.read)
     reading = broken.part == "read-bottom"
@@ -278,15 +262,8 @@ def _padding(
     )
 
 
-def _writes_once(
-    broken: Broken,
-    scene: Scene,
-    command: Command,
-    counters: Sequence[int],
-    source: Cell,
-    dest: Cell,
-    witness: dict[str, Any],
-) -> Finding:
+def _writes_once(at: ConfirmedAt) -> Finding:
+    broken, scene, command, counters, _, dest, witness = at
     if broken.other is not None:
         other = scene.commands[broken.other[0]]
         second = full_counters(other, broken.other[1])
