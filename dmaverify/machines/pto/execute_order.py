@@ -7,8 +7,6 @@ which the later pipe does not know the earlier one, are trouble.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 
 from dmaverify.machines.pto import ops
@@ -21,23 +19,6 @@ CORE = "other core"
 
 class RunOrder(Running):
     """The part of a run that is about order."""
-
-    def __init__(
-        self,
-        function: ops.KernelFunction,
-        gm: Mapping[str, int],
-        arguments: Mapping[str, int],
-        readings: Mapping[str, str],
-        seed: int,
-        others: Sequence[Shared],
-    ) -> None:
-        super().__init__(function, gm, arguments, readings, seed, others)
-        self.events: list[RunEvent] = []
-        self.known: list[frozenset[int]] = []
-        self.knows: dict[str, set[int]] = {}
-        self.flags: dict[tuple[str, str, int], set[int]] = {}
-        self.released: dict[int, set[int]] = {}
-        self.holding: dict[int, set[str]] = {}
 
     def _other_core(self, stmt: ops.CrossCore) -> None:
         """A set lets the other core work, which knows what the pipe had done; before a wait it has worked, which the

@@ -89,6 +89,12 @@ class Running:
         self.inside = 0
         self.atomic = ("", "")
         self.copy_number: dict[int, int] = {}
+        self.events: list[RunEvent] = []
+        self.known: list[frozenset[int]] = []
+        self.knows: dict[str, set[int]] = {}
+        self.flags: dict[tuple[str, str, int], set[int]] = {}
+        self.released: dict[int, set[int]] = {}
+        self.holding: dict[int, set[str]] = {}
 
     def _int(self, operand: ops.Operand) -> int:
         if operand.value is not None:
