@@ -76,6 +76,7 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/written.py $(WRITTEN)
 	$(BIN)/python tests/fuzz/sizes.py $(SIZES)
 	$(BIN)/python tests/fuzz/sizes.py $(SIZES) --edges
+	$(BIN)/python tests/fuzz/sizes.py $(SIZES) --loops
 	$(BIN)/python tests/fuzz/size_mutants.py
 	$(BIN)/python tests/fuzz/size_guards.py
 

@@ -206,6 +206,10 @@ class RunProgram:
 # ---------------------------------------------------------------- iterations and starts
 
 
+def loops_of(table: Mapping[str, int | str]) -> Loops:
+    return tuple((name, int(count)) for name, count in table.items())
+
+
 def iterations(loops: Loops) -> Iterator[dict[str, int]]:
     """The values of all loops, the last one fastest."""
     names = [name for name, _ in loops]

@@ -59,7 +59,7 @@ class PlanGround:
         self.path, self.plan, self.target, self.text = path, plan, target, plan.source.text
         items = [one for one in plan.transfers if _plain(one, plan)]
         moves = tuple(one.transfer for one in items)
-        machine = priced_machine([plan.targets[one.target] for one in moves])
+        machine = priced_machine([plan.targets[one.transfer.target] for one in plan.transfers])
         times = tuple(_times(plan, one.name) for one in moves)
         tensors = tuple(_tensors(plan, moves))
         behind: dict[str, int] = {}

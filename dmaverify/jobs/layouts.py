@@ -159,14 +159,21 @@ NOT_COVERED = (
 
 
 def ground_of(path: str, target: str | None = None) -> Ground:
-    """The tensors of a plan file, or of a Rust kernel. Raises InputError."""
-    plan = load(path, target=target)
-    if plan.is_kernel:
-        from dmaverify.machines.rngd.rust.plans import KernelPlan
+    """The tensors of a plan file or Rust kernel; behind `::NAME`, those of other moves are kept. Raises InputError."""
+    file, _, name = path.partition("::")
+    plan = load(file, target=target)
+    asked = {one.name for one in load(file, name, target=target).transfers} if name else set()
+    from dmaverify.machines.rngd.rust.plans import KernelPlan
 
-        assert isinstance(plan, KernelPlan)
-        return KernelGround(path.partition("::")[0], plan, target)
-    return PlanGround(path.partition("::")[0], plan, target)
+    ground: Ground = (
+        KernelGround(file, plan, target) if isinstance(plan, KernelPlan) else PlanGround(file, plan, target)
+    )
+    moves = ground.scene.moves
+    ground.scene = replace(ground.scene, tensors=tuple(
+        held if not name or any(moves[index].name in asked for index, _ in held.uses)
+        else replace(held, withheld="its moves were not asked for") for held in ground.scene.tensors
+    ))  # fmt: skip
+    return ground
 
 
 def layouts_of(path: str, settings: SynthSettings, target: str | None = None) -> LayoutAnswer:

@@ -166,7 +166,7 @@ def synthesize_move(
     return _route(move, target, axes, chosen, readings, direct, began) or direct
 
 
-QUICK = (120, 200)
+QUICK = (120, 60)
 """Commands priced for a hop while routes are ranked, and illegal choices in a row that end it."""
 
 

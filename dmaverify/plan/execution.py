@@ -23,7 +23,6 @@ from dmaverify.execute.work import (
     Beyond,
     Flow,
     HeldTensor,
-    Loops,
     Reach,
     RunMachine,
     RunMove,
@@ -34,6 +33,7 @@ from dmaverify.execute.work import (
     RunTier,
     RunTile,
     RunWalk,
+    loops_of,
 )
 from dmaverify.language.expr import ONE, Expr, axes_of
 from dmaverify.language.parse import parse
@@ -175,7 +175,7 @@ class PlanExecution:
         if nests and (source.tiles or dest.tiles or table.loop):
             raise Beyond("printed commands of a view move with it")
         missing = self.readings.get(MISSING) == "broadcast-missing"
-        return RunMove(name, bits, source, dest, flows, nests, _loops(table), missing), machine
+        return RunMove(name, bits, source, dest, flows, nests, loops_of(table.loop), missing), machine
 
     def bits(self, target: Target, dtype: str) -> int:
         if dtype not in target.dtypes or (target.dtypes[dtype] % 8 and target.dtypes[dtype] != 4):
@@ -296,7 +296,7 @@ class PlanExecution:
                 raise Beyond("a base with parts")
             start = memory.base * counted["byte_units"] if seq.base is None else seq.base
             config = RunWalk(start, tuple((e.count, e.stride) for e in seq.entries), seq.packet)
-        flow, loops = self.flow(table.stream), _loops(table)
+        flow, loops = self.flow(table.stream), loops_of(table.loop)
         return Reach(name, bits, table.engine == "fetch", table.context, memory, flow, config, loops), machine
 
     def rows(self, name: str, table: schema.IndirectTable, *, scatter: bool) -> tuple[RunRows, RunMachine]:
@@ -346,7 +346,7 @@ class PlanExecution:
         elif table.gather or table.scatter:
             named = str(table.gather or table.scatter)
             work, name = [self.work(named)[0]], name or named
-        loops = _loops(table)
+        loops = loops_of(table.loop)
         for one in work:
             loops = loops or one.loops
             if one.loops and one.loops != loops:
@@ -376,10 +376,6 @@ def _option(section: Mapping[str, Any], readings: Mapping[str, str], name: str) 
     reading = section["reading"][name]
     found: Mapping[str, Any] = reading["option"][readings.get(f"{STARVATION}/{name}", reading["default"])]
     return found
-
-
-def _loops(table: schema.TransferTable | schema.AccessTable | schema.StepTable) -> Loops:
-    return tuple((name, int(count)) for name, count in table.loop.items())
 
 
 def _numbers(given: list[int] | str) -> list[int]:

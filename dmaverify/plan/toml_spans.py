@@ -40,14 +40,8 @@ _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _HINTS = (
     ("Expected '=' after a key", "write `key = value`; a name with ' needs quotes: \"A'\" = 16"),
     ("Invalid value", 'text needs quotes ("..."), numbers are decimal integers, and nothing may be missing after `=`'),
-    (
-        "Invalid initial character for a key part",
-        "a table needs a name; { ... } stays on one line, without a last comma",
-    ),
-    (
-        "Invalid statement",
-        "write `key = value` or [table]; keys with other signs than a-z 0-9 _ - need quotes",
-    ),
+    ("Invalid initial character for a key part", "a table needs a name; { ... } stays on one line, without last comma"),
+    ("Invalid statement", "write `key = value` or [table]; keys with other signs than a-z 0-9 _ - need quotes"),
     ("Unterminated", "the text is not closed; add the closing quotes"),
     ('Expected "', "the text is not closed; add the closing quotes"),
     ("Escaped character", "write the character itself"),
@@ -166,11 +160,6 @@ def source_of(data: bytes, name: str) -> Source:
         at = text.index("\0")
         raise InputError(f"{name} is not a text file", Span(Source(name, text), at, at + 1), _UTF8)
     return Source(name, text.replace("\r\n", "\n"))
-
-
-def read_toml(path: str | FilePath) -> Document:
-    """Read and parse a file. Raises InputError (see `read_source`, `parse_toml`)."""
-    return parse_toml(read_source(path))
 
 
 def parse_toml(source: Source) -> Document:

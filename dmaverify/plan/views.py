@@ -128,7 +128,7 @@ def _read_start(reader: TableReader, path: Path, text: str, loops: Mapping[str, 
                 hint = did_you_mean(token.text, loops) or known
                 cursor.fail(f"no loop `{token.shown}`", token.start, token.end, hint)
         try:
-            found = cursor.count("start").plain
+            found = cursor.count("number or loop index").plain
         except _NoStart as error:
             token = cursor.tokens[cursor.at - 1]
             blame = cursor.fail if error.ever else cursor.no_value

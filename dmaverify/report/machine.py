@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from dmaverify.errors import InputError
 from dmaverify.report.data import LEVELS, dumps, plain, where_json
 from dmaverify.report.order import (
     TextPlace,
@@ -80,12 +79,6 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
                 "expect": None if verdict.expect is None else list(verdict.expect),
         "as_expected": verdict.as_expected,
     }
-
-
-def error_json(error: InputError) -> dict[str, Any]:
-    """What a bad line of `--stdin` is answered with: `{"error", "where"}`, and the hint where there is one."""
-    said = {"error": error.message, "where": None if error.span is None else where_json(place_of_span(error.span))}
-    return {**said, "hint": error.hint} if error.hint else said
 
 
 def json_text(verdicts: Iterable[Verdict]) -> str:

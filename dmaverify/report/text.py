@@ -431,7 +431,7 @@ def leaving(verdicts: Sequence[Verdict], code: int | None = None) -> str:
 
 
 def _strict(verdicts: Sequence[Verdict]) -> str:
-    return f"{'conditions' if any(v.conditional for v in verdicts) else 'warnings'} fail under --strict"
+    return f"{'conditions that nobody states' if any(v.conditional for v in verdicts) else 'warnings'} fail under --strict"
 
 
 def _let_pass(broken: int, open_: int) -> str:

@@ -76,11 +76,6 @@ def write_trace(result: SimResult, path: Path) -> None:
     write_text(path, json.dumps(chrome_trace(result), separators=(",", ":")) + "\n")
 
 
-def write_json(result: SimResult, path: Path) -> None:
-    """The statistics as a file."""
-    write_text(path, json.dumps(result.statistics(), indent=1) + "\n")
-
-
 def write_sqlite(result: SimResult, path: Path) -> None:
     """The statistics and the recorded requests as a database, replacing a file that is there."""
     with tempfile.TemporaryDirectory(prefix="dmaverify-") as folder:

@@ -12,7 +12,7 @@ Source: "Memory Performance" (Channel interleaving, Misaligned Access), "DMA Eng
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dmaverify.cost.constants import CostData, cost_data
@@ -21,6 +21,7 @@ from dmaverify.language.expr import pair, terms_of
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
 from dmaverify.synth.layouts import layouts
+from dmaverify.synth.members import SearchLimits
 from dmaverify.synth.result import Change, Synthesis, Why
 
 FAR = 1.25
@@ -31,10 +32,21 @@ TRIALS = 5
 TRIAL_EVALUATIONS = 120
 
 
-def why_not_better(result: Synthesis, data: CostData, retry: Callable[..., Synthesis]) -> Why | None:
-    """The reason, with a proved change where one was found by `retry`, which synthesizes a changed move; None where the
-    engines themselves are the limit.
+def why_not_better(
+    result: Synthesis,
+    data: CostData,
+    retry: Callable[..., Synthesis],
+    price: Callable[..., float | None],
+    readings: Mapping[str, str],
+) -> Why | None:
+    """The reason, with a proved change where one was found by `retry`, which synthesizes a changed move that has a
+    `price` below the plan's; None where the engines themselves are the limit.
     """
+    limits = SearchLimits(TRIAL_EVALUATIONS, ties=0, barren=TRIAL_EVALUATIONS, above=WORTH * result.cycles)
+
+    def cheaper(changed: Transfer) -> bool:
+        return price(changed, result.target, data, readings, limits) is not None
+
     if result.floor is None or result.cost is None:
         return None
     top = result.floor.terms[0]
@@ -54,7 +66,7 @@ def why_not_better(result: Synthesis, data: CostData, retry: Callable[..., Synth
             f"packets of {size} B: {requests:,} requests where {full:,} full ones would carry the bytes; {sentence}"
         )
     values = {"requests": requests, "full_requests": full, "engine_cycles": issue}
-    return Why(top.resource, sentence, bits, values, _change(result, retry))
+    return Why(top.resource, sentence, bits, values, _change(result, retry, cheaper))
 
 
 def _all_channels(name: str, sides: Sequence[SideCost], data: CostData) -> bool:
@@ -99,12 +111,16 @@ def _stuck(sides: Sequence[SideCost], data: CostData) -> tuple[int, ...]:
 # ---------------------------------------------------------------- changes
 
 
-def _change(result: Synthesis, retry: Callable[..., Synthesis]) -> Change | None:
+def _change(
+    result: Synthesis, retry: Callable[..., Synthesis], cheaper: Callable[[Transfer], bool]
+) -> Change | None:
     """The first change, smallest first, whose best plan is proved and clearly cheaper."""
     bare = replace(result.transfer, stream=None, streams=(), given=(), expect=None)
     for number, (what, changed, extra) in enumerate(changes(bare, result)):
         if number >= TRIALS:
             return None
+        if not cheaper(changed):
+            continue
         try:
             other = retry(
                 changed,

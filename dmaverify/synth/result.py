@@ -168,7 +168,7 @@ class Synthesis:
         if self.route is not None:
             data["proved"] = all(hop.verdict is not None for hop in self.route.hops)
             data["route"] = {
-                "middle": _tensor(self.route.middle),
+                "middle": tensor_table(self.route.middle),
                 "hops": [
                     {"name": hop.transfer.name, "cycles": hop.cycles, "bound": hop.bound, "optimal": hop.optimal}
                     for hop in self.route.hops
@@ -248,7 +248,7 @@ def _head(moves: Sequence[Transfer], axes: Mapping[str, int]) -> list[str]:
 
 def _transfer(move: Transfer, target: Target, commands: Sequence[Command]) -> list[str]:
     lines = ["", f"[transfer.{move.name}]", f"dtype  = {_text(move.dtype)}"]
-    lines += [f"source = {_tensor(move.source)}", f"dest   = {_tensor(move.dest)}"]
+    lines += [f"source = {tensor_table(move.source)}", f"dest   = {tensor_table(move.dest)}"]
     if move.stream is not None:
         lines.append(f"stream = {_stream(move.stream)}")
     if move.options:
@@ -278,15 +278,13 @@ def _key(name: str) -> str:
     return name if name.replace("_", "").isalnum() and name.isascii() else _text(name)
 
 
-def _tensor(tensor: Tensor) -> str:
+def tensor_table(tensor: Tensor) -> str:
+    """The inline table of a tensor in a plan file."""
     starts = {"chip": tensor.at_chip, "cluster": tensor.at_cluster, "slice": tensor.at_slice}
     base = str(tensor.base)
     if any(starts.values()):
-        base = (
-            "{ "
-            + ", ".join(f"{n} = {v}" for n, v in (*((k, v) for k, v in starts.items() if v), ("element", tensor.base)))
-            + " }"
-        )
+        parts = [*((name, start) for name, start in starts.items() if start), ("element", tensor.base)]
+        base = f"{{ {', '.join(f'{name} = {start}' for name, start in parts)} }}"
     fields = [(place, tensor.field(place)) for place in PLACES]
     texts = [f"{place} = {_text(str(expr))}" for place, expr in fields if expr != ONE or place == "element"]
     return "{ " + ", ".join([f"tier = {_text(tensor.tier)}", f"base = {base}", *texts]) + " }"

@@ -237,7 +237,9 @@ class Search:
                 if quick < self._best():
                     yield one, sizes
                 else:
-                    self.found.pruned += 1
+                    self._too_dear()
+            if not self.found.winners and self.barren > self.limits.barren:
+                return
 
     def _facts(self, layering: Layering) -> tuple[tuple[int, ...], Profiles]:
         """Lengths of runs and what the engines have to move, counted once."""
@@ -264,22 +266,27 @@ class Search:
         """The share with these packets, legal by rules that no order changes; None where it is not or cannot win."""
         quick = max(option.least, self._quick(option.cover, layering, sizes))
         if quick >= self._best():
-            self.found.pruned += 1
+            self._too_dear()
             return None
         items = self._nested(layering, sizes)
         if option.floor is not None and items:
             quick = max(quick, option.floor.shared + startup_of(items, self.machine, self.data))
         if quick >= self._best():
-            self.found.pruned += 1
+            self._too_dear()
             return None
         if not self._legal(items):
             self.barren += 1
             return None
         floor = max(quick, self.shapes.part_floor(self._samples(items)))
         if floor >= self._best():
-            self.found.pruned += 1
+            self._too_dear()
             return None
         return Choice(option, layering, items, floor)
+
+    def _too_dear(self) -> None:
+        """Counts a choice that cannot win; before any winner it is as barren as an illegal one."""
+        self.found.pruned += 1
+        self.barren += not self.found.winners
 
     def _nested(self, layering: Layering, sizes: Mapping[int, int]) -> tuple[Nested, ...]:
         """The parts with their packets; nothing where a part cannot have its packet."""

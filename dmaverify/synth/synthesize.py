@@ -284,7 +284,7 @@ def _proved(
         if advise:
             from dmaverify.synth.advice import why_not_better
 
-            result = replace(result, why=why_not_better(result, data, synthesize))
+            result = replace(result, why=why_not_better(result, data, synthesize, price_of, options.readings))
         return replace(result, seconds=time.perf_counter() - started)
     rule = reasons[0].split(":")[0] if reasons else "core/well-formed"
     raise NoPlan(

@@ -16,7 +16,7 @@ from dmaverify.plan.config_text import format_sequencer
 from dmaverify.plan.texts import units
 from dmaverify.program.command import Sequencer
 from dmaverify.program.move import Transfer
-from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.synth.result import tensor_table
 from dmaverify.targets.target import Target
 
 
@@ -30,8 +30,8 @@ def plan_lines(axes: Mapping[str, int], transfer: Transfer, target: Target) -> I
     yield f'dtype = "{transfer.dtype}"'
     unit = "elements" if target.dtypes[transfer.dtype] == 4 else "bytes"
     yield f'unit = "{unit}"'
-    yield f"source = {tensor_text(transfer.source)}"
-    yield f"dest = {tensor_text(transfer.dest)}"
+    yield f"source = {tensor_table(transfer.source)}"
+    yield f"dest = {tensor_table(transfer.dest)}"
     if transfer.stream is not None:
         keys = ("time", "packet", "chip", "cluster", "slice")
         yield f"stream = {_table((key, getattr(transfer.stream, key)) for key in keys)}"
@@ -53,17 +53,6 @@ def _sequencer_text(text: Sequencer, target: Target, dtype: str, unit: str) -> s
         unit=unit,
         media=counted["media"],
     )
-
-
-def tensor_text(found: Tensor) -> str:
-    """The inline table of a tensor in a plan file."""
-    fields = _table((place, found.field(place)) for place in PLACES)
-    at = {"chip": found.at_chip, "cluster": found.at_cluster, "slice": found.at_slice}
-    base = str(found.base)
-    if any(at.values()):
-        parts = [f"{place} = {value}" for place, value in at.items() if value] + [f"element = {found.base}"]
-        base = f"{{ {', '.join(parts)} }}"
-    return f'{{ tier = "{found.tier}", base = {base}, {fields[2:]}'
 
 
 def _table(fields: object) -> str:

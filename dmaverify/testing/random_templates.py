@@ -22,19 +22,49 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class _SizedTerm:
-    """A term of a mapping over one axis: its text, its size, its weight in the axis."""
+class SizedTerm:
+    """A term of a mapping: its text, how often it is live, how many positions it has on a side that pads it."""
 
     text: str
     size: str
-    weight: str
-    axis: str
+    slots: str = ""
+
+    @property
+    def positions(self) -> str:
+        return self.slots or self.size
+
+    @property
+    def shown(self) -> str:
+        return f"{self.text} # {grouped(self.slots)}" if self.slots else self.text
 
 
-def random_template(rng: random.Random, *, most: int = 64) -> Drawn:
+def grouped(text: str) -> str:
+    return text if text.isalnum() else f"({text})"
+
+
+def product_of(texts: list[str]) -> str:
+    return "*".join(grouped(t) for t in texts if t != "1") or "1"
+
+
+def strides_of(side: list[SizedTerm], width: int = 1) -> dict[str, str]:
+    """What one step of each term adds to the address, by its text."""
+    out: dict[str, str] = {}
+    inside: list[str] = [] if width == 1 else [str(width)]
+    for part in reversed(side):
+        out[part.text] = product_of(inside)
+        inside.insert(0, part.positions)
+    return out
+
+
+def mapping_of(side: list[SizedTerm], pad: str = "") -> str:
+    texts = [part.shown for part in side] or ["1"]
+    return ", ".join([texts[0] + pad, *texts[1:]])
+
+
+def random_template(rng: random.Random) -> Drawn:
     """A plan of HBM to HBM, or HBM to DM; with commands printed, a stream, or both."""
     names = AXES[: rng.randint(1, 4)]
-    ranges = {name: _range(rng, most) for name in names}
+    ranges = {name: _range(rng) for name in names}
     parts = [part for name in names for part in _parts(rng, name, ranges)]
     source, dest, order = (rng.sample(parts, len(parts)) for _ in range(3))
     packet = order[-1]
@@ -42,7 +72,7 @@ def random_template(rng: random.Random, *, most: int = 64) -> Drawn:
         inner = rng.choice(parts)
         source, dest, order = ([p for p in side if p is not inner] + [inner] for side in (source, dest, order))
         packet = inner
-    strides = [_strides(source), _strides(dest)]
+    strides = [strides_of(source), strides_of(dest)]
     whole = "*".join(f"({p.size})" for p in parts) or "1"
     tier = "dm" if rng.random() < 0.3 else "hbm"
     base = "0" if tier == "dm" else whole
@@ -50,17 +80,17 @@ def random_template(rng: random.Random, *, most: int = 64) -> Drawn:
         "schema = 1", 'target = "rngd"', *_assume(rng, names), "[axes]",
         *(f"{name} = {{ {', '.join(f'{k} = {v}' for k, v in ranges[name].items())} }}" for name in names),
         "[transfer.t]", 'dtype = "i8"',
-        f'source = {{ tier = "hbm", element = "{_mapping(source)}" }}',
-        f'dest = {{ tier = "{tier}", base = "{base}", element = "{_mapping(dest, _pad(rng))}" }}',
+        f'source = {{ tier = "hbm", element = "{mapping_of(source)}" }}',
+        f'dest = {{ tier = "{tier}", base = "{base}", element = "{mapping_of(dest, _pad(rng))}" }}',
     ]  # fmt: skip
     kind = rng.choice(("stream", "printed", "printed", "both"))
     if kind != "printed":
-        lines.append(f'stream = {{ time = "{_mapping(order[:-1])}", packet = "{packet.text}" }}')
+        lines.append(f'stream = {{ time = "{mapping_of(order[:-1])}", packet = "{packet.text}" }}')
     changed = ""
     if kind != "stream":
         texts = []
         for steps, start in zip(strides, ("0", base), strict=True):
-            entries = [f"{p.size}:{steps[p]}" for p in order[:-1]] + [f"{packet.size}:{steps[packet]}"]
+            entries = [f"{p.size}:{steps[p.text]}" for p in order[:-1]] + [f"{packet.size}:{steps[packet.text]}"]
             texts.append((entries, start))
         changed = _change(rng, texts, names) if rng.random() < 0.5 else ""
         for side, (entries, start) in zip(("read", "write"), texts, strict=True):
@@ -68,44 +98,29 @@ def random_template(rng: random.Random, *, most: int = 64) -> Drawn:
     return Drawn("\n".join(lines) + "\n", tuple(names), changed)
 
 
-def _range(rng: random.Random, most: int) -> dict[str, int]:
+def _range(rng: random.Random) -> dict[str, int]:
     multiple = rng.choice((1, 1, 1, 2, 4, 8))
-    return {"min": rng.choice((1, 1, multiple, 2)), "max": most, **({"multiple_of": multiple} if multiple > 1 else {})}
+    return {"min": rng.choice((1, 1, multiple, 2)), "max": 64, **({"multiple_of": multiple} if multiple > 1 else {})}
 
 
-def _parts(rng: random.Random, name: str, ranges: dict[str, dict[str, int]]) -> list[_SizedTerm]:
+def _parts(rng: random.Random, name: str, ranges: dict[str, dict[str, int]]) -> list[SizedTerm]:
     multiple = ranges[name].get("multiple_of", 1)
     if multiple > 1 and rng.random() < 0.5:
         cut = rng.choice([k for k in (2, 4, 8) if multiple % k == 0])
         if rng.random() < 0.3:
             return [
-                _SizedTerm(f"{name} / ({name} / {cut})", str(cut), f"{name}/{cut}", name),
-                _SizedTerm(f"{name} % ({name} / {cut})", f"{name}/{cut}", "1", name),
+                SizedTerm(f"{name} / ({name} / {cut})", str(cut)),
+                SizedTerm(f"{name} % ({name} / {cut})", f"{name}/{cut}"),
             ]
         return _halves(name, cut, "/")
     if rng.random() < 0.12:
         cut = rng.choice((2, 3))
         return _halves(name, cut, "//")
-    return [_SizedTerm(name, name, "1", name)]
+    return [SizedTerm(name, name)]
 
 
-def _halves(name: str, cut: int, sign: str) -> list[_SizedTerm]:
-    low = _SizedTerm(f"{name} % {cut}", str(cut), "1", name)
-    return [_SizedTerm(f"{name} / {cut}", f"{name}{sign}{cut}", str(cut), name), low]
-
-
-def _strides(side: list[_SizedTerm]) -> dict[_SizedTerm, str]:
-    out: dict[_SizedTerm, str] = {}
-    inside: list[str] = []
-    for part in reversed(side):
-        out[part] = "*".join(inside) if inside else "1"
-        inside.insert(0, f"({part.size})")
-    return out
-
-
-def _mapping(side: list[_SizedTerm], pad: str = "") -> str:
-    texts = [part.text for part in side] or ["1"]
-    return ", ".join([texts[0] + pad, *texts[1:]])
+def _halves(name: str, cut: int, sign: str) -> list[SizedTerm]:
+    return [SizedTerm(f"{name} / {cut}", f"{name}{sign}{cut}"), SizedTerm(f"{name} % {cut}", str(cut))]
 
 
 def _pad(rng: random.Random) -> str:

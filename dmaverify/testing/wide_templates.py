@@ -10,27 +10,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field, replace
 
-from dmaverify.testing.random_templates import Drawn
+from dmaverify.testing.random_templates import Drawn, SizedTerm, mapping_of, product_of, strides_of
 
 Entry = list[str]
 """The count and the stride of a loop."""
-
-
-@dataclass(frozen=True, slots=True)
-class _WideTerm:
-    """A term of a mapping: its text, how often it is live, how many positions it has on a side that pads it."""
-
-    text: str
-    size: str
-    slots: str = ""
-
-    @property
-    def positions(self) -> str:
-        return self.slots or self.size
-
-    @property
-    def shown(self) -> str:
-        return f"{self.text} # {_group(self.slots)}" if self.slots else self.text
 
 
 @dataclass
@@ -59,14 +42,6 @@ def wide_template(rng: random.Random) -> Drawn:
     return _transfer(draw)
 
 
-def _group(text: str) -> str:
-    return text if text.isalnum() else f"({text})"
-
-
-def _product(texts: list[str]) -> str:
-    return "*".join(_group(t) for t in texts if t != "1") or "1"
-
-
 def _range(draw: _Drawing, multiples: tuple[int, ...] = (1, 1, 1, 2, 4, 8)) -> tuple[str, int]:
     multiple = draw.rng.choice(multiples)
     most = draw.rng.choice((6, 12, 64, 300, 5000))
@@ -76,20 +51,20 @@ def _range(draw: _Drawing, multiples: tuple[int, ...] = (1, 1, 1, 2, 4, 8)) -> t
     return f"{{ min = {least}{end}{suffix} }}", multiple
 
 
-def _parts(draw: _Drawing, name: str) -> list[_WideTerm]:
+def _parts(draw: _Drawing, name: str) -> list[SizedTerm]:
     text, multiple = _range(draw)
     draw.axes[name] = text
     kind = draw.rng.random()
     if kind < 0.2 and multiple > 1:
         cut = str(draw.rng.choice([k for k in (2, 4, 8) if multiple % k == 0]))
         if draw.chance(0.4):
-            return [_WideTerm(f"{name} / ({name}/{cut})", cut), _WideTerm(f"{name} % ({name}/{cut})", f"{name}/{cut}")]
-        return [_WideTerm(f"{name} / {cut}", f"{name}/{cut}"), _WideTerm(f"{name} % {cut}", cut)]
+            return [SizedTerm(f"{name} / ({name}/{cut})", cut), SizedTerm(f"{name} % ({name}/{cut})", f"{name}/{cut}")]
+        return [SizedTerm(f"{name} / {cut}", f"{name}/{cut}"), SizedTerm(f"{name} % {cut}", cut)]
     if kind < 0.35 and "K" not in draw.free:
         draw.free["K"] = "{ min = 1, max = 64 }"
         if draw.chance(0.85):
             draw.assume.append(f"K | {name}")
-        return [_WideTerm(f"{name} / K", f"{name}/K"), _WideTerm(f"{name} % K", "K")]
+        return [SizedTerm(f"{name} / K", f"{name}/K"), SizedTerm(f"{name} % K", "K")]
     if kind < 0.5:
         by, more = draw.rng.choice((2, 3, 4)), draw.rng.choice((1, 1, 2))
         tick = f"{name}'"
@@ -99,11 +74,11 @@ def _parts(draw: _Drawing, name: str) -> list[_WideTerm]:
         else:
             whole = f"({name} + {by - 1})//{by}*{by}"
         draw.lets.append(f'"{tick}" = "{name} # ({whole})"')
-        return [_WideTerm(f"{tick} / {by}", f"({whole})/{by}"), _WideTerm(f"{tick} % {by}", str(by))]
-    return [_WideTerm(name, name)]
+        return [SizedTerm(f"{tick} / {by}", f"({whole})/{by}"), SizedTerm(f"{tick} % {by}", str(by))]
+    return [SizedTerm(name, name)]
 
 
-def _padded(draw: _Drawing, side: list[_WideTerm], name: str) -> list[_WideTerm]:
+def _padded(draw: _Drawing, side: list[SizedTerm], name: str) -> list[SizedTerm]:
     """One term of a side with more positions than it needs."""
     if not draw.chance(0.3):
         return side
@@ -122,26 +97,13 @@ def _padded(draw: _Drawing, side: list[_WideTerm], name: str) -> list[_WideTerm]
     return [*side[:at], replace(part, slots=slots), *side[at + 1 :]]
 
 
-def _strides(side: list[_WideTerm], width: int) -> dict[str, str]:
-    out: dict[str, str] = {}
-    inside: list[str] = [] if width == 1 else [str(width)]
-    for part in reversed(side):
-        out[part.text] = _product(inside)
-        inside.insert(0, part.positions)
-    return out
-
-
-def _mapping(side: list[_WideTerm]) -> str:
-    return ", ".join(part.shown for part in side) or "1"
-
-
 def _transfer(draw: _Drawing) -> Drawn:
     rng = draw.rng
     names = "ABC"[: rng.randint(1, 3)]
     parts = [part for name in names[:-1] for part in _parts(draw, name)]
     if draw.chance(0.7):  # rows of words of 8 bytes
         draw.axes[names[-1]] = _range(draw, (8, 8, 16, 32))[0]
-        parts.append(_WideTerm(names[-1], names[-1]))
+        parts.append(SizedTerm(names[-1], names[-1]))
     else:
         parts += _parts(draw, names[-1])
     source, dest, order = (rng.sample(parts, len(parts)) for _ in range(3))
@@ -154,7 +116,7 @@ def _transfer(draw: _Drawing) -> Drawn:
     tier = "mem" if machine == "idma" else "hbm"
     slices = machine == "rngd" and len(dest) > 1 and draw.chance(0.3)
     placed = dest.pop(rng.randrange(len(dest) - 1)) if slices else None
-    bytes_ = _product([*(p.positions for p in source), *([str(width)] if width > 1 else [])])
+    bytes_ = product_of([*(p.positions for p in source), *([str(width)] if width > 1 else [])])
     start = ["0", bytes_]
     if draw.chance(0.3):
         draw.free["X"] = "{ min = 0, max = 4096" + rng.choice((" }", ", multiple_of = 8 }", ", multiple_of = 256 }"))
@@ -163,17 +125,17 @@ def _transfer(draw: _Drawing) -> Drawn:
         start[1] = "0"
     fields = f'slice = "{placed.shown}", ' if placed else ""
     dest_tier = "dm" if slices or (machine == "rngd" and draw.chance(0.2)) else tier
-    strides = [_strides(source, width), _strides(dest, width)]
+    strides = [strides_of(source, width), strides_of(dest, width)]
     if placed:
         strides[1][placed.text] = "slice_stride"
     lines = [
         "[transfer.t]", f'dtype = "{dtype}"',
-        f'source = {{ tier = "{tier}", base = "{start[0]}", element = "{_mapping(source)}" }}',
-        f'dest = {{ tier = "{dest_tier}", base = "{start[1]}", {fields}element = "{_mapping(dest)}" }}',
+        f'source = {{ tier = "{tier}", base = "{start[0]}", element = "{mapping_of(source)}" }}',
+        f'dest = {{ tier = "{dest_tier}", base = "{start[1]}", {fields}element = "{mapping_of(dest)}" }}',
     ]  # fmt: skip
     kind = rng.choice(("stream", "printed", "printed", "printed", "both")) if machine == "rngd" else "printed"
     if kind != "printed":
-        lines.append(f'stream = {{ time = "{_mapping(order[:-1])}", packet = "{order[-1].text}" }}')
+        lines.append(f'stream = {{ time = "{mapping_of(order[:-1])}", packet = "{order[-1].text}" }}')
     changed = ""
     if kind != "stream":
         both = [[[p.size, steps[p.text]] for p in order] for steps in strides]
@@ -226,7 +188,7 @@ def _printed(draw: _Drawing, commands: list[Command], packet: str, width: int, m
             lines.append("[[transfer.t.command]]")
             if machine == "rngd" and draw.chance(0.4):
                 lines.append(f"engine = {{ chip = 0, cluster = 0, dmn = {number} }}")
-        size = _product([packet, str(width)])
+        size = product_of([packet, str(width)])
         for word, entries, base in zip(("read", "write"), sides, starts, strict=True):
             texts = [f"{count}:{stride}" for count, stride in entries]
             if width > 1:  # counts are of bytes: the innermost entry is
@@ -267,21 +229,21 @@ def _access(draw: _Drawing) -> Drawn:
     outer = [part for name in "AB"[: rng.randint(1, 2)] for part in _parts(draw, name)]
     draw.axes["C"] = f"{{ min = 8, max = {rng.choice((24, 32, 64))}, multiple_of = 8 }}"
     slots = rng.choice(("32", "64", "C", "C", "C + 8"))
-    inner = _WideTerm("C", "C", "" if slots == "C" else slots)
+    inner = SizedTerm("C", "C", "" if slots == "C" else slots)
     memory, order = rng.sample(outer, len(outer)), rng.sample(outer, len(outer))
     repeat = draw.chance(0.25)
     if repeat:
         draw.axes["T"] = _range(draw, (1,))[0]
-    time = _mapping([*([_WideTerm("T", "T")] if repeat else []), *order])
+    time = mapping_of([*([SizedTerm("T", "T")] if repeat else []), *order])
     lines = [
         "[access.t]", f'engine = "{rng.choice(("fetch", "commit"))}"', 'dtype = "i8"',
-        f'memory = {{ tier = "dm", slice = "256", element = "{_mapping([*memory, inner])}" }}',
+        f'memory = {{ tier = "dm", slice = "256", element = "{mapping_of([*memory, inner])}" }}',
         f'stream = {{ time = "{time}", packet = "{inner.shown}" }}',
         'unit = "elements"',
     ]  # fmt: skip
     changed = ""
     if draw.chance(0.7):
-        steps = _strides([*memory, inner], 1)
+        steps = strides_of([*memory, inner], 1)
         entries = [["T", "0"]] if repeat else []
         entries += [[p.positions, steps[p.text]] for p in [*order, inner]]
         if draw.chance(0.5):

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from lab.examined import examine
 
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.core import judge_core
@@ -15,7 +16,7 @@ from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target, load_target
 from dmaverify.testing import FAULTS, NotApplicable, Plan, Seeded, compare, seeded_plan, with_fault
-from dmaverify.testing.oracle import examine, only_solver
+from dmaverify.testing.oracle import only_solver
 from dmaverify.verdict import Status, exit_code
 
 LAB = str(Path(__file__).parents[1] / "fuzz" / "lab")

@@ -40,6 +40,7 @@ def test_the_version_is_told_without_the_commands() -> None:
 
 
 def test_a_plain_check_loads_the_solver_and_nothing_that_it_does_not_need() -> None:
+    assert "numpy" not in loaded("check", PLAN, "--format", "concise"), "the plan is larger than what is executed"
     found = loaded("check", PLAN, "--no-execute", "--format", "concise")
     assert "z3" in found
     assert not (HEAVY | {"numpy"}) & found

@@ -19,8 +19,11 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from lab.examined import examine
+
 from dmaverify.targets.target import load_target
-from dmaverify.testing.oracle import examine
 from dmaverify.testing.random_plans import seeded_plan
 
 LAB = Path(__file__).parent / "lab"

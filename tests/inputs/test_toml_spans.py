@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmaverify.errors import InputError, Source
-from dmaverify.plan.toml_spans import MAX_BYTES, Document, parse_toml, read_toml, source_of
+from dmaverify.plan.toml_spans import MAX_BYTES, Document, parse_toml, read_source, source_of
 
 TEXT = """\
 schema = 1   # a comment
@@ -229,7 +229,7 @@ def test_files_that_cannot_be_opened_are_refused(tmp_path: Path) -> None:
         (Path("/dev/zero"), "no regular file"),
     ]:
         with pytest.raises(InputError) as caught:
-            read_toml(path)
+            parse_toml(read_source(path))
         assert message in caught.value.message
         assert caught.value.hint
 
@@ -237,7 +237,7 @@ def test_files_that_cannot_be_opened_are_refused(tmp_path: Path) -> None:
 def test_a_file_is_read_under_its_name(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_bytes(b"a = 1\n")
-    doc = read_toml(path)
+    doc = parse_toml(read_source(path))
     assert (doc.data, doc.source.name, str(doc.span(("a",)))) == ({"a": 1}, str(path), f"{path}:1:5")
 
 

@@ -159,7 +159,7 @@ def test_a_view_that_shows_nothing_is_a_finding_at_its_place(view: str, said: st
         (tile('"t / 3"'), "4 counts of `t` cannot be cut at 3"),
         (tile('"4 * (t"'), "this parenthesis is not closed"),
         (tile('"4 t"'), "behind the start"),
-        (tile('""'), "the start is missing"),
+        (tile('""'), "the number or loop index is missing"),
         (tile('"(3 * t + 1) / 2"'), "does not come out even"),
         (tile('"t ^ 2"'), "two loop indices cannot be multiplied"),
         ('{ tile = "A", lenght = 4 }', "unknown key `lenght`"),

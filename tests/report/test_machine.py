@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmaverify.errors import InputError, Source, Span
+from dmaverify.errors import Source, Span
 from dmaverify.report.data import dumps, plain
-from dmaverify.report.machine import error_json, github, json_lines, json_text, junit, verdict_json
+from dmaverify.report.machine import github, json_lines, json_text, junit, verdict_json
 from dmaverify.report.sarif import sarif, sarif_json
 from dmaverify.report.write import FORMATS, write
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
@@ -145,13 +145,6 @@ scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False,
 def test_json_comes_back_as_it_went(value: object) -> None:
     assert json.loads(dumps(value)) == value
     assert plain(plain(value)) == plain(value)
-
-
-def test_an_error_says_where() -> None:
-    error = error_json(InputError("bad key", Span(SOURCE, 6, 12), "try `packet`"))
-    assert error["error"] == "bad key"
-    assert (error["where"]["line"], error["where"]["column"], error["hint"]) == (2, 1, "try `packet`")
-    assert error_json(InputError("no such file")) == {"error": "no such file", "where": None}
 
 
 # ---------------------------------------------------------------- SARIF

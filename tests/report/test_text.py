@@ -371,7 +371,7 @@ def test_the_last_line_is_the_exit_code_and_why(verdicts: list[Verdict], last: s
     [
         ([UNKNOWN], 0, "exit 0: 1 transfer without an answer, let pass"),
         ([PROVED], 1, "exit 1: warnings fail under --strict"),
-        ([GIVEN], 1, "exit 1: conditions fail under --strict"),
+        ([GIVEN], 1, "exit 1: conditions that nobody states fail under --strict"),
         ([PROVED], 4, "exit 4: a mistake of dmaverify, told above"),
     ],
 )

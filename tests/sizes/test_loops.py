@@ -92,6 +92,23 @@ def test_loops_and_programs_are_judged_for_all_sizes(pairs: tuple, name: str, st
     assert (verdict.smallest is not None) == (status == "refuted")
 
 
+@pytest.mark.parametrize(
+    ("dest", "proved"), [('tier = "hbm", base = "2^26"', True), ('tier = "dm", base = 131072', False)]
+)
+def test_an_access_may_run_beside_dma_in_another_memory(dest: str, proved: bool) -> None:
+    copy = (
+        '[transfer.copy]\ndtype = "i8"\nsource = { tier = "hbm", base = "2^25", element = "A, C" }\n'
+        f'dest = {{ {dest}, element = "A, C" }}\nstream = {{ time = "A", packet = "C" }}\n[program.p]'
+    )
+    step = '{ transfer = "store", after = ["use+make"] },\n  { transfer = "copy", context = "x" },'
+    text = changed(("[program.p]", copy), ('{ transfer = "store", after = ["use+make"] },', step))
+    one = next(t for t in read_plan_text(text).templates if t.name == "p")
+    done = attempt(one, {"A": 16, "C": 24}, Options(), generic=True)
+    assert (done.status == "proved") is proved
+    assert proved or done.rule == "rngd/bank-starvation"
+    assert not proved or verdict_at(one, {"A": 16, "C": 24}, Options(repair=False)).status.value == "proved"
+
+
 def test_what_a_proof_of_a_program_rests_on_is_said() -> None:
     said = {one.name: " ".join(one.assumptions) for one in api.check(PLAN)}
     assert "share one" in said["p"]

@@ -217,6 +217,19 @@ def test_the_budget_is_named_where_it_ends_the_search(tmp_path: Path) -> None:
     assert answer.ended.startswith("budget reached")
 
 
+def test_a_move_asked_for_by_name_keeps_the_tensors_of_the_others_and_is_priced_with_them(tmp_path: Path) -> None:
+    other = """[transfer.other]
+dtype = "bf16"
+source = { tier = "hbm", base = 8388608, element = "T, N, D" }
+dest = { tier = "hbm", base = 16777216, element = "T, N, D" }
+"""
+    searched(STAGED + other, tmp_path, evaluations=1)
+    answer = layouts_of(f"{tmp_path / 'plan.toml'}::other", SynthSettings(evaluations=30))
+    assert answer.moves == 3
+    assert ("load.dest = store.source", "its moves were not asked for") in answer.withheld
+    assert all("other" in change.name for one in answer.proposals for change in one.tensors)
+
+
 def test_text_json_and_stdin_say_the_same(tmp_path: Path, capsys, monkeypatch) -> None:
     import io
 

@@ -41,7 +41,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def serial(folder: Path) -> str:
-    return "\n\n".join(one.text for one in many_moves.told_jobs(jobs_of(folder), 1)) + "\n"
+    return "\n\n".join(one.text for one in many_moves.told_jobs(jobs_of(folder), 1)[0]) + "\n"
 
 
 def jobs_of(folder: Path):

@@ -54,7 +54,6 @@ class Attempt:
     region: SizeRegion | None = None
     why: str = ""
     rule: str = ""
-    units: Any = 0
     said: tuple[str, ...] = ()  # what a proof rests on
 
 
@@ -139,18 +138,17 @@ class _SizeRun:
         if any(True for _ in instance.problems):
             raise BrokenRule("core/well-formed", list(self.trace.facts.values()))
         machine = self.template.machine
-        units: Any = 0
         said: tuple[str, ...] = ()
         if isinstance(instance.item, Program):
             said = self._program(instance.item, machine)
         else:
-            units = self._one(instance.item, machine)
+            self._one(instance.item, machine)
         if self.breaking:
             return Attempt("open", None, "no rule is broken")
-        return Attempt("proved", self.trace.region(), units=units, said=said)
+        return Attempt("proved", self.trace.region(), said=said)
 
-    def _one(self, item: Transfer | Access, target: Target) -> Any:
-        return self._access(item, target) if isinstance(item, Access) else self._transfer(item, target)
+    def _one(self, item: Transfer | Access, target: Target) -> None:
+        self._access(item, target) if isinstance(item, Access) else self._transfer(item, target)
 
     def _number(self, name: str) -> Any:
         number = number_of(self.trace, name)
@@ -184,7 +182,7 @@ class _SizeRun:
             raise BrokenRule("core/well-formed", self._so_far(), needs_loops=True)
         return () if self.breaking else judge_together(program, works, order, target)
 
-    def _transfer(self, transfer: Transfer, target: Target) -> Any:
+    def _transfer(self, transfer: Transfer, target: Target) -> None:
         bits = target.dtypes[transfer.dtype]
         exprs = [t.field(place) for t in (transfer.source, transfer.dest, *transfer.buffers) for place in PLACES]
         for stream in (transfer.stream, *(one.stream for one in transfer.streams)):
@@ -210,9 +208,8 @@ class _SizeRun:
         rules.hold(transfer_places(transfer, target, commands, limits))
         for moved in self._moved(transfer.views, commands, target):
             rules.hold(transfer_places(transfer, target, moved, limits), moved=True)
-        return sum(command.amount for command in commands)
 
-    def _access(self, access: Access, target: Target) -> Any:
+    def _access(self, access: Access, target: Target) -> None:
         bits = target.dtypes[access.dtype]
         self._well_formed([
             *(access.memory.field(place) for place in PLACES), access.stream.time, access.stream.packet,
@@ -242,7 +239,6 @@ class _SizeRun:
         rules.hold(access_places(access, target, found[-1], limits, buffer))
         for moved in self._moved(access.views, found[-1:], target):
             rules.hold(access_places(access, target, moved[0], limits, buffer), moved=True)
-        return found[-1].amount
 
     def _rules(self, target: Target, engine: str, transfer: Transfer, limits: Mapping[str, int]) -> SizedRules:
         tiers = (transfer.source.tier, transfer.dest.tier)

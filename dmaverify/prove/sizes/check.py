@@ -53,7 +53,6 @@ class SizeCover:
     asked: int = 0
     why: str = ""
     rule: str = ""
-    units: str = ""
     said: tuple[str, ...] = ()
 
     def run(self, values: Mapping[str, int]) -> Attempt:
@@ -61,7 +60,7 @@ class SizeCover:
         done = attempt(self.template, values, self.options, generic=True)
         if done.status == "proved" and done.region is not None and done.region.holds(values):
             self.regions.append(done.region)
-            self.units, self.said = self.units or str(done.units), done.said
+            self.said = done.said
         elif not self.why or done.rule:
             self.why, self.rule = done.why, done.rule
         return done

@@ -3,8 +3,8 @@
 Knows: which pairs of steps nothing orders, how tiles of one step add up to an output.
 Does not know: how a step is judged by itself, what hazards of steps that meet are.
 Law: where this returns, no two steps race, every output in tiles is written once and to its end, and no access runs
-beside DMA, at every size at which the recorded facts hold. It errs to the side of not proving: touches are taken as
-their bounding boxes over all iterations, and an output has one step that writes it.
+beside DMA in slices, at every size at which the recorded facts hold. It errs to the side of not proving: touches are
+taken as their bounding boxes over all iterations, and an output has one step that writes it.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ def judge_together(program: Program, works: Sequence[StepWork], order: Order, ta
         apart = apart or ("slice" in space.places and _apart(walks[0], walks[1], space.stride("slice", unit)))
         need(apart, rule, f"nothing orders `{first}` and `{second}`, and what they touch may meet")
     if SECTION in target.raw:
+        sliced = [b for b, work in enumerate(works) if any(target.tiers[t.memory[0]].is_sliced for t in work.touches)]
         for a, one in enumerate(program.steps):
-            beside = any(two.transfer is not None and order.concurrent(a, b) for b, two in enumerate(program.steps))
+            beside = any(program.steps[b].transfer is not None and order.concurrent(a, b) for b in sliced)
             why = f"`{one.name}` may run beside DMA: accesses in a row to a bank are counted at single sizes only"
             need(not (one.accesses and beside), f"{target.name}/bank-starvation", why)
     _outputs(program)

@@ -51,13 +51,9 @@ _THROUGH = {
 }  # fmt: skip
 _STOPS = {"panic", "unreachable", "todo", "unimplemented"}
 _NUMERIC = {
-    "binary_expression",
-    "boolean_literal",
-    "integer_literal",
-    "type_cast_expression",
-    "scoped_identifier",
+    "binary_expression", "boolean_literal", "integer_literal", "type_cast_expression", "scoped_identifier",
     "unary_expression",
-}
+}  # fmt: skip
 
 
 class Bodies(Expressions):

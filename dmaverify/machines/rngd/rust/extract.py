@@ -11,12 +11,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dmaverify.errors import InputError
-from dmaverify.language.expr import ONE, axes_of
+from dmaverify.language.expr import axes_of
 from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, renamed
 from dmaverify.program.move import Transfer
-from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.program.tensor import Tensor
+from dmaverify.synth.result import tensor_table
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -74,19 +76,9 @@ def _axis(axis: str, size: int, names: dict[tuple[str, int], str]) -> str:
 
 
 def _tensor(tensor: Tensor, names: dict[str, str]) -> str:
-    parts = [f"tier = {json.dumps(tensor.tier)}"]
-    at = {"chip": tensor.at_chip, "cluster": tensor.at_cluster, "slice": tensor.at_slice, "element": tensor.base}
-    moved = {place: value for place, value in at.items() if value and place != "element"}
-    if moved:
-        inner = ", ".join(f"{place} = {value}" for place, value in at.items() if value or place == "element")
-        parts.append(f"base = {{ {inner} }}")
-    elif tensor.base:
-        parts.append(f"base = {tensor.base}")
-    for place in PLACES:
-        expr = tensor.field(place)
-        if expr != ONE or place == "element":
-            parts.append(f"{place} = {json.dumps(str(renamed(expr, names)))}")
-    return "{ " + ", ".join(parts) + " }"
+    places = ("element", "chip", "cluster", "slice")
+    element, chip, cluster, slice_ = (renamed(tensor.field(place), names) for place in places)
+    return tensor_table(replace(tensor, element=element, chip=chip, cluster=cluster, slice=slice_))
 
 
 def _key(name: str) -> str:

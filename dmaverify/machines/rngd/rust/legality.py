@@ -49,13 +49,9 @@ class LegalityFindings:
 
 
 def judge(
-    site: Site,
-    move: KernelMove,
-    transfer: Transfer,
-    machine: Target,
-    spaces: tuple[Space, Space],
+    site: Site, move: KernelMove, transfer: Transfer, machine: Target, spaces: tuple[Space, Space],
     library: Library = NEWEST,
-) -> LegalityFindings:
+) -> LegalityFindings:  # fmt: skip
     """What is wrong with a move beyond the machine's rules. Assumes that both mappings make sense."""
     bits = machine.dtypes[transfer.dtype]
     source, source_opaque = layout_of(transfer.source, spaces[0], bits)
@@ -97,17 +93,11 @@ def _dropped(transfer: Transfer, source: Layout, dest: Layout) -> Iterator[Findi
 def _unread(transfer: Transfer, axis: str, coordinate: int, why: str) -> Finding:
     into = transfer.dest.element.span
     return Finding(
-        "core/consumes",
-        Severity.ERROR,
-        f"the source element {axis} = {coordinate} goes nowhere: {why}",
-        "source",
-        transfer.span,
-        {"axis": axis},
-        {"coordinates": {axis: coordinate}},
-        _LIBRARY,
+        "core/consumes", Severity.ERROR, f"the source element {axis} = {coordinate} goes nowhere: {why}", "source",
+        transfer.span, {"axis": axis}, {"coordinates": {axis: coordinate}}, _LIBRARY,
         hint=f"drop the rest through a view: `.view().tile::<m![{axis}], LEN, ..>(start)`, or give it a place",
         labels=(Label(into, "the destination"),) if into is not None else (),
-    )
+    )  # fmt: skip
 
 
 def _by_cells(transfer: Transfer) -> Iterator[Finding]:

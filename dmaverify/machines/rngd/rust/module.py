@@ -26,16 +26,9 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 MAX_EXPANSIONS = 400  # macro invocations that one module expands, nested ones included
 MAX_NESTED = 24  # macros within the expansions of macros
 _KINDS = {
-    "type_item": "type",
-    "struct_item": "struct",
-    "enum_item": "enum",
-    "union_item": "enum",
-    "trait_item": "trait",
-    "function_item": "fn",
-    "const_item": "const",
-    "static_item": "const",
-    "mod_item": "mod",
-}
+    "type_item": "type", "struct_item": "struct", "enum_item": "enum", "union_item": "enum", "trait_item": "trait",
+    "function_item": "fn", "const_item": "const", "static_item": "const", "mod_item": "mod",
+}  # fmt: skip
 
 
 @dataclass(eq=False)

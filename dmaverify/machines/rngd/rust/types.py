@@ -84,10 +84,8 @@ class Types:
 
     def read(self, code: Code, node: Node | None, frame: Frame) -> Value:
         """The value of a type."""
-        if node is None:
-            return Unknown("")
-        if self.depth > MAX_DEPTH:
-            return Unknown("types nest too deep", code.span(node))
+        if node is None or self.depth > MAX_DEPTH:
+            return Unknown("types nest too deep", code.span(node)) if node is not None else Unknown("")
         self.depth += 1
         try:
             return self._read(code, node, frame)
