@@ -431,7 +431,8 @@ def leaving(verdicts: Sequence[Verdict], code: int | None = None) -> str:
 
 
 def _strict(verdicts: Sequence[Verdict]) -> str:
-    return f"{'conditions that nobody states' if any(v.conditional for v in verdicts) else 'warnings'} fail under --strict"
+    what = "conditions that nobody states" if any(v.conditional for v in verdicts) else "warnings"
+    return f"{what} fail under --strict"
 
 
 def _let_pass(broken: int, open_: int) -> str:
