@@ -118,8 +118,9 @@ def check_function(
     if idle and not kernel.cube:
         return None
     judged = judged_kernel(kernel, target, options, notes, moves)
-    undecided = judged.obligations.get("core/definite", ("",))[0] == "unknown"
-    if undecided and any(len(names) > 1 for names in kernel.alike.values()):
+    undecided = {name for name, found in judged.obligations.items() if found[0] == "unknown"}
+    undecided |= {"core/unresolved-copy"} if any(r.kind == "unresolved" for r in kernel.remarks) else set()
+    if undecided == {"core/definite"} and any(len(names) > 1 for names in kernel.alike.values()):
         kernel, judged = _as_one_tile(function, (kernel, judged), target, options, notes, moves)
     if idle and not any(f.severity is Severity.ERROR for f in judged.findings):
         return None  # what runs on the cube core alone is no claim of its own
