@@ -79,7 +79,8 @@ class _Machine(RunCopies):
     def _statement(self, stmt: ops.Stmt) -> None:
         match stmt:
             case ops.Const():
-                self.values[stmt.result] = stmt.value
+                whole = stmt.type.kind == "int"
+                self.values[stmt.result] = _kept(stmt.value, stmt.type.bits) if whole else stmt.value
                 self.raw[stmt.result] = (stmt.value, max(1, stmt.type.bits // 8))
             case ops.Arith():
                 self.values[stmt.result] = self._arithmetic(stmt)
