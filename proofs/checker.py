@@ -31,6 +31,7 @@ from math import gcd, prod
 from pathlib import Path
 
 ENCODINGS = [Path(__file__).resolve().parent.parent / name for name in ("encodings", "_encodings")]
+COMMAND_KEYS = {"engine", "unit", "read", "write", "sequencer"}
 KEYS = {"dtype", "source", "dest", "stream", "unit", "read", "write", "engine", "limits", "expect", "command",
         "target", "sequencer"}  # fmt: skip
 PARTS = 64  # parts of one nest, at most
@@ -675,8 +676,7 @@ def read_move(plan, name, commands):
     bits = data["dtypes"]["bits"].get(record["dtype"])
     if bits is None:
         raise Outside(f"the type {record['dtype']}")
-    unit_bits = 4 if bits == 4 else 8
-    units = 8 // unit_bits
+    units = 2 if bits == 4 else 1
     lets = plan.get("let", {})
     move = {side: tensor_of(record[side], axes, lets, units) for side in ("source", "dest")}
     for place in ("time", "packet"):  # that a stream gives the commands is not shown, only that it is one
@@ -689,11 +689,14 @@ def read_move(plan, name, commands):
             raise Outside(f"the tier {move[side]['tier']}")
         tier["steps"] = {p: s * units for p, s in tier.get("strides", {}).items()}
         tiers.append(tier)
-    move |= {"tiers": tiers, "axes": axes, "width": bits // unit_bits}
+    move |= {"tiers": tiers, "axes": axes, "width": bits * units // 8}
     names = {key: part["value"] * units for key, part in data.get("constant", {}).items()}
-    scale = move["width"] if record.get("unit", "bytes") == "elements" else units
     own = record.get("command") or ([record] if {"read", "write", "sequencer"} & set(record) else [])
-    move["commands"] = [command_of(one, move, names, scale, units) for one in own] or given(commands or [])
+    if any(one is not record and set(one) - COMMAND_KEYS for one in own):
+        raise Outside("a command with more than an engine, a unit and its texts")
+    scales, unit = {"bytes": units, "elements": move["width"]}, record.get("unit", "bytes")
+    found = [command_of(one, move, names, scales[one.get("unit", unit)], units) for one in own]
+    move["commands"] = found or given(commands or [])
     if not move["commands"]:
         raise Outside("a plan without printed commands: give those of the certificate")
     return move

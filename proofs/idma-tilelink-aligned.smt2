@@ -2,7 +2,7 @@
 ;   the largest power of two that is left (2048 at most), the step is aligned to its size, and the address behind it is
 ;   a multiple of the next. So transfers that start at a multiple of 2048, or of no less than their length, keep the
 ;   protocol's alignment.
-; relied on by: dmaverify.machines.idma.legalizer.tilelink_step
+; relied on by: dmaverify.machines.idma.legalizer._step
 ; quotes: encodings/idma/bursts.smt2#idma/one-bit
 ; quotes: encodings/idma/bursts.smt2#idma/power-within
 ; tamper: (= #x00000000 (bvand address (bvsub n #x00000001))) ==> (= #x00000000 (bvand address (bvlshr (bvsub n #x00000001) #x00000001)))

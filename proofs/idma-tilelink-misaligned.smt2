@@ -1,6 +1,6 @@
 ; claim: A witness, not a theorem: TileLink in v0.7.0 takes the largest power of two that is left whatever the
 ;   address, so that from a word aligned address an access need not be aligned to its size.
-; relied on by: dmaverify.machines.idma.legalizer.tilelink_step
+; relied on by: dmaverify.machines.idma.legalizer._step
 ; quotes: encodings/idma/bursts.smt2#idma/one-bit
 ; quotes: encodings/idma/bursts.smt2#idma/power-within
 ; tamper: (bvand address #x00000007) ==> (bvand address #x000007ff)

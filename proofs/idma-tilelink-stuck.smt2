@@ -1,6 +1,6 @@
 ; claim: A witness, not a theorem: where a variant with TileLink has pages of 4096 bytes, v0.7.0 has an address with
 ;   more than a page left and no room for its next step, so that the list would never end.
-; relied on by: dmaverify.machines.idma.legalizer.tilelink_step
+; relied on by: dmaverify.machines.idma.legalizer._step
 ; quotes: encodings/idma/bursts.smt2#idma/room-4k
 ; tamper: (bvsub #x00000800 (bvand address ==> (bvsub #x00001001 (bvand address
 (set-logic QF_BV)

@@ -42,7 +42,7 @@ def test_an_access_takes_a_cycle_for_each_part_of_a_packet(
     dtype: str, context: str, engine: str, packet: int, at_once: int, cycles: int
 ):
     plan = load(HEAD + access(dtype, context, engine, str(packet)))
-    price = priced_access(plan.accesses[0], next(iter(plan.targets.values())))
+    price = priced_access(plan.accesses[0], plan.axes, next(iter(plan.targets.values())))
     assert (price.access_bytes, price.cycles) == (at_once, cycles)
 
 

@@ -36,6 +36,8 @@ from dmaverify.machines.idma.sweep import sweep
 from dmaverify.plan.read import read_plan_text
 from dmaverify.targets.target import load_target
 
+pytestmark = pytest.mark.xdist_group("idma-law")  # bursts of the RTL sample are worked out once
+
 BASE = Backend(variant_named("rw_axi"), 32)
 
 

@@ -30,6 +30,8 @@ OUTSIDE = {  # what is proved and not in the checker's domain, by the reason tha
     "packed-corrected": "the target",
     "padded": "more than mappings and a base",
     "padded-tile": "",
+    "four-slices": "more than mappings and a base",
+    "without-padding": "more than mappings and a base",
     "hash-map": "the key commands",
     "once-for-all": "the number",
     "offsets": "the number",

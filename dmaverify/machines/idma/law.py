@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import gcd, lcm
 
 from dmaverify.cost.model import Term
@@ -85,7 +86,9 @@ class Meter:
     def beats(self, request: Request) -> tuple[Beats, ...]:
         """Read and write bursts pair where they are coupled; a decoupled transfer counts as one burst."""
         page = 1 << self.backend.page_bits  # no window is larger
-        near = replace(request, src=request.src % page, dst=request.dst % page, last=True)
+        near = request
+        if request.src >= page or request.dst >= page or not request.last:
+            near = replace(request, src=request.src % page, dst=request.dst % page, last=True)
         found = self._known.get(near)
         if found is None:
             found = self._known[near] = tuple(self._worked_out(near))
@@ -103,7 +106,8 @@ class Meter:
             yield Beats(read, write, request.src % word > request.dst % word)
 
 
-def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> list[BurstRun]:
+@lru_cache(maxsize=1024)
+def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> tuple[BurstRun, ...]:
     """`total` bytes moved in 1D transfers of `size` bytes and a shorter last one, in the first protocols of a side that
     have addresses.
     """
@@ -111,8 +115,9 @@ def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> li
     page, meter = 1 << backend.page_bits, Meter(backend)
 
     def bursts(at: int, count: int) -> tuple[Beats, ...]:
-        request = Request(src + at, dst + at, count, *ports)
-        return meter.beats(request) if ports == (AXI, AXI) else tuple(_paired(backend, request))
+        if ports == (AXI, AXI):
+            return meter.beats(Request((src + at) % page, (dst + at) % page, count, *ports))
+        return tuple(_paired(backend, Request(src + at, dst + at, count, *ports)))
 
     whole, rest = divmod(total, size)
     one = [bursts(i * size, size) for i in range(min(whole, page // gcd(size, page)))]
@@ -120,7 +125,7 @@ def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> li
     least = next((p for p in range(1, period + 1) if period % p == 0 and one == one[:p] * (period // p)), 1)
     left = [*one[: whole % least], *([bursts(whole * size, rest)] if rest else [])]
     repeated = BurstRun(tuple(b for beats in one[:least] for b in beats), whole // least)
-    return [repeated, BurstRun(tuple(b for beats in left for b in beats))]
+    return repeated, BurstRun(tuple(b for beats in left for b in beats))
 
 
 def protocol_of(have: frozenset[int]) -> int:
