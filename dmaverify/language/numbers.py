@@ -282,5 +282,19 @@ def _extreme(values: tuple[Any, ...], *, most: bool) -> Any:
 
 
 def largest_divisor(number: int, most: int, step: int = 1) -> int:
-    """The largest multiple of `step` that divides `number` and is at most `most`; 0 where there is none."""
-    return next((n for n in range(min(number, most) // step * step, 0, -step) if number % n == 0), 0)
+    """The largest multiple of `step` that divides `number` and is at most `most`; 0 where there is none.
+
+    Factors above 2^16 are not taken apart, so that the work is bounded; only numbers above 2^32 can have two.
+    """
+    if number % step or most < step:
+        return 0
+    found, left, factor = {1}, number // step, 2
+    while left > 1:
+        if factor > 1 << 16 or factor * factor > left:
+            factor = left
+        while left % factor == 0 and left > 1:
+            found |= {d * factor for d in found if d * factor * step <= most}
+            left //= factor
+        factor += 1 if factor == 2 else 2
+    return max(found) * step
+

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ from dmaverify.language.expr import (
     walk,
 )
 from dmaverify.language.meaning import Cell, Index, cell, cells, combine, finalize
+from dmaverify.language.numbers import largest_divisor
 from dmaverify.language.parse import parse, parse_axes, parse_record
 from dmaverify.language.wellformed import problems
 
@@ -278,3 +280,16 @@ def test_a_pair_is_the_window_with_the_weights_of_a_pair(left, right):
 def test_combining_cells_associates(one, two, three):
     a, b, c = cell(one, one.size - 1), cell(two, two.size - 1), cell(three, three.size - 1)
     assert combine(combine(a, b), c) == combine(a, combine(b, c))
+
+
+@given(st.integers(1, 5000), st.integers(1, 6000), st.sampled_from([1, 2, 8, 16]))
+def test_the_largest_divisor_is_the_largest(number: int, most: int, step: int):
+    wanted = max((d for d in range(step, most + 1, step) if number % d == 0), default=0)
+    assert largest_divisor(number, most, step) == wanted
+
+
+@pytest.mark.parametrize("number", [(1 << 61) - 1, 1 << 62, 999_999_000_001 * 7])
+def test_the_largest_divisor_of_any_number_is_found_at_once(number: int):
+    found = largest_divisor(number, 1 << 40)
+    assert number % found == 0
+    assert 1 <= found <= 1 << 40
