@@ -261,6 +261,11 @@ def _settings(doc: Document, place: tuple[str, ...], table: Mapping[str, Any], p
                 said = f"`{key}` names {file}, which lies outside of the folder of the settings"
                 hint = "settings write below their own folder; the command line may write anywhere"
                 raise InputError(said, doc.span((*place, key)), hint)
+    for named in made.get("paths", ()):
+        place_named = (path.parent / named.partition("::")[0]).resolve()
+        if place_named != path.parent.resolve() and not is_below(place_named, path.parent):
+            said = f"`paths` names {named}, which lies outside of the folder of the settings"
+            raise InputError(said, doc.span((*place, "paths")), "name it on the command line")
     lines = {key: span.line for key in table if (span := doc.key_span((*place, key))) is not None}
     return Settings(**made, folder=path.parent, origin=str(path), lines=lines)
 

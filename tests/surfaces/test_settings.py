@@ -226,3 +226,13 @@ def test_an_expectation_is_met_by_what_is_not_suppressed(shell, wrong):
     assert shell("check", "plan.toml")[0] == 0
     shell.write(text + 'expect = ["core/same-element", "core/writes-once", "core/covers"]\n')
     assert shell("check", "plan.toml")[0] == 1
+
+
+@pytest.mark.parametrize(("named", "code"), [("..", 2), ("plans/../..", 2), ("/", 2), ("plans", 0), ("plans/..", 0)])
+def test_settings_name_paths_below_their_folder_alone(shell, good, named, code):
+    (shell.folder / "plans").mkdir()
+    shell.write(good, "plans/plan.toml")
+    shell.write(f'paths = ["{named}"]\n', "dmaverify.toml")
+    found, _, err = shell("check")
+    assert found == code
+    assert ("outside of the folder of the settings" in err) == (code == 2)
