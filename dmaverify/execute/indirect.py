@@ -11,7 +11,6 @@ Source: docs/machines/rngd.md 5 (meaning of gather and scatter).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +21,7 @@ from dmaverify.language.meaning import INDEX, cells_array, finalize_array
 from dmaverify.program.command import Command
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

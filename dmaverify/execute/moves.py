@@ -15,7 +15,6 @@ Source: "DMA Engine", Implementation Details, Performance (packets and requests)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +36,7 @@ from dmaverify.execute.tensors import (
 )
 from dmaverify.execute.work import Beyond, Flow, RunMachine, RunMove, RunWalk, iterations, must_fit
 from dmaverify.language.expr import Expr
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,6 @@ Source: docs/machines/rngd.md 1.2, 1.3 (items 8 and 9), 1.6; the plan file forma
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,7 @@ from dmaverify.language.meaning import (
     indices_of,
     live_indices,
 )
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

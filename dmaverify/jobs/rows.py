@@ -10,11 +10,11 @@ Source: docs/machines/rngd.md 5 (meaning of gather and scatter).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
 from dmaverify.execute.indirect import RowsRun, run_rows
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import NO_ADDRESS
@@ -27,6 +26,7 @@ from dmaverify.prove.meet import Walk, apart, difference, found_meeting, questio
 from dmaverify.prove.move.overlap import Early, written_early
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import Derived
+from dmaverify.values import dataclass
 
 RLIMIT = 4_000_000
 MOST_BEFORE = 64

@@ -9,7 +9,6 @@ many paths, the answer is open.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from math import gcd, lcm
 from typing import Any
 
@@ -19,6 +18,7 @@ from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.lifted import flattened, near, rows_apart
 from dmaverify.prove.flow.pipe_state import EMPTY, OLD, At, Instance, State, renamed, running, shown_flag
 from dmaverify.prove.flow.pipe_steps import PipeSteps
+from dmaverify.values import dataclass, field
 
 MOST_STEPS = 48  # iterations of one loop that are followed until its state must have repeated
 FEW_STEPS = 160  # a loop of fewer is followed to its end, if it has to be

@@ -9,7 +9,6 @@ for values of the symbols that this path allows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -19,6 +18,7 @@ from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Place, Shar
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.covered import Lifted, covers
 from dmaverify.prove.flow.other_core import meets_arrival
+from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding, Label, Severity
 
 NEVER, WRITTEN, TAIL, MAYBE = 0, 1, 2, 3

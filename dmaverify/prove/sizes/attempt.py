@@ -9,7 +9,6 @@ is an error. At every size of a `broken` region that rule, or being well-formed,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import lcm
 from typing import Any
 
@@ -44,6 +43,7 @@ from dmaverify.prove.sizes.rules import BrokenRule, SizedRules, access_places, t
 from dmaverify.prove.sizes.shadow import number_of
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.targets.target import Target, load_obligations
+from dmaverify.values import dataclass
 
 MOST_RESTARTS = 12
 @dataclass

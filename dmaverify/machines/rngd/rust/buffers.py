@@ -14,7 +14,6 @@ Source: docs/machines/rngd.md 7.2 (overlapping starts compile and leave the rest
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from math import prod
 
 from dmaverify.machines.rngd.rust.cells import CellSpace, cover_of
@@ -23,6 +22,7 @@ from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
 from dmaverify.machines.rngd.rust.paths import OnWay
 from dmaverify.machines.rngd.rust.values import PLACES, Map, Record, RustTensor, Tuple, Value
 from dmaverify.machines.rngd.rust.values import Sequence as RustSequence
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 MOST_MOMENTS, MOST_LINES = 60, 24  # of the picture of lifetimes
