@@ -108,7 +108,8 @@ def test_blocks_run_as_their_loops_do(turned: bool, fault: str) -> None:
         (
             (
                 f"cf.br ^h(%z : i64)\n^h(%i: i64):\n%c = arith.cmpi slt, %i, %n : i64\n"
-                f"cf.cond_br %c, ^x, ^e\n^x:\n{LOAD}{ALL}%j = arith.addi %i, %one : i64\ncf.br ^h(%j : i64)\n^e:\n{STORE}return\n"
+                f"cf.cond_br %c, ^x, ^e\n^x:\n{LOAD}{ALL}"
+                f"%j = arith.addi %i, %one : i64\ncf.br ^h(%j : i64)\n^e:\n{STORE}return\n"
             ),
             set(),
         ),
