@@ -37,7 +37,7 @@ class Task:
     def broken(self) -> frozenset[str] | None:
         """The obligations that the execution found broken; None for a move that is too large."""
         from dmaverify.execute.address import TooLarge
-        from dmaverify.execute.run import execute
+        from dmaverify.execute.interpret import execute
 
         try:
             done = execute(self.source, self.dest, *self.spaces, self.dtype_bits, self.commands, readings=self.readings)
@@ -151,7 +151,7 @@ def _serve(asks: int, answers: int, others: tuple[int, int]) -> None:
             os.dup2(nothing, standard)
         for other in others:
             os.close(other)
-        import dmaverify.execute.run  # noqa: F401 (what takes long)
+        import dmaverify.execute.interpret  # noqa: F401 (what takes long)
 
         while True:
             task: BesideQuestion = pickle.loads(_received(asks))
