@@ -34,7 +34,6 @@ from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import Derived
 
 RLIMIT = 4_000_000
-MOST_STEPS = 1_000_000
 PORTS = ("early", "reread", "rewritten")
 """How a launch meets an earlier one, as rules call it."""
 OF_KIND = dict(zip(("raw", "war", "waw"), PORTS, strict=True))
@@ -148,10 +147,8 @@ def _unwaited(
     world = World()
     events = tuple(_events(image, setups, walks))
     pipes = tuple(dict.fromkeys(event.pipe for event in events if isinstance(event, Use)))
-    judge = LaunchJudge(Asker(world, RLIMIT), pipes, most_steps=MOST_STEPS, about=about)
+    judge = LaunchJudge(Asker(world, RLIMIT), pipes, most_steps=len(events), about=about)
     judge.judge(events)
-    if judge.why:
-        return {n: [(max(0, n - 1), "early", None)] for n in range(1, len(image.told))}
     out: dict[int, list[tuple[int, str, int | None]]] = {}
     for hits, met in ((judge.met, True), (judge.open_, False)):
         for hit in hits.values():
