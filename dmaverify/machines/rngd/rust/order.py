@@ -19,9 +19,10 @@ from dmaverify.machines.rngd.rust.cells import cover_of
 from dmaverify.machines.rngd.rust.coverage import Effect
 from dmaverify.machines.rngd.rust.moves import SCATTERS
 from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
-from dmaverify.program.instructions import Copy, Event, Place, Use
+from dmaverify.program.instructions import Event, Place, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.hazards import StepJudge
+from dmaverify.prove.flow.pipe_state import Encounter
 from dmaverify.prove.flow.step_events import NOWHERE, hand, touch_of
 from dmaverify.prove.meet import Walk, decided, difference
 
@@ -39,8 +40,8 @@ def unordered_effects(effects: Sequence[Effect]) -> list[tuple[Effect, Effect]]:
     judge = EffectJudge(Asker(World(), RLIMIT), most_steps=len(events))
     judge.scattered = frozenset(n for n, effect in told.items() if effect.site.method in SCATTERS)
     judge.judge(events)
-    hits = sorted((hit.second[0], hit.first[0]) for hit in (*judge.met.values(), *judge.open_.values()))
-    return [(told[first], told[second]) for second, first in dict.fromkeys(hits)]
+    hits = {(hit.later.number, hit.earlier.number) for hit in (*judge.met.values(), *judge.open_.values())}
+    return [(told[first], told[second]) for second, first in sorted(hits)]
 
 
 class EffectJudge(StepJudge):
@@ -48,9 +49,9 @@ class EffectJudge(StepJudge):
 
     scattered: frozenset[int] = frozenset()
 
-    def _told(self, kind: str, earlier: Copy | Use, later: Copy | Use) -> bool:
-        asked = kind == "war" or (kind == "raw" and earlier.number in self.scattered)
-        return not asked or super()._told(kind, earlier, later)
+    def _told(self, both: Encounter) -> bool:
+        asked = both.kind == "war" or (both.kind == "raw" and both.earlier.number in self.scattered)
+        return not asked or super()._told(both)
 
 
 def _walks(effects: Sequence[Effect]) -> dict[int, tuple[str, Walk]]:
