@@ -11,8 +11,9 @@ from dmaverify.language.affine import ONE, Cond, Lin, World, both, compare
 from dmaverify.program.instructions import CopyTouch, KernelLoop, Place, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.lifted import flattened
+from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.pipe_meets import Meetings
-from dmaverify.prove.flow.pipe_state import At, Encounter
+from dmaverify.prove.flow.pipe_state import Encounter
 from dmaverify.prove.flow.ranges import NEVER, settled
 
 NAMES = ("x", "y", "z")

@@ -17,7 +17,8 @@ from dmaverify.language.affine import Cond, Lin, World, compare
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.lifted import ends_of, walk_of
-from dmaverify.prove.flow.pipe_state import OLD, At, Encounter, Instance, placed, reach_of, running, solid
+from dmaverify.prove.flow.loops import At
+from dmaverify.prove.flow.pipe_state import OLD, Encounter, Instance, placed, reach_of, running, solid
 from dmaverify.prove.meet import decided, difference, question
 
 LOADED = "loaded"  # the answer where a value that memory gives decides

@@ -13,21 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, World, compare
-from dmaverify.program.instructions import OTHER_CORE, Copy, CopyTouch, KernelLoop, Place, Use
+from dmaverify.program.instructions import OTHER_CORE, Copy, CopyTouch, Place, Use
+from dmaverify.prove.flow.loops import At
 from dmaverify.verdict import Finding, Label, Severity
 
 Ages = tuple[tuple[str, str, int], ...]  # (loop, "now" | "end", age); an age of OLD means OLD or more
 Instance = tuple[int, Ages]
 Flagged = tuple[str, str, int]
 OLD = 6  # ages from this on are one: "at least so many iterations ago"
-
-
-@dataclass(frozen=True, slots=True)
-class At:
-    """Where the walk is: the counters of the loops around as terms, and those loops from the outside in."""
-
-    counters: Mapping[str, Lin]
-    loops: tuple[KernelLoop, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,10 @@ from dmaverify.program.instructions import (
     accumulate,
 )
 from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.pipe_meets import LOADED, Meetings
 from dmaverify.prove.flow.pipe_state import (
     Ages,
-    At,
     Encounter,
     Flagged,
     Instance,
