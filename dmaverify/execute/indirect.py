@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmaverify.execute.address import TooLarge, batches, mapping_of, region_of
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr, axes_of
 from dmaverify.language.meaning import INDEX, cells_array, finalize_array
 from dmaverify.program.command import Command
@@ -61,7 +62,7 @@ def run_rows(
             if (have < 0).any() or (want < 0).any():
                 done.broken.add("core/in-bounds")
             inside = want[want >= 0]
-            if len(np.unique(inside)) < len(inside) or (holds[inside] != -1).any():
+            if len(distinct(inside)) < len(inside) or (holds[inside] != -1).any():
                 done.broken.add("core/writes-once")
             holds[inside] = np.where(have >= 0, have, -2)[want >= 0]
             done.moved += len(want)

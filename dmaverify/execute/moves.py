@@ -36,6 +36,7 @@ from dmaverify.execute.tensors import (
     units,
 )
 from dmaverify.execute.work import Beyond, Flow, RunMachine, RunMove, RunWalk, iterations, must_fit
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
 
 if TYPE_CHECKING:
@@ -369,7 +370,7 @@ def written_early(
     if not changes.any() or not asked.any():
         return False
     engine = copies.command if alone else copies.engine
-    for one in np.unique(engine[changes]).tolist():
+    for one in distinct(engine[changes]).tolist():
         writes = changes & (engine == one)
         at, first = copies.write[writes], number[writes]
         order = np.lexsort((first, at))

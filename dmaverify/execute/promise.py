@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr, Kind, Window, axes_of, pair, terms_of, walk
 from dmaverify.language.meaning import (
     INDEX,
@@ -86,7 +87,7 @@ class Promise:
         if self.sets is not None:
             return self._unread_sets(read, rest)
         rest = rest[~np.isin(self.source[rest], self.source[read])]
-        return (len(np.unique(self.source[rest])), int(rest[0])) if len(rest) else (0, -1)
+        return (len(distinct(self.source[rest])), int(rest[0])) if len(rest) else (0, -1)
 
     def _elements(self, tag: int) -> set[tuple[Coords, int]]:
         assert self.sets is not None
@@ -94,7 +95,7 @@ class Promise:
 
     def _unread_sets(self, read: NDArray[np.bool_], rest: Tags) -> tuple[int, int]:
         seen: set[tuple[Coords, int]] = set()
-        for tag in np.unique(self.source[read]).tolist():
+        for tag in distinct(self.source[read]).tolist():
             seen |= self._elements(tag)
         missing: set[tuple[Coords, int]] = set()
         first = -1
@@ -225,7 +226,7 @@ def _held(source: Expr, axis: str, sizes: Mapping[str, int]) -> tuple[tuple[int,
     for start in range(0, source.size, _CHUNK):
         found = finalize_array(cells_array(source, np.arange(start, min(source.size, start + _CHUNK))), sizes)
         if axis in found.coords:
-            seen.update(np.unique(found.coords[axis][found.kind == INDEX]).tolist())
+            seen.update(distinct(found.coords[axis][found.kind == INDEX]).tolist())
     return steps_of(sorted(seen))
 
 

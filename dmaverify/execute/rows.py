@@ -23,6 +23,7 @@ from dmaverify.execute.moves import NONE, find
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.tensors import Cells, ElementNames, laid_out, sizes_of, streamed, unit_bits, units
 from dmaverify.execute.work import Beyond, RunMachine, RunRows
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Moved:
         if (asked != table_at).any():
             outcome.break_("core/same-element", "the machine adds the row alone; the table holds the key too")
         real = write[write != NONE]
-        if len(np.unique(real)) < len(real):
+        if len(distinct(real)) < len(real):
             outcome.break_("core/writes-once", "an element is written twice")
         self._covered(listed, real, outcome)
         width = self.table.width
@@ -156,7 +157,7 @@ def _by_element(cells: Cells, names: ElementNames) -> tuple[Numbers, Numbers]:
     own = names.of({a: c[live] for a, c in cells.coords.items()}, len(live), cells.named)
     order = np.argsort(own, kind="stable")
     own, address = own[order], cells.address[live[order]]
-    if len(np.unique(own)) < len(own):
+    if len(distinct(own)) < len(own):
         raise Beyond("an element of a row lies at several places")
     return own, address
 

@@ -21,6 +21,7 @@ import numpy as np
 from dmaverify.execute.address import Batch, DeclaredRegion, Numbers, TooLarge, batches, mapping_of, region_of
 from dmaverify.execute.promise import READ_BOTTOM, WRITE_BOTTOM, ZERO, Promise, promise_of
 from dmaverify.execute.result import UNKNOWN, UNTOUCHED, Execution, FirstSeen
+from dmaverify.language.distinct import distinct
 from dmaverify.program.command import Command
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor
@@ -154,4 +155,4 @@ class _Run:
 
     def _repeats_outside(self) -> int:
         total = sum(len(part) for part in self.outside)
-        return total - len(np.unique(np.concatenate(self.outside))) if total else 0
+        return total - len(distinct(np.concatenate(self.outside))) if total else 0
