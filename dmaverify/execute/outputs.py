@@ -17,6 +17,7 @@ import numpy as np
 from dmaverify.execute.order import mask
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import HeldTensor
+from dmaverify.language.distinct import distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +72,7 @@ def judge_outputs(
         tiled = [one for one in found if one.tiled]
         if not tiled:
             continue
-        union = np.unique(np.concatenate([one.cells for one in found]))
+        union = distinct(np.concatenate([one.cells for one in found]))
         if not np.isin(whole, union).all() and not all(one.partial for one in tiled):
             outcome.break_(COVER, f"{int((~np.isin(whole, union)).sum())} cells are never written")
         for (i, one), (j, other) in combinations(enumerate(tiled), 2):

@@ -142,7 +142,8 @@ class PipeSteps:
                 self._conflict(instance, earlier, event, state, at)
         if isinstance(event, Use) and event.at_once:
             self._conflict((event.number, ages), event, event, state, at)
-        if not any(_one_step(self.accesses[n], event) for n in near if n in self.accesses and n != event.number):
+        others = near & self.accesses.keys() - {event.number} if isinstance(event, Use) and event.step >= 0 else ()
+        if not any(_one_step(self.accesses[n], event) for n in others):
             state = self._replaced(event, state, at)
         known = frozenset({event.pipe} if self._in_order(event.pipe) else ())
         pending = self._without_alike(event, ages, state)
