@@ -56,6 +56,7 @@ class _Case:
     status: dict[str, str] = field(default_factory=dict)
     by: dict[str, str] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
 
     # ------------------------------------------------------------ steps
 
@@ -88,6 +89,7 @@ class _Case:
                     verdict = self._judge(work, index, path)
                 if step.indirect is not None:  # what a plan promises of an index is assumed here, too
                     self.assumptions += [f"`{work.name}`: {a}" for a in verdict.assumptions if a.endswith(RUN_TIME)]
+                self.conditions += [one for one in verdict.conditions if one not in self.conditions]
                 if verdict.status is Status.REFUTED:
                     worst = "refuted"
                     self._step_finding(index, work, verdict)
@@ -135,7 +137,7 @@ class _Case:
         self.findings += [hazard_finding(hazard, self.program, self.target) for hazard in result.found]
         self._untold(result)
         self.findings += [finding for index in range(len(works)) for finding in self._kept(index, works)]
-        self.assumptions += one_engine(self.program, works, result, limit, self.target)
+        self.conditions += one_engine(self.program, works, result, limit, self.target)
         for step, work in zip(self.program.steps, works, strict=True):
             if step.indirect is not None:
                 self.assumptions.append(f"`{step.name}` may touch every row of its table")
@@ -375,4 +377,5 @@ def _verdict(case: _Case, seconds: float, path: str) -> Verdict:
         case.program.line,
         case.program.expect,
         f"{len(case.program.steps)} steps",
+        conditions=tuple(case.conditions),
     )

@@ -48,9 +48,7 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
     early, commands = _written_early(case, programs, session)
     if early is None:
         if any(relies_on_order(one, session) for one in programs):
-            case.assumptions.append(
-                "commands that name no engine run on one engine, in the written order: in parallel they would race"
-            )
+            case.conditions.append("its commands share one engine (they name none, and in parallel they would race)")
         case.asked += session.asked
         case.status["core/overlap"] = "proved"
         case.by["core/overlap"] = (

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from dmaverify.errors import Span
 from dmaverify.layout.addresses import Layout
-from dmaverify.lower.derive import base_at
+from dmaverify.lower.stream_places import base_at
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.space import SPAN, global_address
 

@@ -194,7 +194,7 @@ def _same_element(at: ConfirmedAt) -> Finding:
 
 def _home_of(side: Side, index: Mapping[str, int], near: Cell) -> str | None:
     """Where the layout asks for `index`; None where its mapping has no digits or no such element."""
-    from dmaverify.lower.derive import base_at
+    from dmaverify.lower.stream_places import base_at
     from dmaverify.program.space import layout_of
 
     layout, opaque = layout_of(side.tensor, side.space, side.dtype_bits)

@@ -27,6 +27,7 @@ from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import Attempt, attempt
 from dmaverify.prove.sizes.complete import confirmed, smallest_outside
 from dmaverify.prove.sizes.facts import SizedEntry, SizeFact, SizeRegion, Template
+from dmaverify.prove.sizes.programs import ONE_ENGINE
 from dmaverify.prove.sizes.search import MOST_BOXES, NOTHING, OPEN, SizeSearch
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, settled
 
@@ -288,7 +289,8 @@ def _proved(cover: SizeCover) -> Verdict:
     )
     claim = f"for all {describe(template)}"
     status = settled((), (o.status for o in obligations))
-    return Verdict(template.name, "", status, (), obligations, said, claim=claim)
+    supposed = tuple(one for one in said if one == ONE_ENGINE)
+    return Verdict(template.name, "", status, (), obligations, said, claim=claim, conditions=supposed)
 
 
 def _refuted(cover: SizeCover, single: Verdict, values: Mapping[str, int]) -> Verdict:
