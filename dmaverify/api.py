@@ -34,7 +34,7 @@ def run(
     """Executes one transfer in numpy, unit by unit, and judges it against the literal meaning. Raises InputError,
     TooLarge.
     """
-    from dmaverify.execute.run import execute
+    from dmaverify.execute.interpret import execute
     from dmaverify.lower.programs import space_of
 
     loaded = load(plan, name, target=target)

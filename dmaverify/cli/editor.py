@@ -173,9 +173,10 @@ def cost_text(opened: Opened, name: str) -> str:
     if plan is None or plan.is_kernel or all(one.name != name for one in plan.transfers):
         return ""
     from dmaverify.cli.synth import cost_of
+    from dmaverify.cost.constants import cost_data
 
     try:
-        price = cost_of(plan, name, "book", False)[0]
+        price = cost_of(plan, name, cost_data(), False)[0]
     except InputError:
         return ""
     return f"{price.cycles:,.0f} cycles" + ("" if price.exact else " at least")

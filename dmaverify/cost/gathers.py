@@ -119,7 +119,7 @@ def _bounds(pairs: Sequence[tuple[SideCost, SideCost]], listed: int, moves: RowM
     why = f"{what}: {{:,}} requests, and {listed:,} for the list"
     many = [sum(pair[role].requests for pair in pairs) for role in range(2)]
     source = "Sequencer, Indirect Access; DMA Engine, Example 2"
-    if all(read.memory == write.memory for read, write in pairs):
+    if all(data.in_turn(read.memory, write.memory) for read, write in pairs):
         found = [Bound("issue", sum(loads), where, why.format(sum(many)), source)]
     else:
         names = zip(("read issue", "write issue"), loads, many, strict=True)

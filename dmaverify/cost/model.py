@@ -161,7 +161,7 @@ def _engine_terms(commands: Sequence[Sequence[Bound]], engine: Engine) -> list[B
 def own_bounds(command: Command, pair: tuple[SideCost, SideCost], data: CostData) -> list[Bound]:
     """The bounds of one command beside nothing else, in ticks after its start-up."""
     read, write = pair
-    same = read.memory == write.memory
+    same = data.in_turn(read.memory, write.memory)
     found = [*_issue(command, read, write, same, data)]
     for sides in by_memory([pair]).values():
         found += memory_bounds(sides, data)

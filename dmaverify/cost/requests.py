@@ -144,7 +144,7 @@ def _walk(command: Command, write: bool) -> RequestWalk:
 def _priced(command: Command, read: RequestWalk, write: RequestWalk, beside: _Beside, data: CostData) -> MoveRequests:
     into_hbm, into = write.port.tier == "hbm", _memory(write, data.spm_stride)
     served = [data.ticks(name) if (name := SERVED_BY[side.port.tier]) else 0 for side in (read, write)]
-    one = _memory(read, data.spm_stride) == into
+    one = data.in_turn(_memory(read, data.spm_stride), into)
     if into_hbm:
         issue, startup = data.ticks("issue_store"), data.ticks("startup_store")
         startup += data.ticks("startup_clusters") if len(beside.clusters[into]) > 1 else 0

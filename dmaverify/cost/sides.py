@@ -211,7 +211,7 @@ def _placed(
         startup += again
     if setup and not into_hbm:
         startup += setup * max(slices_of(read.nest, read, target), slices_of(write.nest, write, target))
-    lead = (second if read.memory == write.memory else first + second) - issue
+    lead = (second if target.in_turn(read.memory, write.memory) else first + second) - issue
     turns = max(1, len(stores.engines))
     partial, ragged = ((target.ticks(n) * turns if into_hbm else 0) for n in ("issue_partial", "issue_ragged"))
     return (

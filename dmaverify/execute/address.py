@@ -120,10 +120,18 @@ def region_of(tensor: Tensor, space: Space, dtype_bits: int) -> DeclaredRegion:
         stride = space.stride(place, unit_bits)
         rooms.append((place, size, stride))
         origin += starts[place] * stride
-    for (outer, _, distance), (inner, size, stride) in pairwise(rooms):
-        if size * stride > distance:
-            raise Aliased(size * stride, f"of {inner} reach beyond the {distance:,} units of one {outer}")
+    for outer, inner, reach, distance in overlapping(rooms):
+        raise Aliased(reach, f"of {inner} reach beyond the {distance:,} units of one {outer}")
     return DeclaredRegion(origin, tuple(rooms))
+
+
+def overlapping(rooms: Sequence[tuple[str, int, int]]) -> list[tuple[str, str, int, int]]:
+    """Places that reach into the next one: outer, inner, units of the inner, units from one outer to the next."""
+    return [
+        (outer, inner, size * stride, distance)
+        for (outer, _, distance), (inner, size, stride) in pairwise(rooms)
+        if size * stride > distance
+    ]
 
 
 def fields_of(space: Space) -> tuple[str, ...]:

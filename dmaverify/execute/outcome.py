@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Outcome:
-    """`ran` counts the units that were moved."""
+    """`ran` counts the units that were moved; of rows, `arrived` those of the `asked` that hold what they should."""
 
     wrong: dict[str, str] = field(default_factory=dict)
     unsaid: dict[str, str] = field(default_factory=dict)
     ran: int = 0
+    arrived: int = 0
+    asked: int = 0
 
     @property
     def right(self) -> bool:
@@ -34,3 +36,5 @@ class Outcome:
         for rule, why in other.unsaid.items():
             self.leave(rule, f"{where}: {why}" if where else why)
         self.ran += other.ran
+        self.arrived += other.arrived
+        self.asked += other.asked

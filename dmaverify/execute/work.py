@@ -161,6 +161,17 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
+class RunPrintedRows:
+    """Printed commands of one row, in units: from key to key the side with the key moves by `step`, the table's side
+    is moved by `offsets` (None: by what the index says).
+    """
+
+    nest: RunNest
+    step: int
+    offsets: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunRows:
     """A gather (`scatter` False) or scatter: `values` as written, or the rows that the plan promises."""
 
@@ -180,6 +191,7 @@ class RunRows:
     promised: tuple[int, int] | None
     distinct: bool
     flow: Flow | None = None
+    printed: RunPrintedRows | None = None
     loops: Loops = ()
 
 

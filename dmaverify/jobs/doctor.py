@@ -166,7 +166,7 @@ def _refutation() -> tuple[bool, str]:
 
 
 def _execution() -> tuple[bool, str]:
-    from dmaverify.execute.run import execute
+    from dmaverify.execute.interpret import execute
 
     for stride in (8, 0):
         result, commands = _judged(stride)

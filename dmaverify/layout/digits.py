@@ -350,6 +350,13 @@ def _merge_terms(guard: Guard, inner: int, ratio: int) -> Guard:
     return replace(guard, terms=tuple(sorted(moved.items())))
 
 
+@lru_cache(maxsize=4096)
+def finalized(expr: Expr) -> DigitForm:
+    """The digits of a mapping with the padding that its axes' sizes make. Raises NotDigits."""
+    return finalize(compile_digits(expr), axes_of(expr))
+
+
+@lru_cache(maxsize=4096)
 def digits_of(expr: Expr) -> DigitForm:
     """Compiled, finalized and coalesced: the normal form of one mapping. Raises NotDigits."""
-    return coalesce(finalize(compile_digits(expr), axes_of(expr)))
+    return coalesce(finalized(expr))

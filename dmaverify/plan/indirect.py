@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dmaverify.plan import schema
     from dmaverify.plan.tables import TableReader
 
-_LIST = re.compile(r":\s*(\[(?P<list>[^\[\]]*)\]|index\b)")
+INDIRECT_LIST = re.compile(r":\s*(\[(?P<list>[^\[\]]*)\]|index\b)")
 _NUMBER = re.compile(r"[0-9](?:_?[0-9])*")
 
 
@@ -189,7 +189,7 @@ def _printed(
 
 def _without_list(reader: TableReader, path: Path, text: str) -> tuple[str, re.Match[str]]:
     """The text with a stride of 0 where the list stands, as long as before, and the list."""
-    found = list(_LIST.finditer(text))
+    found = list(INDIRECT_LIST.finditer(text))
     if len(found) != 1:
         hint = "write the loop over the index as `K=4:[0, 512, 256, 768]`, or `K=4:index`"
         what = "no indirect loop" if not found else f"{len(found)} indirect loops"

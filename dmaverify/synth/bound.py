@@ -152,7 +152,7 @@ def _issue(
     for read, write in pairs:
         chip = read.port.chip or write.port.chip
         each = least_issue(write.port.tier == "hbm", data)
-        same = read.memory == write.memory
+        same = data.in_turn(read.memory, write.memory)
         counts = [side.requests for side in (read, write)]
         loads = [_issue_of(side, each, data) for side in (read, write)]
         queue = max(_in_one_slice(side, each, data) for side in (read, write)) if chosen else 0

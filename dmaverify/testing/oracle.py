@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from dmaverify.errors import Disagreement
 from dmaverify.execute.address import TooLarge
+from dmaverify.execute.interpret import execute
 from dmaverify.execute.result import Execution
-from dmaverify.execute.run import execute
 from dmaverify.program.command import Command
 from dmaverify.program.space import Space
 from dmaverify.program.tensor import Tensor

@@ -16,9 +16,6 @@ from dmaverify.errors import InputError, Span
 from dmaverify.machines.pto.generic import buffer_in, flag_in, inline_operands, is_generic
 from dmaverify.machines.pto.mlir import Op
 from dmaverify.machines.pto.ops import (
-    COPY_ROLES,
-    EARLY_STORE,
-    INLINE_ROLES,
     LOAD,
     LOCAL,
     OTHER,
@@ -37,6 +34,7 @@ from dmaverify.machines.pto.ops import (
     Stmt,
     ValueType,
 )
+from dmaverify.machines.pto.roles import COPY_ROLES, EARLY_STORE, INLINE_ROLES
 from dmaverify.machines.pto.types import GROUPS, TokenCursor, TypeReader, integer_of
 
 ATOMIC_TYPES = ("f32", "f16", "bf16", "s32", "s16", "s8", "i32", "i16", "i8")

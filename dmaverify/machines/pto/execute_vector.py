@@ -77,6 +77,7 @@ class RegisterBytes:
         """Registers under other names."""
         moved = {new: self._foul(old) for new, old in names.items()}
         self.garbage |= moved
+        self.masks |= {new: self.masks[old] for new, old in names.items() if old in self.masks}
 
     def _passes_on(self, stmt: ops.VectorOp, on: np.ndarray) -> None:
         """Garbage in the operands of an operation, in its results."""

@@ -122,6 +122,8 @@ class _Meaning(Accesses):
         self.yielded = outside
         return events
 
+    _blockgraph = _block
+
     def _foreign(self, stmt: ops.Foreign) -> Use | None:
         self.uses += 1
         pointer = self.pointer_of(stmt.pointer)

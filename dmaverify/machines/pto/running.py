@@ -70,7 +70,7 @@ class Running:
         others: Sequence[Shared],
     ) -> None:
         self.function, self.readings, self.arguments, self.others = function, readings, arguments, others
-        self.moved = 0
+        self.moved = self.rounds = 0
         self.most = limits()
         rng = np.random.default_rng(seed)
         size = self.most["ub_bytes_max"]

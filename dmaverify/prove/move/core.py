@@ -330,7 +330,7 @@ class _Judge:
             self.status["core/consumes"] = "not judged"
             return
         from dmaverify.execute.address import Aliased, TooLarge
-        from dmaverify.execute.run import execute
+        from dmaverify.execute.interpret import execute
 
         try:
             done = execute(self.source, self.dest, *self.spaces, self.dtype_bits, self.commands, readings=self.readings)
@@ -428,7 +428,7 @@ class _Judge:
 
     def _enumerated(self, families: list[Family], units: int, limit: int, why: str) -> CoreResult:
         from dmaverify.execute.address import Aliased, TooLarge
-        from dmaverify.execute.run import execute
+        from dmaverify.execute.interpret import execute
 
         try:
             done = execute(

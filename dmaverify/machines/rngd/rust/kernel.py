@@ -334,6 +334,8 @@ def _crowded(sites: Sequence[Site], reader: Bodies) -> None:
 
 def _unused_macros(code: Code, tree: Node, number: int, sites: Sequence[Site]) -> Iterator[Site]:
     """One site for each transfer in a macro that is never expanded here: its text is not lost."""
+    if b"macro_rules" not in code.data:
+        return
     expanded = {site.function for site in sites}
     for node in walk(tree):
         if node.type != "macro_definition":

@@ -33,6 +33,8 @@ def number_of(text: str, look: Look) -> Numbers | None:
     """The value of a constant expression, or None."""
     if len(text) > MAX_TEXT:
         return None
+    if text.isdecimal() and text.isascii() and len(text) < 20:
+        return Numbers.of(int(text))
     try:
         reader = _NumberReader(text, look)
         value = reader.sum(0, 0)

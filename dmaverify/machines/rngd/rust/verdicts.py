@@ -118,10 +118,10 @@ def _judged(
     verdict, aligned = _where_starts_are_free(verdict, item, move, machine, options)
     conditions = [*move.source.window.given, *move.dest.window.given, *aligned]
     findings = list(verdict.findings)
-    if LEVEL not in options.readings and plan.library.asserts_layouts and _sound(item):
-        findings += _asserted(item, machine, options)
     opened: tuple[str, ...] = ()
     if _sound(item):
+        if LEVEL not in options.readings and plan.library.asserts_layouts:
+            findings += _asserted(item, machine, options)
         spaces = (space_of(machine, item.transfer.source.tier), space_of(machine, item.transfer.dest.tier))
         own = judge(site, move, item.transfer, machine, spaces, plan.library)
         findings, opened = _together(findings, own.findings), own.open
@@ -164,8 +164,9 @@ def _asserted(item: PlanTransfer, machine: Target, options: Options) -> tuple[Fi
     limits = machine.limits_with(move.limits)
     readings = {**options.readings, LEVEL: STD}
     ruling = Ruling(machine, "dma", move.source.tier, move.dest.tier, move.dtype, limits, readings)
-    own = {rule.id for rule in machine.rules.values() if rule.level == STD}
-    instances = transfer_instances(move.source, move.dest, None, move.dtype, machine, (), limits, move.span)
+    own = {rule.id: rule.ports for rule in machine.rules.values() if rule.level == STD}
+    ports = {port for each in own.values() for port in each}
+    instances = transfer_instances(move.source, move.dest, None, move.dtype, machine, (), limits, move.span, only=ports)
     return ruling.judge(instances, only=own).findings
 
 
