@@ -15,7 +15,6 @@ Source: "DMA Engine", Implementation Details, Performance (packets and requests)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -37,6 +36,7 @@ from dmaverify.execute.tensors import ElementNames, SeenTensor, laid_out, seen, 
 from dmaverify.execute.work import Beyond, RunMachine, RunMove, RunNest, RunWalk, iterations, must_fit
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,6 @@ Law: cells are united and compared one by one. A cell may be written again where
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from dmaverify.execute.order import mask
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import HeldTensor
 from dmaverify.language.distinct import distinct
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,7 +16,6 @@ Performance", Bank Starvation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING
@@ -44,6 +43,7 @@ from dmaverify.execute.work import (
     start_at,
 )
 from dmaverify.language.distinct import distinct
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

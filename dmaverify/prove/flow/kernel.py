@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.lower.adapters import is_fetch
 from dmaverify.program.access import Access
@@ -37,6 +36,7 @@ from dmaverify.prove.move.preconditions import meaningless
 from dmaverify.prove.smt import Session, solver_version
 from dmaverify.targets.modules import kept_memory
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict, settled
 
 TILES = ("core/tiles-once", "core/tiles-cover")

@@ -9,7 +9,6 @@ is an error. At every size of a `broken` region that rule, or being well-formed,
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from math import lcm
 from typing import Any
@@ -61,6 +60,7 @@ from dmaverify.prove.sizes.rules import BrokenRule, RulePlace, SizedRules, acces
 from dmaverify.prove.sizes.shadow import number_of
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.targets.target import Target, load_obligations
+from dmaverify.values import dataclass, replace
 
 MOST_RESTARTS = 12
 @dataclass

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from math import prod
 
@@ -30,6 +29,7 @@ from dmaverify.prove.sizes.facts import SizedEntry, SizeFact, SizeRegion, Templa
 from dmaverify.prove.sizes.programs import ONE_ENGINE
 from dmaverify.prove.sizes.search import MOST_BOXES, NOTHING, OPEN, SizeSearch
 from dmaverify.prove.sizes.trace import Stuck
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, settled
 
 MOST_SINGLE = 40

@@ -14,7 +14,6 @@ Source: docs/machines/rngd.md 7.2 (overlapping starts compile and leave the rest
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 
 from dmaverify.machines.rngd.rust.coverage import Effect, HeldNeed, Unjudged, UsedBuffer, judged
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
@@ -22,6 +21,7 @@ from dmaverify.machines.rngd.rust.order import unordered_effects
 from dmaverify.machines.rngd.rust.paths import OnWay
 from dmaverify.machines.rngd.rust.values import Record, RustTensor, Tuple, Value
 from dmaverify.machines.rngd.rust.values import Sequence as RustSequence
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 MOST_MOMENTS, MOST_LINES = 60, 24  # of the picture of lifetimes

@@ -9,7 +9,6 @@ way that a run can take, past all that may write it. All else is unjudged, with 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.language.distinct import distinct
@@ -19,6 +18,7 @@ from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.paths import OnWay, Passed, WaysUndecided, way_past
 from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
 from dmaverify.machines.rngd.rust.views import plain
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 if TYPE_CHECKING:

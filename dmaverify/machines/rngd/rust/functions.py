@@ -9,7 +9,6 @@ not understood is what its place expects, never more.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.language.expr import terms_of
@@ -36,6 +35,7 @@ from dmaverify.machines.rngd.rust.values import (
     sources_of,
 )
 from dmaverify.machines.rngd.rust.views import plain
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node

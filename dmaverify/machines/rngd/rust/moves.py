@@ -11,7 +11,6 @@ Source: docs/machines/rngd.md 5 and 7.2 (furiosa-opt v0.6.0, furiosa-opt-std: te
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dmaverify.errors import Span
@@ -30,6 +29,7 @@ from dmaverify.machines.rngd.rust.values import (
     sources_of,
 )
 from dmaverify.program.access import PlanProblem
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Severity
 
 SIMPLE = ("to_dm", "to_hbm", "to_host")
