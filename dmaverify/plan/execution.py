@@ -144,10 +144,9 @@ class PlanExecution:
         return RunTile(self.mapping(table.tile), int(table.length), table.start, table.place, table.partial)
 
     def flow(self, table: schema.StreamTable, engine: str = "", params: Mapping[str, int] | None = None) -> Flow:
-        if table.packet is None:
-            raise Beyond("a packet that follows from the run")
-        parts = [self.mapping(getattr(table, n), params) for n in ("chip", "cluster", "slice", "time", "packet")]
-        return Flow(parts[0], parts[1], parts[2], parts[3], parts[4], engine)
+        texts = [getattr(table, name) for name in ("chip", "cluster", "slice", "time", "packet")]
+        chip, cluster, slice_, time, packet = (ONE if t is None else self.mapping(t, params) for t in texts)
+        return Flow(chip, cluster, slice_, time, packet, engine, open_packet=table.packet is None)
 
     def flows(self, given: schema.StreamTable | list[schema.CaseTable] | None) -> tuple[Flow, ...]:
         if given is None:
