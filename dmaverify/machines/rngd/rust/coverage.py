@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.errors import Span
 from dmaverify.language.meaning import Index, cell
 from dmaverify.machines.rngd.rust.cells import CellCover, CellSpace, certain, cover_of
 from dmaverify.machines.rngd.rust.moves import Site
@@ -75,6 +76,7 @@ class Unjudged:
     reason: str
     unknown: bool
     given: str = ""
+    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,8 @@ def _elsewhere(effect: Effect, need: HeldNeed) -> bool:
     through another window.
     """
     moving = {abs(loop) for _, numbers in effect.tensor.window.parts for loop in numbers.loops if numbers.step}
-    return bool(moving & need.when.turns) and effect.tensor.window.parts != need.tensor.window.parts
+    here, there = ([(own, own[1].loops) for own in one.tensor.window.parts] for one in (effect, need))
+    return bool(moving & need.when.turns) and here != there
 
 
 def _by_cells(
