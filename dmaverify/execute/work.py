@@ -122,7 +122,7 @@ class RunNest:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A stream: engines by chip, cluster and slice, then time, then packet."""
+    """A stream: engines by chip, cluster and slice, then time, then packet (`open_packet`: some run of time)."""
 
     chip: Expr
     cluster: Expr
@@ -130,6 +130,7 @@ class Flow:
     time: Expr
     packet: Expr
     engine: str = ""
+    open_packet: bool = False
 
 
 @dataclass(frozen=True, slots=True)

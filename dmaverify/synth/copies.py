@@ -21,6 +21,7 @@ from math import prod
 from typing import Any
 
 from dmaverify.errors import InputError
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr, axes_of
 from dmaverify.program.move import Transfer
 from dmaverify.synth.nests import MOST_ROWS, Level, RowNest, covers
@@ -216,7 +217,7 @@ def _paddings(
             behind = (behind[None, :] + (np.arange(level.count) * level.write)[:, None]).ravel()
         at = behind // item
         lengths = open_ends[np.searchsorted(open_ends, at)] - at
-        if len(np.unique(lengths)) != 1:
+        if len(distinct(lengths)) != 1:
             raise InputError(
                 "rows with zero padding of different lengths behind them",
                 transfer.dest.span,

@@ -393,8 +393,8 @@ def _dtypes(table: Table) -> tuple[dict[str, int], dict[str, str], dict[str, str
     for name, count in bits.items():
         if count < 1:
             table.refuse(f"`bits.{name}` must be at least 1", "bits")
-        elif 8 % count and count % 8:
-            table.refuse(f"`bits.{name}`: {count} bits do not pack into bytes", "bits", "1, 2, 4 or a multiple of 8")
+        elif count != 4 and count % 8:
+            table.refuse(f"`bits.{name}`: {count} bits do not pack into bytes", "bits", "4 or a multiple of 8")
     for name in removed:
         if name not in bits:
             table.refuse(f"`removed` names {name!r}, which `bits` does not have", "removed", suggestion(name, bits))

@@ -53,6 +53,7 @@ class Case:
     status: dict[str, str] = field(default_factory=dict)
     by: dict[str, str] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
     asked: list[tuple[str, str, str]] = field(default_factory=list)
     units: int = 0
     differs: tuple[str, ...] = ()
@@ -373,6 +374,7 @@ class Case:
             line,
             self.transfer.expect,
             self._claim(word),
+            conditions=tuple(self.conditions),
         )
 
     def _claim(self, word: str) -> str:

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from math import gcd
 
 from dmaverify.language.expr import Kind
+from dmaverify.language.numbers import gcd
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit
 from dmaverify.layout.held import TooMany, first_absent, one_nest, values_of

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from dmaverify.errors import Span
 from dmaverify.layout.addresses import Layout
-from dmaverify.lower.derive import base_at
+from dmaverify.lower.stream_places import base_at
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.space import SPAN, global_address
 from dmaverify.values import dataclass, replace

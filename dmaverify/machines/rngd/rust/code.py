@@ -120,6 +120,11 @@ def above(tree: Node, node: Node) -> list[Node]:
     return found
 
 
+def parts_of(path: str) -> tuple[str, ...]:
+    """`a::b` as its names."""
+    return tuple(part.strip() for part in path.split("::") if part.strip())
+
+
 def named(node: Node) -> list[Node]:
     """The named children without comments."""
     return [child for child in node.named_children if child.type not in ("line_comment", "block_comment")]

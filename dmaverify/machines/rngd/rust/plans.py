@@ -88,7 +88,7 @@ def plan_of(kernel: KernelFile, target: str | None = None) -> KernelPlan:
         names, missing = [], []
         for move in site.moves:
             name = _name(site, used)
-            made = _transfer(name, site, move, machine, target or _TARGET, kernel.library)
+            made = transfer_of(name, site, move, machine, target or _TARGET, kernel.library)
             if isinstance(made, str):
                 missing.append(made)
                 continue
@@ -145,7 +145,7 @@ def by_index(plan: Plan, name: str) -> str:
 # ---------------------------------------------------------------- one move
 
 
-def _transfer(
+def transfer_of(
     name: str, site: Site, move: KernelMove, machine: Target, key: str, library: Library
 ) -> PlanTransfer | str:
     """The transfer of a move, or why there is none."""
