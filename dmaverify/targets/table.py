@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import marshal
-import os
 import re
 import sys
 import tomllib
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.files import write_bytes
 
 _HEADER = re.compile(r"^[ \t]*\[+([^\[\]\n]+)\]+", re.MULTILINE)
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -51,9 +51,7 @@ def shipped_toml(file: Path, text: str) -> dict[str, Any]:
     data = tomllib.loads(text)
     if kept and not sys.dont_write_bytecode:
         with suppress(OSError, ValueError):
-            fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
-            fresh.write_bytes(marshal.dumps((text, data)))
-            fresh.replace(kept)
+            write_bytes(kept, marshal.dumps((text, data)))
     return data
 
 
