@@ -15,7 +15,6 @@ Source: "DMA Engine", Implementation Details, Performance (packets and requests)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -35,7 +34,9 @@ from dmaverify.execute.promise import (
 )
 from dmaverify.execute.tensors import ElementNames, SeenTensor, laid_out, seen, sizes_of, streamed, unit_bits, units
 from dmaverify.execute.work import Beyond, RunMachine, RunMove, RunNest, RunWalk, iterations, must_fit
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -263,7 +264,7 @@ class TransferRun:
         if not changes.any() or not asked.any():
             return False
         engine = copies.command if alone else copies.engine
-        for one in np.unique(engine[changes]).tolist():
+        for one in distinct(engine[changes]).tolist():
             writes = changes & (engine == one)
             at, first = copies.write[writes], number[writes]
             order = np.lexsort((first, at))

@@ -6,7 +6,7 @@ Law: `wrong` holds only what some execution really does; what no source settles 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dmaverify.values import dataclass, field
 
 
 @dataclass

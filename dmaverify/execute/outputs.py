@@ -9,7 +9,6 @@ tensor that is only ever written whole may be written again unread, and that is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,8 @@ import numpy as np
 from dmaverify.execute.order import mask
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import HeldTensor
+from dmaverify.language.distinct import distinct
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +72,7 @@ def judge_outputs(
     """`names` are those of the steps; bit i of `before[j]` says that piece i ends before piece j begins."""
     for (held, _), (whole, found) in outputs.items():
         tiled = [one for one in found if one.tiled]
-        union = np.unique(np.concatenate([one.cells for one in found]))
+        union = distinct(np.concatenate([one.cells for one in found]))
         if tiled and not np.isin(whole, union).all() and not all(one.partial for one in tiled):
             outcome.break_(COVER, f"{int((~np.isin(whole, union)).sum())} cells are never written")
         compared = tiled or [one for one in found if not one.rows]

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
 from dmaverify.language.expr import Expr
+from dmaverify.values import dataclass, field
 
 Loops = tuple[tuple[str, int], ...]
 CHIP, CLUSTER = 1 << 56, 1 << 52  # bytes between places that no address reaches from one another

@@ -7,8 +7,9 @@ Law: nothing is said that was not run; what no source settles is open, what is t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from dmaverify.execute.outcome import Outcome

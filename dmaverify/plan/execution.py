@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -48,6 +47,7 @@ from dmaverify.plan.texts import units
 from dmaverify.plan.validate import validate
 from dmaverify.program.command import Sequencer
 from dmaverify.targets.target import Target, load_target
+from dmaverify.values import replace
 
 Work = RunMove | Reach | RunRows | RunProgram
 ENGINE_PLACES = ("chip", "cluster", "dmn")

@@ -12,7 +12,6 @@ Source: "Memory Performance" (Bank Starvation), docs/machines/rngd.md 6.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
@@ -20,6 +19,7 @@ from dmaverify.program.access import Access
 from dmaverify.program.schedule import Order, Step
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, Runs
 from dmaverify.prove.flow.touches import shown_positions
+from dmaverify.values import dataclass, replace
 
 MOST_SEEN = 1 << 14  # slices of all iterations, listed one by one
 MOST_OPERATIONS = 512  # of one context, one after the other, to see what they would make without a change of operation

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.program.access import Access
 from dmaverify.program.move import Transfer
@@ -36,6 +35,7 @@ from dmaverify.prove.move.preconditions import meaningless
 from dmaverify.prove.smt import Session, solver_version
 from dmaverify.targets.modules import kept_memory
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict, settled
 
 TILES = ("core/tiles-once", "core/tiles-cover")
@@ -88,6 +88,7 @@ class _Case:
                     verdict = self._judge(work, index, path)
                 if step.indirect is not None:  # what a plan promises of an index is assumed here, too
                     self.assumptions += [f"`{work.name}`: {a}" for a in verdict.assumptions if a.endswith(RUN_TIME)]
+                self.conditions += [one for one in verdict.conditions if one not in self.conditions]
                 if verdict.status is Status.REFUTED:
                     worst = "refuted"
                     self._step_finding(index, work, verdict)
@@ -135,7 +136,7 @@ class _Case:
         self.findings += [hazard_finding(hazard, self.program, self.target) for hazard in result.found]
         self._untold(result)
         self.findings += [finding for index in range(len(works)) for finding in self._kept(index, works)]
-        self.assumptions += one_engine(self.program, works, result, limit, self.target)
+        self.conditions += one_engine(self.program, works, result, limit, self.target)
         for step, work in zip(self.program.steps, works, strict=True):
             if step.indirect is not None:
                 self.assumptions.append(f"`{step.name}` may touch every row of its table")

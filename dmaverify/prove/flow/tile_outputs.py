@@ -11,7 +11,6 @@ Source: furiosa-opt v0.6.0 (views), docs/machines/rngd.md 7.2.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import prod
 
 from dmaverify.errors import Span
@@ -23,6 +22,7 @@ from dmaverify.program.turns import Affine, Turn
 from dmaverify.program.views import TileWindow, View, ViewError, Views
 from dmaverify.prove.flow.tile_union import Boxes, Digit
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ Relied on (proofs/): count-covers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Protocol
 
@@ -31,6 +30,7 @@ from dmaverify.program.turns import Affine, loop_values
 from dmaverify.prove.flow.tile_outputs import Output, Tiles
 from dmaverify.prove.flow.tile_union import Boxes, Digit, Grid, grid
 from dmaverify.prove.smt import Query, Session, all_of, any_of, linear, number
+from dmaverify.values import dataclass
 
 MOST_GAPS = 4096  # cells of no tile that are looked at one by one, for padding and other writers
 

@@ -9,7 +9,6 @@ where a step may touch more than it does. So an answer of yes leaves a claim ope
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dmaverify.lower.programs import space_of
 from dmaverify.program.schedule import Step
@@ -18,6 +17,7 @@ from dmaverify.prove.flow.tile_outputs import Output, Tiles
 from dmaverify.prove.flow.touches import Memory, Touch
 from dmaverify.prove.meet import Walk, decided, difference
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True)

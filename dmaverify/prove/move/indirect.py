@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
@@ -30,6 +29,7 @@ from dmaverify.prove.move.indirect_order import judge_order
 from dmaverify.prove.move.part_questions import index_script, row_scripts
 from dmaverify.prove.move.script import Script
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 from dmaverify.verdict import Obligation, Severity, Verdict, settled
 
 ROW_BY_Z3 = f"{FROM_DEFINITIONS}, one row for all"
