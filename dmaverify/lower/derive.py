@@ -15,7 +15,6 @@ Relied on (proofs/): merge-keeps-addresses, merge-needs-contiguity.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import prod
 
 from dmaverify.language.expr import Expr, Resize, axes_of, terms_of
@@ -28,6 +27,7 @@ from dmaverify.program.command import Command, Engine, Entry, Loop, Port, Sequen
 from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space, layout_of, unit_bits_of
 from dmaverify.program.tensor import Tensor
+from dmaverify.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ Source: "DMA Engine", Homogeneous Aggregate Operation, Heterogeneous Aggregate O
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 
 from dmaverify.errors import Span
@@ -19,6 +18,7 @@ from dmaverify.layout.digits import DigitForm, NotDigits, compile_digits
 from dmaverify.program.command import Engine, Port
 from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -258,7 +258,7 @@ def main(arguments: Sequence[str]) -> str:
         file = data_file("target.toml")
         names = ", ".join(file.name for file in files), options.hardware.name
         file.write_text(written(file.read_text(), fitted_text(seen, names, alone, timed, silicon_alone)))
-        cost_data.cache_clear()
+        profile_data.cache_clear()
         tables.cache_clear()
     head = ["constants and the rows they stand on", *stands_on(seen, len(timed))]
     told = report(quality(points, cost_data("schedule")), quality(timed, cost_data("silicon")), alone, silicon_alone)

@@ -11,12 +11,12 @@ and 7.4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dmaverify.program.schedule import DMA_CONTEXT, Order, Program, order_of
 from dmaverify.prove.flow.hazards import Hazard, Hazards, hazards
 from dmaverify.prove.flow.touches import StepWork, named, where
 from dmaverify.targets.target import Target, load_obligations
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
 _WORDS = {

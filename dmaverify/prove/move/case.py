@@ -10,7 +10,6 @@ Source: docs/design.md; the plan file format (What is judged).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Disagreement, Span
 from dmaverify.layout.digits import NotDigits
@@ -33,6 +32,7 @@ from dmaverify.prove.smt import Session, solver_version
 from dmaverify.targets.modules import derived
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target, load_obligations
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Edit, Finding, Label, Obligation, Severity, Verdict, settled
 
 REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made

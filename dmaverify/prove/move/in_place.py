@@ -11,7 +11,6 @@ Source: "DMA Engine" (DMA Sequencer Internals; Packet size and internal DMA requ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from dmaverify.program.command import Command, Port
@@ -24,6 +23,7 @@ from dmaverify.prove.move.views import looped
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import atom_bytes
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
 

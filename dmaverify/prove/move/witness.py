@@ -9,7 +9,6 @@ which is an internal error of its own (exit code 4), never hidden.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from dmaverify.errors import Disagreement, Span
@@ -34,6 +33,7 @@ from dmaverify.prove.move.scene import (
     show_index,
     where,
 )
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Severity
 
 # ---------------------------------------------------------------- findings

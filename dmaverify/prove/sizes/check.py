@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from math import prod
 
@@ -29,6 +28,8 @@ from dmaverify.prove.sizes.complete import confirmed, smallest_outside
 from dmaverify.prove.sizes.facts import SizedEntry, SizeFact, SizeRegion, Template
 from dmaverify.prove.sizes.programs import ONE_ENGINE
 from dmaverify.prove.sizes.search import MOST_BOXES, NOTHING, OPEN, SizeSearch
+from dmaverify.prove.sizes.trace import Stuck
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, settled
 
 MOST_SINGLE = 40
@@ -130,6 +131,8 @@ def verdict_at(template: Template, values: Mapping[str, int], options: Options) 
     """The ordinary verdict on the entry with these numbers; where they have no meaning, that is refuted."""
     try:
         instance: SizedEntry = template.at(values)
+    except Stuck:
+        return Verdict(template.name, template.machine.name, Status.UNKNOWN)
     except NoValue as error:
         finding = Finding(
             "core/well-formed", Severity.ERROR, error.message, "plan", error.span,
