@@ -38,7 +38,7 @@ from lab.calibrate import (
 from lab.points import Point, commands_of, hardware_points, static_points
 
 from dmaverify.cost.bands import SCATTERED, classes_of
-from dmaverify.cost.constants import TICKS, Constant, CostData, cost_data
+from dmaverify.cost.constants import TICKS, Constant, CostData, cost_data, profile_data
 from dmaverify.cost.model import cost
 from dmaverify.cost.sides import pairs_of
 from dmaverify.targets.address_maps import data as tables
