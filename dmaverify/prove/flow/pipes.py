@@ -20,6 +20,7 @@ from dmaverify.prove.flow.lifted import flattened, near, rows_apart
 from dmaverify.prove.flow.pipe_state import EMPTY, OLD, At, Instance, State, renamed, running, shown_flag
 from dmaverify.prove.flow.pipe_steps import PipeSteps
 
+MOST_SPENT = 1_000_000  # solver units of one kernel, behind which its order is followed no further
 MOST_STEPS = 48  # iterations of one loop that are followed until its state must have repeated
 FEW_STEPS = 160  # a loop of fewer is followed to its end, if it has to be
 SMALL_TRIP = 32  # loops of at most this many iterations are followed to their end
@@ -57,7 +58,8 @@ class PipeJudge(PipeSteps):
         try:
             ends = self._run(events, [EMPTY], At({}))
         except TooLong:
-            self._open(f"more than {self.most_steps:,} steps of pipes to follow")
+            steps = f"more than {self.most_steps:,} steps of pipes to follow"
+            self._open(steps if self.steps > self.most_steps else f"more than {MOST_SPENT:,} units of the solver")
             return
         for state in ends:
             for flag, (_, start) in state.flags.items():
@@ -75,7 +77,7 @@ class PipeJudge(PipeSteps):
                 states = [after for state in states for after in self._branch(event, state, at)]
             else:
                 self.steps += len(states)
-                if self.steps > self.most_steps:
+                if self.steps > self.most_steps or self.asker.session.spent > MOST_SPENT:
                     raise TooLong
                 states = [self._step(event, one, at) for state in states for one in self._parted(event, state, at)]
             states = self._merged(states)

@@ -214,12 +214,14 @@ class EffectLedger:
         """
         known: dict[int, set[int]] = {}
         out: list[set[int]] = []
-        for number, later in enumerate(self.effects):
+        written: dict[int, list[Effect]] = {}
+        for later in self.effects:
             roots = set(later.depends)
             if not later.writes:
-                for earlier in self.effects[:number]:
-                    if earlier.writes and _same_hbm(earlier.tensor, later.tensor):
-                        roots.add(earlier.site.number)
+                same = written.get(_hbm_serial(later.tensor), ())
+                roots |= {one.site.number for one in same if _same_hbm(one.tensor, later.tensor)}
+            else:
+                written.setdefault(_hbm_serial(later.tensor), []).append(later)
             found = set(roots)
             for root in roots:
                 found |= known.get(root, set())
@@ -228,17 +230,18 @@ class EffectLedger:
         return out
 
     def _hazards(self) -> Iterator[tuple[Site, Finding]]:
-        before = self._before()
-        for number, later in enumerate(self.effects):
-            for earlier in self.effects[:number]:
-                after_read = later.writes and not earlier.writes and earlier.site.number not in before[number]
-                after_scatter = earlier.site.method in SCATTERS and earlier.writes and not later.writes
-                if not (after_read or after_scatter) or later.site is earlier.site:
+        read: dict[int, list[Effect]] = {}
+        scattered: dict[int, list[Effect]] = {}
+        for later, before in zip(self.effects, self._before(), strict=True):
+            serial = _hbm_serial(later.tensor)
+            for earlier in (read if later.writes else scattered).get(serial, ()):
+                ordered = later.site is earlier.site or (later.writes and earlier.site.number in before)
+                if ordered or not _same_hbm(earlier.tensor, later.tensor):
                     continue
-                if not _same_hbm(earlier.tensor, later.tensor):
-                    continue
-                rule, what, hint = _AFTER_READ if after_read else _AFTER_SCATTER
+                rule, what, hint = _AFTER_READ if later.writes else _AFTER_SCATTER
                 yield later.site, _told(rule, earlier, later, what, hint)
+            if not later.writes or later.site.method in SCATTERS:
+                (scattered if later.writes else read).setdefault(serial, []).append(later)
 
 
 def tensors_in(value: Value | None) -> Iterator[RustTensor]:
@@ -266,9 +269,14 @@ def _by_others(tensor: RustTensor, who: str) -> Unjudged:
     return Unjudged("core/definite", said, False, f"{who} writes all of `{name}` before it is used")
 
 
+def _hbm_serial(tensor: RustTensor) -> int:
+    """The number of the buffer in HBM that is looked at; -1 where there is none."""
+    return tensor.buffer.serial if tensor.tier == "hbm" and tensor.buffer is not None else -1
+
+
 def _same_hbm(a: RustTensor, b: RustTensor) -> bool:
     """Whether both look at one buffer in HBM through windows that may meet."""
-    if a.tier != "hbm" or a.buffer is None or b.buffer is None or a.buffer.serial != b.buffer.serial:
+    if _hbm_serial(a) != _hbm_serial(b) or _hbm_serial(a) < 0:
         return False
     if not (a.window.tiled and b.window.tiled):
         return True
