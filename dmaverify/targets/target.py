@@ -10,7 +10,6 @@ that ships.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +20,7 @@ from dmaverify.targets.facts import EVERY_PORT, SCOPES, Fact, Scope
 from dmaverify.targets.rule import Figure, Readings, Rule
 from dmaverify.targets.rulebook import SEVERITIES, Names, basis_of, read_rules
 from dmaverify.targets.table import Table, suggestion
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Severity
 
 LATER_SECTIONS = ("cost", "machine", "memory", "profile", "starvation", "tile", "vector")
@@ -202,10 +202,10 @@ class Target:
             if tier.readings:
                 known[f"tier/{tier.name}"] = _default_first(tier.reading, tier.readings)
         for name, part in self.raw.get("memory", {}).items():
-            channel = part.get("channel") if isinstance(part, dict) else None
-            if isinstance(channel, dict) and "default" in channel:
-                names = [key for key, bits in channel.items() if isinstance(bits, list)]
-                known[f"memory/{name}-channel"] = _default_first(channel["default"], names)
+            for key, one in part.items() if isinstance(part, dict) else ():
+                if isinstance(one, dict) and "default" in one:
+                    names = one.get("option") or [option for option, bits in one.items() if isinstance(bits, list)]
+                    known[f"memory/{name}-{key}"] = _default_first(one["default"], names)
         for name, part in self.raw.get("starvation", {}).get("reading", {}).items():
             known[f"starvation/{name}"] = _default_first(part["default"], part["option"])
         return MappingProxyType(known)

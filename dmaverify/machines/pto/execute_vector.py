@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
+from dmaverify.values import dataclass, field
 
 REGISTER = 256
 _LANEWISE = re.compile(r"v(abs|neg|exp|ln|sqrt|relu|not|add|sub|mul|div|max|min|and|or|xor|shl|shr)s?")
@@ -78,6 +78,7 @@ class RegisterBytes:
         """Registers under other names."""
         moved = {new: self._foul(old) for new, old in names.items()}
         self.garbage |= moved
+        self.masks |= {new: self.masks[old] for new, old in names.items() if old in self.masks}
 
     def _passes_on(self, stmt: ops.VectorOp, on: np.ndarray) -> None:
         """Garbage in the operands of an operation, in its results."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from dmaverify.machines.rngd.rust.values import Numbers
+from dmaverify.values import dataclass
 
 MAX_VALUE = 1 << 70
 MAX_DEPTH = 60
@@ -33,6 +33,8 @@ def number_of(text: str, look: Look) -> Numbers | None:
     """The value of a constant expression, or None."""
     if len(text) > MAX_TEXT:
         return None
+    if text.isdecimal() and text.isascii() and len(text) < 20:
+        return Numbers.of(int(text))
     try:
         reader = _NumberReader(text, look)
         value = reader.sum(0, 0)
@@ -144,7 +146,9 @@ class _NumberReader:
     def cast(self, value: Numbers) -> Numbers:
         while self.peek() == "as" or (self.peek() == "." and self.peek(2) == "("):
             if self.peek() == "as":
-                if not self.peek(1).isidentifier():
+                kind = re.fullmatch(r"([ui])(8|16|32|64|128|size)|\w+", self.peek(1))
+                bits = int(((kind and kind[2]) or "128").replace("size", "64")) - (kind is not None and kind[1] == "i")
+                if kind is None or value.high >> bits > 0:
                     raise _Stop
                 self.at += 2
             else:
