@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
+
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,11 +24,7 @@ class Source:
 
     @cached_property
     def line_starts(self) -> list[int]:
-        starts = [0]
-        for index, char in enumerate(self.text):
-            if char == "\n":
-                starts.append(index + 1)
-        return starts
+        return [0, *accumulate(len(line) + 1 for line in self.text.split("\n")[:-1])]
 
     def line_of(self, offset: int) -> int:
         """The 1-based line that holds the character at `offset`."""

@@ -20,7 +20,6 @@ padding-on-boundary, recombine-off-boundary, recombine-on-boundary, refinement-s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 
@@ -40,6 +39,7 @@ from dmaverify.language.expr import (
     pair,
 )
 from dmaverify.language.numbers import Symbolic, may_reach, moves, same
+from dmaverify.values import dataclass, replace
 
 
 class NotDigits(Exception):
@@ -350,6 +350,13 @@ def _merge_terms(guard: Guard, inner: int, ratio: int) -> Guard:
     return replace(guard, terms=tuple(sorted(moved.items())))
 
 
+@lru_cache(maxsize=4096)
+def finalized(expr: Expr) -> DigitForm:
+    """The digits of a mapping with the padding that its axes' sizes make. Raises NotDigits."""
+    return finalize(compile_digits(expr), axes_of(expr))
+
+
+@lru_cache(maxsize=4096)
 def digits_of(expr: Expr) -> DigitForm:
     """Compiled, finalized and coalesced: the normal form of one mapping. Raises NotDigits."""
-    return coalesce(finalize(compile_digits(expr), axes_of(expr)))
+    return coalesce(finalized(expr))

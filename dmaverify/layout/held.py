@@ -11,6 +11,7 @@ Progressions are (weight, values): {0, weight, .., weight * (values - 1)}.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 MOST_VALUES = 1 << 20
@@ -50,10 +51,23 @@ def _cut(wanted: Iterable[Progression], offered: Iterable[Progression]) -> int |
 
 
 def _listed(wanted: Sequence[Progression], offered: Sequence[Progression]) -> int | None:
+    wanted, offered = _joined(wanted), _joined(offered)
     if len(wanted) <= 1 and len(offered) <= 1 and all(w == 1 for w, _ in (*wanted, *offered)):
         here, there = (side[0][1] if side else 1 for side in (wanted, offered))
         return there if here > there else None
+    if not Counter(wanted) - Counter(offered):
+        return None
     return min(values_of(wanted) - values_of(offered), default=None)
+
+
+def _joined(digits: Iterable[Progression]) -> list[Progression]:
+    """The same sums with progressions that continue each other as one."""
+    out: list[Progression] = []
+    for weight, count in sorted(digits):
+        if out and out[-1][0] * out[-1][1] == weight:
+            weight, count = out[-1][0], out.pop()[1] * count
+        out.append((weight, count))
+    return out
 
 
 def values_of(digits: Iterable[Progression]) -> set[int]:

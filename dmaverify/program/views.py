@@ -18,15 +18,15 @@ Relied on (proofs/): alignment-step.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from math import prod
 
 from dmaverify.errors import Span
-from dmaverify.language.expr import Expr, Kind, Modulo, Padding, Resize, Stride, axes_of, pair, terms_of
+from dmaverify.language.expr import Expr, Kind, Modulo, Padding, Resize, Stride, pair, terms_of
 from dmaverify.language.numbers import moves
-from dmaverify.layout.digits import DigitForm, Gap, NotDigits, compile_digits, finalize
+from dmaverify.layout.digits import DigitForm, Gap, NotDigits, compile_digits, finalized
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.turns import Affine, Turn, fixed
+from dmaverify.values import dataclass, field, replace
 
 
 class ViewError(Exception):
@@ -334,7 +334,7 @@ def _live(tensor: Tensor, place: str, terms: Sequence[Expr], stride: int, size: 
     whole = _with(tensor, place, pair(*terms))
     inner = prod(whole.field(p).size for p in PLACES[PLACES.index(place) + 1 :])
     try:
-        form = finalize(compile_digits(whole.mapping), axes_of(whole.mapping))
+        form = finalized(whole.mapping)
     except NotDigits:
         return size
     return min([size, *_guarded(form, inner * stride)])

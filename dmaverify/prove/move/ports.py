@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from dmaverify.language.expr import Broadcast, axes_of, terms_of
 from dmaverify.language.numbers import gcd, least, most, same, step_gcd
-from dmaverify.layout.digits import DigitForm, NotDigits, compile_digits, finalize
+from dmaverify.layout.digits import DigitForm, NotDigits, compile_digits, finalized
 from dmaverify.lower.derive import coalesce
 from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.tensor import Tensor
@@ -152,7 +152,7 @@ def tensor_facts(tensor: Tensor, dtype_bits: int, only: Collection[str] | None =
 def _padded_splits(tensor: Tensor) -> int:
     """Axes of which the element mapping holds several digits, one of them padded below the top one."""
     try:
-        form = finalize(compile_digits(tensor.element), axes_of(tensor.element))
+        form = finalized(tensor.element)
     except NotDigits:
         return 0
     count = 0
@@ -241,8 +241,8 @@ def _bare_numbers(tensor: Tensor) -> Counter[int]:
 def tail_facts(source: Tensor, dest: Tensor, dtype_bits: int, sliced: bool) -> dict[str, int]:
     """Innermost run read alike by both element mappings, and what divides the destination strides beyond it."""
     try:
-        a = finalize(compile_digits(source.element), axes_of(source.element))
-        b = finalize(compile_digits(dest.element), axes_of(dest.element))
+        a = finalized(source.element)
+        b = finalized(dest.element)
         flat = compile_digits(dest.mapping)
     except NotDigits:
         return {"tail_bits": dtype_bits, "tail_stride_bits": dtype_bits}

@@ -9,7 +9,6 @@ not be evaluated is a finding of its own. All broken rules are reported, each on
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from dmaverify.errors import Span
@@ -27,6 +26,7 @@ from dmaverify.prove.move.ports import (
 )
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding, Label, Severity
 
 
@@ -195,14 +195,17 @@ def transfer_instances(
     limits: Mapping[str, int],
     span: Span | None,
     buffers: tuple[Tensor, Tensor] | None = None,
+    only: Collection[str] | None = None,
 ) -> list[Instance]:
-    """Everything that rules look at in a transfer. `buffers`: the memory behind views of source and destination."""
+    """Everything that rules look at in a transfer. `buffers`: the memory behind views of source and destination;
+    `only`: ports that are asked for, all by default.
+    """
     bits = target.dtypes[dtype]
     whole = buffers or (source, dest)
     out = [
-        Instance("tensor", tensor_facts(whole[0], bits), "source", source.span, "read", source.tier),
-        Instance("tensor", tensor_facts(whole[1], bits), "dest", dest.span, "write", dest.tier),
-        Instance("transfer", transfer_facts(source, dest, dtype, target, commands), "transfer", span),
+        Instance("tensor", tensor_facts(whole[0], bits, only), "source", source.span, "read", source.tier),
+        Instance("tensor", tensor_facts(whole[1], bits, only), "dest", dest.span, "write", dest.tier),
+        Instance("transfer", transfer_facts(source, dest, dtype, target, commands, only), "transfer", span),
     ]
     for index, command in enumerate(commands):
         out.extend(_command_instances(index, command, commands, source, dest, stream, limits))

@@ -10,7 +10,6 @@ one that is taken only where its number is known.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.calls import Calls
@@ -19,6 +18,7 @@ from dmaverify.machines.rngd.rust.numbers import Look, number_of, split_top, tru
 from dmaverify.machines.rngd.rust.paths import WayChoice
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import Buffer, Numbers, Record, RustTensor, Sequence, Tuple, Unknown, Value
+from dmaverify.values import dataclass, replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from dmaverify.machines.rngd.rust.code import Code, parse_file
 from dmaverify.machines.rngd.rust.library import Library, dependencies, library_of
 from dmaverify.machines.rngd.rust.module import NameScope, fill
 from dmaverify.plan.toml_spans import read_source
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -96,7 +96,15 @@ class Crate:
 
     @cached_property
     def package(self) -> tuple[Path, str] | None:
-        return _package(self.root)
+        found = _package(self.root)
+        if found is not None:
+            manifest = found[0] / "Cargo.toml"
+            self.stamps[manifest] = stamp(manifest)
+        return found
+
+    @cached_property
+    def libraries(self) -> dict[str, Path]:
+        return dependencies(self.package[0]) if self.package is not None else {}
 
     def extern(self, name: str) -> NameScope | None:
         """The library of the same package, as tests and binaries name it, or one that it names by a path."""
@@ -107,7 +115,7 @@ class Crate:
             library = package[0] / "src" / "lib.rs"
             return self.module(library, name, None) if library.is_file() else None
         if name not in self.others:
-            folder = dependencies(package[0]).get(name)
+            folder = self.libraries.get(name)
             library = (folder / "src" / "lib.rs").resolve() if folder is not None else Path()
             known = folder is not None and library.is_file()
             self.others[name] = Crate(library.parent, library, self.absolute, self.display) if known else None

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.cfg import configured
-from dmaverify.machines.rngd.rust.code import Code, child, named
+from dmaverify.machines.rngd.rust.code import Code, child, named, parts_of
 from dmaverify.machines.rngd.rust.macros import Rules, expand, read_rules
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -45,12 +45,16 @@ class Item:
     left_out: str = ""  # the condition that leaves a function out of the build
 
     @property
-    def callables(self) -> frozenset[str]:
-        """The generic parameters that are functions or closures: no type of a tensor depends on them."""
+    def head(self) -> str:
+        """The text of a function before its body."""
         body = self.node.child_by_field_name("body")
         end = body.start_byte if body is not None else self.node.end_byte
-        head = self.code.data[self.node.start_byte : end].decode("utf-8", "replace")
-        return frozenset(_CALLABLE.findall(head))
+        return self.code.data[self.node.start_byte : end].decode("utf-8", "replace")
+
+    @property
+    def callables(self) -> frozenset[str]:
+        """The generic parameters that are functions or closures: no type of a tensor depends on them."""
+        return frozenset(_CALLABLE.findall(self.head))
 
     @property
     def generics(self) -> list[tuple[str, str]]:
@@ -374,17 +378,17 @@ def _uses(code: Code, node: Node, before: tuple[str, ...]) -> Iterator[UsePath]:
             yield from _uses(code, one, before)
     elif node.type == "scoped_use_list":
         path, items = node.child_by_field_name("path"), node.child_by_field_name("list")
-        more = _parts(code.text(path)) if path is not None else ()
+        more = parts_of(code.text(path)) if path is not None else ()
         if items is not None:
             yield from _uses(code, items, before + more)
     elif node.type == "use_wildcard":
-        yield UsePath(before + _parts(text.rstrip("*").rstrip().removesuffix("::")), "*")
+        yield UsePath(before + parts_of(text.rstrip("*").rstrip().removesuffix("::")), "*")
     elif node.type == "use_as_clause":
         path, alias = node.child_by_field_name("path"), node.child_by_field_name("alias")
         if path is not None and alias is not None:
-            yield _use(before + _parts(code.text(path)), code.text(alias))
+            yield _use(before + parts_of(code.text(path)), code.text(alias))
     else:
-        parts = _parts(text)
+        parts = parts_of(text)
         if parts:
             yield _use(before + parts, parts[-1])
 
@@ -394,7 +398,3 @@ def _use(path: tuple[str, ...], name: str) -> UsePath:
     if path[-1] == "self" and len(path) > 1:
         return UsePath(path[:-1], path[-2] if name == "self" else name)
     return UsePath(path, name)
-
-
-def _parts(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split("::") if part.strip())

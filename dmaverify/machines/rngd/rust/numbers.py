@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from dmaverify.machines.rngd.rust.values import Numbers
+from dmaverify.values import dataclass
 
 MAX_VALUE = 1 << 70
 MAX_DEPTH = 60
@@ -33,6 +33,8 @@ def number_of(text: str, look: Look) -> Numbers | None:
     """The value of a constant expression, or None."""
     if len(text) > MAX_TEXT:
         return None
+    if text.isdecimal() and text.isascii() and len(text) < 20:
+        return Numbers.of(int(text))
     try:
         reader = _NumberReader(text, look)
         value = reader.sum(0, 0)

@@ -13,7 +13,6 @@ Source: docs/machines/rngd.md 7.2 (furiosa-opt v0.6.0: `config_tile`, `config_pa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import gcd, prod
@@ -34,10 +33,11 @@ from dmaverify.language.expr import (
     walk,
 )
 from dmaverify.language.meaning import Index, cell
-from dmaverify.layout.digits import Digit, DigitForm, NotDigits, coalesce, compile_digits, finalize
+from dmaverify.layout.digits import Digit, DigitForm, NotDigits, digits_of
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, RustTensor, Unknown
 from dmaverify.program.access import PlanProblem
+from dmaverify.values import dataclass, replace
 
 MOST_STARTS = 4096
 
@@ -60,7 +60,7 @@ class TileCall:
 def form_of(expr: Expr) -> DigitForm | None:
     """The digits of a mapping; None where it has none or makes no sense."""
     try:
-        return coalesce(finalize(compile_digits(expr), axes_of(expr)))
+        return digits_of(expr)
     except (NotDigits, ZeroDivisionError, KeyError, RecursionError):
         return None
 
