@@ -4,7 +4,7 @@ Knows: layouts of the two sides, the terms of a stream, engines by position, the
 Does not know: limits and alignments of a machine (its rules judge the result), solvers.
 Law: the entries of a term, outer to inner, have the term's size as product; an entry's stride is the address step of
 the piece of axis it walks, 0 where the memory does not hold that piece. Where no common refinement exists, nothing is
-derived: `StreamProblem`.
+derived: `Trouble`.
 
 Source: "Sequencer", Configuration and Configuration Examples; "DMA Engine", Implementation Details;
 docs/machines/rngd.md 4.1.
@@ -18,33 +18,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from dmaverify.errors import Span
 from dmaverify.language.expr import Expr, Resize, axes_of, terms_of
 from dmaverify.language.numbers import below, moves, same
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit, DigitForm, Gap, NotDigits, compile_digits
+from dmaverify.lower.pairing import Trouble
 from dmaverify.program.command import Command, Engine, Entry, Loop, Port, Sequencer
 from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space, layout_of, unit_bits_of
 from dmaverify.program.tensor import Tensor
 
-
-@dataclass(frozen=True, slots=True)
-class StreamProblem:
-    """Why a stream has no commands, with the two cuts or the place that do not fit."""
-
-    message: str
-    span: Span | None = None
-    hint: str = ""
-    axis: str = ""
-    cuts: tuple[int, ...] = ()
-
-
 MOST_ENGINES = 4096  # commands are written out per engine
 
 
 class Incompatible(Exception):
-    def __init__(self, problem: StreamProblem) -> None:
+    def __init__(self, problem: Trouble) -> None:
         super().__init__(problem.message)
         self.problem = problem
 
@@ -133,8 +121,8 @@ def _ends_behind(digit: Digit, weight: int) -> bool:
     return below(weight, digit.weight * digit.slots)
 
 
-def _clash(axis: str, cut: int, other: int, term: Expr) -> StreamProblem:
-    return StreamProblem(
+def _clash(axis: str, cut: int, other: int, term: Expr) -> Trouble:
+    return Trouble(
         f"no common refinement on axis {axis}: `{term}` cuts it at {cut}, a memory at {other}, "
         "and neither divides the other",
         term.span,
@@ -151,10 +139,10 @@ def _fragments_of(
     try:
         form = compile_digits(term)
     except NotDigits as error:
-        raise Incompatible(StreamProblem(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
+        raise Incompatible(Trouble(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
     if any(g.kind is Gap.VOID for g in form.guards):
         raise Incompatible(
-            StreamProblem(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
+            Trouble(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
         )
     sizes = axes_of(term)
     out: list[Fragment] = []
@@ -221,8 +209,8 @@ def _walk(
         weight, left, live = weight * count, left // count, -(-live // count)
 
 
-def _uneven(axis: str, term: Expr, end: int, cut: int) -> StreamProblem:
-    return StreamProblem(
+def _uneven(axis: str, term: Expr, end: int, cut: int) -> Trouble:
+    return Trouble(
         f"`{term}` ends at {end} on axis {axis}, which the cut at {cut} does not divide: "
         "one nest of loops cannot stop there",
         term.span,
@@ -283,12 +271,12 @@ def _engines(stream: Stream) -> Iterator[tuple[Engine | None, dict[str, int]]]:
         forms = [compile_digits(e) for e in (stream.chip, stream.cluster, stream.slice)]
     except NotDigits as error:
         raise Incompatible(
-            StreamProblem(f"`{error.expr}` does not place engines: {error.reason}", error.expr.span)
+            Trouble(f"`{error.expr}` does not place engines: {error.reason}", error.expr.span)
         ) from None
     engines = prod(f.size for f in forms)
     if engines > MOST_ENGINES:
         raise Incompatible(
-            StreamProblem(
+            Trouble(
                 f"the stream names {engines:,} engines", stream.span, f"no machine has more than {MOST_ENGINES:,}"
             )
         )
@@ -315,7 +303,7 @@ def derive(
     dtype_bits: int,
     stream: Stream,
     engine: Engine | None = None,
-) -> Derivation | StreamProblem:
+) -> Derivation | Trouble:
     """The commands of `stream`, one per engine that has work, or the reason why there are none.
 
     Raises NotDigits never: a side without digits is a Problem. `engine` names the engine of a stream without places.
@@ -334,7 +322,7 @@ def _derive(
         layout, opaque = layout_of(tensor, space, dtype_bits)
         if opaque:
             message = "the mapping cannot be walked by loops: a cut falls inside a digit"
-            raise Incompatible(StreamProblem(message, tensor.span))
+            raise Incompatible(Trouble(message, tensor.span))
         layouts.append(layout)
     sides = (layouts[0], layouts[1])
     terms = (*terms_of(stream.time), *terms_of(stream.packet))
@@ -359,7 +347,7 @@ def _derive(
             command_of(fragments, ports[0], ports[1], stream.packet.size * width, dtype_bits, place or engine)
         )
     if not commands:
-        raise Incompatible(StreamProblem("no engine has work: every place of the stream is padding", stream.span))
+        raise Incompatible(Trouble("no engine has work: every place of the stream is padding", stream.span))
     return Derivation(tuple(fragments), tuple(commands), terms)
 
 
@@ -370,7 +358,7 @@ def _stay_in_place(fragments: Sequence[Fragment], terms: Sequence[Expr]) -> None
                 place = "chip" if abs(step) >= SPAN["chip"] else "cluster"
                 term = terms[fragment.term]
                 raise Incompatible(
-                    StreamProblem(
+                    Trouble(
                         f"`{term}` walks over {place}s in time, but a command stays within one {place}",
                         term.span,
                         f"give the stream a `{place}` field that takes this axis",

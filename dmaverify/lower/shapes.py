@@ -11,7 +11,8 @@ Source: "DMA Engine" (How the compiler derives sequencers: the packet is inferre
 from __future__ import annotations
 
 from dmaverify.language.expr import ONE, Expr, pair, terms_of
-from dmaverify.lower.derive import StreamProblem, derive
+from dmaverify.lower.derive import derive
+from dmaverify.lower.pairing import Trouble
 from dmaverify.program.move import Stream
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor
@@ -28,7 +29,7 @@ def stream_of_shape(
         if stream.packet.size * dtype_bits > packet_max_bytes * 8:
             continue
         found = derive(source, dest, spaces, dtype_bits, stream)
-        if isinstance(found, StreamProblem):
+        if isinstance(found, Trouble):
             continue
         if all(command.burst == stream.packet.size * dtype_bits // unit for command in found.commands):
             return stream

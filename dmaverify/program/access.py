@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
 
 class PlanProblem(NamedTuple):
-    """Something that can be read but makes no sense: the finding `core/well-formed`, at its place."""
+    """Something that can be read but makes no sense: the finding `core/well-formed`, at its place. `warning`: it may
+    well be meant.
+    """
 
     message: str
-    span: Span
+    span: Span | None
     hint: str
     fatal: bool = True  # whether the meaning of the whole is in doubt, so that nothing else can be judged
+    warning: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -322,12 +322,6 @@ def _meaningless(step: Step, case: _Case) -> bool:
 
 def _judge(case: _Case) -> None:
     program = case.program
-    without = [step.name for step in program.steps if _meaningless(step, case)]
-    if without:
-        names = ", ".join(f"`{name}`" for name in without)
-        case.assumptions.append(f"nothing else was judged: {names} has no defined meaning")
-        case.status["core/steps"] = worse(case.status.get("core/steps"), "unknown")
-        return
     works = [work_of(index, step, case.target) for index, step in enumerate(program.steps)]
     for step, work in zip(program.steps, works, strict=True):
         for trouble in work.troubles:

@@ -17,7 +17,8 @@ from itertools import product
 
 from dmaverify.errors import Span
 from dmaverify.lower.adapters import derived_access, given_access, is_fetch
-from dmaverify.lower.programs import Trouble, program_of_transfer, space_of
+from dmaverify.lower.pairing import Trouble
+from dmaverify.lower.programs import program_of_transfer, space_of
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Loop
 from dmaverify.program.indirect import Indirect
@@ -320,12 +321,9 @@ def _access_work(index: int, step: Step, target: Target) -> StepWork:
 def access_command(access: Access, bits: int, target: Target) -> Command | list[Trouble]:
     """The printed configuration, else the derived one; addresses are those of one slice."""
     if access.config is not None:
-        paired = given_access(access, bits)
-        if isinstance(paired, Command):
-            return paired
-        return [Trouble(m.message, m.span, m.hint, m.other, m.other_text) for m in paired]
+        return given_access(access, bits)
     found = derived_access(access, space_of(target, access.memory.tier), bits)
-    return found if isinstance(found, Command) else [Trouble(found.message, found.span, found.hint)]
+    return found if isinstance(found, Command) else [found]
 
 
 # ---------------------------------------------------------------- words

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Disagreement, Span
 from dmaverify.layout.digits import NotDigits
-from dmaverify.lower.programs import Trouble, first_difference, same_nests, same_units
+from dmaverify.lower.pairing import Trouble
+from dmaverify.lower.programs import first_difference, same_nests, same_units
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer

@@ -15,13 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from dmaverify.lower.adapters import derived_access, given_access, is_fetch, slice_move
-from dmaverify.lower.programs import (
-    Trouble,
-    given_program,
-    same_nests,
-    space_of,
-    streamed_program,
-)
+from dmaverify.lower.pairing import Trouble
+from dmaverify.lower.programs import given_program, same_nests, space_of, streamed_program
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.move import Transfer
@@ -273,18 +268,12 @@ def _packet_fits(case: Case, access: Access, config: Sequencer, bits: int) -> No
 def _judge_access(case: Case, access: Access, bits: int) -> None:
     space = space_of(case.target, access.memory.tier)
     found = derived_access(access, space, bits)
-    derived: tuple[Command, ...] | Trouble = (
-        (found,) if isinstance(found, Command) else Trouble(found.message, found.span, found.hint)
-    )
+    derived: tuple[Command, ...] | Trouble = (found,) if isinstance(found, Command) else found
     given: tuple[Command, ...] | list[Trouble] = ()
     if access.config is not None:
         _packet_fits(case, access, access.config, bits)
         paired = given_access(access, bits)
-        given = (
-            (paired,)
-            if isinstance(paired, Command)
-            else [Trouble(m.message, m.span, m.hint, m.other, m.other_text) for m in paired]
-        )
+        given = (paired,) if isinstance(paired, Command) else paired
     judged, _ = _judge_both(case, derived, given)
     limits = case.target.limits_with(access.limits)
     transfer = case.transfer
