@@ -35,6 +35,19 @@ class PlanProblem(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class PlanMove:
+    """A move that copies of a kernel (by their order in the text, from 1) are claimed to make together."""
+
+    copies: tuple[int, ...]
+    dtype: str
+    source: Tensor
+    dest: Tensor
+    span: Span
+    problems: tuple[PlanProblem, ...] = ()
+    copies_span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Access:
     """One named access of a plan. `engine` is "fetch" (reads) or "commit" (writes), `context` "main" or "sub".
 

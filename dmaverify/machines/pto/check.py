@@ -39,8 +39,9 @@ from dmaverify.targets.target import Target, load_target
 from dmaverify.verdict import Finding, Obligation, Severity, Verdict, settled
 
 if TYPE_CHECKING:
-    from dmaverify.plan.kernels import PlanKernel, PlanMove
+    from dmaverify.plan.kernels import PlanKernel
     from dmaverify.plan.plan import Plan
+    from dmaverify.program.access import PlanMove
 
 SUFFIXES = (".pto", ".mlir")
 STANDARD = Options()

@@ -23,7 +23,7 @@ from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Severity
 
 if TYPE_CHECKING:
-    from dmaverify.plan.kernels import PlanMove
+    from dmaverify.program.access import PlanMove
 
 
 def alternatives(
