@@ -10,7 +10,6 @@ Source: docs/design.md; the plan file format (What is judged).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -55,10 +54,9 @@ def check_transfer(
 
     Raises Disagreement when the proof and the executor, or the solver and `meaning`, contradict each other.
     """
-    started = time.perf_counter()
     machine = target or load_target(transfer.target)
     spaces = (space_of(machine, transfer.source.tier), space_of(machine, transfer.dest.tier))
-    case = Case(transfer, machine, options, axes or {}, spaces)
+    case = Case(transfer, spaces, target=machine, options=options, axes=axes or {})
     going = case.well_formed(problems)
     far = _far(transfer, case.bits) if going else []
     if far:
@@ -80,7 +78,7 @@ def check_transfer(
     if keep is not None:
         keep += case.asked
     case.status.setdefault("core/well-formed", "proved")
-    return case.verdict(time.perf_counter() - started, path, line)
+    return case.verdict(path, line)
 
 
 Program = tuple[Command, ...]
@@ -218,7 +216,6 @@ def check_access(
     Source: "Sequencer" (Configuration, Configuration Failures), docs/machines/rngd.md 4. Raises Disagreement as
     `check_transfer`.
     """
-    started = time.perf_counter()
     machine = target or load_target(access.target)
     bits = machine.dtypes[access.dtype]
     source, dest = slice_move(access)
@@ -234,7 +231,7 @@ def check_access(
         views=access.views,
     )
     spaces = (space_of(machine, source.tier), space_of(machine, dest.tier))
-    case = Case(transfer, machine, options, axes or {}, spaces)
+    case = Case(transfer, spaces, target=machine, options=options, axes=axes or {})
     if case.well_formed(access.problems, access):
         _judge_access(case, access, bits)
         ask_from_definitions(case)
@@ -243,7 +240,7 @@ def check_access(
     if keep is not None:
         keep += case.asked
     case.status.setdefault("core/well-formed", "proved")
-    return case.verdict(time.perf_counter() - started, path, access.line)
+    return case.verdict(path, access.line)
 
 
 def _packet_fits(case: Case, access: Access, config: Sequencer, bits: int) -> None:
