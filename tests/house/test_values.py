@@ -11,7 +11,7 @@ import pytest
 from dmaverify import values
 
 OPTIONS = [{}, {"eq": False}, {"slots": True}, {"frozen": True}, {"frozen": True, "eq": False},
-           {"frozen": True, "slots": True}, {"frozen": True, "slots": True, "eq": False}]  # fmt: skip
+           {"frozen": True, "slots": True}, {"frozen": True, "slots": True, "eq": False}, {"kw_only": True}]  # fmt: skip
 
 
 def classes(dataclass: Callable[..., Any], options: dict[str, Any]) -> tuple[type, type]:

@@ -39,8 +39,9 @@ from dmaverify.values import replace
 from dmaverify.verdict import Finding, Obligation, Severity, Verdict, settled
 
 if TYPE_CHECKING:
-    from dmaverify.plan.kernels import PlanKernel, PlanMove
+    from dmaverify.plan.kernels import PlanKernel
     from dmaverify.plan.plan import Plan
+    from dmaverify.program.access import PlanMove
 
 SUFFIXES = (".pto", ".mlir")
 STANDARD = Options()

@@ -10,7 +10,6 @@ Source: docs/design.md; "DMA Engine", "Memory Performance" as the parts name the
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dmaverify.program.access import Access
@@ -27,35 +26,28 @@ from dmaverify.prove.flow.tiles import judge as judge_tiles
 from dmaverify.prove.flow.tiles_elsewhere import OtherDeclarations
 from dmaverify.prove.flow.tiles_told import tile_findings
 from dmaverify.prove.flow.touches import StepWork, work_of
+from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.meet import Walk, shared
 from dmaverify.prove.move.check import Options, check_access, check_transfer
 from dmaverify.prove.move.indirect import check_indirect
 from dmaverify.prove.move.indirect_case import RUN_TIME
 from dmaverify.prove.move.preconditions import meaningless
-from dmaverify.prove.smt import Session, solver_version
+from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import kept_memory
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass, field, replace
-from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict, settled
+from dmaverify.values import dataclass, replace
+from dmaverify.verdict import Finding, Label, Severity, Status, Verdict
 
 TILES = ("core/tiles-once", "core/tiles-cover")
 REGIONS = ("core/regions", "core/region-capacity", "core/lifetime")
 
 
 @dataclass
-class _Case:
+class _Case(Judgement):
     """A program on its way to a verdict."""
 
     program: Program
-    target: Target
-    options: Options
-    axes: Mapping[str, int]
     session: Session
-    findings: list[Finding] = field(default_factory=list)
-    status: dict[str, str] = field(default_factory=dict)
-    by: dict[str, str] = field(default_factory=dict)
-    assumptions: list[str] = field(default_factory=list)
-    conditions: list[str] = field(default_factory=list)
 
     # ------------------------------------------------------------ steps
 
@@ -303,8 +295,7 @@ def check_program(
 
     `keep` receives the solver's questions (name, SMT-LIB text, answer). Raises Disagreement as `check_transfer`.
     """
-    started = time.perf_counter()
-    case = _Case(program, target, options, axes, Session(options.rlimit))
+    case = _Case(program, Session(options.rlimit), target=target, options=options, axes=axes)
     for problem in program.problems:
         case.ill(problem.message, problem.hint)
     if not program.problems:
@@ -318,7 +309,9 @@ def check_program(
     if keep is not None:
         keep += case.session.asked
     case.status.setdefault("core/well-formed", "proved")
-    return _verdict(case, time.perf_counter() - started, path)
+    first = ("core/well-formed", "core/steps", *HAZARDS, *TILES, *REGIONS)
+    names = (*first, *(name for name in case.status if name not in first))
+    return case.concluded(program.name, names, path, program.line, program.expect, f"{len(program.steps)} steps")
 
 
 def _meaningless(step: Step, case: _Case) -> bool:
@@ -332,12 +325,6 @@ def _meaningless(step: Step, case: _Case) -> bool:
 
 def _judge(case: _Case) -> None:
     program = case.program
-    without = [step.name for step in program.steps if _meaningless(step, case)]
-    if without:
-        names = ", ".join(f"`{name}`" for name in without)
-        case.assumptions.append(f"nothing else was judged: {names} has no defined meaning")
-        case.status["core/steps"] = worse(case.status.get("core/steps"), "unknown")
-        return
     works = [work_of(index, step, case.target) for index, step in enumerate(program.steps)]
     for step, work in zip(program.steps, works, strict=True):
         for trouble in work.troubles:
@@ -365,25 +352,3 @@ def _judge(case: _Case) -> None:
         part(works, order)
     if not any(work.troubles for work in works):
         case.findings += hop_findings(program, order, case.target, case.axes, case.options)
-
-
-def _verdict(case: _Case, seconds: float, path: str) -> Verdict:
-    status = settled(case.findings, case.status.values())
-    first = ("core/well-formed", "core/steps", *HAZARDS, *TILES, *REGIONS)
-    names = [name for name in first if name in case.status] + [name for name in case.status if name not in first]
-    return Verdict(
-        case.program.name,
-        case.target.name,
-        status,
-        tuple(case.findings),
-        tuple(Obligation(name, case.status[name], case.by.get(name, "")) for name in names),
-        tuple(dict.fromkeys(case.assumptions)),
-        dict(case.options.readings),
-        seconds,
-        solver_version(),
-        path,
-        case.program.line,
-        case.program.expect,
-        f"{len(case.program.steps)} steps",
-        conditions=tuple(dict.fromkeys(case.conditions)),
-    )
