@@ -40,6 +40,8 @@ def check(*notes: str) -> Verdict:
          "core/in-bounds"),
         ((EXTENTS[0], "gm %b = %n x %n x f32", *RANGES, "assume 8 | %p", "assume %n * %p <= 65536 and %p <= %n"),
          Status.PROVED, ""),
+        ((EXTENTS[0], "gm %b = %n x %n x f32", "assume %n in 8..16", "assume %p in 8..17", "assume %p <= %n + 1"),
+         Status.REFUTED, "core/in-bounds"),
     ],
 )  # fmt: skip
 def test_what_is_stated_of_several_arguments_is_relied_on_and_no_more(
