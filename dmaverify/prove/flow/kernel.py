@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from dmaverify.lower.adapters import is_fetch
 from dmaverify.program.access import Access
@@ -31,6 +32,7 @@ from dmaverify.prove.flow.tiles_told import tile_findings
 from dmaverify.prove.flow.touches import StepWork, work_of
 from dmaverify.prove.meet import Walk, shared
 from dmaverify.prove.move.check import Options, check_access, check_transfer
+from dmaverify.prove.move.full import FROM_DEFINITIONS
 from dmaverify.prove.move.indirect import check_indirect
 from dmaverify.prove.move.indirect_case import RUN_TIME
 from dmaverify.prove.move.preconditions import meaningless
@@ -98,14 +100,13 @@ class _Case:
 
     def _judge(self, work: Transfer | Access, index: int, path: str) -> Verdict:
         indirect = self.program.steps[index].indirect
+        given: Any = {"axes": self.axes, "target": self.target, "options": self.options, "path": path}
         if indirect is not None:
-            return check_indirect(indirect, axes=self.axes, target=self.target, options=self.options, path=path)
+            return check_indirect(indirect, keep=self.session.asked, **given)
         if isinstance(work, Access):
-            return check_access(work, axes=self.axes, target=self.target, options=self.options, path=path)
+            return check_access(work, keep=self.session.asked, **given)
         problems = self.program.steps[index].problems
-        return check_transfer(
-            work, axes=self.axes, problems=problems, target=self.target, options=self.options, path=path
-        )
+        return check_transfer(work, problems=problems, keep=self.session.asked, **given)
 
     def _step_finding(self, index: int, work: Transfer | Access, verdict: Verdict) -> None:
         step = self.program.steps[index]
@@ -141,6 +142,19 @@ class _Case:
                 self.assumptions.append(f"`{step.name}` may touch every row of its table")
             elif work.whole:
                 self.assumptions.append(f"`{step.name}` has neither stream nor commands: it touches its tensors whole")
+
+    def ask(self, works: list[StepWork], order: Order) -> None:
+        """What was proved of the steps together once more, from definitions."""
+        from dmaverify.prove.flow.program_questions import ask_program
+
+        if not self.options.full or {"unknown", "refuted"} & set(self.status.values()):
+            return
+        whole, left = ask_program(
+            self.program, works, order, list(self.status), self.options.rlimit, self.session.asked,
+            launched=self.target.engines.launched,
+        )  # fmt: skip
+        self.assumptions += left
+        self.by |= dict.fromkeys(whole, FROM_DEFINITIONS)
 
     def _kept(self, index: int, works: Sequence[StepWork]) -> Iterator[Finding]:
         """Memory that a step needs besides its tensors, and another one touches, before it or behind it."""
@@ -322,12 +336,6 @@ def _meaningless(step: Step, case: _Case) -> bool:
 
 def _judge(case: _Case) -> None:
     program = case.program
-    without = [step.name for step in program.steps if _meaningless(step, case)]
-    if without:
-        names = ", ".join(f"`{name}`" for name in without)
-        case.assumptions.append(f"nothing else was judged: {names} has no defined meaning")
-        case.status["core/steps"] = worse(case.status.get("core/steps"), "unknown")
-        return
     works = [work_of(index, step, case.target) for index, step in enumerate(program.steps)]
     for step, work in zip(program.steps, works, strict=True):
         for trouble in work.troubles:
@@ -353,6 +361,7 @@ def _judge(case: _Case) -> None:
     )
     for part in parts:
         part(works, order)
+    case.ask(works, order)
     if not any(work.troubles for work in works):
         case.findings += hop_findings(program, order, case.target, case.axes, case.options)
 
