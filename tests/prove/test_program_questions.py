@@ -56,7 +56,7 @@ def test_ordered_steps_have_no_question_and_the_verdict_says_so() -> None:
 
 
 def test_a_hazard_that_the_fast_path_missed_is_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert judged("0", base=0)[0].status is Status.REFUTED
+    assert judged("0", base=64)[0].status is Status.REFUTED
     monkeypatch.setattr(kernel, "hazards", lambda *given, **more: Hazards())
     with pytest.raises(Disagreement, match="core/hazard-waw"):
-        judged("0", base=0)
+        judged("0", base=64)
