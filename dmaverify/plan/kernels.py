@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import OUTSIDE, is_inside, near_file, read_text
+from dmaverify.language.numbers import Poly
 from dmaverify.plan.notes import extent_of
 from dmaverify.program.access import PlanMove
 from dmaverify.values import dataclass, field
@@ -33,7 +34,7 @@ class PlanKernel:
     target: str
     source: Source
     function: str | None
-    extents: Mapping[str, int]
+    extents: Mapping[str, int | Poly]
     ranges: Mapping[str, tuple[int, int]]
     moves: tuple[PlanMove, ...]
     expect: tuple[str, ...] | None

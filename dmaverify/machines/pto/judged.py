@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.pto.moves import ORDERED_PIPES, UB_MEMORY
-from dmaverify.machines.pto.values import Kernel, Setting
+from dmaverify.machines.pto.stated import Setting, term_of
+from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
 from dmaverify.program.instructions import BufferToken, Remark, Signal, Use
 from dmaverify.program.rewrite import every
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:
-    return Setting(notes.ranges, notes.extents, readings)
+    return Setting(notes.ranges, notes.extents, readings, notes.relations)
 
 
 def judged_kernel(
@@ -34,12 +35,16 @@ def judged_kernel(
 ) -> JudgedKernel:
     """All that can be said of a kernel, the moves that its copies should make included."""
     shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != UB_MEMORY[0]}
+    extents = {
+        root: size if isinstance(size, int) else term_of(size, kernel.world, notes.spans["gm", root])
+        for root, size in notes.extents.items()
+    }
     followed = not any(r.kind == "unresolved" for r in kernel.remarks)
     judged = judge_kernel(
         kernel,
         target,
         options,
-        shapes | notes.extents,
+        shapes | extents,
         ORDERED_PIPES,
         UB_MEMORY,
         others=notes.core,

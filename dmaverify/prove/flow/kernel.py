@@ -11,6 +11,7 @@ Source: docs/design.md; "DMA Engine", "Memory Performance" as the parts name the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from dmaverify.program.access import Access
 from dmaverify.program.move import Transfer
@@ -29,6 +30,7 @@ from dmaverify.prove.flow.touches import StepWork, work_of
 from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.meet import Walk, shared
 from dmaverify.prove.move.check import Options, check_access, check_transfer
+from dmaverify.prove.move.full import FROM_DEFINITIONS
 from dmaverify.prove.move.indirect import check_indirect
 from dmaverify.prove.move.indirect_case import RUN_TIME
 from dmaverify.prove.move.preconditions import meaningless
@@ -91,14 +93,13 @@ class _Case(Judgement):
 
     def _judge(self, work: Transfer | Access, index: int, path: str) -> Verdict:
         indirect = self.program.steps[index].indirect
+        given: Any = {"axes": self.axes, "target": self.target, "options": self.options, "path": path}
         if indirect is not None:
-            return check_indirect(indirect, axes=self.axes, target=self.target, options=self.options, path=path)
+            return check_indirect(indirect, keep=self.session.asked, **given)
         if isinstance(work, Access):
-            return check_access(work, axes=self.axes, target=self.target, options=self.options, path=path)
+            return check_access(work, keep=self.session.asked, **given)
         problems = self.program.steps[index].problems
-        return check_transfer(
-            work, axes=self.axes, problems=problems, target=self.target, options=self.options, path=path
-        )
+        return check_transfer(work, problems=problems, keep=self.session.asked, **given)
 
     def _step_finding(self, index: int, work: Transfer | Access, verdict: Verdict) -> None:
         step = self.program.steps[index]
@@ -134,6 +135,19 @@ class _Case(Judgement):
                 self.assumptions.append(f"`{step.name}` may touch every row of its table")
             elif work.whole:
                 self.assumptions.append(f"`{step.name}` has neither stream nor commands: it touches its tensors whole")
+
+    def ask(self, works: list[StepWork], order: Order) -> None:
+        """What was proved of the steps together once more, from definitions."""
+        from dmaverify.prove.flow.program_questions import ask_program
+
+        if not self.options.full or {"unknown", "refuted"} & set(self.status.values()):
+            return
+        whole, left = ask_program(
+            self.program, works, order, list(self.status), self.options.rlimit, self.session.asked,
+            launched=self.target.engines.launched,
+        )  # fmt: skip
+        self.assumptions += left
+        self.by |= dict.fromkeys(whole, FROM_DEFINITIONS)
 
     def _kept(self, index: int, works: Sequence[StepWork]) -> Iterator[Finding]:
         """Memory that a step needs besides its tensors, and another one touches, before it or behind it."""
@@ -350,5 +364,6 @@ def _judge(case: _Case) -> None:
     )
     for part in parts:
         part(works, order)
+    case.ask(works, order)
     if not any(work.troubles for work in works):
         case.findings += hop_findings(program, order, case.target, case.axes, case.options)
