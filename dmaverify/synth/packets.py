@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from dmaverify.synth.regions import Atom, AtomNest, Cover
+from dmaverify.synth.atoms import Atom
+from dmaverify.synth.regions import AtomNest, Cover
 
 
 def chain_of(box: AtomNest) -> tuple[int, tuple[Atom, ...]]:

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from dmaverify.lower.derive import Fragment, command_of
 from dmaverify.program.command import Command, Engine, Port
 from dmaverify.program.space import SPAN, Space
+from dmaverify.synth.atoms import Atom
 from dmaverify.synth.packets import chain_of
-from dmaverify.synth.regions import Atom, AtomNest
+from dmaverify.synth.regions import AtomNest
 
 
 @dataclass(frozen=True, slots=True)
