@@ -169,7 +169,8 @@ def _joined(
         for fact in facts:
             rest = tuple(f for f in out[index] if f is not fact)
             others = [SizeRegion(own, floors) for number, own in enumerate(out) if number != index]
-            beyond = replace(template, assume=(*template.assume, *rest, fact.negated()))
+            given = (*template.assume, *rest, fact.negated())
+            beyond = replace(template, assume=given, floors=tuple(dict.fromkeys((*template.floors, *floors))))
             if fact.op == "ge" and others and SizeSearch(beyond, others, FIRST_BOXES).any_outside() == NOTHING:
                 out[index] = rest
     return _without_subsumed([SizeRegion(facts, floors) for facts in out], template)
