@@ -12,13 +12,13 @@ Source: docs/machines/rngd.md 8.1 for what the constants are; each one's own sou
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.targets.address_maps import DmMap, HbmMap, data, dm_map, hbm_map
 from dmaverify.targets.table import suggestion
+from dmaverify.values import dataclass, field
 
 TICKS = 30_000
 """Ticks of one cycle."""
@@ -125,11 +125,12 @@ def cost_data(profile: str = "book", readings: Mapping[str, str] | None = None) 
     """The data of a profile under those of the readings that memories have (`memory/...`). Raises InputError for a
     profile or a reading of the channel bits that does not exist.
     """
-    return _cost_data(profile, tuple(sorted(one for one in (readings or {}).items() if one[0].startswith("memory/"))))
+    return profile_data(profile, tuple(sorted(one for one in (readings or {}).items() if one[0].startswith("memory/"))))
 
 
 @lru_cache(maxsize=32)
-def _cost_data(profile: str, asked: tuple[tuple[str, str], ...]) -> CostData:
+def profile_data(profile: str, asked: tuple[tuple[str, str], ...]) -> CostData:
+    """`cost_data`, kept: once for each profile and readings."""
     tables = data()
     if profile not in tables["cost"]:
         known = profiles()

@@ -12,13 +12,14 @@ Source: docs/design.md; the plan file format (What is judged); docs/machines/rng
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dmaverify.execute.address import Batch, DeclaredRegion, Numbers
 from dmaverify.execute.promise import READ_BOTTOM, WRITE_BOTTOM, ZERO, Promise
+from dmaverify.language.distinct import distinct
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,4 +139,4 @@ class UnitJudge:
 
     def _repeats_outside(self) -> int:
         total = sum(len(part) for part in self.outside)
-        return total - len(np.unique(np.concatenate(self.outside))) if total else 0
+        return total - len(distinct(np.concatenate(self.outside))) if total else 0

@@ -13,7 +13,6 @@ Source: docs/machines/rngd.md 1.2, 1.3 (items 8 and 9), 1.6; the plan file forma
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -22,8 +21,10 @@ import numpy as np
 
 from dmaverify.execute.tensors import ElementNames, cells_of
 from dmaverify.execute.work import WIDE
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr, Kind, Window, axes_of, walk
 from dmaverify.language.meaning import INDEX, Coords, OutOfBounds, Pad, cell, finalize, indices_of, live_indices
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,7 +77,7 @@ class Promise:
         if self.sets is not None:
             return self._unread_sets(read, rest)
         rest = rest[~np.isin(self.source[rest], self.source[read])]
-        return (len(np.unique(self.source[rest])), int(rest[0])) if len(rest) else (0, -1)
+        return (len(distinct(self.source[rest])), int(rest[0])) if len(rest) else (0, -1)
 
     def _elements(self, tag: int) -> set[tuple[Coords, int]]:
         assert self.sets is not None
@@ -84,7 +85,7 @@ class Promise:
 
     def _unread_sets(self, read: NDArray[np.bool_], rest: Tags) -> tuple[int, int]:
         seen: set[tuple[Coords, int]] = set()
-        for tag in np.unique(self.source[read]).tolist():
+        for tag in distinct(self.source[read]).tolist():
             seen |= self._elements(tag)
         missing: set[tuple[Coords, int]] = set()
         first = -1
@@ -166,7 +167,7 @@ def _held(source: Expr, axis: str) -> tuple[tuple[int, int], ...] | None:
     seen: set[int] = set()
     for kind, coords, _ in _parts(source, Kind.TOP):
         if axis in coords:
-            seen.update(np.unique(coords[axis][kind == INDEX]).tolist())
+            seen.update(distinct(coords[axis][kind == INDEX]).tolist())
     return steps_of(sorted(seen))
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,9 @@ from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.promise import DEST_TAGS, SOURCE_TAGS, WRITE_BOTTOM, Promise, with_units
 from dmaverify.execute.tensors import Cells, ElementNames, laid_out, sizes_of, streamed, unit_bits, units
 from dmaverify.execute.work import Beyond, RunMachine, RunPrintedRows, RunRows
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -192,7 +193,7 @@ def _by_element(cells: Cells, names: ElementNames) -> tuple[Numbers, Numbers]:
     own = names.of({a: c[live] for a, c in cells.coords.items()}, len(live), cells.named)
     order = np.argsort(own, kind="stable")
     own, address = own[order], cells.address[live[order]]
-    if len(np.unique(own)) < len(own):
+    if len(distinct(own)) < len(own):
         raise Beyond("an element of a row lies at several places")
     return own, address
 

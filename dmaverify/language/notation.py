@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.values import dataclass
 
 MAX_NUMBER = 10**18
 MAX_TEXT = 100_000
@@ -78,6 +78,12 @@ class Token:
     end: int
     why: str = ""
     hint: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The text as a message shows it: printable and short."""
+        text = self.text if self.text.isprintable() else ascii(self.text)[1:-1]
+        return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def tokens(text: str) -> list[Token]:

@@ -4,7 +4,7 @@ Knows: layouts of the two sides, the terms of a stream, engines by position, the
 Does not know: limits and alignments of a machine (its rules judge the result), solvers.
 Law: the entries of a term, outer to inner, have the term's size as product; an entry's stride is the address step of
 the piece of axis it walks, 0 where the memory does not hold that piece. Where no common refinement exists, nothing is
-derived: `StreamProblem`.
+derived: `Trouble`.
 
 Source: "Sequencer", Configuration and Configuration Examples; "DMA Engine", Implementation Details;
 docs/machines/rngd.md 4.1.
@@ -15,38 +15,19 @@ Relied on (proofs/): merge-keeps-addresses, merge-needs-contiguity.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import prod
 
-from dmaverify.errors import Span
 from dmaverify.language.expr import Expr, Resize, axes_of, terms_of
 from dmaverify.language.numbers import below, moves, same
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit, DigitForm, Gap, NotDigits, compile_digits
+from dmaverify.lower.pairing import Trouble
+from dmaverify.lower.stream_places import Incompatible, base_at, engines_of, port_at
 from dmaverify.program.command import Command, Engine, Entry, Loop, Port, Sequencer
 from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space, layout_of, unit_bits_of
 from dmaverify.program.tensor import Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class StreamProblem:
-    """Why a stream has no commands, with the two cuts or the place that do not fit."""
-
-    message: str
-    span: Span | None = None
-    hint: str = ""
-    axis: str = ""
-    cuts: tuple[int, ...] = ()
-
-
-MOST_ENGINES = 4096  # commands are written out per engine
-
-
-class Incompatible(Exception):
-    def __init__(self, problem: StreamProblem) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
+from dmaverify.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +92,23 @@ def _reach(layout: Layout, axis: str, weight: int, term: Expr) -> _Reach:
         digit = max(below, key=lambda d: d.weight)
         if weight % digit.weight:
             raise Incompatible(_clash(axis, weight, digit.weight, term))
-        ratio = weight // digit.weight
-        outer = any(not same(d.weight, 1) and d.weight >= digit.weight * digit.slots for d in held if d is not digit)
-        if outer and digit.slots % ratio:
-            raise Incompatible(_clash(axis, weight, digit.weight * digit.slots, term))
-        return _Reach(digit.step * ratio, -(-digit.slots // ratio), digit.weight * digit.slots)
+        ratio, slots = weight // digit.weight, _values(digit, held)
+        outer = any(not same(d.weight, 1) and d.weight >= digit.weight * slots for d in held if d is not digit)
+        if outer and slots % ratio:
+            raise Incompatible(_clash(axis, weight, digit.weight * slots, term))
+        return _Reach(digit.step * ratio, -(-slots // ratio), digit.weight * slots)
     above = [d.weight for d in held if not _starts_by(d, weight)]
     if not above:
         return _Reach(0, None)
     if min(above) % weight:
         raise Incompatible(_clash(axis, weight, min(above), term))
     return _Reach(0, min(above) // weight, min(above))
+
+
+def _values(digit: Digit, held: Sequence[Digit]) -> int:
+    """How many values of its axis a digit steps over: where another digit goes on, its further slots are padding."""
+    behind = [d.weight // digit.weight for d in held if not _starts_by(d, digit.weight)]
+    return min(digit.slots, *behind) if behind and below(digit.live, digit.slots) else digit.slots
 
 
 def _starts_by(digit: Digit, weight: int) -> bool:
@@ -133,8 +120,8 @@ def _ends_behind(digit: Digit, weight: int) -> bool:
     return below(weight, digit.weight * digit.slots)
 
 
-def _clash(axis: str, cut: int, other: int, term: Expr) -> StreamProblem:
-    return StreamProblem(
+def _clash(axis: str, cut: int, other: int, term: Expr) -> Trouble:
+    return Trouble(
         f"no common refinement on axis {axis}: `{term}` cuts it at {cut}, a memory at {other}, "
         "and neither divides the other",
         term.span,
@@ -151,10 +138,10 @@ def _fragments_of(
     try:
         form = compile_digits(term)
     except NotDigits as error:
-        raise Incompatible(StreamProblem(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
+        raise Incompatible(Trouble(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
     if any(g.kind is Gap.VOID for g in form.guards):
         raise Incompatible(
-            StreamProblem(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
+            Trouble(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
         )
     sizes = axes_of(term)
     out: list[Fragment] = []
@@ -221,8 +208,8 @@ def _walk(
         weight, left, live = weight * count, left // count, -(-live // count)
 
 
-def _uneven(axis: str, term: Expr, end: int, cut: int) -> StreamProblem:
-    return StreamProblem(
+def _uneven(axis: str, term: Expr, end: int, cut: int) -> Trouble:
+    return Trouble(
         f"`{term}` ends at {end} on axis {axis}, which the cut at {cut} does not divide: "
         "one nest of loops cannot stop there",
         term.span,
@@ -231,78 +218,6 @@ def _uneven(axis: str, term: Expr, end: int, cut: int) -> StreamProblem:
         axis,
         (end, cut),
     )
-
-
-# ---------------------------------------------------------------- engines and bases
-
-
-def _positions(form: DigitForm) -> Iterator[tuple[int, dict[str, int] | None]]:
-    """Every position with its coordinates, None where the cell is padding."""
-    for position in range(form.size):
-        rest, values = position, []
-        for digit in form.digits:
-            value, rest = divmod(rest, digit.step)
-            values.append(value)
-        found = tuple(values)
-        if any(g.value(found) >= g.bound for g in form.guards):
-            yield position, None
-            continue
-        coordinates = dict(form.offsets)
-        for digit, value in zip(form.digits, found, strict=True):
-            if digit.axis is not None:
-                coordinates[digit.axis] = coordinates.get(digit.axis, 0) + digit.weight * value
-        yield position, coordinates
-
-
-def base_at(layout: Layout, coordinates: Mapping[str, int]) -> int:
-    """The address of an element, by its coordinates; pieces of an axis that the layout does not hold are left out."""
-    address = layout.origin
-    constants = dict(layout.offsets)
-    for axis, value in coordinates.items():
-        rest = value - constants.get(axis, 0)
-        held = [d for i, d in enumerate(layout.digits) if d.axis == axis and i not in layout.beyond_index]
-        top = max((d.weight * d.slots for d in held), default=0)
-        for digit in sorted(held, key=lambda d: -d.weight):
-            part = rest // digit.weight
-            if digit.weight * digit.slots < top or rest >= top:
-                part %= digit.slots
-            address += part * digit.step
-            rest -= part * digit.weight
-    return address
-
-
-def _port(tier: str, address: int, space: Space) -> Port:
-    chip, rest = divmod(address, SPAN["chip"]) if "chip" in space.places else (0, address)
-    cluster, rest = divmod(rest, SPAN["cluster"]) if "cluster" in space.places else (0, rest)
-    return Port(tier, rest, chip, cluster)
-
-
-def _engines(stream: Stream) -> Iterator[tuple[Engine | None, dict[str, int]]]:
-    """Engines with work, and the coordinates their place gives; one nameless engine when the stream names no place."""
-    try:
-        forms = [compile_digits(e) for e in (stream.chip, stream.cluster, stream.slice)]
-    except NotDigits as error:
-        raise Incompatible(
-            StreamProblem(f"`{error.expr}` does not place engines: {error.reason}", error.expr.span)
-        ) from None
-    engines = prod(f.size for f in forms)
-    if engines > MOST_ENGINES:
-        raise Incompatible(
-            StreamProblem(
-                f"the stream names {engines:,} engines", stream.span, f"no machine has more than {MOST_ENGINES:,}"
-            )
-        )
-    named = any(f.size > 1 or f.offsets for f in forms)
-    for chip, at_chip in _positions(forms[0]):
-        for cluster, at_cluster in _positions(forms[1]):
-            for dmn, at_dmn in _positions(forms[2]):
-                if at_chip is None or at_cluster is None or at_dmn is None:
-                    continue
-                total: dict[str, int] = {}
-                for part in (at_chip, at_cluster, at_dmn):
-                    for axis, value in part.items():
-                        total[axis] = total.get(axis, 0) + value
-                yield (Engine(chip, cluster, dmn) if named else None), total
 
 
 # ---------------------------------------------------------------- the whole
@@ -315,7 +230,7 @@ def derive(
     dtype_bits: int,
     stream: Stream,
     engine: Engine | None = None,
-) -> Derivation | StreamProblem:
+) -> Derivation | Trouble:
     """The commands of `stream`, one per engine that has work, or the reason why there are none.
 
     Raises NotDigits never: a side without digits is a Problem. `engine` names the engine of a stream without places.
@@ -334,7 +249,7 @@ def _derive(
         layout, opaque = layout_of(tensor, space, dtype_bits)
         if opaque:
             message = "the mapping cannot be walked by loops: a cut falls inside a digit"
-            raise Incompatible(StreamProblem(message, tensor.span))
+            raise Incompatible(Trouble(message, tensor.span))
         layouts.append(layout)
     sides = (layouts[0], layouts[1])
     terms = (*terms_of(stream.time), *terms_of(stream.packet))
@@ -349,18 +264,35 @@ def _derive(
     _stay_in_place(fragments, terms)
     width = dtype_bits // unit_bits_of(dtype_bits)
     commands = []
-    for place, coordinates in _engines(stream):
+    for place, coordinates in engines_of(stream):
         at = {a: coordinates.get(a, 0) + offsets.get(a, 0) for a in (*coordinates, *offsets)}
+        _start_on_cuts(fragments, sides, at, stream)
         ports = tuple(
-            _port(tensor.tier, base_at(layout, at), space)
+            port_at(tensor.tier, base_at(layout, at), space)
             for tensor, layout, space in zip((source, dest), sides, spaces, strict=True)
         )
         commands.append(
             command_of(fragments, ports[0], ports[1], stream.packet.size * width, dtype_bits, place or engine)
         )
     if not commands:
-        raise Incompatible(StreamProblem("no engine has work: every place of the stream is padding", stream.span))
+        raise Incompatible(Trouble("no engine has work: every place of the stream is padding", stream.span))
     return Derivation(tuple(fragments), tuple(commands), terms)
+
+
+def _start_on_cuts(
+    fragments: Sequence[Fragment], sides: tuple[Layout, Layout], at: Mapping[str, int], stream: Stream
+) -> None:
+    """Refuses loops that walk over a cut of a memory from where an engine starts on an axis."""
+    for axis, start in at.items():
+        for layout in sides:
+            held = [d for i, d in enumerate(layout.digits) if d.axis == axis and i not in layout.beyond_index]
+            for cut in (digit.weight for digit in held):
+                off = start % cut if type(cut) is type(start) is int else 0
+                inside = [f for f in fragments if f.axis == axis and f.weight < cut] if off else []
+                if off and off + sum((f.count - 1) * f.weight for f in inside) >= cut:
+                    places = (stream.slice, stream.cluster, stream.chip, stream.time)
+                    term = next((place for place in places if axis in axes_of(place)), stream.time)
+                    raise Incompatible(_clash(axis, start, cut, term))
 
 
 def _stay_in_place(fragments: Sequence[Fragment], terms: Sequence[Expr]) -> None:
@@ -370,7 +302,7 @@ def _stay_in_place(fragments: Sequence[Fragment], terms: Sequence[Expr]) -> None
                 place = "chip" if abs(step) >= SPAN["chip"] else "cluster"
                 term = terms[fragment.term]
                 raise Incompatible(
-                    StreamProblem(
+                    Trouble(
                         f"`{term}` walks over {place}s in time, but a command stays within one {place}",
                         term.span,
                         f"give the stream a `{place}` field that takes this axis",

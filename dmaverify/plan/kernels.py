@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import OUTSIDE, is_inside, near_file, read_text
 from dmaverify.language.numbers import Poly
 from dmaverify.plan.notes import extent_of
-from dmaverify.program.tensor import Tensor
+from dmaverify.program.access import PlanMove
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema
@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from dmaverify.program.access import PlanProblem
 
 _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
-
-
-@dataclass(frozen=True, slots=True)
-class PlanMove:
-    """A claimed move: which copies, which tensors."""
-
-    copies: tuple[int, ...]
-    dtype: str
-    source: Tensor
-    dest: Tensor
-    span: Span
-    problems: tuple[PlanProblem, ...] = ()
-    copies_span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ Law: a comment that begins with `dmaverify:` is understood whole or refused at i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from math import prod
 
 from dmaverify.errors import InputError, Source, Span
@@ -26,6 +25,7 @@ from dmaverify.language.numbers import Poly
 from dmaverify.plan.relations import relations_in, sum_in
 from dmaverify.program.instructions import Shared
 from dmaverify.prove.sizes.facts import SizeFact
+from dmaverify.values import dataclass, field
 
 _GM = re.compile(r"gm\s+%([\w$.-]+)\s*=\s*(.+)")
 _SHAPE = re.compile(r"(?:\d+x)*(?:\d*x)?[a-z]+\d+\w*")

@@ -10,25 +10,41 @@ Source: "Sequencer" (Stream Adapters, Configuration Examples); docs/machines/rng
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from dmaverify.errors import Span
 from dmaverify.program.command import Sequencer
 from dmaverify.program.move import Stream
 from dmaverify.program.tensor import Tensor
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from dmaverify.program.views import Views
 
 
 class PlanProblem(NamedTuple):
-    """Something that can be read but makes no sense: the finding `core/well-formed`, at its place."""
+    """Something that can be read but makes no sense: the finding `core/well-formed`, at its place. `warning`: it may
+    well be meant.
+    """
 
     message: str
-    span: Span
+    span: Span | None
     hint: str
     fatal: bool = True  # whether the meaning of the whole is in doubt, so that nothing else can be judged
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlanMove:
+    """A move that copies of a kernel (by their order in the text, from 1) are claimed to make together."""
+
+    copies: tuple[int, ...]
+    dtype: str
+    source: Tensor
+    dest: Tensor
+    span: Span
+    problems: tuple[PlanProblem, ...] = ()
+    copies_span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,13 @@ baseline excuses as many findings of a file as it was written with, and nothing 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from dmaverify.errors import InputError
 from dmaverify.report.order import findings_in_order, in_order
+from dmaverify.values import replace
 from dmaverify.verdict import Excuse, Finding, Severity, Status, Verdict
 
 BASELINE_VERSION = 1
@@ -23,6 +22,8 @@ _HINT = "write it with `dmaverify check PATH --write-baseline FILE`"
 
 
 def digest(*parts: str) -> str:
+    import hashlib
+
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 
 from dmaverify.errors import InputError
@@ -19,6 +18,7 @@ from dmaverify.language.numbers import Mono, Poly
 from dmaverify.prove.sizes.bounds import least_of
 from dmaverify.prove.sizes.conditions import Condition
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, Template
+from dmaverify.values import dataclass
 
 LANGUAGES = ("rust", "c", "mlir", "python")
 OWN_MOST = (1 << 31) - 1

@@ -10,7 +10,6 @@ that ships.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +20,7 @@ from dmaverify.targets.facts import EVERY_PORT, SCOPES, Fact, Scope
 from dmaverify.targets.rule import Figure, Readings, Rule
 from dmaverify.targets.rulebook import SEVERITIES, Names, basis_of, read_rules
 from dmaverify.targets.table import Table, suggestion
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Severity
 
 LATER_SECTIONS = ("cost", "machine", "memory", "profile", "starvation", "tile", "vector")
@@ -270,7 +270,7 @@ def _load(folder: Path, stamp: tuple[int, ...]) -> Target:
 
 def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Target:
     """A target from the texts of its two files. Raises InputError as `load_target` does."""
-    table = Table.parse(data)
+    table = Table.parse(data, ships=folder.parent in _roots() and data.name == str(folder / "target.toml"))
     schema = table.integer("schema")
     if schema != 1:
         table.refuse(f"schema is {schema}; this version reads schema 1", "schema")
@@ -393,8 +393,8 @@ def _dtypes(table: Table) -> tuple[dict[str, int], dict[str, str], dict[str, str
     for name, count in bits.items():
         if count < 1:
             table.refuse(f"`bits.{name}` must be at least 1", "bits")
-        elif 8 % count and count % 8:
-            table.refuse(f"`bits.{name}`: {count} bits do not pack into bytes", "bits", "1, 2, 4 or a multiple of 8")
+        elif count != 4 and count % 8:
+            table.refuse(f"`bits.{name}`: {count} bits do not pack into bytes", "bits", "4 or a multiple of 8")
     for name in removed:
         if name not in bits:
             table.refuse(f"`removed` names {name!r}, which `bits` does not have", "removed", suggestion(name, bits))
@@ -520,7 +520,7 @@ def core_definitions(*files: str) -> str:
 
 def read_obligations(source: Source) -> Mapping[str, CoreObligation]:
     """Obligations from the text of `core/obligations.toml`."""
-    table = Table.parse(source)
+    table = Table.parse(source, ships=source.name == str(core_folder() / "obligations.toml"))
     obligations = {name: _obligation(name, part) for name, part in table.tables("obligation")}
     table.finish()
     return MappingProxyType(obligations)

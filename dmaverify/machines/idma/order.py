@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.errors import InputError
 from dmaverify.language.affine import Lin, World
@@ -24,17 +23,18 @@ from dmaverify.machines.idma.path import pieces
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import Image
 from dmaverify.program.command import Command, Loop, Port
-from dmaverify.program.instructions import Copy, Event, Fence, Place, Use
+from dmaverify.program.instructions import Event, Fence, Place, Use
 from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.hazards import StepJudge, Unordered
+from dmaverify.prove.flow.hazards import StepJudge
+from dmaverify.prove.flow.pipe_state import Encounter
 from dmaverify.prove.flow.step_events import NOWHERE, hand, touch_of
-from dmaverify.prove.meet import Walk, found_meeting
+from dmaverify.prove.meet import Walk, found_meeting, side_of
 from dmaverify.prove.move.overlap import Early, written_early
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import Derived
+from dmaverify.values import dataclass, replace
 
 RLIMIT = 4_000_000
-MOST_STEPS = 1_000_000
 PORTS = ("early", "reread", "rewritten")
 """How a launch meets an earlier one, as rules call it."""
 OF_KIND = dict(zip(("raw", "war", "waw"), PORTS, strict=True))
@@ -148,17 +148,15 @@ def _unwaited(
     world = World()
     events = tuple(_events(image, setups, walks))
     pipes = tuple(dict.fromkeys(event.pipe for event in events if isinstance(event, Use)))
-    judge = LaunchJudge(Asker(world, RLIMIT), pipes, most_steps=MOST_STEPS, about=about)
+    judge = LaunchJudge(Asker(world, RLIMIT), pipes, most_steps=len(events), about=about)
     judge.judge(events)
-    if judge.why:
-        return {n: [(max(0, n - 1), "early", None)] for n in range(1, len(image.told))}
     out: dict[int, list[tuple[int, str, int | None]]] = {}
     for hits, met in ((judge.met, True), (judge.open_, False)):
         for hit in hits.values():
-            sides = hit.first[0], hit.second[0]
-            at = found_meeting(walks[sides[0]], walks[sides[1]], judge.asker.session) if met else None
-            own = (judge.step(sides[0]), OF_KIND[hit.kind], None if at is None else at.address)
-            out.setdefault(judge.step(sides[1]), []).append(own)
+            walk, other = (walks[number] for number, _ in hit.sides)
+            at = found_meeting(walk, other, judge.asker.session) if met else None
+            own = (hit.steps[0], OF_KIND[hit.kind], None if at is None else at.address)
+            out.setdefault(hit.steps[1], []).append(own)
     return out
 
 
@@ -168,16 +166,12 @@ class LaunchJudge(StepJudge):
 
     about: frozenset[int] | None = None
 
-    def step(self, number: int) -> int:
-        event = self.accesses[number]
-        return event.step if isinstance(event, Use) else -1
+    def _told(self, both: Encounter) -> bool:
+        asked = self.about is None or self.about.intersection(both.steps)
+        return not asked or super()._told(both)
 
-    def _told(self, kind: str, earlier: Copy | Use, later: Copy | Use) -> bool:
-        asked = self.about is None or {self.step(earlier.number), self.step(later.number)} & self.about
-        return not asked or (kind, self.step(later.number)) in self.met
-
-    def _key(self, found: Unordered) -> object:
-        return found.kind, self.step(found.second[0])
+    def _key(self, both: Encounter) -> object:
+        return both.kind, both.steps[1]
 
 
 def _events(image: Image, setups: Sequence[Setup], walks: dict[int, Walk]) -> Iterator[Event]:
@@ -204,7 +198,7 @@ def _events(image: Image, setups: Sequence[Setup], walks: dict[int, Walk]) -> It
                 yield from hand(pipes[0], pipe)
             lanes.setdefault(told.channel, {})[pipe] = None
             if protocol not in NO_ADDRESS:
-                walks[len(walks) + 1] = walk = walk_of(command, writes=writes)
+                walks[len(walks) + 1] = walk = side_of(command, writes=writes)
                 touch = touch_of(Place("mem", "", Lin(walk.base)), walk.loops, writes=writes)
                 yield Use(len(walks), pipe, (touch,), told.span or NOWHERE, f"launch {number}", step=number)
 
@@ -222,10 +216,3 @@ def beside(image: Image, setup: Setup) -> list[Derived]:
             "wait before it, or give it memory of its own",
         )  # fmt: skip
     return [fact for one in found for fact in one.facts]
-
-
-def walk_of(command: Command, *, writes: bool) -> Walk:
-    """What one side of a command touches."""
-    port = command.write if writes else command.read
-    loops = tuple((x.count, x.write if writes else x.read) for x in command.loops)
-    return Walk(port.base, (*loops, (command.burst, 1)))

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dmaverify.errors import InputError
+from dmaverify.language.notation import Token
 from dmaverify.machines.pto.copies import CopyReader
-from dmaverify.machines.pto.mlir import MlirToken, Op
+from dmaverify.machines.pto.mlir import Op
 from dmaverify.machines.pto.ops import (
     INDEX,
     LOCAL,
@@ -31,6 +31,7 @@ from dmaverify.machines.pto.ops import (
 )
 from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
 from dmaverify.machines.pto.types import SPACES, TokenCursor, bits_of, number_type
+from dmaverify.values import replace
 
 LOADS = re.compile(r"pto\.(load|load_scalar|ldg\w*|lds|tile_get\w*|t?getval\w*)|memref\.load|affine\.load|llvm\.load")
 _BLOCKS = ("pto.get_block_", "pto.get_subblock_")
@@ -204,7 +205,7 @@ def _sides(kind: str) -> tuple[str, str]:
     return ("ub", "gm") if kind == STORE else ("ub", "ub") if kind == LOCAL else ("gm", "ub")
 
 
-def _lists(op: Op, tokens: Sequence[MlirToken]) -> dict[str, list[Operand]]:
+def _lists(op: Op, tokens: Sequence[Token]) -> dict[str, list[Operand]]:
     """Operands in brackets by the word in front of them (`offset: [...]`); the first without a word under ``."""
     out: dict[str, list[Operand]] = {}
     name, found = "", None

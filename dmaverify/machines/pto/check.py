@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,11 +35,13 @@ from dmaverify.prove.flow.ask import term_text
 from dmaverify.prove.flow.kernels import JudgedKernel
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target, load_target
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Obligation, Severity, Verdict, settled
 
 if TYPE_CHECKING:
-    from dmaverify.plan.kernels import PlanKernel, PlanMove
+    from dmaverify.plan.kernels import PlanKernel
     from dmaverify.plan.plan import Plan
+    from dmaverify.program.access import PlanMove
 
 SUFFIXES = (".pto", ".mlir")
 STANDARD = Options()

@@ -7,7 +7,6 @@ Law: a reading is named only where it changes what some copy touches, or the ord
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.pto.judged import finding_of, is_open, judged_kernel, settings_of
@@ -20,10 +19,14 @@ from dmaverify.program.instructions import Arrival, CopyTouch
 from dmaverify.program.rewrite import every
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Severity
 
 if TYPE_CHECKING:
-    from dmaverify.plan.kernels import PlanMove
+    from dmaverify.program.access import PlanMove
+
+
+MOST_EVENTS = 500  # of a kernel that is judged under each reading
 
 
 def alternatives(
@@ -38,6 +41,8 @@ def alternatives(
     """For each other reading of a contested point that changes a byte: which bytes, and whether the verdict."""
     out = []
     findings, open_ = known
+    if sum(1 for _ in every(kernel.events)) > MOST_EVENTS:
+        return [f"the chosen readings: no other was tried, there are more than {MOST_EVENTS} events"]
     errors = {f.rule for f in findings if f.severity is Severity.ERROR}
     for knob, names in KNOBS.items():
         chosen = options.readings.get(knob, names[0])

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from dmaverify.errors import InputError, Span
+from dmaverify.language.notation import Token
 from dmaverify.machines.pto.blocks import Structure
 from dmaverify.machines.pto.buffers import BufferReader
 from dmaverify.machines.pto.generic import is_generic
 from dmaverify.machines.pto.jumps import BasicBlock, BlockGraph, edges_of
-from dmaverify.machines.pto.mlir import MlirFile, MlirToken, Op
+from dmaverify.machines.pto.mlir import MlirFile, Op
 from dmaverify.machines.pto.ops import (
     CUBE,
     INDEX,
@@ -49,6 +49,7 @@ from dmaverify.machines.pto.ops import (
     Yield,
 )
 from dmaverify.machines.pto.types import TokenCursor
+from dmaverify.values import replace
 
 DMA = (CopyOp, Flag, Barrier, BufferOp, SetAtomic, SetLoop, SetPad, UnreadOp)
 ENDS = ("func.return", "return", "scf.yield")
@@ -383,7 +384,7 @@ def _must_yield(op: Op, body: Sequence[Stmt], count: int) -> None:
 def _renamed(op: Op, suffix: str) -> Op:
     """The operation with a suffix on every value, for one call."""
 
-    def token(one: MlirToken) -> MlirToken:
+    def token(one: Token) -> Token:
         return replace(one, text=one.text + suffix) if one.kind == "value" else one
 
     return replace(

@@ -13,6 +13,7 @@ from math import prod
 
 import numpy as np
 
+from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_tiles import CellTile, TileRun
 from dmaverify.machines.pto.running import ADDED, UNKNOWN, WRITTEN, RunEvent, Undetermined
@@ -196,7 +197,7 @@ class RunCopies(TileRun):
         written = np.concatenate(changed)
         adds = stmt.kind == ops.STORE and bool(self.atomic[0])
         whole = not any(n % item for n in (row, *(step for _, _, step in loops)))
-        if len(np.unique(written)) != len(written) and not (adds and whole):
+        if len(distinct(written)) != len(written) and not (adds and whole):
             run.found.add("rows")
         surplus = -row % block if source == "ub" else 0
         self._bounds(source, reads, surplus)
@@ -224,13 +225,16 @@ class RunCopies(TileRun):
         if stmt.kind == ops.LOCAL and self.readings.get("local-pipe") == "vector":
             pipe = "V"
         atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
-        self._happened(RunEvent(pipe, {source: np.unique(reads)}, {dest: np.unique(written)}, atomic))
+        self._happened(RunEvent(pipe, {source: distinct(reads)}, {dest: distinct(written)}, atomic))
 
     def _access(self, stmt: ops.AccessOp) -> None:
         place, at, item = self._pointer(stmt.pointer)
         item = stmt.item_bytes or item
         if not stmt.moved:  # a pointer that moves on moves behind the access
             at += sum(self._int(index) * elements for index, elements in stmt.offsets) * item
+        stride = 0 if stmt.stride is None else self._int(stmt.stride)
+        if abs(at) >> 62 or abs(stride) >> 50:
+            raise Undetermined("addresses beyond 62 bits")
         self.values |= dict.fromkeys(stmt.results, 0)
         pipe = "S" if stmt.form == "scalar" and not self.inside else "V"
         empty = np.zeros(0, np.int64)
@@ -240,7 +244,6 @@ class RunCopies(TileRun):
             self._bounds(place, touched, 0)
             self._happened(RunEvent(pipe, {place: empty if stmt.results else touched}, {}))
             return
-        stride = 0 if stmt.stride is None else self._int(stmt.stride)
         touched, foul = self.registers_of.store(stmt, at, item, stride)
         self._bounds(place, touched, 0)
         there = (touched >= 0) & (touched < len(self.run.memory[place].state))

@@ -8,7 +8,6 @@ Law: what could not be read may have written anything, so that nothing is said t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.pto.moves import ORDERED_PIPES, UB_MEMORY
@@ -20,10 +19,11 @@ from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.kernels import JudgedKernel, judge_kernel
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
 if TYPE_CHECKING:
-    from dmaverify.plan.kernels import PlanMove
+    from dmaverify.program.access import PlanMove
 
 
 def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:
@@ -60,18 +60,17 @@ def judged_kernel(
             judged.obligations["core/definite"] = ("unknown", "", "an operation that is not resolved may write them")
     order = ("proved", "reported", "not judged", "unknown", "refuted")
     for move in moves:
-        from dmaverify.prove.flow.claims import CopyClaim, judge_claim
+        from dmaverify.prove.flow.claims import judge_claim
 
         problems = [p for p in move.problems if p.fatal]
         for p in problems:
             judged.findings.append(Finding("core/well-formed", Severity.ERROR, p.message, "move", p.span, hint=p.hint))
         if problems:
             continue
-        claim = CopyClaim("move", move.copies, move.dtype, move.source, move.dest, move.span, move.copies_span)
         if not followed and not all(number in {copy.order for copy in kernel.copies} for number in move.copies):
             judged.obligations["core/same-element"] = ("not judged", "", "a copy of the kernel could not be read")
             continue
-        result = judge_claim(claim, kernel.events, target, options)
+        result = judge_claim(move, kernel.events, target, options)
         judged.findings += [f for f in result.findings if f not in judged.findings]
         for name, status in result.status.items():
             old = judged.obligations.get(name)

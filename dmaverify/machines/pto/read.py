@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.pto.buffers import LOADS
@@ -37,6 +36,7 @@ from dmaverify.machines.pto.tiles import TileReader, is_tile_op
 from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, float_bits, integer_of
 from dmaverify.machines.pto.vector import VectorReader
 from dmaverify.targets.table import suggestion
+from dmaverify.values import replace
 
 _ARITH = frozenset((
     "addi", "subi", "muli", "divui", "divsi", "ceildivui", "ceildivsi", "floordivsi", "remui", "remsi", "shli",
@@ -228,8 +228,11 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
         if token is None or (token.kind != "number" and token.text not in ("true", "false")):
             return self._results_of(op)
         cursor.at += 1
-        kind = self._type(cursor) if cursor.take(":") else ValueType("int", "i1", 1)
+        untyped = OTHER if token.kind == "number" else ValueType("int", "i1", 1)
+        kind = self._type(cursor) if cursor.take(":") else untyped
         shown = token.text
+        if kind.kind not in ("int", "float"):
+            raise InputError(f"{op.results[0] if op.results else op.name} has no type of a number", op.at(token))
         value = float_bits(shown, kind.name, kind.bits) if kind.kind == "float" else integer_of(shown)
         self.types[op.results[0]] = kind
         self.numbers[op.results[0]] = value

@@ -8,7 +8,6 @@ Law: a relation is a condition that every later question may rely on, and is sai
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from dmaverify.errors import InputError, Span
 from dmaverify.language.affine import ZERO, Cond, Lin, World, compare
@@ -18,6 +17,7 @@ from dmaverify.machines.pto.ops import ValueType
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.facts import SizeFact
+from dmaverify.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from dmaverify.errors import InputError
+from dmaverify.language.notation import Token
 from dmaverify.machines.pto.copies import CopyReader
-from dmaverify.machines.pto.mlir import MlirFile, MlirToken, Op
+from dmaverify.machines.pto.distributions import vector_unit
+from dmaverify.machines.pto.mlir import MlirFile, Op
 from dmaverify.machines.pto.ops import (
     OTHER,
     AccessOp,
@@ -31,6 +32,7 @@ from dmaverify.machines.pto.ops import (
     VectorOp,
 )
 from dmaverify.machines.pto.types import TokenCursor, bits_of, integer_of
+from dmaverify.values import dataclass, field
 
 _FORMS = {
     "r": {
@@ -310,6 +312,12 @@ class VectorReader(CopyReader):
         return parts
 
     def _typed(self, op: Op, parts: _Parts) -> None:
+        if len(parts.given) == len(parts.operands):
+            for operand, shape in zip(parts.operands, parts.given, strict=True):
+                made = self.lane_widths.get(operand.name, (0, 0))
+                if shape.what == "vreg" and made[0] and made != (shape.lanes, shape.lane_bytes):
+                    said = f"{operand.name} is made with {made[0]} lanes of {made[1] * 8} bits"
+                    raise InputError(f"{said}, and used as another type", operand.span, "write the type of its making")
         for result, shape in zip(op.results, parts.made, strict=False):
             self.types[result] = shape.type
             if shape.what == "vreg":
@@ -335,6 +343,10 @@ class VectorReader(CopyReader):
             return _Shape(kind, 0, kind.item_bytes, kind.strides, kind.space, indexed=True)
         if name.endswith(".vreg") and (found := _LANES.fullmatch(inside)):
             bits = bits_of(found[2].rsplit(".", 1)[-1].lstrip("!"))
+            whole = vector_unit().register_bytes * 8
+            if bits and name.endswith("pto.vreg") and (len(found[1]) > 9 or int(found[1]) * bits != whole):
+                said = f"a register holds {whole:,} bits, and {found[1][:20]} lanes of {bits} bits are not as many"
+                raise InputError(said, cursor.op.at(words[0]), f"write `{whole // bits}x{found[2]}`")
             return _Shape(kind, int(found[1]), max(1, bits // 8)) if bits else _Shape(kind)
         return _Shape(kind)
 
@@ -347,7 +359,7 @@ def _integer(text: str) -> int:
         return 0
 
 
-def _named(tokens: Sequence[MlirToken]) -> dict[str, str]:
+def _named(tokens: Sequence[Token]) -> dict[str, str]:
     """The strings of an attribute dictionary by name."""
     out: dict[str, str] = {}
     for name, mark, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
@@ -356,7 +368,7 @@ def _named(tokens: Sequence[MlirToken]) -> dict[str, str]:
     return out
 
 
-def _before_comma(words: Sequence[MlirToken]) -> str:
+def _before_comma(words: Sequence[Token]) -> str:
     """The text before the first comma of what stands in angle brackets."""
     cut = next((i for i, w in enumerate(words) if w.text == ","), len(words))
     return "".join(w.text for w in words[:cut])

@@ -10,12 +10,9 @@ Source: docs/design.md; "DMA Engine", "Memory Performance" as the parts name the
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dmaverify.lower.adapters import is_fetch
 from dmaverify.program.access import Access
 from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Circle, Order, Program, Step, order_of, torn_body
@@ -25,39 +22,34 @@ from dmaverify.prove.flow.hazards_told import hazard_finding, one_engine
 from dmaverify.prove.flow.hops import hop_findings
 from dmaverify.prove.flow.regions import region_findings
 from dmaverify.prove.flow.tile_outputs import Output, outputs
+from dmaverify.prove.flow.tiles import Together, worse
 from dmaverify.prove.flow.tiles import judge as judge_tiles
-from dmaverify.prove.flow.tiles import worse
 from dmaverify.prove.flow.tiles_elsewhere import OtherDeclarations
 from dmaverify.prove.flow.tiles_told import tile_findings
 from dmaverify.prove.flow.touches import StepWork, work_of
+from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.meet import Walk, shared
 from dmaverify.prove.move.check import Options, check_access, check_transfer
 from dmaverify.prove.move.full import FROM_DEFINITIONS
 from dmaverify.prove.move.indirect import check_indirect
 from dmaverify.prove.move.indirect_case import RUN_TIME
 from dmaverify.prove.move.preconditions import meaningless
-from dmaverify.prove.smt import Session, solver_version
+from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import kept_memory
 from dmaverify.targets.target import Target
-from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict, settled
+from dmaverify.values import dataclass, replace
+from dmaverify.verdict import Finding, Label, Severity, Status, Verdict
 
 TILES = ("core/tiles-once", "core/tiles-cover")
 REGIONS = ("core/regions", "core/region-capacity", "core/lifetime")
 
 
 @dataclass
-class _Case:
+class _Case(Judgement):
     """A program on its way to a verdict."""
 
     program: Program
-    target: Target
-    options: Options
-    axes: Mapping[str, int]
     session: Session
-    findings: list[Finding] = field(default_factory=list)
-    status: dict[str, str] = field(default_factory=dict)
-    by: dict[str, str] = field(default_factory=dict)
-    assumptions: list[str] = field(default_factory=list)
 
     # ------------------------------------------------------------ steps
 
@@ -90,6 +82,7 @@ class _Case:
                     verdict = self._judge(work, index, path)
                 if step.indirect is not None:  # what a plan promises of an index is assumed here, too
                     self.assumptions += [f"`{work.name}`: {a}" for a in verdict.assumptions if a.endswith(RUN_TIME)]
+                self.conditions += [one for one in verdict.conditions if one not in self.conditions]
                 if verdict.status is Status.REFUTED:
                     worst = "refuted"
                     self._step_finding(index, work, verdict)
@@ -136,7 +129,7 @@ class _Case:
         self.findings += [hazard_finding(hazard, self.program, self.target) for hazard in result.found]
         self._untold(result)
         self.findings += [finding for index in range(len(works)) for finding in self._kept(index, works)]
-        self.assumptions += one_engine(self.program, works, result, limit, self.target)
+        self.conditions += one_engine(self.program, works, result, limit, self.target)
         for step, work in zip(self.program.steps, works, strict=True):
             if step.indirect is not None:
                 self.assumptions.append(f"`{step.name}` may touch every row of its table")
@@ -199,11 +192,14 @@ class _Case:
                     f"{output.tier} {output.element}: steps cut it into tiles that cannot be compared"
                 )
                 continue
-            elsewhere = OtherDeclarations(steps, touches, self.target, self._element_bits(output))
+            elsewhere = OtherDeclarations(steps, touches, self.target)
             result = judge_tiles(output, order, self.session, elsewhere)
+            if output.only_whole:
+                self._written_again(result)
+                continue
             for rule, status in zip(TILES, (result.once, result.covers), strict=True):
                 self.status[rule] = worse(self.status.get(rule), status)
-                self.by[rule] = f"{len(found)} outputs in tiles, over all iterations"
+                self.by[rule] = f"{len(found)} outputs, over all iterations"
             self.findings += tile_findings(result, steps)
             if result.why:
                 self.assumptions.append(
@@ -212,10 +208,16 @@ class _Case:
             if result.on_purpose:
                 self.assumptions.append(f"{output.tensor.tier} {output.tensor.element}: partly unwritten on purpose")
 
-    def _element_bits(self, output: Output) -> int:
-        step = self.program.steps[output.tiles[0].step]
-        work = step.transfer or next(a for a in step.accesses if not is_fetch(a))
-        return self.target.dtypes[work.dtype]
+    def _written_again(self, result: Together) -> None:
+        """A tensor that is only ever written whole may be written again unread: a condition, which nobody states."""
+        tensor = result.output.tensor
+        pairs = [(one.first.step, one.second.step) for one in result.twice]
+        if result.once == "unknown":
+            pairs = pairs or [(result.output.tiles[0].step, result.output.tiles[-1].step)]
+        for first, second in dict.fromkeys(pairs):
+            names = [self.program.steps[step].name for step in (first, second)]
+            what = f"{tensor.tier} {tensor.element}"
+            self.conditions.append(f"`{names[1]}` may write {what} again before all that `{names[0]}` wrote is read")
 
     # ------------------------------------------------------------ regions, starvation, hops
 
@@ -307,8 +309,7 @@ def check_program(
 
     `keep` receives the solver's questions (name, SMT-LIB text, answer). Raises Disagreement as `check_transfer`.
     """
-    started = time.perf_counter()
-    case = _Case(program, target, options, axes, Session(options.rlimit))
+    case = _Case(program, Session(options.rlimit), target=target, options=options, axes=axes)
     for problem in program.problems:
         case.ill(problem.message, problem.hint)
     if not program.problems:
@@ -322,7 +323,9 @@ def check_program(
     if keep is not None:
         keep += case.session.asked
     case.status.setdefault("core/well-formed", "proved")
-    return _verdict(case, time.perf_counter() - started, path)
+    first = ("core/well-formed", "core/steps", *HAZARDS, *TILES, *REGIONS)
+    names = (*first, *(name for name in case.status if name not in first))
+    return case.concluded(program.name, names, path, program.line, program.expect, f"{len(program.steps)} steps")
 
 
 def _meaningless(step: Step, case: _Case) -> bool:
@@ -364,24 +367,3 @@ def _judge(case: _Case) -> None:
     case.ask(works, order)
     if not any(work.troubles for work in works):
         case.findings += hop_findings(program, order, case.target, case.axes, case.options)
-
-
-def _verdict(case: _Case, seconds: float, path: str) -> Verdict:
-    status = settled(case.findings, case.status.values())
-    first = ("core/well-formed", "core/steps", *HAZARDS, *TILES, *REGIONS)
-    names = [name for name in first if name in case.status] + [name for name in case.status if name not in first]
-    return Verdict(
-        case.program.name,
-        case.target.name,
-        status,
-        tuple(case.findings),
-        tuple(Obligation(name, case.status[name], case.by.get(name, "")) for name in names),
-        tuple(dict.fromkeys(case.assumptions)),
-        dict(case.options.readings),
-        seconds,
-        solver_version(),
-        path,
-        case.program.line,
-        case.program.expect,
-        f"{len(case.program.steps)} steps",
-    )

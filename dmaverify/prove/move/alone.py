@@ -11,7 +11,6 @@ Source: docs/design.md; docs/machines/rngd.md 1.4, 3.2.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from dmaverify.language.numbers import gcd
 from dmaverify.language.served import TooManyCells, first_unserved
@@ -23,6 +22,7 @@ from dmaverify.prove.move.feasible import Clash, ContiguousRun, clashes, entangl
 from dmaverify.prove.move.scene import Side
 from dmaverify.prove.move.static import Instance, RuleReport, Ruling
 from dmaverify.targets.target import Target, load_obligations
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
 

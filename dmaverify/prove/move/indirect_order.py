@@ -12,17 +12,17 @@ Source: "Sequencer" (Indirect Access), furiosa-opt v0.6.0 (gather and scatter), 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import Tensor
-from dmaverify.prove.meet import TooDeep, Walk, apart, difference, smallest_meeting
+from dmaverify.prove.meet import TooDeep, Walk, apart, difference, side_of, smallest_meeting
 from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.overlap import written_early
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 
 MOST_PAIRS = 1 << 16  # of keys, one reading behind the other's writing
 MOST_DISTANCES = 64  # between a row and where it goes, each judged by itself
@@ -74,8 +74,7 @@ def _width(case: IndirectCase) -> int:
 
 def _walk(command: Command, writes: bool) -> tuple[Memory, Walk]:
     port = command.write if writes else command.read
-    loops = tuple((x.count, x.write if writes else x.read) for x in command.loops)
-    return (port.tier, port.chip, port.cluster), Walk(port.base, (*loops, (command.burst, 1)))
+    return (port.tier, port.chip, port.cluster), side_of(command, writes=writes)
 
 
 def _declared(tensor: Tensor, bits: int, target: Target) -> Iterator[tuple[Memory, Walk]]:

@@ -9,7 +9,6 @@ is an error. At every size of a `broken` region that rule, or being well-formed,
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from math import lcm
 from typing import Any
@@ -37,7 +36,8 @@ from dmaverify.layout.digits import NotDigits
 from dmaverify.layout.fuse import fuse
 from dmaverify.layout.refine import Joint, drive
 from dmaverify.lower.adapters import derived_access, given_access, is_fetch, slice_move
-from dmaverify.lower.programs import Trouble, given_program, space_of, streamed_program
+from dmaverify.lower.pairing import Trouble
+from dmaverify.lower.programs import given_program, space_of, streamed_program
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command
 from dmaverify.program.move import Stream, Transfer
@@ -61,6 +61,7 @@ from dmaverify.prove.sizes.rules import BrokenRule, RulePlace, SizedRules, acces
 from dmaverify.prove.sizes.shadow import number_of
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.targets.target import Target, load_obligations
+from dmaverify.values import dataclass, replace
 
 MOST_RESTARTS = 12
 @dataclass

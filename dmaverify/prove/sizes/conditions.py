@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Disagreement
 from dmaverify.language.numbers import Poly
@@ -21,6 +20,7 @@ from dmaverify.prove.sizes.check import FIRST_BOXES, SizeCover, count_of, only, 
 from dmaverify.prove.sizes.complete import confirmed, outside_all
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, Template, normal
 from dmaverify.prove.sizes.search import NOTHING, OPEN, SizeSearch, follows
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Status
 
 MOST_ROUNDS, MOST_LOOKED, MOST_POINTS = 12, 600, 8

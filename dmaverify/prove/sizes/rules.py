@@ -8,7 +8,6 @@ Law: rules that hold leave facts at which they hold; `BrokenRule` has the facts 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dmaverify.lower.adapters import access_facts, is_fetch, memory_facts
@@ -24,6 +23,7 @@ from dmaverify.targets.modules import derived as derived_facts
 from dmaverify.targets.modules import module_name
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 from dmaverify.verdict import Severity
 
 LOOP_PORTS = frozenset({

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

@@ -10,7 +10,6 @@ is, and the ordinary verdict has the witness; never for a type, which may be an 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from dmaverify.errors import Disagreement
@@ -24,6 +23,7 @@ from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.conditions import around, conditions
 from dmaverify.prove.sizes.facts import SizedEntry, SizeSymbol, Template, with_floors
 from dmaverify.prove.sizes.trace import Stuck
+from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Finding, Severity, Status, Verdict
 
 LADDER = (64, 128, 256, 512, 1024, 32, 16, 8, 4, 2, 1)

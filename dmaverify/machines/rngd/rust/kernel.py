@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site, Supposed
 from dmaverify.machines.rngd.rust.sites import told_by_calls, waits_for_a_caller
 from dmaverify.machines.rngd.rust.values import Map, Numbers, Unknown, Value
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from types import MappingProxyType
@@ -31,6 +30,7 @@ from dmaverify.program.access import PlanProblem
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target, load_target
+from dmaverify.values import dataclass, field, replace
 
 _TARGET = "rngd"
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -36,6 +35,7 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
 )
 from dmaverify.targets.table import suggestion
+from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
