@@ -8,9 +8,9 @@ verdict is counted exactly once, and only a proof is counted as a proof.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from dmaverify.errors import Span
-from dmaverify.values import dataclass
 from dmaverify.verdict import Finding, Status, Verdict
 
 BUCKETS = ("proved", "refuted", "unknown", "expected", "error")

@@ -23,7 +23,8 @@ from dmaverify.language.expr import ONE, Expr, Padding, pair
 from dmaverify.layout.addresses import BYTE
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
-from dmaverify.synth.regions import Atom, Cover
+from dmaverify.synth.atoms import Atom
+from dmaverify.synth.regions import Cover
 from dmaverify.synth.result import Synthesis, TwoHops
 from dmaverify.synth.streams import piece
 from dmaverify.targets.target import Target, Tier
@@ -54,9 +55,9 @@ def best_route(
     """
     if cover is None or len(cover.boxes) != 1:
         return None, ""
-    atoms = cover.boxes[0].atoms
-    if any(a.axis is None or a.pieces is None for a in atoms):
+    if any(a.axis is None or a.pieces is None for a in cover.boxes[0].atoms):
         return None, ""
+    atoms = [one for a in cover.boxes[0].atoms for one in _plain(a)]
     least = least_cycles(atoms, target, data, target.dtypes[move.dtype])
     if direct.found and direct.cycles <= FAR * least:
         return None, ""
@@ -72,6 +73,14 @@ def best_route(
     if direct.found and cycles >= WORTH * direct.cycles:
         return None, left
     return _answer(move, direct, there, onward, least, left), left
+
+
+def _plain(atom: Atom) -> Iterator[Atom]:
+    """The pieces of plain axes that a loop steps over, each as a loop: those can be cut one by one."""
+    read, write = atom.read, atom.write
+    for axis, weight, count, size in reversed(atom.pieces or ()):
+        yield Atom(axis, weight, count, read, write, size)
+        read, write = read * count, write * count
 
 
 def _ranked(

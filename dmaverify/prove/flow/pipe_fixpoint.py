@@ -19,7 +19,7 @@ from dmaverify.program.instructions import Event, KernelLoop
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.loops import At, own_rhythm
 from dmaverify.prove.flow.pipe_state import Instance, State
-from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.prove.flow.pipes import MOST_SPENT, PipeJudge
 from dmaverify.values import dataclass, field
 
 MOST_TURNS = 64
@@ -37,6 +37,7 @@ class FixpointJudge(PipeJudge):
     most_turns: int = MOST_TURNS
     most_steps: int = MOST_VISITS
     most_states: int = 32
+    _began: int = 0
     _turn: dict[int, Lin] = field(default_factory=dict)
     _turned: dict[Cond, None] = field(default_factory=dict)  # facts that say in which turn a loop ended
     _known: dict[Any, list[State]] = field(default_factory=dict)
@@ -47,6 +48,9 @@ class FixpointJudge(PipeJudge):
 
     def _run(self, events: Sequence[Event], states: list[State], at: At) -> list[State]:
         out = super()._run(events, states, at)
+        self._began = self._began or self.asker.session.spent
+        if self.asker.session.spent - self._began > MOST_SPENT // 4:  # what follows needs its own
+            raise NotProved
         if self.findings or self.apart or set(self.status.values()) != {"proved"}:
             raise NotProved
         return out

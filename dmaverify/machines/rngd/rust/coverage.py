@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.errors import Span
 from dmaverify.language.distinct import distinct
 from dmaverify.language.meaning import Index, cell
-from dmaverify.machines.rngd.rust.cells import CellCover, CellSpace, certain, cover_of
+from dmaverify.machines.rngd.rust.cells import CellSpace, certain, cover_of
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.paths import OnWay, Passed, WaysUndecided, way_past
 from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
 from dmaverify.machines.rngd.rust.views import plain
+from dmaverify.prove.meet import Walk
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
@@ -76,6 +78,7 @@ class Unjudged:
     reason: str
     unknown: bool
     given: str = ""
+    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,8 @@ def _elsewhere(effect: Effect, need: HeldNeed) -> bool:
     through another window.
     """
     moving = {abs(loop) for _, numbers in effect.tensor.window.parts for loop in numbers.loops if numbers.step}
-    return bool(moving & need.when.turns) and effect.tensor.window.parts != need.tensor.window.parts
+    here, there = ([(own, own[1].loops) for own in one.tensor.window.parts] for one in (effect, need))
+    return bool(moving & need.when.turns) and here != there
 
 
 def _by_cells(
@@ -224,7 +228,7 @@ class _Cells:
         parts = [buffer.whole.fields[place] for place in PLACES[buffer.whole.tier]]
         self.sizes = [part.expr.size if isinstance(part, Map) else 0 for part in parts]
         self.whole = cover_of(buffer.whole, self.sizes)
-        self.covers: dict[int, CellCover | None] = {
+        self.covers: dict[int, Walk | None] = {
             id(e.tensor): cover_of(e.tensor, self.sizes) for _, e in buffer.writes
         }
         for need in buffer.needs:

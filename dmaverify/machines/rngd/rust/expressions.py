@@ -28,6 +28,7 @@ from dmaverify.machines.rngd.rust.values import (
     Tuple,
     Unknown,
     Value,
+    changing,
     known,
     listed,
     sources_of,
@@ -66,9 +67,9 @@ class Expressions(ControlFlow):
                 self.value(code, other, frame, None)
         value = self.merged(value, wanted)
         changes = child(node, "mutable_specifier") is not None
-        if changes and isinstance(value, Numbers):
-            start, value = value, Unknown(f"`{name}` changes while the kernel runs", code.span(node))
-            if start.single is not None:
+        if changes:
+            start, value = value, changing(value, Unknown(f"`{name}` changes while the kernel runs", code.span(node)))
+            if isinstance(start, Numbers) and start.single is not None:
                 self.counters[id(value)] = CounterStart(start, code, node)
                 self.kept.append(value)
         self.bind(code, pattern, value, frame)

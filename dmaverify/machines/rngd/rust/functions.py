@@ -9,6 +9,7 @@ not understood is what its place expects, never more.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from dmaverify.language.expr import terms_of
@@ -30,6 +31,7 @@ from dmaverify.machines.rngd.rust.values import (
     Tuple,
     Unknown,
     Value,
+    changing,
     held,
     known,
     sources_of,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+CELLS = re.compile(rb"\bmut\b|Cell|Atomic|Mutex|Lock|static")
 MAX_CLOSURES = 8  # within one another
 EMPTY = ("new", "uninit", "new_uninit", "empty")
 MAX_INSTANCES = 64  # sets of generic arguments for which one function is visited
@@ -77,7 +80,9 @@ class Functions(Sites):
             made_here = expected if isinstance(expected, Record) and expected.item is named_type else None
             return self._built(made_here or Record(named_type, {}), arguments, code, frame)
         if name in ("Some", "Ok", "Box", "new", "from") and len(arguments) == 1:
-            return self.value(code, arguments[0], frame, expected)
+            inner = self.value(code, arguments[0], frame, expected)
+            shared = path is not None and CELLS.search(code.text(path).encode()) is not None
+            return changing(inner, Unknown("a number in a cell", code.span(node))) if shared else inner
         value = frame.locals.get(name) if path is None else None
         closure = self.closures.get(id(value)) if value is not None else None
         if closure is not None and len(self.closing) < MAX_CLOSURES:
@@ -87,8 +92,16 @@ class Functions(Sites):
                 return self.closure(closure[0], closure[1], closure[2], passed, expected)
             finally:
                 self.closing.pop()
-        values = [self.value(code, one, frame, None) for one in arguments]
+        values = self.handed(code, arguments, frame)
         return self.expected(expected, sources_of(value).union(*map(sources_of, values)))
+
+    def handed(self, code: Code, arguments: list[Node], frame: Frame) -> list[Value]:
+        """What goes to code that is not followed: it may write whatever it gets, but for `&x`."""
+        values = [self.value(code, one, frame, None) for one in arguments]
+        for one, value in zip(arguments, values, strict=True):
+            if one.type != "reference_expression" and not (isinstance(value, RustTensor) and value.view == "view"):
+                self.ledger.lose(value)
+        return values
 
     def _launch(self, code: Code, arguments: list[Node], frame: Frame, expected: Value | None) -> Value | None:
         """`launch(kernel, (&mut ctx, &a, &b))`: a call of the kernel, whose parameters say what the arguments are."""
@@ -156,14 +169,14 @@ class Functions(Sites):
         return replace(record, parts=parts)
 
     def _find_method(self, record: Record, name: str) -> Item | None:
-        """The function of an `impl` for the struct, in its module or around."""
+        """The function of an `impl` for the struct, in its module or around; None where several have the name."""
         scope: NameScope | None = record.item.scope
         while scope is not None:
-            for item in scope.functions:
-                if item.kind == "method" and item.name == name and not item.left_out:
-                    own = self._self_of(item)
-                    if isinstance(own, Record) and own.item is record.item:
-                        return item
+            found = [item for item in scope.functions if item.kind == "method" and item.name == name]
+            owners = [(item, self._self_of(item)) for item in found if not item.left_out]
+            own = [item for item, of in owners if isinstance(of, Record) and of.item is record.item]
+            if own:
+                return own[0] if len(own) == 1 else None
             scope = scope.around
         return None
 
@@ -196,6 +209,8 @@ class Functions(Sites):
             value = self.settled(self.value(code, one, frame, wanted), wanted)
             values.append(value)
             deps |= sources_of(value)
+            if declared is not None and child(declared, "mutable_specifier") is not None:
+                self.ledger.lose(value)
             if declared is not None and names:
                 unify(item.code, declared, value, bound, {n for n, _ in names}, inside)
         every = {**outer, **bound}

@@ -9,17 +9,21 @@ Law: a name means what rustc would make it mean, or nothing; private or public m
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeVar
 
-from dmaverify.machines.rngd.rust.cfg import configured
-from dmaverify.machines.rngd.rust.code import Code, child, named, parts_of
+from dmaverify.machines.rngd.rust.cfg import built, configured
+from dmaverify.machines.rngd.rust.code import Code, child, named
 from dmaverify.machines.rngd.rust.macros import Rules, expand, read_rules
+from dmaverify.machines.rngd.rust.uses import UsePath, uses_of
 from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+T = TypeVar("T")
+Found = Callable[[tuple[str, ...]], T | None]
 _AXIS = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([^,]+?)\s*(?:,|$)")
 _CALLABLE = re.compile(r"\b([A-Z]\w*)\s*:[\s\w+']*\b(?:Fn|FnMut|FnOnce|AsyncFn\w*)\s*\(")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -66,14 +70,6 @@ class Item:
             if name is not None and one.type != "lifetime_parameter" and one.type != "lifetime":
                 out.append((self.code.text(name), "const" if one.type == "const_parameter" else "type"))
         return out
-
-
-@dataclass(eq=False)
-class UsePath:
-    """`use path as name`; name `*` takes everything."""
-
-    path: tuple[str, ...]
-    name: str
 
 
 @dataclass(eq=False)
@@ -128,9 +124,7 @@ class NameScope:
             return self.find(parts[0], values) if parts else None
         key = (parts, values)
         if key not in self.known:
-            scope = self._module_of(parts[0])
-            for part in parts[1:-1]:
-                scope = scope._submodule(part) if scope is not None else None
+            scope = self._scope_at(parts[:-1])
             self.known[key] = scope._inside(parts[-1], values) if scope is not None else None
         return self.known[key]
 
@@ -139,29 +133,31 @@ class NameScope:
         own = (self.values if values else self.types).get(name)
         if own is not None:
             return own
-        key = (name, "value" if values else "type")
-        if key in self.tried:
-            return None
-        self.tried.add(key)
-        try:
-            for use in self.uses:
-                if use.name == name:
-                    found = self._imported(use.path, values)
-                    if found is not None:
-                        return found
-            for use in self.uses:
-                if use.name == "*":
-                    scope = self._scope_at(use.path)
-                    found = scope._inside(name, values) if scope is not None else None
-                    if found is not None:
-                        return found
-        finally:
-            self.tried.discard(key)
-        return None
 
-    def _imported(self, path: tuple[str, ...], values: bool) -> Item | None:
-        scope = self._scope_at(path[:-1]) if len(path) > 1 else None
-        return scope._inside(path[-1], values) if scope is not None else None
+        def inside(path: tuple[str, ...], name: str) -> Item | None:
+            scope = self._scope_at(path)
+            return scope._inside(name, values) if scope is not None else None
+
+        named = lambda path: inside(path[:-1], path[-1]) if len(path) > 1 else None  # noqa: E731
+        return self._used(name, "value" if values else "type", named, lambda path: inside(path, name))
+
+    def _used(
+        self, name: str, kind: str, named: Found[T], starred: Found[T], first: Callable[[], T | None] = lambda: None
+    ) -> T | None:
+        """What `first` gives, else a `use` of the name, else one of `*`; nothing while that is sought already."""
+        if (name, kind) in self.tried:
+            return None
+        self.tried.add((name, kind))
+        try:
+            if (own := first()) is not None:
+                return own
+            for word, found in ((name, named), ("*", starred)):
+                for use in self.uses:
+                    if use.name == word and (made := found(use.path)) is not None:
+                        return made
+        finally:
+            self.tried.discard((name, kind))
+        return None
 
     def _scope_at(self, path: tuple[str, ...]) -> NameScope | None:
         if not path:
@@ -194,29 +190,17 @@ class NameScope:
             return self
         if name in self.modules:
             return self.modules[name]
-        key = (name, "module")
-        if key in self.tried:
-            return None
-        self.tried.add(key)
-        try:
-            opened = self.opens(name) if self.opens is not None else None
-            if opened is not None:
-                self.modules[name] = opened
-                return opened
-            for use in self.uses:
-                if use.name == name:
-                    found = self._scope_at(use.path)
-                    if found is not None:
-                        return found
-            for use in self.uses:
-                if use.name == "*":
-                    around = self._scope_at(use.path)
-                    found = around._submodule(name) if around is not None and around is not self else None
-                    if found is not None:
-                        return found
-        finally:
-            self.tried.discard(key)
-        return None
+        def opened() -> NameScope | None:
+            made = self.opens(name) if self.opens is not None else None
+            if made is not None:
+                self.modules[name] = made
+            return made
+
+        def starred(path: tuple[str, ...]) -> NameScope | None:
+            around = self._scope_at(path)
+            return around._submodule(name) if around is not None and around is not self else None
+
+        return self._used(name, "module", self._scope_at, starred, opened)
 
     def macro(self, name: str) -> tuple[Rules, Code] | None:
         """A `macro_rules!` by its name: textual scope, here or around, and then anywhere from the crate's root."""
@@ -238,14 +222,17 @@ def fill(scope: NameScope, code: Code, nodes: Iterable[Node]) -> None:
     """
     attributes: list[str] = []
     left: list[tuple[Node, tuple[str, ...]]] = []
+    unsure: list[Node] = []
     features = scope.module.features
     for node in nodes:
         if node.type == "attribute_item":
             attributes.append(code.text(node))
             continue
         if node.type not in ("line_comment", "block_comment"):
-            if all(configured(text, features) for text in attributes):
+            if all(built(text, features) is not False for text in attributes):
                 _take(scope, code, node, tuple(attributes))
+                if None in [built(text, features) for text in attributes]:
+                    unsure.append(node)
             else:
                 left.append((node, tuple(attributes)))
             attributes = []
@@ -254,10 +241,15 @@ def fill(scope: NameScope, code: Code, nodes: Iterable[Node]) -> None:
         before = len(scope.functions), len(scope.inline)
         if node.type not in ("use_declaration", "macro_definition"):
             _take(scope, code, node, above)
-        condition = next(text for text in above if not configured(text, features))
-        _leave_out(scope.functions[before[0] :], scope.inline[before[1] :], condition)
+        condition = next((text for text in above if not configured(text, features)), "")
+        if condition:
+            _leave_out(scope.functions[before[0] :], scope.inline[before[1] :], condition)
     scope.types.update(there[0])
     scope.values.update(there[1])
+    names = Counter(code.text(own) for one in unsure if (own := one.child_by_field_name("name")) is not None)
+    for twin in (name for name, count in names.items() if count > 1):
+        for known in (scope.types, scope.values):
+            known.pop(twin, None)
 
 
 def _leave_out(functions: Iterable[Item], scopes: Iterable[NameScope], condition: str) -> None:
@@ -273,7 +265,7 @@ def _take(scope: NameScope, code: Code, node: Node, attributes: tuple[str, ...])
         _declare(scope, code, node, attributes)
     elif node.type == "use_declaration":
         argument = node.child_by_field_name("argument")
-        scope.uses += list(_uses(code, argument, ())) if argument is not None else []
+        scope.uses += list(uses_of(code, argument, ())) if argument is not None else []
     elif node.type == "impl_item":
         scope.impls.append((code, node, scope))
         _methods(scope, code, node)
@@ -331,7 +323,7 @@ def _methods(scope: NameScope, code: Code, node: Node) -> None:
             name = one.child_by_field_name("name")
             text = code.text(name) if name is not None else ""
             item = Item("method", text, code, one, scope, attributes=tuple(attributes))
-            left = (text for text in attributes if not configured(text, scope.module.features))
+            left = (text for text in attributes if built(text, scope.module.features) is False)
             item.left_out = next(left, "")
             scope.functions.append(item)
             attributes = []
@@ -369,32 +361,3 @@ def declare_axes(scope: NameScope, code: Code, body: Node) -> None:
         item = Item("axis", found[1], code, body, scope, found[2])
         scope.types[found[1]] = item
         at = found.end()
-
-
-def _uses(code: Code, node: Node, before: tuple[str, ...]) -> Iterator[UsePath]:
-    text = code.text(node)
-    if node.type == "use_list":
-        for one in named(node):
-            yield from _uses(code, one, before)
-    elif node.type == "scoped_use_list":
-        path, items = node.child_by_field_name("path"), node.child_by_field_name("list")
-        more = parts_of(code.text(path)) if path is not None else ()
-        if items is not None:
-            yield from _uses(code, items, before + more)
-    elif node.type == "use_wildcard":
-        yield UsePath(before + parts_of(text.rstrip("*").rstrip().removesuffix("::")), "*")
-    elif node.type == "use_as_clause":
-        path, alias = node.child_by_field_name("path"), node.child_by_field_name("alias")
-        if path is not None and alias is not None:
-            yield _use(before + parts_of(code.text(path)), code.text(alias))
-    else:
-        parts = parts_of(text)
-        if parts:
-            yield _use(before + parts, parts[-1])
-
-
-def _use(path: tuple[str, ...], name: str) -> UsePath:
-    """`a::{self}` imports `a`."""
-    if path[-1] == "self" and len(path) > 1:
-        return UsePath(path[:-1], path[-2] if name == "self" else name)
-    return UsePath(path, name)

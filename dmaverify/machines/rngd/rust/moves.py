@@ -268,8 +268,9 @@ def _into_view(call: Call, source: RustTensor) -> Value:
     dest = next((value for value in reversed(call.arguments) if isinstance(value, RustTensor)), None)
     done = Opaque("()", sources_of(source) | {call.site.number})
     if dest is None:
-        why = next((v for v in reversed(call.arguments) if isinstance(v, Unknown) and v.reason), None)
-        call.site.refuse(why or Unknown("the destination is no tensor whose type is known here", call.site.span))
+        why = next((v for v in reversed(call.arguments[1:]) if isinstance(v, Unknown) and v.reason), None)
+        said = "the destination is no tensor whose type is known here"
+        call.site.refuse(why or Unknown(said, call.site.span, "let a variable hold its view, with the type annotated"))
         return done
     if dest.missing is not None:
         call.site.refuse(_because(dest.missing, "the destination", call.site.span))

@@ -34,7 +34,6 @@ from dmaverify.machines.rngd.rust.values import (
     sources_of,
 )
 from dmaverify.values import replace
-from dmaverify.verdict import Finding
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -125,7 +124,7 @@ class Sites:
     value: Callable[[Code, Node, Frame, Value | None], Value]
     closure: Callable[[Code, Node, Frame, Value | list[Value], Value | None], Value]
     merged: Callable[[Value, Value | None], Value]
-    built: Callable[[Code, Node, Frame], list[Node]]
+    built: Callable[[Code, Node, Frame], list[tuple[Node, str]]]
     inlines: Callable[[Item, Mapping[str, Value], bool], bool]
     inlined: Callable[[Item, dict[str, Value], Value | None, list[Value], str], Value]
     transfer_call: Callable[..., Value]
@@ -158,7 +157,7 @@ class Sites:
 
     def unmoved(self, item: Item, about: Any) -> Site | None:
         """A site for what is wrong with a kernel that moves nothing: where it makes the tensor."""
-        span = about.span if isinstance(about, Finding) else None
+        span = about.span
         if span is None or not is_kernel(item):
             return None
         key = (span.source.name, span.start)

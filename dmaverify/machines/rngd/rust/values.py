@@ -236,6 +236,23 @@ def sources_of(value: Value | None) -> frozenset[int]:
             return frozenset()
 
 
+def changing(value: Value, why: Unknown) -> Value:
+    """A value that is changed in place: its numbers are not known, its tensors are followed by their buffers."""
+    match value:
+        case Numbers():
+            return why
+        case Tuple(parts):
+            return Tuple(tuple(changing(part, why) for part in parts))
+        case Record():
+            return replace(value, parts={name: changing(part, why) for name, part in value.parts.items()})
+        case Sequence(part, _, items):
+            kept = tuple(changing(one, why) for one in items) if items is not None else None
+            made = changing(part, why)
+            return value if (made, kept) == (part, items) else Sequence(made)
+        case _:
+            return value
+
+
 def held(value: Value | None, span: Span | None) -> Held | None:
     """What a tensor holds that is made `from_vec(value)`; None where that is not known."""
     if not isinstance(value, Sequence):

@@ -238,8 +238,10 @@ def _of_site(
     reasons += [_unresolved(site, why, None) for why in one.missing]
     if not judged and not reasons and not site.remarks:
         broken = first_error(site.span.source)
-        said = "the file cannot be parsed here" if broken is not None else _never(site)
+        left = next((own.reason for own in site.open if own.given), "")
+        said = "the file cannot be parsed here" if broken is not None else left or _never(site)
         hint = "a bracket or a sign is missing here or above" if broken is not None else ""
+        hint = hint or ("call a function of this crate by its name, or write it here" if left else "")
         reasons = [_unresolved(site, said, broken, hint)]
     findings = _once(f for verdict in judged for f in _instanced(verdict, len(judged)))
     assumptions = [a for verdict in judged for a in verdict.assumptions if not a.startswith("for ")]
