@@ -106,7 +106,7 @@ def _entries(text: str) -> str:
 
 
 def _copies() -> Iterator[str]:
-    from dmaverify.machines.pto.ops import COPY_ROLES, INLINE_ROLES
+    from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
 
     yield "| operation | what | operands |\n|---|---|---|"
     for name, (kind, operands) in {**COPY_ROLES, **INLINE_ROLES}.items():

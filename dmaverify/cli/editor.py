@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from dmaverify.cli.opened import Opened
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import unsaved
 from dmaverify.report.order import told
+from dmaverify.values import replace
 from dmaverify.verdict import Edit, Finding, Status, Verdict
 
 if TYPE_CHECKING:
@@ -173,9 +173,10 @@ def cost_text(opened: Opened, name: str) -> str:
     if plan is None or plan.is_kernel or all(one.name != name for one in plan.transfers):
         return ""
     from dmaverify.cli.synth import cost_of
+    from dmaverify.cost.constants import cost_data
 
     try:
-        price = cost_of(plan, name, "book", False)[0]
+        price = cost_of(plan, name, cost_data(), False)[0]
     except InputError:
         return ""
     return f"{price.cycles:,.0f} cycles" + ("" if price.exact else " at least")

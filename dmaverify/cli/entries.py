@@ -8,20 +8,17 @@ Law: nothing is guessed: where a plan does not say how rows move, the reason is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
+    from dmaverify.cost.constants import CostData
     from dmaverify.cost.gathers import RowMoves
     from dmaverify.cost.turns import Turns
     from dmaverify.plan.plan import Plan
     from dmaverify.program.indirect import Indirect
-
-CHANNEL = "memory/hbm-channel"
-"""The reading of the channel bits of an HBM address."""
-
 
 @dataclass(frozen=True)
 class Chosen:
@@ -33,6 +30,13 @@ class Chosen:
     formula: bool = False
     readings: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def data(self) -> CostData:
+        """The constants that this asks for. Raises InputError where the profile does not exist."""
+        from dmaverify.cost.constants import cost_data
+
+        return cost_data(self.profile, self.readings)
+
 
 @dataclass(frozen=True)
 class Priced:
@@ -43,10 +47,9 @@ class Priced:
     errors: tuple[InputError, ...] = ()
 
 
-def all_turns(plan: Plan, name: str, profile: str, reading: str | None = None) -> Turns | None:
+def all_turns(plan: Plan, name: str, data: CostData) -> Turns | None:
     """What all iterations of the loops around a transfer's views cost; None where there are none."""
     from dmaverify.api import program_of
-    from dmaverify.cost.constants import cost_data
     from dmaverify.cost.turns import turns_cost
     from dmaverify.prove.move.views import shift_units
 
@@ -58,7 +61,7 @@ def all_turns(plan: Plan, name: str, profile: str, reading: str | None = None) -
     bits = commands[0].unit_bits if commands else 8
     reads, writes = (shift_units(view, views, target, bits).steps for view in (views.source, views.dest))
     counts = [turn.count for turn in views.turns]
-    return turns_cost(commands, list(zip(counts, reads, writes, strict=True)), cost_data(profile, reading))
+    return turns_cost(commands, list(zip(counts, reads, writes, strict=True)), data)
 
 
 def rows_of_indirect(plan: Plan, item: Indirect) -> RowMoves | str:

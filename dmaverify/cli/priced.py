@@ -8,12 +8,12 @@ Law: an entry without a price is named with the reason and takes nothing from th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.cli.entries import CHANNEL, Chosen, Priced, all_turns, rows_of_indirect
+from dmaverify.cli.entries import Chosen, Priced, all_turns, rows_of_indirect
 from dmaverify.errors import InputError, errors_of
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from dmaverify.cost.gathers import RowMoves
@@ -56,9 +56,7 @@ def priced_entries(
     the profile does not exist.
     """
     from dmaverify.cli.timelines import kernel_timelines, program_timeline
-    from dmaverify.cost.constants import cost_data
-
-    cost_data(chosen.profile)
+    of = chosen.data
     rest, transfers = dict(refused or {}), dict[str, Any]()
     names = [*(item.name for item in plan.transfers), *rest]
     for name in sorted(names, key=partial(_written_at, plan)) if rest else names:
@@ -67,8 +65,8 @@ def priced_entries(
         yield one
     yield from (_access(plan, item) for item in plan.accesses)
     yield from (_indirect(plan, item, chosen) for item in plan.indirects)
-    yield from (program_timeline(plan, program, chosen.profile) for program in plan.programs)
-    yield from kernel_timelines(plan, transfers, chosen.profile)
+    yield from (program_timeline(plan, program, of) for program in plan.programs)
+    yield from kernel_timelines(plan, transfers, of.profile)
 
 
 def _written_at(plan: Plan, name: str) -> int:
@@ -94,18 +92,17 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
     if rows is not None:
         return _of_rows(name, *rows, chosen)
     try:
-        price, data = cost_of(
-            plan, name, chosen.profile, chosen.simulate, chosen.explain and as_json, chosen.readings.get(CHANNEL)
-        )
+        of = chosen.data
+        price, data = cost_of(plan, name, of, chosen.simulate, chosen.explain and as_json)
         refuted = _refuted_by(plan, name, chosen.readings)
         data |= {"refuted": list(refuted)} if refuted else {}
-        every = all_turns(plan, name, chosen.profile, chosen.readings.get(CHANNEL))
+        every = all_turns(plan, name, of)
         if every is not None and data["cycles"] is not None:
             data |= {"iterations": every.iterations, "all_iterations": every.cycles, "kinds": every.kinds}
         if as_json:
             return Priced("", data)
         commands = program_of(plan, name)
-        lines = cost_text(name, price, data, commands, explain=chosen.explain, formula=chosen.formula).split("\n")
+        lines = cost_text(name, price, data, commands, of, explain=chosen.explain, formula=chosen.formula).split("\n")
         if refuted:
             lines.insert(1, f"  REFUTED by {', '.join(refuted)}: these are the cycles of a wrong program")
         return Priced("\n".join([*lines, *_all_turns(data)]), data)
@@ -162,10 +159,9 @@ def _no_rows(name: str, reason: str) -> Priced:
 
 
 def _of_rows(name: str, rows: RowMoves, kind: str, chosen: Chosen) -> Priced:
-    from dmaverify.cost.constants import cost_data
     from dmaverify.cost.gathers import NO_DATA, gather_cost
 
-    data = cost_data(chosen.profile, chosen.readings.get(CHANNEL))
+    data = chosen.data
     if data.bands:
         return _no_rows(name, f"a {kind} {NO_DATA}")
     return rows_text(name, kind, rows, gather_cost(rows, data), chosen.explain)
@@ -217,10 +213,10 @@ def cost_request(request: dict[str, Any], profile: str, simulated: bool, explain
         return copy_cost(request)
     only_known(request, {"plan", "path", "name", "target", "profile", "simulate", "explain"})
     plan = plan_of_request(request)
-    chosen = str(request.get("profile", profile))
     play, told = bool(request.get("simulate", simulated)), bool(request.get("explain", explained))
+    chosen = Chosen(str(request.get("profile", profile)), play, told)
     if plan.transfers:
-        found = [cost_of(plan, t.name, chosen, play, told)[1] for t in plan.transfers]
+        found = [cost_of(plan, t.name, chosen.data, play, told)[1] for t in plan.transfers]
     else:
-        found = [dict(one.data) for one in priced_entries(plan, Chosen(chosen, play, told), True)]
+        found = [dict(one.data) for one in priced_entries(plan, chosen, True)]
     return found[0] if len(found) == 1 else found

@@ -23,11 +23,12 @@ def executed(path: str, limit: int) -> list[tuple[str, dict[str, Any], int]]:
     if not plan.transfers and not plan.indirects and not plan.accesses and not plan.programs:
         raise InputError(f"{path} has nothing to run")
     found = []
-    for move in plan.indirects:
-        from dmaverify.jobs.rows import ran
+    most = min(limit, MOST_INTERPRETED)
+    if plan.indirects:
+        from dmaverify.jobs.interpreted import interpreted
 
-        rows = ran(plan, move)
-        found.append((rows.text(), rows.as_json(), int(rows.broken != bool(move.expect))))
+        rows = [interpreted(plan, m.name, m.kind, m.target, m.expect, most, m.keys) for m in plan.indirects]
+        found += [(one.text(), one.as_json(), one.code) for one in rows]
     for item in plan.transfers:
         try:
             found.append(_transfer(plan, item, limit))
@@ -40,7 +41,6 @@ def executed(path: str, limit: int) -> list[tuple[str, dict[str, Any], int]]:
     if not plan.is_kernel:
         from dmaverify.jobs.interpreted import interpreted
 
-        most = min(limit, MOST_INTERPRETED)
         others = [("access", one) for one in plan.accesses] + [("program", one) for one in plan.programs]
         told = [interpreted(plan, one.name, kind, one.target, one.expect, most) for kind, one in others]
         found += [(one.text(), one.as_json(), one.code) for one in told]

@@ -9,7 +9,6 @@ Law: results come in the order of the file, whatever the number of processes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,10 @@ from dmaverify.cli.rust import with_references
 from dmaverify.errors import InputError, errors_of
 from dmaverify.jobs.synthesis import SynthSettings, answer_of, settings_of
 from dmaverify.language.files import write_text
+from dmaverify.values import fields
 
 if TYPE_CHECKING:
+    from dmaverify.cost.constants import CostData
     from dmaverify.cost.model import Cost
     from dmaverify.jobs.fewest_copies import FewestCopies
     from dmaverify.jobs.many_moves import Told
@@ -131,11 +132,10 @@ def write_certificate(
 
 
 def cost_of(
-    plan: Plan, name: str, profile: str, simulated: bool, explained: bool = False, channel: str | None = None
+    plan: Plan, name: str, of: CostData, simulated: bool, explained: bool = False
 ) -> tuple[Cost, dict[str, Any]]:
     """The cost of a transfer's own program, and its JSON (with the simulation and the explanation where asked for)."""
     from dmaverify import api
-    from dmaverify.cost.constants import cost_data
     from dmaverify.cost.model import cost
     from dmaverify.cost.simple import price as simple_price
     from dmaverify.cost.simple import simple_cost
@@ -155,9 +155,8 @@ def cost_of(
         return plain, {"name": name, **plain.as_data()}
     if "hbm" not in target.tiers:
         raise InputError(f"{target.name} has no cost model")
-    of = cost_data(profile, channel)
     price = cost(commands, of)
-    data: dict[str, Any] = {"name": name, **price.as_data(), **_prediction(price, commands, profile)}
+    data: dict[str, Any] = {"name": name, **price.as_data(), **_prediction(price, commands, of)}
     if simulated:
         data["simulation"] = simulate(commands, of).statistics()
     if explained:
@@ -171,20 +170,19 @@ def cost_of(
     return price, data
 
 
-def _prediction(price: Cost, commands: Sequence[Command], profile: str) -> dict[str, Any]:
+def _prediction(price: Cost, commands: Sequence[Command], data: CostData) -> dict[str, Any]:
     """What the number stands for and how far it may be off; no number where no data supports one."""
     from dmaverify.cost.bands import band_of
-    from dmaverify.cost.constants import cost_data
 
-    data = cost_data(profile)
     band = band_of(commands, price.sides, data)
     told: dict[str, Any] = {"predicts": data.predicts, "band": band and band.as_data(price.cycles)}
     return told if band is None or band.modelled else {"cycles": None, **told}
 
 
 def cost_text(
-    name: str, price: Cost, data: Mapping[str, Any], commands: Sequence[Command], *, explain: bool, formula: bool
-) -> str:
+    name: str, price: Cost, data: Mapping[str, Any], commands: Sequence[Command], of: CostData, *,
+    explain: bool, formula: bool,
+) -> str:  # fmt: skip
     """Cycles, what binds, and the terms; with their reasons, the facts of both sides, or as a formula in symbols."""
     from dmaverify.report.cost import band_lines, unsupported
 
@@ -199,20 +197,19 @@ def cost_text(
         if explain:
             lines += [f"  {'':{wide}}  {term.why}", f"  {'':{wide}}  {term.source}"]
     if price.sides and explain:
-        from dmaverify.cost.constants import cost_data
         from dmaverify.cost.explain import explain as explained
         from dmaverify.cost.lifting import behind_bounds
         from dmaverify.report.cost import bound_lines, explanation_lines
 
-        found = explained(commands, "rngd", price.profile)
+        found = explained(commands, of)
         lines += explanation_lines(found)
-        lines += bound_lines(behind_bounds(found, cost_data(price.profile)))
+        lines += bound_lines(behind_bounds(found, of))
     if price.sides and formula:
         from dmaverify.report.cost import formula_lines
 
         rest = ", ".join(dict.fromkeys(t.name for t in price.terms[1:]))
         lines.append(f"  cycles = start-up + max({rest}); commands of one engine add, engines overlap")
-        lines += formula_lines(commands, price.profile)
+        lines += formula_lines(commands, of)
     simulation = data.get("simulation")
     if simulation:
         lines.append(

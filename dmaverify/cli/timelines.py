@@ -10,14 +10,15 @@ context does all of them (docs/machines/rngd.md 7.4); what it computes between t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cli.entries import Priced, all_turns, rows_of_indirect
 from dmaverify.errors import InputError
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
+    from dmaverify.cost.constants import CostData
     from dmaverify.plan.plan import Plan
     from dmaverify.program.schedule import Order, Program, Step
     from dmaverify.prove.flow.touches import StepWork
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
 Lanes = Mapping[tuple[int, str], "Duration"]
 
 
-def program_timeline(plan: Plan, program: Program, profile: str) -> Priced:
+def program_timeline(plan: Plan, program: Program, data: CostData) -> Priced:
     """The timeline of a program of a plan."""
     try:
-        order, durations = _ordered(plan, program, profile)
+        order, durations = _ordered(plan, program, data)
     except InputError as error:
         none = {"name": program.name, "kind": "program", "cycles": None, "reason": error.message}
         return Priced(f"{program.name}   no timeline: {error.message}", none)
-    return _shown(program, order, durations, profile, plan=plan)
+    return _shown(program, order, durations, data.profile, plan=plan)
 
 
 def _shown(
@@ -105,12 +106,13 @@ def laid_out(plan: Plan, program: Program, profile: str) -> tuple[Slot, ...]:
     """Every piece of work of a program in time, once through its loops. Raises InputError where a step makes no
     command.
     """
+    from dmaverify.cost.constants import cost_data
     from dmaverify.report.timeline import slots_of
 
-    return slots_of(program, *_ordered(plan, program, profile, supported=False))
+    return slots_of(program, *_ordered(plan, program, cost_data(profile), supported=False))
 
 
-def _ordered(plan: Plan, program: Program, profile: str, supported: bool = True) -> tuple[Order, Lanes]:
+def _ordered(plan: Plan, program: Program, data: CostData, supported: bool = True) -> tuple[Order, Lanes]:
     """The order of a program and how long each lane of each step works; with `supported`, a step that no data stands
     behind has no time.
     """
@@ -141,23 +143,21 @@ def _ordered(plan: Plan, program: Program, profile: str, supported: bool = True)
         raise InputError(f"{', '.join(order.steps)} wait for each other", program.span, "take one `after` away")
     found: dict[tuple[int, str], Duration] = {}
     for number, (step, work) in enumerate(zip(program.steps, works, strict=True)):
-        found |= _durations(plan, program.target, number, step, work, profile, supported)
+        found |= _durations(plan, program.target, number, step, work, data, supported)
     return order, found
 
 
-def _unsupported(work: StepWork, profile: str) -> str:
+def _unsupported(work: StepWork, data: CostData) -> str:
     """Why no data supports a price of the work; '' where some does."""
     from dmaverify.cost.bands import band_of
-    from dmaverify.cost.constants import cost_data
     from dmaverify.cost.sides import pairs_of
 
-    data = cost_data(profile)
     band = band_of(work.commands, pairs_of(work.commands, data), data) if data.bands else None
-    return f"not modelled by profile {profile}: {band.name}" if band is not None and not band.modelled else ""
+    return f"not modelled by profile {data.profile}: {band.name}" if band is not None and not band.modelled else ""
 
 
 def _durations(
-    plan: Plan, target: str, number: int, step: Step, work: StepWork, profile: str, supported: bool
+    plan: Plan, target: str, number: int, step: Step, work: StepWork, data: CostData, supported: bool
 ) -> Mapping[tuple[int, str], Duration]:
     """How long each lane works on a step: by itself, or as the whole step where what its lanes share binds it."""
     from dmaverify.cost.model import cost
@@ -167,40 +167,39 @@ def _durations(
     from dmaverify.report.timeline import Duration
 
     if step.indirect is not None:
-        one = _gathered(plan, step, profile, supported)
+        one = _gathered(plan, step, data, supported)
         return {(number, lane): one for lane in work.lanes}
     if work.accesses:
         prices = [access_price(access, command, plan.targets[target]) for access, command in work.accesses]
         about: dict[str, Any] = {"packets": sum(one.packets for one in prices), "cycles": "one memory access a cycle"}
         return {(number, lane): Duration(float(sum(one.cycles for one in prices)), about) for lane in work.lanes}
-    reason = _unsupported(work, profile) if supported else ""
+    reason = _unsupported(work, data) if supported else ""
     if reason:
         return {(number, lane): Duration(0.0, {"no price": reason}) for lane in work.lanes}
     parts = {
         lane: [command for command in work.commands if len(work.lanes) == 1 or lane_of(command) == lane]
         for lane in work.lanes
     }
-    whole = cost(work.commands, "rngd", profile)
-    alone = {lane: cost(own, "rngd", profile) for lane, own in parts.items()}
+    whole = cost(work.commands, data)
+    alone = {lane: cost(own, data) for lane, own in parts.items()}
     shared = whole.cycles > max(price.cycles for price in alone.values())
-    scale, found = _mean(plan, step, whole.cycles, profile), {}
+    scale, found = _mean(plan, step, whole.cycles, data), {}
     for lane, own in parts.items():
         price = whole if shared else alone[lane]
         about = {"bytes": sum(c.amount * c.unit_bits // 8 for c in own), "commands": len(own)}
         about |= {"binding": price.binding, "exact": price.exact, "mean": price.cycles * scale}
-        found[number, lane] = Duration(price.cycles, about, loads_of(own, "rngd", profile))
+        found[number, lane] = Duration(price.cycles, about, loads_of(own, data))
     return found
 
 
-def _mean(plan: Plan, step: Step, first: float, profile: str) -> float:
+def _mean(plan: Plan, step: Step, first: float, data: CostData) -> float:
     """How long an iteration of a step takes in the mean, against its first."""
     named = step.transfer is not None and any(item.name == step.transfer.name for item in plan.transfers)
-    every = all_turns(plan, step.transfer.name, profile) if named and step.transfer is not None else None
+    every = all_turns(plan, step.transfer.name, data) if named and step.transfer is not None else None
     return every.cycles / every.iterations / first if every is not None and first else 1.0
 
 
-def _gathered(plan: Plan, step: Step, profile: str, supported: bool) -> Duration:
-    from dmaverify.cost.constants import cost_data
+def _gathered(plan: Plan, step: Step, data: CostData, supported: bool) -> Duration:
     from dmaverify.cost.gathers import NO_DATA, gather_cost
     from dmaverify.report.timeline import Duration
 
@@ -208,9 +207,9 @@ def _gathered(plan: Plan, step: Step, profile: str, supported: bool) -> Duration
     rows = rows_of_indirect(plan, step.indirect)
     if isinstance(rows, str):
         return Duration(0.0, {"no price": rows})
-    if supported and cost_data(profile).bands:
+    if supported and data.bands:
         return Duration(0.0, {"no price": f"a {step.indirect.kind} {NO_DATA}"})
-    price = gather_cost(rows, "rngd", profile)
+    price = gather_cost(rows, data)
     return Duration(price.cycles, {"rows": rows.rows, "binding": price.binding, "exact": False})
 
 

@@ -12,14 +12,13 @@ Source: docs/machines/rngd.md 8.1 for what the constants are; each one's own sou
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.targets.address_maps import DmMap, HbmMap, data, dm_map, hbm_map
 from dmaverify.targets.table import suggestion
+from dmaverify.values import dataclass, field
 
 TICKS = 30_000
 """Ticks of one cycle."""
@@ -50,7 +49,7 @@ class CostData:
     hbm: HbmMap
     dm: DmMap
     constants: Mapping[str, Constant]
-    reading: str
+    hbm_turns: bool
     hbm_channels: int
     hbm_queue: int
     slice_queue: int
@@ -60,6 +59,12 @@ class CostData:
     predicts: str = ""
     bands: Mapping[str, tuple[int, float, float]] = field(default_factory=dict)
     thin: Mapping[str, int] = field(default_factory=dict)
+
+    def in_turn(self, one: tuple[object, ...], other: tuple[object, ...]) -> bool:
+        """Whether requests to two memories take turns at an engine: in one memory, unless a reading says otherwise of
+        its tier.
+        """
+        return one == other and (one[0] != "hbm" or self.hbm_turns)
 
     def ticks(self, name: str) -> int:
         """A constant in ticks; an optional one that the profile leaves out is what `OPTIONAL` says."""
@@ -99,9 +104,9 @@ OPTIONAL = {
 """What a profile may refine, and what holds where it does not (None: 0)."""
 
 
-def profiles(path: Path | None = None) -> tuple[str, ...]:
+def profiles() -> tuple[str, ...]:
     """The names of the profiles of the data, sorted; other names of them (`same`) left out."""
-    return tuple(sorted(name for name, table in data(path)["cost"].items() if "same" not in table))
+    return tuple(sorted(name for name, table in data()["cost"].items() if "same" not in table))
 
 
 def _constants(profile: str, table: Mapping[str, Any]) -> dict[str, Constant]:
@@ -116,23 +121,30 @@ def _constants(profile: str, table: Mapping[str, Any]) -> dict[str, Constant]:
     return found
 
 
+def cost_data(profile: str = "book", readings: Mapping[str, str] | None = None) -> CostData:
+    """The data of a profile under those of the readings that memories have (`memory/...`). Raises InputError for a
+    profile or a reading of the channel bits that does not exist.
+    """
+    return _cost_data(profile, tuple(sorted(one for one in (readings or {}).items() if one[0].startswith("memory/"))))
+
+
 @lru_cache(maxsize=32)
-def cost_data(profile: str = "book", reading: str | None = None, path: Path | None = None) -> CostData:
-    """The data of a profile. Raises InputError for a profile or reading that does not exist."""
-    tables = data(path)
+def _cost_data(profile: str, asked: tuple[tuple[str, str], ...]) -> CostData:
+    tables = data()
     if profile not in tables["cost"]:
-        known = profiles(path)
+        known = profiles()
         hint = suggestion(profile, known) or f"one of {', '.join(known)}"
         raise InputError(f"no cost profile `{profile}`", hint=hint)
     table, memory = tables["cost"][profile], tables["memory"]
     table = tables["cost"][table["same"]] if "same" in table else table
-    seen = table.get("band", [])
+    seen, readings = table.get("band", []), dict(asked)
+    copy = memory["hbm"]["copy"]
     return CostData(
         profile=profile,
-        hbm=hbm_map(reading, tables),
+        hbm=hbm_map(readings.get("memory/hbm-channel"), tables),
         dm=dm_map(tables),
         constants=_constants(profile, table),
-        reading=reading or memory["hbm"]["channel"]["default"],
+        hbm_turns=copy["option"][readings.get("memory/hbm-copy", copy["default"])]["in_turn"],
         hbm_channels=memory["hbm"]["channels"],
         hbm_queue=memory["hbm"]["queue"],
         slice_queue=memory["dm"]["queue"],

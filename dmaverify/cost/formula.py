@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.nest import PacketNest
 from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ def formula(command: Command, target: CostData | str = "rngd", profile: str = "b
     packets = sympy.Mul(*symbols.values()) * (read.nest.packets // max(1, _product(count for _, count in names)))
     cycle = sympy.Rational(1, TICKS)
     found = [("start-up", sympy.Integer(read.startup) * cycle)]
-    same = read.memory == write.memory
+    same = data.in_turn(read.memory, write.memory)
     issues = [_requests(side, packets, sympy) * side.issue * cycle for side in (read, write)]
     if same:
         found.append(("issue", issues[0] + issues[1]))

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from dmaverify.cost.bounds import Bound as Bound
@@ -28,6 +27,7 @@ from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.exact import is_exact
 from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command, Engine
+from dmaverify.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _engine_terms(commands: Sequence[Sequence[Bound]], engine: Engine) -> list[B
 def own_bounds(command: Command, pair: tuple[SideCost, SideCost], data: CostData) -> list[Bound]:
     """The bounds of one command beside nothing else, in ticks after its start-up."""
     read, write = pair
-    same = read.memory == write.memory
+    same = data.in_turn(read.memory, write.memory)
     found = [*_issue(command, read, write, same, data)]
     for sides in by_memory([pair]).values():
         found += memory_bounds(sides, data)

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, prod
 
 from dmaverify.cost.constants import CostData
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine, Port
+from dmaverify.values import dataclass
 
 SERVED_BY = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request", "host": None}
 """What one request costs its memory, by tier; the host's costs nothing beside the link to it."""
@@ -144,7 +144,7 @@ def _walk(command: Command, write: bool) -> RequestWalk:
 def _priced(command: Command, read: RequestWalk, write: RequestWalk, beside: _Beside, data: CostData) -> MoveRequests:
     into_hbm, into = write.port.tier == "hbm", _memory(write, data.spm_stride)
     served = [data.ticks(name) if (name := SERVED_BY[side.port.tier]) else 0 for side in (read, write)]
-    one = _memory(read, data.spm_stride) == into
+    one = data.in_turn(_memory(read, data.spm_stride), into)
     if into_hbm:
         issue, startup = data.ticks("issue_store"), data.ticks("startup_store")
         startup += data.ticks("startup_clusters") if len(beside.clusters[into]) > 1 else 0

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import ceil, prod
 
@@ -20,6 +19,7 @@ from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, nest_of
 from dmaverify.cost.rows import RowUse, kernel, row_use
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine, Port
+from dmaverify.values import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def _placed(
         startup += again
     if setup and not into_hbm:
         startup += setup * max(slices_of(read.nest, read, target), slices_of(write.nest, write, target))
-    lead = (second if read.memory == write.memory else first + second) - issue
+    lead = (second if target.in_turn(read.memory, write.memory) else first + second) - issue
     turns = max(1, len(stores.engines))
     partial, ragged = ((target.ticks(n) * turns if into_hbm else 0) for n in ("issue_partial", "issue_ragged"))
     return (

@@ -14,7 +14,6 @@ cost.kernel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from dmaverify.cost.requests import MoveRequests, RequestWalk, links_of, reading
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine
 from dmaverify.targets.address_maps import parity
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from dmaverify.cost.kernel import Table

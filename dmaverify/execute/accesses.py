@@ -13,7 +13,6 @@ in one go where its memory is contiguous, the sub-context moves 8 bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -35,7 +34,9 @@ from dmaverify.execute.tensors import (
     units,
 )
 from dmaverify.execute.work import Beyond, HeldTensor, Reach, RunMachine, iterations
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,7 +117,7 @@ class Fetching:
         wanted = self.names.of(flow.coords, len(flow.at), cells.named)
         order = np.argsort(own, kind="stable")
         place, found = find(own[order], wanted)
-        if len(np.unique(own)) < len(own):
+        if len(distinct(own)) < len(own):
             raise Beyond("an element of an access lies at several places of one slice")
         address = np.where(found, cells.address[live[order[place]]], NONE) if len(live) else np.full(len(wanted), NONE)
         if not found.all():
@@ -155,7 +156,7 @@ class Fetching:
             live = units(self.cells.address[view.shown], self.cells.width)
             if not np.isin(live, at).all():
                 outcome.break_("core/covers", "a cell of the memory is never written")
-            if len(np.unique(at)) < len(at):
+            if len(distinct(at)) < len(at):
                 outcome.break_("core/writes-once", "a unit is written twice")
 
     # ------------------------------------------------------------ banks

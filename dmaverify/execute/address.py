@@ -12,7 +12,6 @@ Source: docs/machines/rngd.md 1.6, 2.1; the plan file format, source and dest, c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Any
 
@@ -23,6 +22,7 @@ from dmaverify.language.expr import Expr, pair
 from dmaverify.program.command import Command
 from dmaverify.program.space import Space, global_address, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.values import dataclass
 
 Numbers = Any  # NDArray of integers, or of Python integers where int64 could overflow
 Steps = list[tuple[int, int, int]]  # count, read step, write step; outer to inner
@@ -120,10 +120,18 @@ def region_of(tensor: Tensor, space: Space, dtype_bits: int) -> DeclaredRegion:
         stride = space.stride(place, unit_bits)
         rooms.append((place, size, stride))
         origin += starts[place] * stride
-    for (outer, _, distance), (inner, size, stride) in pairwise(rooms):
-        if size * stride > distance:
-            raise Aliased(size * stride, f"of {inner} reach beyond the {distance:,} units of one {outer}")
+    for outer, inner, reach, distance in overlapping(rooms):
+        raise Aliased(reach, f"of {inner} reach beyond the {distance:,} units of one {outer}")
     return DeclaredRegion(origin, tuple(rooms))
+
+
+def overlapping(rooms: Sequence[tuple[str, int, int]]) -> list[tuple[str, str, int, int]]:
+    """Places that reach into the next one: outer, inner, units of the inner, units from one outer to the next."""
+    return [
+        (outer, inner, size * stride, distance)
+        for (outer, _, distance), (inner, size, stride) in pairwise(rooms)
+        if size * stride > distance
+    ]
 
 
 def fields_of(space: Space) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 Knows: fork, pipes, which obligations an execution found broken. Does not know: why something is executed.
 Law: an answer is the one that `execute` gives here; where there is no such process, or it ends, it is executed here.
+It lives no longer than the `beside_wanted` around it.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import ClassVar, Protocol
 
 from dmaverify.program.command import Command
 from dmaverify.program.space import Space
 from dmaverify.program.tensor import Tensor
+from dmaverify.values import dataclass
 
 LENGTH_BYTES = 8
 
@@ -35,7 +37,7 @@ class Task:
     def broken(self) -> frozenset[str] | None:
         """The obligations that the execution found broken; None for a move that is too large."""
         from dmaverify.execute.address import TooLarge
-        from dmaverify.execute.run import execute
+        from dmaverify.execute.interpret import execute
 
         try:
             done = execute(self.source, self.dest, *self.spaces, self.dtype_bits, self.commands, readings=self.readings)
@@ -63,7 +65,7 @@ class Beside:
     @classmethod
     def begin(cls) -> None:
         """Starts one, where it is wanted and there is a core for it."""
-        if not cls.wanted or cls.running is not None or not hasattr(os, "fork") or not _another_core():
+        if not cls.wanted or cls.running is not None or not hasattr(os, "fork") or not _pays():
             return
         asks, ask = os.pipe()
         answer, answers = os.pipe()
@@ -123,8 +125,21 @@ def asked_beside(task: BesideQuestion) -> frozenset[str] | None:
     return task.broken()
 
 
-def _another_core() -> bool:
-    return hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) > 1
+@contextmanager
+def beside_wanted() -> Iterator[None]:
+    """While it lasts, the first entry that is small enough starts the process; it ends with it."""
+    Beside.wanted = True
+    try:
+        yield
+    finally:
+        Beside.wanted = False
+        Beside.kill()
+
+
+def _pays() -> bool:
+    """Whether numpy is yet to be loaded, and there is another core to load it on."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    return cores > 1 and "numpy" not in sys.modules
 
 
 def _serve(asks: int, answers: int, others: tuple[int, int]) -> None:
@@ -136,7 +151,7 @@ def _serve(asks: int, answers: int, others: tuple[int, int]) -> None:
             os.dup2(nothing, standard)
         for other in others:
             os.close(other)
-        import dmaverify.execute.run  # noqa: F401 (what takes long)
+        import dmaverify.execute.interpret  # noqa: F401 (what takes long)
 
         while True:
             task: BesideQuestion = pickle.loads(_received(asks))

@@ -15,35 +15,35 @@ Source: "DMA Engine", Implementation Details, Performance (packets and requests)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dmaverify.execute.address import Batch, DeclaredRegion
+from dmaverify.execute.judge import UnitJudge
 from dmaverify.execute.outcome import Outcome
-from dmaverify.execute.tensors import (
-    BOTTOM,
-    ZERO,
-    Cells,
-    ElementNames,
-    SeenTensor,
-    kinds_at,
-    laid_out,
-    seen,
-    sizes_of,
-    streamed,
-    unit_bits,
-    units,
+from dmaverify.execute.promise import (
+    DEST_TAGS,
+    READ_BOTTOM,
+    SOURCE_TAGS,
+    TOP,
+    WRITE_BOTTOM,
+    Promise,
+    with_units,
 )
-from dmaverify.execute.work import Beyond, Flow, RunMachine, RunMove, RunWalk, iterations, must_fit
+from dmaverify.execute.tensors import ElementNames, SeenTensor, laid_out, seen, sizes_of, streamed, unit_bits, units
+from dmaverify.execute.work import Beyond, RunMachine, RunMove, RunNest, RunWalk, iterations, must_fit
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Numbers = NDArray[np.int64]
 
-GARBAGE, NOWHERE, NOUGHT = -1, -2, -3  # padding; outside of the tensor; zero
+NOWHERE = -9  # what lies outside of the tensor
 NONE = -(1 << 62)  # the address of something that lies nowhere
 
 
@@ -62,28 +62,7 @@ class Copies:
     exact: bool = True
     flows: bool = False  # the positions of a stream, not a printed nest
     open_engines: bool = False  # several commands, and nothing says whether one engine does them all
-
-
-# ---------------------------------------------------------------- a side as units
-
-
-@dataclass(frozen=True)
-class RunSide:
-    """One side at one iteration: unit addresses of its live cells, sorted, with their elements; the whole extent."""
-
-    address: Numbers
-    element: Numbers
-    extent: Numbers
-    view: SeenTensor
-
-    def holds(self, at: Numbers) -> Numbers:
-        """What lies at unit addresses: an element, garbage, zero, or nowhere."""
-        out = np.full(len(at), NOWHERE, np.int64)
-        out[among(at, self.extent)] = GARBAGE
-        out[among(at, np.sort(kinds_at(self.view.cells, ZERO)))] = NOUGHT
-        place, found = find(self.address, at)
-        out[found] = self.element[place[found]]
-        return out
+    open_packets: bool = False  # the longest runs, or less
 
 
 def find(sorted_: Numbers, wanted: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
@@ -97,15 +76,13 @@ def among(wanted: Numbers, sorted_: Numbers) -> NDArray[np.bool_]:
     return find(sorted_, wanted)[1]
 
 
-def side_of(view: SeenTensor, names: ElementNames, kept: frozenset[str]) -> RunSide:
-    """Elements as numbers over the axes `kept`; unit k of an element is its number times the width, plus k."""
+def tags_of(view: SeenTensor, element: Numbers, codes: Numbers, hidden: int) -> Numbers:
+    """What each unit must hold: the number of its element, or what kind of padding it is; `hidden`: not in the view."""
     cells = view.cells
-    live = np.flatnonzero(view.shown)
-    count = len(live)
-    element = names.of({a: c[live] for a, c in view.coords.items()}, count, kept)
-    address, element = units(cells.address[live], cells.width), units(element * cells.width, cells.width)
-    order = np.argsort(address, kind="stable")
-    return RunSide(address[order], element[order], np.sort(units(cells.address, cells.width)), view)
+    tags = codes[cells.kind].astype(np.int64)
+    tags[cells.live] = hidden
+    tags[view.shown] = element
+    return with_units(tags, cells.width)
 
 
 # ---------------------------------------------------------------- one move
@@ -138,42 +115,37 @@ class TransferRun:
         one, other = (view.shift for view in views)
         if any(one[axis] != other[axis] for axis in one.keys() & other.keys()):
             start.leave("core/same-element", "both sides are tiles of one axis, and begin at other coordinates")
-        every = frozenset(self.names.sizes)
-        source, dest = side_of(views[0], self.names, every), side_of(views[1], self.names, every)
-        wanted = side_of(views[1], self.names, self.shared).element
+        promise = self._promise(views, start)
         claims: list[tuple[str, Copies | None, Outcome]] = []
         if self.move.flows:
-            claims.append(("the stream", *self._flowed(views, dest)))
+            claims.append(("the stream", *self._flowed(views)))
         if self.move.nests:
-            claims.append(("the commands", self._walked(), Outcome()))
+            claims.append(("the commands", walked_nests(self.move.nests, self.machine), Outcome()))
         if not claims:
             claims.append(("the move", None, Outcome()))
         for word, copies, outcome in claims:
             outcome.take(start)
             if copies is None:
-                self._possible(source, wanted, outcome)
+                self._possible(promise, outcome)
             else:
-                self._judge(copies, source, dest, wanted, outcome)
+                self._judge(copies, promise, outcome)
             yield word, copies, outcome
+
+    def _promise(self, views: tuple[SeenTensor, SeenTensor], outcome: Outcome) -> Promise:
+        """What the units of both sides must hold at one iteration."""
+        numbers = [
+            self.names.of({a: c[v.shown] for a, c in v.coords.items()}, int(v.shown.sum()), self.shared) for v in views
+        ]
+        source = tags_of(views[0], numbers[0], SOURCE_TAGS, TOP)
+        if self.move.missing_is_broadcast and not np.isin(numbers[1], numbers[0]).all():
+            outcome.leave("core/same-element", "read as a broadcast")
+            numbers[1] = np.where(np.isin(numbers[1], numbers[0]), numbers[1], TOP)
+        dest = tags_of(views[1], numbers[1], DEST_TAGS, WRITE_BOTTOM)
+        return Promise(source, dest, self.width, int(np.count_nonzero(dest >= 0)))
 
     # ------------------------------------------------------------ what is done
 
-    def _walked(self) -> Copies:
-        parts: list[tuple[Numbers, ...]] = []
-        names = [nest.engine for nest in self.move.nests]
-        known = {name: number for number, name in enumerate(dict.fromkeys(names))}
-        for number, nest in enumerate(self.move.nests):
-            if nest.read.amount != nest.write.amount:
-                raise Beyond("the two sides move different amounts")
-            read, write = (walked(walk, self.machine) for walk in (nest.read, nest.write))
-            count = len(read)
-            engine, offset = np.full(count, known[nest.engine]), np.arange(count) % max(1, nest.read.packet)
-            parts.append((read, write, engine, offset, np.full(count, number)))
-        open_ = len(names) > 1 and "" in names
-        read, write, engine, offset, command = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return Copies(read, write, engine, offset, command, open_engines=open_)
-
-    def _flowed(self, views: tuple[SeenTensor, SeenTensor], dest: RunSide) -> tuple[Copies, Outcome]:
+    def _flowed(self, views: tuple[SeenTensor, SeenTensor]) -> tuple[Copies, Outcome]:
         outcome = Outcome()
         parts: list[tuple[Numbers, Numbers, Numbers, Numbers]] = []
         padded = False
@@ -197,7 +169,8 @@ class TransferRun:
         reads, writes = (units(np.concatenate([p[i] for p in parts]), width) for i in (0, 1))
         engines, offsets = (np.repeat(np.concatenate([p[i] for p in parts]), width) for i in (2, 3))
         offsets = offsets * width + np.tile(np.arange(width), len(offsets) // max(1, width))
-        return Copies(reads, writes, engines, offsets, engines, not padded, flows=True), outcome
+        return Copies(reads, writes, engines, offsets, engines, not padded, flows=True,
+                      open_packets=any(flow.open_packet for flow in self.move.flows)), outcome  # fmt: skip
 
     def _found(self, view: SeenTensor, element: Numbers, kept: frozenset[str]) -> Numbers:
         """The address of elements; NONE where the view has none. Of several places any serves: the first."""
@@ -229,48 +202,21 @@ class TransferRun:
 
     # ------------------------------------------------------------ what is promised
 
-    def _possible(self, source: RunSide, wanted: Numbers, outcome: Outcome) -> None:
+    def _possible(self, promise: Promise, outcome: Outcome) -> None:
         """Nothing says how: whether the source has what the destination asks for."""
-        if not np.isin(wanted, source.element).all() and not self.move.missing_is_broadcast:
+        wanted = promise.dest[promise.dest >= 0]
+        if not np.isin(wanted, promise.source).all():
             outcome.break_("core/same-element", "the source lacks elements that the destination asks for")
         outcome.leave("core/covers", "nothing says how it is moved")
 
-    def _judge(self, copies: Copies, source: RunSide, dest: RunSide, wanted: Numbers, outcome: Outcome) -> None:
+    def _judge(self, copies: Copies, promise: Promise, outcome: Outcome) -> None:
         outcome.ran += len(copies.read)
-        self._in_extent(copies, source, dest, outcome)
-        self._written_twice(copies, dest, outcome)
-        place, asked = find(dest.address, copies.write)
-        given = source.holds(copies.read)
-        want = np.where(asked, wanted[place] if len(wanted) else 0, GARBAGE)
-        wrong = asked & (given != want)
-        missing = self._unheld(source, want) if wrong.any() else wrong
-        if self.move.missing_is_broadcast and (wrong & missing).any():
-            outcome.leave("core/same-element", "read as a broadcast")
-            wrong = wrong & ~missing
-        for rule, where in (
-            ("core/reads-live", wrong & (given < 0) & ~missing),
-            ("core/same-element", wrong & ((given >= 0) | missing)),
-        ):
-            if where.any():
-                outcome.break_(rule, _sight(copies, int(np.flatnonzero(where)[0])))
-        covered = np.zeros(len(dest.address), np.bool_)
-        covered[place[asked]] = True
-        if not covered.all():
-            first = int(dest.address[np.flatnonzero(~covered)[0]])
-            outcome.break_("core/covers", f"nothing is written to {first:#x}")
-        self._padding(copies, source, dest, given, outcome)
-        self._in_place(copies, source, asked, given, outcome)
+        judge = judged(copies, promise, self.source.region, self.dest.region, outcome)
+        self._written_twice(copies, promise, outcome)
+        self._padding(copies, judge, outcome)
+        self._in_place(copies, promise, outcome)
 
-    def _unheld(self, source: RunSide, want: Numbers) -> NDArray[np.bool_]:
-        return ~np.isin(want, source.element)
-
-    def _in_extent(self, copies: Copies, source: RunSide, dest: RunSide, outcome: Outcome) -> None:
-        for word, at, side in (("read", copies.read, source), ("write", copies.write, dest)):
-            outside = ~among(at, side.extent) & (at != NONE)
-            if outside.any():
-                outcome.break_("core/in-bounds", f"{word} of {int(at[np.flatnonzero(outside)[0]]):#x}")
-
-    def _written_twice(self, copies: Copies, dest: RunSide, outcome: Outcome) -> None:
+    def _written_twice(self, copies: Copies, promise: Promise, outcome: Outcome) -> None:
         """A broadcast of a stream may take Top padding of the destination, which holds anything, for its replicas."""
         real = copies.write[copies.write != NONE]
         once, count = np.unique(real, return_counts=True)
@@ -278,45 +224,126 @@ class TransferRun:
             return
         sight = f"{int(once[count > 1][0]):#x} is written {int(count.max())} times"
         same = len(np.unique(np.stack([copies.read, copies.write]), axis=1).T) == len(once)
-        if copies.flows and same and len(dest.extent) > len(dest.address):
+        if copies.flows and same and (promise.dest < 0).any():
             outcome.leave("core/writes-once", sight)
         else:
             outcome.break_("core/writes-once", sight)
 
-    def _padding(self, copies: Copies, source: RunSide, dest: RunSide, given: Numbers, outcome: Outcome) -> None:
-        zero, bottom = (np.sort(kinds_at(dest.view.cells, code)) for code in (ZERO, BOTTOM))
-        unread = np.sort(kinds_at(source.view.cells, BOTTOM))
-        hidden = np.sort(units(dest.view.cells.address[dest.view.cells.live & ~dest.view.shown], self.width))
-        if not copies.exact and (len(zero) or len(bottom) or len(hidden) or len(unread)):
+    def _padding(self, copies: Copies, judge: UnitJudge, outcome: Outcome) -> None:
+        promise = judge.promise
+        if not copies.exact and ((promise.dest < TOP).any() or (promise.source == READ_BOTTOM).any()):
             outcome.leave("core/padding", "whether a stream's padding is written is nobody's word")
-        for name, at, where in (
-            ("Bottom padding is written", copies.write, bottom),
-            ("what the view hides is written", copies.write, hidden),
-            ("Bottom padding is read", copies.read, unread),
-        ):
-            if among(at, where).any():
-                outcome.break_("core/padding", name)
-        if not len(zero):
-            return
-        if (among(copies.write, zero) & (given != NOUGHT)).any():
-            outcome.break_("core/padding", "zero padding is overwritten")
-        if copies.exact and not np.isin(zero, copies.write).all():
-            outcome.break_("core/padding", "zero padding is not written")
+        for part, says in PADDING.items():
+            if f"padding:{part}" in judge.marks and (copies.exact or part != "zero-unwritten"):
+                outcome.break_("core/padding", says)
 
-    def _in_place(
-        self, copies: Copies, source: RunSide, asked: NDArray[np.bool_], given: Numbers, outcome: Outcome
-    ) -> None:
+    def _in_place(self, copies: Copies, promise: Promise, outcome: Outcome) -> None:
         if self.move.source.tier != self.move.dest.tier:
             return
+        cuts = ("first", "windows") if self.machine.request else ("units", "packets")
         answers = {
-            written_early(copies, self.machine, cut, alone, source, given, asked, unit_bits(self.move.bits))
-            for cut in (("first", "windows") if self.machine.request else ("units", "packets"))
+            self._written_early(copies, cut, alone, promise)
+            for cut in ({*cuts, "units"} if copies.open_packets else cuts)
             for alone in ((False, True) if copies.open_engines else (False,))
         }
         if answers == {True}:
             outcome.break_("core/overlap", "a request reads what an earlier one has written")
         elif True in answers:
             outcome.leave("core/overlap", "it depends on how packets are cut, or on engines that nothing names")
+
+    def _written_early(self, copies: Copies, cut: str, alone: bool, promise: Promise) -> bool:
+        """Whether some unit that ends in a live cell is read after another value was written over it.
+
+        `alone`: every command has an engine of its own, as if nothing ordered them.
+        """
+        number = requests_of(copies, self.machine.request * 8 // unit_bits(self.move.bits), cut)
+        asked = held(self.dest.region, promise.dest, copies.write) >= 0
+        changes = held(self.source.region, promise.source, copies.write) != held(
+            self.source.region, promise.source, copies.read
+        )
+        if not changes.any() or not asked.any():
+            return False
+        engine = copies.command if alone else copies.engine
+        for one in distinct(engine[changes]).tolist():
+            writes = changes & (engine == one)
+            at, first = copies.write[writes], number[writes]
+            order = np.lexsort((first, at))
+            at, first = at[order], first[order]
+            keep = np.r_[True, np.diff(at) != 0]
+            at, first = at[keep], first[keep]
+            place, meets = find(at, copies.read)
+            later = meets & asked & ((number > first[place]) | (engine != one))
+            if later.any():
+                return True
+        return False
+
+
+PADDING = {
+    "write-bottom": "Bottom padding, or what the view hides, is written",
+    "read-bottom": "Bottom padding is read",
+    "zero-overwritten": "zero padding is overwritten",
+    "zero-unwritten": "zero padding is not written",
+}
+
+
+def held(region: DeclaredRegion, tags: Numbers, at: Numbers) -> Numbers:
+    """What lies at unit addresses: a tag, or nowhere."""
+    place = located(region, at)
+    return np.where(place >= 0, tags[place], NOWHERE) if len(tags) else np.full(len(at), NOWHERE)
+
+
+def located(region: DeclaredRegion, at: Numbers) -> Numbers:
+    place: Numbers = region.locate(at, int(at.min(initial=0)), int(at.max(initial=0)))[0]
+    return place
+
+
+def judged(
+    copies: Copies, promise: Promise, source: DeclaredRegion, dest: DeclaredRegion, outcome: Outcome
+) -> UnitJudge:
+    """Bounds, elements and coverage of copies; padding and second writes are left to the caller.
+
+    An element that the source lacks is read nowhere: the cell that asks for it does not get it.
+    """
+    judge = UnitJudge(promise, source, dest)
+    lost = copies.read == NONE
+    real = ~lost & (copies.write != NONE)
+    read, write = copies.read[real], copies.write[real]
+    ends = [(int(at.min(initial=0)), int(at.max(initial=0))) for at in (read, write)]
+    judge.take(Batch(0, 0, read, write, *ends))
+    unread = located(dest, copies.write[lost & (copies.write != NONE)])
+    judge.given(unread[unread >= 0])
+    if (promise.dest[unread[unread >= 0]] >= 0).any():
+        outcome.break_("core/same-element", "the source lacks an element of the stream")
+    judge.finish(len(read))
+    for key, mark in judge.marks.items():
+        rule, _, part = key.partition(":")
+        if rule == "in-bounds":
+            outcome.break_("core/in-bounds", f"{part} of {mark.read if part == 'read' else mark.write:#x}")
+        elif rule == "covers":
+            outcome.break_("core/covers", f"nothing is written to {dest.address_of(mark.cell):#x}")
+        elif rule in ("reads-live", "same-element"):
+            outcome.break_(f"core/{rule}", f"unit {mark.number}: {mark.read:#x} to {mark.write:#x}")
+    return judge
+
+
+def walked_nests(
+    nests: Sequence[RunNest], machine: RunMachine, shifts: Sequence[tuple[int, int]] = ((0, 0),)
+) -> Copies:
+    """The copies of printed commands, again at each of `shifts` (added to read and write addresses)."""
+    parts: list[tuple[Numbers, ...]] = []
+    names = [nest.engine for nest in nests]
+    known = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    for far, (number, nest) in product(shifts, enumerate(nests)):
+        if nest.read.amount != nest.write.amount:
+            raise Beyond("the two sides move different amounts")
+        read, write = (walked(walk, machine) + by for walk, by in zip((nest.read, nest.write), far, strict=True))
+        count = len(read)
+        engine, offset = np.full(count, known[nest.engine]), np.arange(count) % max(1, nest.read.packet)
+        parts.append((read, write, engine, offset, np.full(count, number)))
+        machine.allow(count * len(parts))
+    open_ = len(names) > 1 and "" in names
+    read, write, engine, offset, command = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Copies(read, write, engine, offset, command, open_engines=open_)
 
 
 def walked(walk: RunWalk, machine: RunMachine) -> Numbers:
@@ -329,11 +356,6 @@ def walked(walk: RunWalk, machine: RunMachine) -> Numbers:
     return at
 
 
-def _sight(copies: Copies, index: int) -> str:
-    ends = ("nowhere" if at == NONE else f"{at:#x}" for at in (int(copies.read[index]), int(copies.write[index])))
-    return f"unit {index}: {' to '.join(ends)}"
-
-
 # ---------------------------------------------------------------- requests
 
 
@@ -343,44 +365,22 @@ def requests_of(copies: Copies, most: int, cut: str) -> Numbers:
     if not count:
         return np.zeros(0, np.int64)
     fresh = np.ones(count, np.bool_)
+    if cut == "units":
+        return np.arange(count)
+    follows = (np.diff(copies.read) == 1) & (np.diff(copies.write) == 1) & (np.diff(copies.command) == 0)
+    offset = copies.offset
+    if copies.open_packets:  # a packet begins where a run does
+        starts = np.flatnonzero(np.r_[True, ~follows])
+        offset = np.arange(count) - np.repeat(starts, np.diff(np.r_[starts, count]))
     if cut == "packets":
-        fresh = copies.offset == 0
-    elif most:
-        follows = (np.diff(copies.read) == 1) & (np.diff(copies.write) == 1) & (np.diff(copies.command) == 0)
-        fresh[1:] = ~follows | (copies.offset[1:] == 0)
+        fresh = offset == 0
+    else:
+        fresh[1:] = ~follows | (offset[1:] == 0)
         if cut == "first":
-            fresh |= copies.offset % most == 0
+            fresh |= offset % most == 0
         else:
             fresh |= (copies.read % most == 0) | (copies.write % most == 0)
     return np.cumsum(fresh) - 1
-
-
-def written_early(
-    copies: Copies, machine: RunMachine, cut: str, alone: bool, source: RunSide, given: Numbers,
-    asked: NDArray[np.bool_], unit: int,
-) -> bool:  # fmt: skip
-    """Whether some unit that ends in a live cell is read after another value was written over it.
-
-    `alone`: every command has an engine of its own, as if nothing ordered them.
-    """
-    number = requests_of(copies, machine.request * 8 // unit, cut)
-    before = source.holds(copies.write)
-    changes = before != given
-    if not changes.any() or not asked.any():
-        return False
-    engine = copies.command if alone else copies.engine
-    for one in np.unique(engine[changes]).tolist():
-        writes = changes & (engine == one)
-        at, first = copies.write[writes], number[writes]
-        order = np.lexsort((first, at))
-        at, first = at[order], first[order]
-        keep = np.r_[True, np.diff(at) != 0]
-        at, first = at[keep], first[keep]
-        place, meets = find(at, copies.read)
-        later = meets & asked & ((number > first[place]) | (engine != one))
-        if later.any():
-            return True
-    return False
 
 
 def run_move(move: RunMove, machine: RunMachine) -> Outcome:
@@ -393,6 +393,3 @@ def run_move(move: RunMove, machine: RunMachine) -> Outcome:
             outcome.take(found, f"{word} at {where}" if where else word)
         machine.allow(outcome.ran)
     return outcome
-
-
-__all__ = ["Cells", "Copies", "Flow", "Sequence", "TransferRun", "run_move", "written_early"]

@@ -16,7 +16,6 @@ Performance", Bank Starvation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING
@@ -43,6 +42,8 @@ from dmaverify.execute.work import (
     iterations,
     start_at,
 )
+from dmaverify.language.distinct import distinct
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -166,7 +167,7 @@ class _Program:
         stride = self.machine.tiers[tier].strides.get("slice")
         if not stride or not self.machine.banks:
             return frozenset()
-        return frozenset((np.unique(at // (stride * 8 // unit)) * stride).tolist())
+        return frozenset((distinct(at // (stride * 8 // unit)) * stride).tolist())
 
     def _lanes(self, step: RunStep, move: RunMove, copies: Copies) -> Iterator[tuple[int | None, str]]:
         if step.context:
@@ -174,13 +175,13 @@ class _Program:
             return
         named = [nest.engine for nest in move.nests] if move.nests else [flow.engine for flow in move.flows]
         known = list(dict.fromkeys(named))
-        for engine in np.unique(copies.engine).tolist():
+        for engine in distinct(copies.engine).tolist():
             if move.nests:
                 yield engine, known[engine] or "tdma"
             elif len(known) > 1 or (known and known[0]):
                 yield engine, known[engine // 4096] or "tdma"
             else:
-                many = len(np.unique(copies.engine)) > 1
+                many = len(distinct(copies.engine)) > 1
                 yield engine, f"engine of the stream {engine}" if many else "tdma"
 
     def _rows(self, i: int, step: RunStep, run: Moved, turn: int) -> None:
@@ -199,7 +200,7 @@ class _Program:
         tiers = (run.rows.source.tier, run.rows.dest.tier)
         for is_write, tier, units_ in zip((False, True), tiers, sides, strict=True):
             if units_:
-                maybe = np.unique(np.concatenate(units_))
+                maybe = distinct(np.concatenate(units_))
                 sure = units_[0]
                 for one in units_[1:]:
                     sure = np.intersect1d(sure, one)
@@ -208,20 +209,20 @@ class _Program:
                 if is_write:
                     dest = run.table if run.rows.scatter else run.load
                     whole = _halves(units(dest.address[dest.live], dest.width), unit)
-                    self._note(i, turn, run.rows.dest, whole, sure, {}, run.rows.bits)
+                    self._note(i, turn, run.rows.dest, whole, sure, {}, run.rows.bits, run.rows.scatter)
         piece.touched.append(
             Touched(run.rows.index.tier, False, _halves(run.index_units(), 8), _halves(run.index_units(), 8))
         )
 
     def _note(
         self, i: int, turn: int, held: HeldTensor, whole: Numbers, written: Numbers, values: Mapping[str, int],
-        width: int,
+        width: int, rows: bool = False,
     ) -> None:  # fmt: skip
         key = (replace(held, tiles=()), width)
         starts = tuple(start_at(tile.start, values) for tile in held.tiles)
         partial = any(tile.partial for tile in held.tiles)
         _, found = self.outputs.setdefault(key, (np.sort(whole), []))
-        found.append(StepWrites(i, turn, starts, np.unique(written), bool(held.tiles), partial))
+        found.append(StepWrites(i, turn, starts, distinct(written), bool(held.tiles), partial, rows))
 
     # ------------------------------------------------------------ order
 
@@ -325,7 +326,7 @@ class _Program:
 
 def _halves(at: Numbers, unit: int) -> Numbers:
     """Units as half bytes, sorted, each once."""
-    at = np.unique(at)
+    at = distinct(at)
     return at if unit == 4 else np.sort(np.concatenate([at * 2, at * 2 + 1]))
 
 

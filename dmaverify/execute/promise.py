@@ -12,27 +12,19 @@ Source: docs/machines/rngd.md 1.2, 1.3 (items 8 and 9), 1.6; the plan file forma
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmaverify.language.expr import Expr, Kind, Window, axes_of, pair, terms_of, walk
-from dmaverify.language.meaning import (
-    INDEX,
-    CellArray,
-    Coords,
-    OutOfBounds,
-    Pad,
-    cell,
-    cells_array,
-    finalize,
-    finalize_array,
-    indices_of,
-    live_indices,
-)
+from dmaverify.execute.tensors import ElementNames, cells_of
+from dmaverify.execute.work import WIDE
+from dmaverify.language.distinct import distinct
+from dmaverify.language.expr import Expr, Kind, Window, axes_of, walk
+from dmaverify.language.meaning import INDEX, Coords, OutOfBounds, Pad, cell, finalize, indices_of, live_indices
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,10 +33,9 @@ if TYPE_CHECKING:
     Tags = NDArray[np.signedinteger[Any]]
 
 _CHUNK = 1 << 17  # positions whose cells are made at once
-_FAR = 1 << 54  # more indices than this are numbered by Python integers first
 TOP, ZERO, READ_BOTTOM, WRITE_BOTTOM = -1, -2, -3, -4  # tags of what is not live
-_SOURCE_TAGS = np.array([0, TOP, ZERO, READ_BOTTOM, TOP])  # by the kind codes of `meaning`
-_DEST_TAGS = np.array([0, TOP, ZERO, WRITE_BOTTOM, WRITE_BOTTOM])
+SOURCE_TAGS = np.array([0, TOP, ZERO, READ_BOTTOM, TOP])  # by the kind codes of `meaning`
+DEST_TAGS = np.array([0, TOP, ZERO, WRITE_BOTTOM, WRITE_BOTTOM])
 _CACHED_UNITS = 1 << 14
 _CACHED_SETS = 1 << 9  # sets of indices take a hundred times the memory of tags, and more
 _CODE_OF_KIND = {Kind.TOP: 1, Kind.ZERO: 2, Kind.BOTTOM: 3}
@@ -86,7 +77,7 @@ class Promise:
         if self.sets is not None:
             return self._unread_sets(read, rest)
         rest = rest[~np.isin(self.source[rest], self.source[read])]
-        return (len(np.unique(self.source[rest])), int(rest[0])) if len(rest) else (0, -1)
+        return (len(distinct(self.source[rest])), int(rest[0])) if len(rest) else (0, -1)
 
     def _elements(self, tag: int) -> set[tuple[Coords, int]]:
         assert self.sets is not None
@@ -94,7 +85,7 @@ class Promise:
 
     def _unread_sets(self, read: NDArray[np.bool_], rest: Tags) -> tuple[int, int]:
         seen: set[tuple[Coords, int]] = set()
-        for tag in np.unique(self.source[read]).tolist():
+        for tag in distinct(self.source[read]).tolist():
             seen |= self._elements(tag)
         missing: set[tuple[Coords, int]] = set()
         first = -1
@@ -107,19 +98,19 @@ class Promise:
 
 def promise_of(source: Expr, dest: Expr, width: int, broadcast_missing: bool) -> Promise:
     """The tags of a move. Small ones are remembered."""
-    most = _CACHED_UNITS if _one_index_each(source) and _one_index_each(dest) else _CACHED_SETS
+    most = _CACHED_UNITS if _one_index_each(source, dest) else _CACHED_SETS
     if max(source.size, dest.size) * width <= most:
         return _remembered(source, dest, width, broadcast_missing)
     return _promise(source, dest, width, broadcast_missing)
 
 
 def _promise(source: Expr, dest: Expr, width: int, broadcast_missing: bool) -> Promise:
-    if _one_index_each(source) and _one_index_each(dest):
+    if _one_index_each(source, dest):
         ours, theirs = _tags(source, dest, broadcast_missing)
         sets = None
     else:
         ours, theirs, sets = _set_tags(source, dest, broadcast_missing)
-    ours, theirs = _with_units(ours, width), _with_units(theirs, width)
+    ours, theirs = with_units(ours, width), with_units(theirs, width)
     return Promise(ours, theirs, width, int(np.count_nonzero(theirs >= 0)), sets)
 
 
@@ -128,13 +119,16 @@ def _remembered(source: Expr, dest: Expr, width: int, broadcast_missing: bool) -
     return _promise(source, dest, width, broadcast_missing)
 
 
-def _one_index_each(expr: Expr) -> bool:
-    """Whether `cells_array` takes it: no windows, and no size or coordinate beyond 63 bits."""
-    nodes = list(walk(expr))
-    return not any(isinstance(node, Window) for node in nodes) and sum(node.size for node in nodes) < 1 << 63
+def _one_index_each(source: Expr, dest: Expr) -> bool:
+    """Whether every position stands for one index, and every number of an element fits an array."""
+    nodes = [*walk(source), *walk(dest)]
+    sizes = {axis: max(size, axes_of(dest).get(axis, 0), 1) for axis, size in axes_of(source).items()}
+    plain = not any(isinstance(node, Window) for node in nodes)
+    return plain and sum(node.size for node in nodes) < 1 << 63 and prod(sizes.values()) <= WIDE
 
 
-def _with_units(tags: Tags, width: int) -> Tags:
+def with_units(tags: Tags, width: int) -> Tags:
+    """The tags of all units, of the tags of positions."""
     if width == 1:
         return tags
     spread = np.repeat(tags, width).reshape(-1, width)
@@ -142,90 +136,38 @@ def _with_units(tags: Tags, width: int) -> Tags:
 
 
 def _tags(source: Expr, dest: Expr, broadcast_missing: bool) -> tuple[Tags, Tags]:
-    """Tags of positions, one number an index: mixed radix over the axes that the source names."""
+    """Tags of positions, one number an index, over the axes that the source names."""
     sizes, others = axes_of(source), axes_of(dest)
-    weights: dict[str, int] = {}
-    bound = 1
-    for axis, size in sizes.items():
-        weights[axis] = bound
-        bound *= max(size, others.get(axis, 0), 1)
-    kind = np.int32 if bound < 1 << 28 else np.int64 if bound < _FAR else object
-    held = {axis: _held(source, axis, sizes) for axis in sizes} if broadcast_missing else {}
-    ours = _numbered(source, weights, sizes, Kind.TOP, kind, {})
-    theirs = _numbered(dest, weights, others, Kind.BOTTOM, kind, held)
-    return _ranked(ours, theirs) if kind is object else (ours, theirs)
+    names = ElementNames({axis: max(size, others.get(axis, 0), 1) for axis, size in reversed(sizes.items())})
+    held = {axis: _held(source, axis) for axis in sizes} if broadcast_missing else {}
+    return _numbered(source, names, Kind.TOP, {}), _numbered(dest, names, Kind.BOTTOM, held)
 
 
-def _numbered(
-    expr: Expr, weights: Mapping[str, int], sizes: Mapping[str, int], fill: Kind, kind: Any, held: Mapping[str, Any]
-) -> Any:
-    padding = _SOURCE_TAGS if fill is Kind.TOP else _DEST_TAGS
-    if expr.size > _CHUNK and not held:
-        rows = rows_of_tags(expr, weights, sizes, padding, kind)
-        if rows is not None:
-            return rows
-    out = np.empty(expr.size, kind)
-    for start in range(0, expr.size, _CHUNK):
-        stop = min(expr.size, start + _CHUNK)
-        found = finalize_array(cells_array(expr, np.arange(start, stop)), sizes, fill)
-        out[start:stop] = _weighed(found, weights, padding, kind, held)
+def _numbered(expr: Expr, names: ElementNames, fill: Kind, held: Mapping[str, Any]) -> Tags:
+    padding = SOURCE_TAGS if fill is Kind.TOP else DEST_TAGS
+    out: Tags = np.empty(expr.size, np.int32 if prod(names.sizes.values()) < 1 << 28 else np.int64)
+    for kind, coords, part in _parts(expr, fill):
+        known = {axis: _project(column, held.get(axis)) for axis, column in coords.items()}
+        out[part] = np.where(kind == INDEX, names.of(known, len(kind), names.kept), padding[kind])
     return out
 
 
-def _weighed(
-    found: CellArray, weights: Mapping[str, int], padding: Tags, kind: Any, held: Mapping[str, Any]
-) -> Any:
-    total: Any = 0
-    for axis, weight in weights.items():
-        values = found.coords.get(axis)
-        if values is not None:
-            total = total + _project(values, held.get(axis)).astype(kind, copy=False) * weight
-    return np.where(found.kind == INDEX, total, padding[found.kind]).astype(kind, copy=False)
-
-
-def rows_of_tags(
-    expr: Expr, weights: Mapping[str, int], sizes: Mapping[str, int], padding: Tags, kind: Any
-) -> Tags | None:
-    """The tags of a pair of many positions as rows: outer tag plus inner tags, padding of the outer part first.
-
-    None where the pair has no useful cut, or the two parts together may reach beyond an axis.
-    """
-    terms = terms_of(expr)
-    cuts = [(pair(*terms[:at]), pair(*terms[at:])) for at in range(1, len(terms))]
-    outer, inner = min(cuts, key=lambda cut: cut[0].size + cut[1].size, default=(expr, expr))
-    if 4 * (outer.size + inner.size) > expr.size:
-        return None
-    parts = [cells_array(part, np.arange(part.size)) for part in (outer, inner)]
-    reach = {axis: sum(int(p.coords[axis].max()) for p in parts if axis in p.coords) for axis in sizes}
-    if any(reach[axis] >= size for axis, size in sizes.items()):
-        return None
-    high, low = (_weighed(part, weights, padding, kind, {}) for part in parts)
-    rows: Tags = np.add.outer(high, low)
-    rows[:, low < 0] = low[low < 0]
-    rows[high < 0] = high[high < 0][:, None]
-    return rows.reshape(-1)
-
-
-def _ranked(ours: Any, theirs: Any) -> tuple[Tags, Tags]:
-    """Tags by their rank, where the numbers themselves would not fit 63 bits; negative tags stay."""
-    both = np.concatenate((ours, theirs))
-    _, tags = np.unique(both, return_inverse=True)
-    tags = tags.reshape(-1).astype(np.int64)
-    negative = (both < 0).astype(np.bool_)
-    tags[negative] = both[negative].astype(np.int64)
-    return tags[: len(ours)], tags[len(ours) :]
+def _parts(expr: Expr, fill: Kind) -> Iterator[tuple[Any, dict[str, Any], slice]]:
+    """Kinds and coordinates, some positions at a time."""
+    for start in range(0, expr.size, _CHUNK):
+        stop = min(expr.size, start + _CHUNK)
+        yield *cells_of(expr, fill, start, stop), slice(start, stop)
 
 
 # ---------------------------------------------------------------- the reading `broadcast-missing`
 
 
-def _held(source: Expr, axis: str, sizes: Mapping[str, int]) -> tuple[tuple[int, int], ...] | None:
+def _held(source: Expr, axis: str) -> tuple[tuple[int, int], ...] | None:
     """The coordinates that live source cells have on `axis`, as steps (weight, count)."""
     seen: set[int] = set()
-    for start in range(0, source.size, _CHUNK):
-        found = finalize_array(cells_array(source, np.arange(start, min(source.size, start + _CHUNK))), sizes)
-        if axis in found.coords:
-            seen.update(np.unique(found.coords[axis][found.kind == INDEX]).tolist())
+    for kind, coords, _ in _parts(source, Kind.TOP):
+        if axis in coords:
+            seen.update(distinct(coords[axis][kind == INDEX]).tolist())
     return steps_of(sorted(seen))
 
 
@@ -263,9 +205,7 @@ def _project(values: Any, steps: tuple[tuple[int, int], ...] | None) -> Any:
 # ---------------------------------------------------------------- positions that stand for several indices
 
 
-def _set_tags(
-    source: Expr, dest: Expr, broadcast_missing: bool
-) -> tuple[Tags, Tags, tuple[frozenset[Coords], ...]]:
+def _set_tags(source: Expr, dest: Expr, broadcast_missing: bool) -> tuple[Tags, Tags, tuple[frozenset[Coords], ...]]:
     """Tags as names of sets of indices, cell by cell."""
     axes = axes_of(source)
     known: dict[frozenset[Coords], int] = {}
@@ -282,7 +222,7 @@ def _set_side(
     expr: Expr, axes: Mapping[str, int], held: Mapping[str, Any], fill: Kind, known: dict[frozenset[Coords], int]
 ) -> Tags:
     sizes = axes_of(expr)
-    padding = _SOURCE_TAGS if fill is Kind.TOP else _DEST_TAGS
+    padding = SOURCE_TAGS if fill is Kind.TOP else DEST_TAGS
     out = np.empty(expr.size, np.int64)
     for position in range(expr.size):
         found = finalize(cell(expr, position), sizes, fill)

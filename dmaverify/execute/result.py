@@ -7,38 +7,26 @@ Law: everything is worked out from the run when it is asked for; asking changes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dmaverify.execute.address import DeclaredRegion, Numbers, batches, counters_of
+from dmaverify.execute.judge import UNTOUCHED, FirstSeen
 from dmaverify.execute.promise import Promise, cell_words, content
 from dmaverify.language.expr import Expr
 from dmaverify.program.command import Command
 from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Bytes = NDArray[np.uint8]
 
-UNTOUCHED, UNKNOWN = -1, -2  # provenance: nobody wrote here; written from outside the source region
 READ, WRITE = 0, 1  # the sides of a copy
-
-
-@dataclass(slots=True)
-class FirstSeen:
-    """How often, and the first time: a copy of a command with its addresses, or a unit index of one side (`cell`)."""
-
-    count: int
-    command: int = -1
-    number: int = -1
-    read: int = 0
-    write: int = 0
-    cell: int = -1
 
 
 @dataclass(frozen=True)
@@ -227,50 +215,22 @@ class Execution:
 
     def _repeat(self, count: int) -> Violation:
         """The first copy whose write address an earlier copy wrote, and the first copy that did."""
-        found = [place for place in (self._repeat_inside(), self._repeat_outside()) if place is not None]
-        command, number, read, write = min(found)
-        return self._copy(FirstSeen(count, command, number, read, write), next(self._writers(write)))
-
-    def _repeat_inside(self) -> tuple[int, int, int, int] | None:
-        region = self.regions[WRITE]
-        seen = np.zeros(region.units, np.bool_)
-        first = np.zeros(region.units, np.int64)
-        for batch in batches(self.commands):
-            index, _ = region.locate(batch.write, *batch.write_bounds)
-            where = np.flatnonzero(index >= 0)
-            index, order = index[where], np.arange(len(where))
-            first[index[::-1]] = order[::-1]  # of equal indices the last assignment stays: the first copy
-            again = seen[index] | (first[index] != order)
-            if again.any():
-                at = int(where[np.argmax(again)])
-                return batch.command, batch.first + at, int(batch.read[at]), int(batch.write[at])
-            seen[index] = True
-        return None
-
-    def _repeat_outside(self) -> tuple[int, int, int, int] | None:
-        places: list[tuple[Numbers, ...]] = []
-        for batch in batches(self.commands):
-            index, _ = self.regions[WRITE].locate(batch.write, *batch.write_bounds)
-            where = np.flatnonzero(index < 0)
-            if len(where):
-                command = np.full(len(where), batch.command)
-                places.append((command, where + batch.first, batch.read[where], batch.write[where]))
-        if not places:
-            return None
-        columns = [np.concatenate(column) for column in zip(*places, strict=True)]
-        _, firsts = np.unique(columns[3], return_index=True)
-        again = np.ones(len(columns[3]), np.bool_)
+        every: Numbers = np.concatenate([batch.write for batch in batches(self.commands)])
+        _, firsts = np.unique(every, return_index=True)
+        again = np.ones(len(every), np.bool_)
         again[firsts] = False
-        if not again.any():
-            return None
-        at = int(np.argmax(again))
-        return int(columns[0][at]), int(columns[1][at]), int(columns[2][at]), int(columns[3][at])
+        later = int(np.argmax(again))
+        earlier = int(np.flatnonzero(every == every[later])[0])
+        (command, number, read), other = self._placed(later), self._placed(earlier)
+        return self._copy(FirstSeen(count, command, number, read, int(every[later])), other[:2])
 
-    def _writers(self, address: int) -> Iterator[tuple[int, int]]:
-        """(command, copy) of all copies that write `address`, in order."""
+    def _placed(self, number: int) -> tuple[int, int, int]:
+        """The command, the number in it, and the read address of the n-th copy of all."""
         for batch in batches(self.commands):
-            for at in np.flatnonzero(batch.write == address).tolist():
-                yield batch.command, batch.first + at
+            if number < len(batch.read):
+                return batch.command, batch.first + number, int(batch.read[number])
+            number -= len(batch.read)
+        raise IndexError(number)
 
 
 def _ints(values: Bytes) -> tuple[int, ...]:

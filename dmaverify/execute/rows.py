@@ -13,17 +13,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.moves import NONE, find
+from dmaverify.execute.moves import NONE, PADDING, Copies, find, judged, walked_nests
 from dmaverify.execute.outcome import Outcome
+from dmaverify.execute.promise import DEST_TAGS, SOURCE_TAGS, WRITE_BOTTOM, Promise, with_units
 from dmaverify.execute.tensors import Cells, ElementNames, laid_out, sizes_of, streamed, unit_bits, units
-from dmaverify.execute.work import Beyond, RunMachine, RunRows
+from dmaverify.execute.work import Beyond, RunMachine, RunPrintedRows, RunRows
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,10 +94,29 @@ class Moved:
     def run(self, listed: tuple[int, ...]) -> tuple[Outcome, Numbers, Numbers]:
         """Units read and written, and what that breaks, for one list of rows."""
         rows, outcome = self.rows, Outcome()
-        flow = rows.flow
-        if flow is None:
+        if rows.flow is None and rows.printed is None:
             outcome.leave("core/covers", "nothing says how it is moved")
             return outcome, np.zeros(0, np.int64), np.zeros(0, np.int64)
+        copies = self._flowed(listed, outcome) if rows.printed is None else self._printed(rows.printed, listed)
+        promise = self._promise(listed)
+        sides = (self.load, self.table) if rows.scatter else (self.table, self.load)
+        judge = judged(copies, promise, sides[0].region, sides[1].region, outcome)
+        if "writes-once" in judge.marks:
+            outcome.break_("core/writes-once", "an element is written twice")
+        for part, says in PADDING.items():
+            if f"padding:{part}" in judge.marks and rows.printed:
+                outcome.break_("core/padding", says)
+        outcome.ran += len(copies.read)
+        outcome.arrived += int(np.count_nonzero(judge.arrived()))
+        outcome.asked += promise.dest_live
+        self._list_kept(copies.write, outcome)
+        self._in_place(copies.read, copies.write, outcome)
+        return outcome, copies.read, copies.write
+
+    def _flowed(self, listed: tuple[int, ...], outcome: Outcome) -> Copies:
+        """The machine adds the row alone to the address in the table, whatever else the table holds."""
+        rows, flow = self.rows, self.rows.flow
+        assert flow is not None
         stream = streamed(flow, self.machine)
         count = len(stream.at)
         keys = stream.coords.get(rows.key, np.zeros(count, np.int64))
@@ -104,38 +125,54 @@ class Moved:
         zero = np.zeros(count, np.int64)
         table_at = self._addresses(0, {**other, rows.axis: row, rows.key: zero}, count)
         load_at = self._addresses(1, {**other, rows.key: keys}, count)
-        asked = self._addresses(0, {**other, rows.axis: row, rows.key: keys}, count)
         read, write = (load_at, table_at) if rows.scatter else (table_at, load_at)
         if (write == NONE).any() or (read == NONE).any():
             outcome.break_("core/in-bounds", "the stream has elements that a side has no place for")
-        if (asked != table_at).any():
-            outcome.break_("core/same-element", "the machine adds the row alone; the table holds the key too")
-        real = write[write != NONE]
-        if len(np.unique(real)) < len(real):
-            outcome.break_("core/writes-once", "an element is written twice")
-        self._covered(listed, real, outcome)
-        width = self.table.width
-        outcome.ran += count
-        reads, writes = units(read, width), units(write, width)
-        self._list_kept(writes, outcome)
-        self._in_place(reads, writes, outcome)
-        return outcome, reads, writes
+        reads, writes = units(read, self.table.width), units(write, self.table.width)
+        none = np.zeros(len(reads), np.int64)
+        return Copies(reads, writes, none, none, none, flows=True)
+
+    def _printed(self, printed: RunPrintedRows, listed: tuple[int, ...]) -> Copies:
+        """The commands of one row, key by key."""
+        far = printed.offsets or [self._moved(0, self.rows.axis, row) for row in listed]
+        near = [key * printed.step for key in range(self.rows.keys)]
+        if len(far) != len(near):
+            raise Beyond("the printed loop counts other keys than the index")
+        shifts = zip(near, far, strict=True) if self.rows.scatter else zip(far, near, strict=True)
+        return walked_nests((printed.nest,), self.machine, list(shifts))
+
+    def _moved(self, side: int, axis: str, value: int) -> int:
+        zero, there = self._addresses(side, {axis: np.array([0, value])}, 2).tolist()
+        if NONE in (zero, there):
+            raise Beyond(f"{axis} = {value} has no address of its own")
+        return int(there - zero)
+
+    def _promise(self, listed: tuple[int, ...]) -> Promise:
+        """Cells by the element of the table that they are, or that the index names for them."""
+        rows, scatter = self.rows, self.rows.scatter
+        kept = self.load.named - {rows.key} | {rows.axis} if scatter else self.table.named
+        kept |= {rows.key} & self.table.named & self.load.named
+        named = np.array(listed, np.int64)
+        tags = []
+        for cells, picked in ((self.table, False), (self.load, True)):
+            live = cells.live
+            coords = {axis: column[live] for axis, column in cells.coords.items()}
+            if picked:
+                coords[rows.axis] = named[coords.get(rows.key, np.zeros(int(live.sum()), np.int64))]
+            element = self.names.of(coords, int(live.sum()), kept)
+            if scatter and not picked:  # a row that no key names keeps what it held
+                row = coords.get(rows.axis, np.zeros(len(element), np.int64))
+                element = np.where(np.isin(row, named), element, WRITE_BOTTOM)
+            tag = (DEST_TAGS if picked != scatter else SOURCE_TAGS)[cells.kind].astype(np.int64)
+            tag[live] = element
+            tags.append(with_units(tag, cells.width))
+        source, dest = tags[::-1] if scatter else tags
+        return Promise(source, dest, self.table.width, int(np.count_nonzero(dest >= 0)))
 
     def _addresses(self, side: int, coords: Mapping[str, Numbers], count: int) -> Numbers:
         sorted_, address = self.maps[side]
         place, found = find(sorted_, self.names.of(coords, count, (self.table, self.load)[side].named))
         return np.where(found, address[place], NONE) if len(address) else np.full(count, NONE)
-
-    def _covered(self, listed: tuple[int, ...], real: Numbers, outcome: Outcome) -> None:
-        """A gather fills its destination, a scatter the rows that are named."""
-        dest = self.table if self.rows.scatter else self.load
-        live = dest.live
-        wanted = dest.address[live]
-        if self.rows.scatter:
-            column = dest.coords.get(self.rows.axis, np.zeros(len(live), np.int64))[live]
-            wanted = wanted[np.isin(column, np.array(sorted(set(listed)), np.int64))]
-        if not np.isin(wanted, real).all():
-            outcome.break_("core/covers", "a cell of the destination is never written")
 
     def index_units(self) -> Numbers:
         """The bytes of the index list, in units of the rows' memory."""
@@ -156,7 +193,7 @@ def _by_element(cells: Cells, names: ElementNames) -> tuple[Numbers, Numbers]:
     own = names.of({a: c[live] for a, c in cells.coords.items()}, len(live), cells.named)
     order = np.argsort(own, kind="stable")
     own, address = own[order], cells.address[live[order]]
-    if len(np.unique(own)) < len(own):
+    if len(distinct(own)) < len(own):
         raise Beyond("an element of a row lies at several places")
     return own, address
 

@@ -13,15 +13,16 @@ the digit at its start).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dmaverify.execute.address import DeclaredRegion, overlapping
 from dmaverify.execute.work import WIDE, Beyond, Flow, HeldTensor, RunMachine, RunTile, must_fit, start_at
 from dmaverify.language.expr import Expr, Kind, axes_of, pair
 from dmaverify.language.meaning import BOTTOM, INDEX, ZERO, cells_array, finalize_array
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,6 +45,7 @@ class Cells:
     coords: Mapping[str, Numbers]
     width: int
     named: frozenset[str]  # the axes that the mapping names
+    region: DeclaredRegion
 
     @property
     def live(self) -> Mask:
@@ -51,10 +53,13 @@ class Cells:
         return found
 
 
-def cells_of(expr: Expr, fill: Kind) -> tuple[NDArray[np.int8], dict[str, Numbers]]:
-    """Finalized kinds and coordinates of all positions."""
+def cells_of(
+    expr: Expr, fill: Kind, start: int = 0, stop: int | None = None
+) -> tuple[NDArray[np.int8], dict[str, Numbers]]:
+    """Finalized kinds and coordinates of all positions, or of those from `start` to `stop`."""
+    at = np.arange(start, expr.size if stop is None else stop)
     try:
-        found = finalize_array(cells_array(expr, np.arange(expr.size)), axes_of(expr), fill)
+        found = finalize_array(cells_array(expr, at), axes_of(expr), fill)
     except ValueError as error:
         raise Beyond(str(error)) from None
     return found.kind, dict(found.coords)
@@ -71,16 +76,22 @@ def laid_out(held: HeldTensor, machine: RunMachine, bits: int, *, written: bool)
     must_fit(held.base * 8 // unit)
     address = np.full(whole.size, held.base * 8 // unit, np.int64)
     first, inner, far = dict(held.first), 1, held.base * 8 // unit
+    origin, rooms = far, list[tuple[str, int, int]]()
     for place, expr in reversed(held.fields):
         step = width if place == "element" else machine.stride(held.tier, place, unit)
+        origin += first.get(place, 0) * step
+        if place == "element":
+            rooms = [(place, expr.size * width, 1)]
+        elif expr.size > 1:
+            rooms = [(place, expr.size, step), *rooms]
         far += (expr.size + first.get(place, 0)) * step
         must_fit(far)
         address += (at // inner % expr.size + first.get(place, 0)) * step
         inner *= expr.size
     order = np.sort(address)
-    if len(order) > 1 and int((order[1:] - order[:-1]).min()) < width:
+    if (len(order) > 1 and int((order[1:] - order[:-1]).min()) < width) or overlapping(rooms):
         raise Beyond("two positions share an address")
-    return Cells(address, kind, coords, width, frozenset(axes_of(whole)))
+    return Cells(address, kind, coords, width, frozenset(axes_of(whole)), DeclaredRegion(origin, tuple(rooms)))
 
 
 # ---------------------------------------------------------------- views
@@ -158,6 +169,7 @@ class ElementNames:
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self.sizes = dict(sizes)
+        self.kept = frozenset(sizes)
         if prod(self.sizes.values()) > WIDE:
             raise Beyond("too many elements to number")
 

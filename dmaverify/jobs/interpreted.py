@@ -7,8 +7,9 @@ Law: nothing is said that was not run; what no source settles is open, what is t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from dmaverify.execute.outcome import Outcome
@@ -19,13 +20,14 @@ UNKNOWN_CODE = 3
 
 @dataclass(frozen=True)
 class Interpreted:
-    """One run. `beyond`: why there was none."""
+    """One run. `beyond`: why there was none. `rows`: the keys of a gather or scatter."""
 
     name: str
     kind: str
     outcome: Outcome | None
     beyond: str = ""
     expect: tuple[str, ...] = field(default=())
+    rows: int = 0
 
     @property
     def wrong(self) -> dict[str, str]:
@@ -47,8 +49,15 @@ class Interpreted:
     def lines(self) -> list[str]:
         if self.outcome is None:
             return [f"  not run   {self.beyond}"]
-        lines = [f"  ran       {self.outcome.ran:,} units of the text, in every order that it leaves open"]
+        done = self.outcome
+        lines = [f"  ran       {done.ran:,} units of the text, in every order that it leaves open"]
+        if self.rows:
+            lines = [
+                f"  ran       {self.rows:,} rows, {done.ran:,} bytes",
+                f"  arrived   {done.arrived:,} bytes of {done.asked:,} that the index asks for",
+            ]
         lines += [f"  broken    {rule}: {sight}" for rule, sight in self.wrong.items()]
+        lines += [f"  lost      {sight}, and nothing read it in between" for sight in done.lost.values()]
         return lines + [f"  open      {rule}: {why}" for rule, why in self.open.items()]
 
     def text(self) -> str:
@@ -57,15 +66,21 @@ class Interpreted:
         return "\n".join([self.name, *self.lines(), *last])
 
     def as_json(self) -> dict[str, Any]:
-        ran = 0 if self.outcome is None else self.outcome.ran
+        done = self.outcome
+        ran = 0 if done is None else done.ran
+        known = {} if not self.rows or done is None else {
+            "rows": self.rows, "moved": ran, "asked": done.asked, "right": done.arrived,
+            "first_wrong": next((f"{rule}: {sight}" for rule, sight in done.wrong.items()), ""),
+        }  # fmt: skip
         return {
             "name": self.name, "kind": self.kind, "units": ran, "kept": bool(ran) and not self.wrong and not self.open,
             "broken": sorted(self.wrong), "sights": dict(self.wrong), "open": dict(self.open), "not_run": self.beyond,
+            **known,
         }  # fmt: skip
 
 
 def interpreted(
-    plan: Plan, name: str, kind: str, target: str, expect: tuple[str, ...] | None, most: int
+    plan: Plan, name: str, kind: str, target: str, expect: tuple[str, ...] | None, most: int, rows: int = 0
 ) -> Interpreted:
     """Runs the entry `name` of the plan's text, up to `most` units."""
     from dmaverify.execute.interpret import interpret
@@ -73,7 +88,9 @@ def interpreted(
     from dmaverify.plan.execution import PlanExecution
 
     try:
+        if plan.is_kernel:
+            raise Beyond("only entries of plan files are run from their text")
         outcome = interpret(*PlanExecution(plan.source.text, target=target, most=most).work(name))
     except Beyond as error:
-        return Interpreted(name, kind, None, str(error), expect or ())
-    return Interpreted(name, kind, outcome, "", expect or ())
+        return Interpreted(name, kind, None, str(error), expect or (), rows)
+    return Interpreted(name, kind, outcome, "", expect or (), rows)

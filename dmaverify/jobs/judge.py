@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -142,10 +143,10 @@ def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> 
     A process that is ended from outside spoils the verdict that it was at, and no other.
     """
     if workers <= 1 or len(jobs) < 2:
-        _want_beside(jobs)
-        for number, job in enumerate(jobs, 1):
-            yield check_job(job)
-            tick(number)
+        with _beside(jobs):
+            for number, job in enumerate(jobs, 1):
+                yield check_job(job)
+                tick(number)
         return
     size = max(1, len(jobs) // (4 * workers))
     chunks = [list(jobs[at : at + size]) for at in range(0, len(jobs), size)]
@@ -156,12 +157,13 @@ def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> 
         tick(done)
 
 
-def _want_beside(jobs: Sequence[Job]) -> None:
-    """Lets a process that executes start with the first entry that is small enough, where anything is executed."""
-    if any(settings.get("cross_check") and not is_copy_text(path) for path, _, _, settings in jobs):
-        from dmaverify.execute.beside import Beside
+def _beside(jobs: Sequence[Job]) -> AbstractContextManager[None]:
+    """While it lasts, a process that executes may start, where anything is executed."""
+    if not any(settings.get("cross_check") and not is_copy_text(path) for path, _, _, settings in jobs):
+        return nullcontext()
+    from dmaverify.execute.beside import beside_wanted
 
-        Beside.wanted = True
+    return beside_wanted()
 
 
 def _in_processes(chunks: Sequence[Sequence[Job]], workers: int) -> Iterator[list[Result]]:

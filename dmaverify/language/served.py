@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr, axes_of
 from dmaverify.language.meaning import INDEX, cells_array, finalize_array
 
@@ -33,7 +34,7 @@ def first_unserved(source: Expr, dest: Expr, axes: Sequence[str] | None = None) 
     wanted, cells = _indices(dest, common)
     import numpy as np
 
-    absent = np.flatnonzero(~np.isin(wanted, np.unique(held)))
+    absent = np.flatnonzero(~np.isin(wanted, distinct(held)))
     if not absent.size:
         return None
     at = int(cells[absent[0]])

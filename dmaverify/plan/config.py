@@ -19,7 +19,6 @@ docs/machines/rngd.md 1.6.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import NoReturn
 
@@ -27,6 +26,7 @@ from dmaverify.errors import Source
 from dmaverify.plan.arithmetic import LIMIT_BITS, ArithmeticToken, Cursor, Number
 from dmaverify.plan.media import BRACKETS, MEDIA, Medium
 from dmaverify.program.command import Entry, Sequencer
+from dmaverify.values import dataclass, replace
 
 MOST_ENTRIES = 256  # of one configuration
 _MEDIA_SETTINGS = ("media_source", "media_dest")
@@ -36,13 +36,14 @@ _GRAMMAR = "write [label=count:stride, ...]:packet TIER/D@base, outermost entry 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One entry as written: its count and its one or two strides."""
+    """One entry as written: its count, its one or two strides, and where it starts if not at 0."""
 
     label: str
     count: Number
     strides: tuple[Number, ...]
     start: int
     end: int
+    first: Number | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,11 @@ def _sequencer(
         last = entries[-1]
         entries.append(Entry(scale, 1, "", last.span, last.count_span, last.stride_span))
     address = medium.address if medium else None
+    for first in (line.first for line in lines if line.first is not None):
+        if address is None:
+            hint = "write the base behind the packet, as in [A=4:[256, 512, 768, 1024]]:256 @0, or offsets from 0"
+            cursor.fail("offsets that do not start at 0 are counted from a base", first.start, first.end, hint)
+        address = replace(address, plain=address.plain + first.plain, fixed=address.fixed + first.fixed)
     return Sequencer(
         entries=tuple(entries),
         packet=packet.plain * scale,
@@ -227,13 +233,17 @@ def _lines(cursor: Cursor, first: int, last: int, paired: bool) -> list[_Line]:
     label = " ".join(cursor.text[start : tokens[marks[-1]].start].split()) if marks else ""
     count = _all(cursor, marks[-1] + 1 if marks else first, colon, "count")
     if not paired and colon + 1 < last and tokens[colon + 1].text == "[":
-        return [_Line(label, turns, (step,), start, end) for turns, step in _offsets(cursor, colon + 1, last, count)]
+        return [
+            _Line(label, turns, (step,), start, end, at) for turns, step, at in _offsets(cursor, colon + 1, last, count)
+        ]
     strides = _pair(cursor, colon + 1, last) if paired else (_stride(cursor, colon + 1, last),)
     return [_Line(label, count, strides, start, end)]
 
 
-def _offsets(cursor: Cursor, first: int, last: int, count: Number) -> list[tuple[Number, Number]]:
-    """Counts and strides, outermost first, of the loops that walk the offsets of an indirect entry in their order."""
+def _offsets(cursor: Cursor, first: int, last: int, count: Number) -> list[tuple[Number, Number, Number | None]]:
+    """Counts and strides, outermost first, of the loops that walk the offsets of an indirect entry in their order, the
+    outermost with the offset that they start from if that is not 0.
+    """
     tokens, close = cursor.tokens, _closing(cursor, first)
     start, end = tokens[first].start, tokens[last - 1].end
     found = [_all(cursor, *piece, "offset", is_address=True) for piece in _split(tokens, first + 1, close)]
@@ -242,13 +252,15 @@ def _offsets(cursor: Cursor, first: int, last: int, count: Number) -> list[tuple
     if len(found) != count.plain:
         many = f"{len(found)} offsets for {count.plain} iterations"
         cursor.fail(f"the list has {many}", start, end, "one offset for each iteration")
-    offsets = [(number.plain, number.fixed) for number in found]
-    loops = _loops_of(offsets) if offsets[0] == (0, 0) else None
+    begin = found[0]
+    loops = _loops_of([(number.plain - begin.plain, number.fixed - begin.fixed) for number in found])
     if loops is None:
         hint = "write it as [gather.NAME] or [scatter.NAME], whose read and write take such a list; or one command each"
         cursor.fail("no loops with strides walk these offsets: a mapping has no such order", start, end, hint)
+    starts = [begin if begin.plain or begin.fixed else None, *[None] * (len(loops) - 1)]
     return [
-        (Number(turns, 0, count.start, count.end), Number(plain, fixed, start, end)) for turns, (plain, fixed) in loops
+        (Number(turns, 0, count.start, count.end), Number(plain, fixed, start, end), at)
+        for (turns, (plain, fixed)), at in zip(loops, starts, strict=True)
     ]
 
 

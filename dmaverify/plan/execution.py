@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -27,10 +26,10 @@ from dmaverify.execute.work import (
     RunMachine,
     RunMove,
     RunNest,
+    RunPrintedRows,
     RunProgram,
     RunRows,
     RunStep,
-    RunTier,
     RunTile,
     RunWalk,
     loops_of,
@@ -40,16 +39,19 @@ from dmaverify.language.parse import parse
 from dmaverify.plan import schema
 from dmaverify.plan.commands import Homogeneous, parse_command
 from dmaverify.plan.config import parse_config, parse_paired
+from dmaverify.plan.indirect import INDIRECT_LIST
 from dmaverify.plan.machine_forms import formed_commands
+from dmaverify.plan.machine_numbers import machine_of
 from dmaverify.plan.printed import leaves_out, places_of, spelled_out
 from dmaverify.plan.texts import units
 from dmaverify.plan.validate import validate
 from dmaverify.program.command import Sequencer
 from dmaverify.targets.target import Target, load_target
+from dmaverify.values import replace
 
 Work = RunMove | Reach | RunRows | RunProgram
 ENGINE_PLACES = ("chip", "cluster", "dmn")
-STARVATION, MISSING = "starvation", "core/same-element"
+MISSING = "core/same-element"
 
 
 class PlanExecution:
@@ -142,10 +144,9 @@ class PlanExecution:
         return RunTile(self.mapping(table.tile), int(table.length), table.start, table.place, table.partial)
 
     def flow(self, table: schema.StreamTable, engine: str = "", params: Mapping[str, int] | None = None) -> Flow:
-        if table.packet is None:
-            raise Beyond("a packet that follows from the run")
-        parts = [self.mapping(getattr(table, n), params) for n in ("chip", "cluster", "slice", "time", "packet")]
-        return Flow(parts[0], parts[1], parts[2], parts[3], parts[4], engine)
+        texts = [getattr(table, name) for name in ("chip", "cluster", "slice", "time", "packet")]
+        chip, cluster, slice_, time, packet = (ONE if t is None else self.mapping(t, params) for t in texts)
+        return Flow(chip, cluster, slice_, time, packet, engine, open_packet=table.packet is None)
 
     def flows(self, given: schema.StreamTable | list[schema.CaseTable] | None) -> tuple[Flow, ...]:
         if given is None:
@@ -196,15 +197,17 @@ class PlanExecution:
                 return []
             else:
                 raise Beyond("a command says nothing")
-            unit = counted["byte_units"]
-            sides = [
-                self.walk(seq, held, target, one.engine, unit)
-                for seq, held in ((read, source), (write, dest))
-            ]  # fmt: skip
-            if sides[0].packet != sides[1].packet:
-                raise Beyond("two packets")
-            out.append(RunNest(sides[0], sides[1], "" if one.engine is None else _engine(one.engine)))
+            out.append(self.nest((read, write), (source, dest), target, one.engine, counted["byte_units"]))
         return out
+
+    def nest(
+        self, texts: tuple[Sequencer, Sequencer], held: tuple[HeldTensor, HeldTensor], target: Target,
+        engine: schema.EngineTable | None, byte_units: int,
+    ) -> RunNest:  # fmt: skip
+        read, write = (self.walk(text, at, target, engine, byte_units) for text, at in zip(texts, held, strict=True))
+        if read.packet != write.packet:
+            raise Beyond("two packets")
+        return RunNest(read, write, "" if engine is None else _engine(engine))
 
     def in_full(
         self, one: schema.TransferTable | schema.CommandTable, table: schema.TransferTable, target: Target
@@ -245,11 +248,7 @@ class PlanExecution:
             engine = None
             if one.engine is not None:
                 engine = schema.EngineTable(one.engine.chip, one.engine.cluster, one.engine.dmn)
-            sides = [
-                self.walk(seq, held, target, engine, 8 // unit)
-                for seq, held in ((one.read, source), (one.write, dest))
-            ]
-            out.append(RunNest(sides[0], sides[1], "" if engine is None else _engine(engine)))
+            out.append(self.nest((one.read, one.write), (source, dest), target, engine, 8 // unit))
         return out
 
     def read(self, how: Any, text: str) -> Any:
@@ -301,8 +300,6 @@ class PlanExecution:
 
     def rows(self, name: str, table: schema.IndirectTable, *, scatter: bool) -> tuple[RunRows, RunMachine]:
         target, machine = self.machine(table.target)
-        if table.read is not None or table.write is not None:
-            raise Beyond("printed rows")
         bits = self.bits(target, table.dtype)
         source, dest, index = (self.held(t, target) for t in (table.source, table.dest, table.index))
         picks, load = (dest, source) if scatter else (source, dest)
@@ -320,7 +317,33 @@ class PlanExecution:
         return RunRows(
             name, bits, scatter, source, dest, index, self.bits(target, one.dtype), axis, key, keys, rows, one.scaled,
             values, promised, one.distinct, flow,
+            self.printed_rows(table, target, source, dest, scatter),
         ), machine  # fmt: skip
+
+    def printed_rows(
+        self, table: schema.IndirectTable, target: Target, source: HeldTensor, dest: HeldTensor, scatter: bool
+    ) -> RunPrintedRows | None:
+        """The printed configurations less the loop over the keys, and what that loop adds to each side."""
+        if table.read is None or table.write is None:
+            return None
+        counted = units(target, table.dtype, table.unit)
+        texts, lists = [table.read, table.write], int(scatter)
+        found = list(INDIRECT_LIST.finditer(texts[lists]))
+        if len(found) != 1:
+            raise Beyond("no loop over the index, or several")
+        start, end = found[0].span(1)
+        texts[lists] = texts[lists][:start] + "0" + texts[lists][end:]
+        sides: list[Sequencer] = [self.read(partial(parse_config, **counted), text) for text in texts]
+        at = texts[lists].count(",", 0, start)
+        if len({len(side.entries) for side in sides}) > 1 or sides[0].entries[at].count != sides[1].entries[at].count:
+            raise Beyond("the two sides have other loops")
+        near, scale = sides[1 - lists].entries[at].stride, counted["byte_units"]
+        scale = counted["element_units"] if counted["unit_is_elements"] else scale
+        words = found[0]["list"]
+        offsets = None if words is None else tuple(int(word.replace("_", "")) * scale for word in words.split(","))
+        read, write = (replace(side, entries=side.entries[:at] + side.entries[at + 1 :]) for side in sides)
+        nest = self.nest((read, write), (source, dest), target, None, counted["byte_units"])
+        return RunPrintedRows(nest, near, offsets)
 
     # ------------------------------------------------------------ programs
 
@@ -354,30 +377,6 @@ class PlanExecution:
         return RunStep(name or spare, tuple(work), table.context or "", tuple(table.after), loops)
 
 
-def machine_of(target: Target, readings: Mapping[str, str]) -> RunMachine:
-    """The machine's numbers that running needs."""
-    tiers = {name: RunTier(tier.places, dict(tier.strides)) for name, tier in target.tiers.items()}
-    geometry = {name: int(item["value"]) for name, item in target.raw.get("geometry", {}).items()}
-    section = target.raw.get(STARVATION)
-    allowed, own, rule = -1, 1, ""
-    if section is not None:
-        threshold = _option(section, readings, "threshold")
-        own = int(_option(section, readings, "dma-request")["counts"])
-        engine, slices, port = (int(section[name]["value"]) for name in ("engine_bytes", "slices", "port_bytes"))
-        rule = str(section["rule"])
-        cycles = int(section["noc_timeout_cycles"]["value"])
-        allowed = (cycles - 1) // (engine * slices // port) + int(threshold["allows_over"])
-    banks, width = (geometry.get(name, 0) for name in ("banks_per_slice", "bank_width_bytes"))
-    request = geometry.get("request_bytes", 0)
-    return RunMachine(tiers, request, banks, width, allowed, own, rule, launched=target.engines.launched)
-
-
-def _option(section: Mapping[str, Any], readings: Mapping[str, str], name: str) -> Mapping[str, Any]:
-    reading = section["reading"][name]
-    found: Mapping[str, Any] = reading["option"][readings.get(f"{STARVATION}/{name}", reading["default"])]
-    return found
-
-
 def _numbers(given: list[int] | str) -> list[int]:
     if isinstance(given, list):
         return sorted(set(given))
@@ -396,4 +395,4 @@ def _axes(held: HeldTensor) -> dict[str, int]:
     return out
 
 
-__all__ = ["PlanExecution", "Work", "machine_of"]
+__all__ = ["PlanExecution", "Work"]

@@ -13,7 +13,6 @@ Source: the plan file format, `schema = 1`; "Sequencer" (Indirect Access: (limit
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,12 +26,13 @@ from dmaverify.program.command import GivenCommand, Sequencer
 from dmaverify.program.indirect import IndexList, Indirect, IndirectLoop, first_axis
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema
     from dmaverify.plan.tables import TableReader
 
-_LIST = re.compile(r":\s*(\[(?P<list>[^\[\]]*)\]|index\b)")
+INDIRECT_LIST = re.compile(r":\s*(\[(?P<list>[^\[\]]*)\]|index\b)")
 _NUMBER = re.compile(r"[0-9](?:_?[0-9])*")
 
 
@@ -189,7 +189,7 @@ def _printed(
 
 def _without_list(reader: TableReader, path: Path, text: str) -> tuple[str, re.Match[str]]:
     """The text with a stride of 0 where the list stands, as long as before, and the list."""
-    found = list(_LIST.finditer(text))
+    found = list(INDIRECT_LIST.finditer(text))
     if len(found) != 1:
         hint = "write the loop over the index as `K=4:[0, 512, 256, 768]`, or `K=4:index`"
         what = "no indirect loop" if not found else f"{len(found)} indirect loops"

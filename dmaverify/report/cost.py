@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dmaverify.cost.constants import CostData
 from dmaverify.cost.explain import Explanation, SideFacts
 from dmaverify.cost.lifting import Behind
 from dmaverify.program.command import Command
@@ -117,10 +118,10 @@ def _rows_of(count: int) -> str:
     return "1 row" if count == 1 else f"{count} rows"
 
 
-def formula_lines(commands: Sequence[Command], profile: str) -> list[str]:
+def formula_lines(commands: Sequence[Command], data: CostData) -> list[str]:
     """The closed form of the first command in the symbols of its loops, each term with its value."""
     from dmaverify.cost.formula import formula
 
-    terms = formula(commands[0], "rngd", profile)
+    terms = formula(commands[0], data)
     heading = "  the first command by itself" if len(commands) > 1 else "  the command"
     return [heading, *(f"    {term.name:<24} {term.text} = {term.cycles:,.1f}" for term in terms)]

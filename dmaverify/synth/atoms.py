@@ -8,12 +8,12 @@ Law: the pieces of an atom have its values in its order; None where it cuts one 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from dmaverify.layout.addresses import BYTE
 from dmaverify.layout.fuse import parts_of
 from dmaverify.lower.derive import label_of
+from dmaverify.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
@@ -33,6 +32,7 @@ from dmaverify.program.command import Command
 from dmaverify.synth.atoms import Atom
 from dmaverify.synth.ends import part_bounds
 from dmaverify.synth.space import Nested, SynthMachine
+from dmaverify.values import dataclass, replace
 
 FREE = (
     "read issue",
@@ -152,7 +152,7 @@ def _issue(
     for read, write in pairs:
         chip = read.port.chip or write.port.chip
         each = least_issue(write.port.tier == "hbm", data)
-        same = read.memory == write.memory
+        same = data.in_turn(read.memory, write.memory)
         counts = [side.requests for side in (read, write)]
         loads = [_issue_of(side, each, data) for side in (read, write)]
         queue = max(_in_one_slice(side, each, data) for side in (read, write)) if chosen else 0

@@ -16,16 +16,17 @@ that are several nests need two instructions at least; whether more are needed i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
 from typing import Any
 
 from dmaverify.errors import InputError
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr, axes_of
 from dmaverify.program.move import Transfer
 from dmaverify.synth.nests import MOST_ROWS, Level, RowNest, covers
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, replace
 
 MOST = 1 << 24
 
@@ -216,7 +217,7 @@ def _paddings(
             behind = (behind[None, :] + (np.arange(level.count) * level.write)[:, None]).ravel()
         at = behind // item
         lengths = open_ends[np.searchsorted(open_ends, at)] - at
-        if len(np.unique(lengths)) != 1:
+        if len(distinct(lengths)) != 1:
             raise InputError(
                 "rows with zero padding of different lengths behind them",
                 transfer.dest.span,

@@ -16,7 +16,6 @@ Source: "DMA Engine" (introduction: tiers and their routes), "Memory Performance
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from math import prod
 
 from dmaverify.cost.constants import TICKS, CostData
@@ -29,6 +28,7 @@ from dmaverify.synth.regions import Cover
 from dmaverify.synth.result import Synthesis, TwoHops
 from dmaverify.synth.streams import piece
 from dmaverify.targets.target import Target, Tier
+from dmaverify.values import replace
 
 WORTH = 0.8
 """A route is offered when its cycles are below this share of the direct plan's."""

@@ -10,7 +10,6 @@ Source: docs/design.md; "DMA Engine", DMA Command Syntax; "Sequencer", Merging E
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.lower.derive import Fragment, command_of
 from dmaverify.program.command import Command, Engine, Port
@@ -18,6 +17,7 @@ from dmaverify.program.space import SPAN, Space
 from dmaverify.synth.atoms import Atom
 from dmaverify.synth.packets import chain_of
 from dmaverify.synth.regions import AtomNest
+from dmaverify.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ that ships.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +20,7 @@ from dmaverify.targets.facts import EVERY_PORT, SCOPES, Fact, Scope
 from dmaverify.targets.rule import Figure, Readings, Rule
 from dmaverify.targets.rulebook import SEVERITIES, Names, basis_of, read_rules
 from dmaverify.targets.table import Table, suggestion
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Severity
 
 LATER_SECTIONS = ("cost", "machine", "memory", "profile", "starvation", "tile", "vector")
@@ -202,10 +202,10 @@ class Target:
             if tier.readings:
                 known[f"tier/{tier.name}"] = _default_first(tier.reading, tier.readings)
         for name, part in self.raw.get("memory", {}).items():
-            channel = part.get("channel") if isinstance(part, dict) else None
-            if isinstance(channel, dict) and "default" in channel:
-                names = [key for key, bits in channel.items() if isinstance(bits, list)]
-                known[f"memory/{name}-channel"] = _default_first(channel["default"], names)
+            for key, one in part.items() if isinstance(part, dict) else ():
+                if isinstance(one, dict) and "default" in one:
+                    names = one.get("option") or [option for option, bits in one.items() if isinstance(bits, list)]
+                    known[f"memory/{name}-{key}"] = _default_first(one["default"], names)
         for name, part in self.raw.get("starvation", {}).get("reading", {}).items():
             known[f"starvation/{name}"] = _default_first(part["default"], part["option"])
         return MappingProxyType(known)
@@ -393,8 +393,8 @@ def _dtypes(table: Table) -> tuple[dict[str, int], dict[str, str], dict[str, str
     for name, count in bits.items():
         if count < 1:
             table.refuse(f"`bits.{name}` must be at least 1", "bits")
-        elif 8 % count and count % 8:
-            table.refuse(f"`bits.{name}`: {count} bits do not pack into bytes", "bits", "1, 2, 4 or a multiple of 8")
+        elif count != 4 and count % 8:
+            table.refuse(f"`bits.{name}`: {count} bits do not pack into bytes", "bits", "4 or a multiple of 8")
     for name in removed:
         if name not in bits:
             table.refuse(f"`removed` names {name!r}, which `bits` does not have", "removed", suggestion(name, bits))

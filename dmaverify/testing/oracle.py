@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from dmaverify.errors import Disagreement
 from dmaverify.execute.address import TooLarge
+from dmaverify.execute.interpret import execute
 from dmaverify.execute.result import Execution
-from dmaverify.execute.run import execute
 from dmaverify.program.command import Command
 from dmaverify.program.space import Space
 from dmaverify.program.tensor import Tensor
@@ -25,6 +24,7 @@ from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.move.scene import Scene, Side
 from dmaverify.prove.move.witness import finding_of
 from dmaverify.prove.smt import RLIMIT, Session
+from dmaverify.values import dataclass
 
 
 @contextmanager

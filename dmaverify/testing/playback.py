@@ -166,8 +166,8 @@ def _run(
 ) -> tuple[str, bool]:
     """What is wrong with the first program that breaks the promise, and whether all of them could be run."""
     from dmaverify.execute.address import Aliased, TooLarge
+    from dmaverify.execute.interpret import execute
     from dmaverify.execute.report import kept, report_text
-    from dmaverify.execute.run import execute
 
     transfer = item.transfer
     machine = plan.targets[transfer.target]

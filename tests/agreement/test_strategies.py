@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from dmaverify.execute.address import TooLarge
-from dmaverify.execute.run import execute
+from dmaverify.execute.interpret import execute
 from dmaverify.language import wellformed
 from dmaverify.language.expr import Broadcast, Drop, Expr, Modulo, Padding, Pair, Resize, Stride, Symbol, Window, walk
 from dmaverify.plan.read import read_plan_text

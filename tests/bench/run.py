@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dmaverify.execute.run import execute
+from dmaverify.execute.interpret import execute
 from dmaverify.language.expr import Expr, Modulo, Pair, Stride, Symbol
 from dmaverify.lower.programs import derived_program, space_of
 from dmaverify.plan.read import read_plan_text

@@ -103,6 +103,13 @@ def test_the_closed_form_is_a_bound_on_random_and_adversarial_programs(kind: str
     assert [one for one in found if one.broken] == []
 
 
+def test_the_closed_form_is_a_bound_where_reads_and_writes_of_hbm_go_on_side_by_side() -> None:
+    assert [one for one in run(0, 60, ["any", "shared"], ["beside"]) if one.broken] == []
+    turns, beside = (outcome("any", 10, profile) for profile in ("book", "beside"))
+    assert beside.bound < turns.bound
+    assert beside.simulated < turns.simulated
+
+
 def test_exact_is_said_of_many_regular_programs_and_kept() -> None:
     found = run(0, 60, ["even"], ["book"])
     assert sum(one.exact for one in found) >= 5

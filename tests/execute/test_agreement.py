@@ -6,8 +6,8 @@ from itertools import product
 import pytest
 
 from dmaverify.execute import address as address_module
+from dmaverify.execute.interpret import execute
 from dmaverify.execute.result import Execution
-from dmaverify.execute.run import execute
 from dmaverify.language.expr import (
     ONE,
     Broadcast,

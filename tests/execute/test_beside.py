@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.execute.beside import Beside, Task, broken_by
+from dmaverify.cli.app import invoke
+from dmaverify.execute.beside import Beside, Task, beside_wanted, broken_by
 from dmaverify.language.parse import parse
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.space import Space
@@ -32,12 +33,12 @@ def judged(stride: int) -> frozenset[str] | None:
 
 @pytest.fixture
 def beside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Beside]:
-    monkeypatch.setattr("dmaverify.execute.beside._another_core", lambda: True)
-    monkeypatch.setattr(Beside, "wanted", True)
-    Beside.begin()
-    assert Beside.running is not None
-    yield Beside.running
-    Beside.end()
+    monkeypatch.setattr("dmaverify.execute.beside._pays", lambda: True)
+    with beside_wanted():
+        Beside.begin()
+        assert Beside.running is not None
+        yield Beside.running
+    assert Beside.running is None
 
 
 @pytest.mark.parametrize(("stride", "keeps"), [(4, True), (5, False), (3, False)])
@@ -57,6 +58,16 @@ def test_when_it_is_gone_the_move_is_executed_here(beside: Beside) -> None:
     assert judged(4) == frozenset()
     assert Beside.running is None
     assert judged(5)
+
+
+def test_a_check_in_this_process_leaves_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+    monkeypatch.setattr("dmaverify.execute.beside._pays", lambda: not begun.append(1))
+    plan = str(ROOT / "examples" / "dma-engine" / "example-1.toml")
+    assert invoke(["check", plan, "--no-cache"]) == 0
+    assert begun
+    assert Beside.running is None
+    assert not Beside.wanted
 
 
 def test_a_run_of_the_command_says_what_was_executed_and_leaves_no_process_that_holds_its_output() -> None:

@@ -1,15 +1,13 @@
 """Tags against the literal meaning, regions against their addresses, batches against the loops they come from."""
 
-import random
 from itertools import product
 
 import numpy as np
 import pytest
 
-from dmaverify.execute import promise as promise_module
 from dmaverify.execute.address import Batch, DeclaredRegion, batches, counters_of, region_of
-from dmaverify.execute.promise import Promise, cell_words, promise_of, rows_of_tags, steps_of
-from dmaverify.language.expr import Broadcast, Expr, Kind, Pair, Stride, Symbol, axes_of, pair
+from dmaverify.execute.promise import Promise, cell_words, promise_of, steps_of
+from dmaverify.language.expr import Broadcast, Expr, Kind, Stride, Symbol, axes_of, pair
 from dmaverify.language.meaning import Pad, cell, finalize, live_indices
 from dmaverify.language.parse import parse
 from dmaverify.program.command import Command, Loop, Port
@@ -66,37 +64,6 @@ def test_tags_of_huge_axes_are_exact_too() -> None:
         one, other = pair(*halves, Broadcast(2)), pair(*halves[::-1])
         as_promised(promise_of(one, other, 1, False), one, other, 1)
         assert promise_of(one, other, 1, False).dest_live == 4
-
-
-def test_rows_of_tags_are_the_tags_of_every_position() -> None:
-    """The quick way for many positions, against `cells_array` position by position."""
-    rng = random.Random(5)
-    choices = [
-        ["A", "A #{0} 5", "A #{!} 6", "A / 2", "A % 2", "A @ 1"], ["B", "B # 4", "B = 5", "A / 2"], ["C", "C / 2", "A"],
-        ["1 # 3", "2"], ["[A, B] / 2", "3 #{0} 4", "1"], ["5"],
-    ]  # fmt: skip
-    quick = 0
-    for _ in range(300):
-        terms = [m(rng.choice(texts)) for texts in choices]
-        rng.shuffle(terms)
-        expr = pair(*terms[: rng.randint(3, 6)])
-        if rng.random() < 0.3 and isinstance(expr, Pair):
-            expr = Pair(Pair(expr.left, m("2")), expr.right)
-        weights, sizes = {"A": 1, "B": 4, "C": 12}, axes_of(expr)
-        for fill, padding in ((Kind.TOP, promise_module._SOURCE_TAGS), (Kind.BOTTOM, promise_module._DEST_TAGS)):
-            rows = rows_of_tags(expr, weights, sizes, padding, np.int32)
-            if rows is not None:
-                quick += 1
-                slow = promise_module._numbered(expr, weights, sizes, fill, np.int32, {})
-                assert rows.tolist() == slow.tolist(), str(expr)
-    assert quick >= 200
-
-
-def test_rows_are_not_used_where_sums_may_reach_beyond_an_axis() -> None:
-    expr, weights = m("A, 8, C, A"), {"A": 1, "C": 4}
-    assert rows_of_tags(expr, weights, axes_of(expr), promise_module._DEST_TAGS, np.int32) is None
-    fine = m("A / 2, 8, C, A % 2")
-    assert rows_of_tags(fine, weights, axes_of(fine), promise_module._DEST_TAGS, np.int32) is not None
 
 
 def test_the_steps_of_a_set_of_coordinates_are_its_digits() -> None:

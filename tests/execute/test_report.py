@@ -3,9 +3,9 @@
 import json
 from textwrap import dedent
 
+from dmaverify.execute.interpret import execute
 from dmaverify.execute.report import kept, place_text, report_json, report_text
 from dmaverify.execute.result import Execution
-from dmaverify.execute.run import execute
 from dmaverify.language.parse import parse
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.space import Space

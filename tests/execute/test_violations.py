@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dmaverify.execute.address import Aliased, TooLarge
+from dmaverify.execute.interpret import execute
 from dmaverify.execute.result import Execution
-from dmaverify.execute.run import execute
 from dmaverify.language.expr import Expr
 from dmaverify.language.parse import parse
 from dmaverify.program.command import Command, Loop, Port

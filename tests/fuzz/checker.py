@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 from dmaverify.execute.address import TooLarge
-from dmaverify.execute.run import execute
+from dmaverify.execute.interpret import execute
 from dmaverify.jobs.certify import independent_checker
 from dmaverify.program.tensor import PLACES
 from dmaverify.prove.move.check import check_transfer

@@ -21,6 +21,7 @@ PACKAGE = ROOT / "dmaverify"
 # the list has it; the rest of `prove` (the solver's door, options) is the room `prove`. The executor stands above the
 # prover, which asks it for a second opinion and is not known to it.
 ROOMS = (
+    "values",
     "errors",
     "verdict",
     "language",
@@ -44,7 +45,7 @@ ROOMS = (
     "api",
     "cli",
 )
-ROOT_FILES = {"__init__", "__main__", "api", "errors", "verdict"}
+ROOT_FILES = {"__init__", "__main__", "api", "errors", "values", "verdict"}
 DOOR_TO_Z3 = "prove/smt.py"
 PRINTS = ("cli/app.py", "cli/__init__.py")  # the second: the version, which is told before the commands are loaded
 WRITERS = {"stdout": "sys.stdout", "stderr": "sys.stderr", "echo": "click.echo"}
@@ -260,7 +261,7 @@ CHECKS: dict[str, tuple[Callable[[str, ast.Module], Iterator[str]], list[tuple[s
             ("errors.py", "import dmaverify"),
             ("report/text.py", "if TYPE_CHECKING:\n    from dmaverify.cli.app import main"),
             ("helpers.py", ""),
-            ("execute/run.py", "from dmaverify.prove import smt"),
+            ("execute/interpret.py", "from dmaverify.prove import smt"),
             ("prove/move/core.py", "from dmaverify.prove.flow import hazards"),
             ("program/move.py", "from dmaverify.execute.address import Region"),
             ("cli_extra.py", ""),
@@ -268,7 +269,7 @@ CHECKS: dict[str, tuple[Callable[[str, ast.Module], Iterator[str]], list[tuple[s
             ("cli/app.py", "from dmaverify.utils import x"),
         ],
         [
-            ("execute/run.py", "from dmaverify.execute.address import Region"),
+            ("execute/interpret.py", "from dmaverify.execute.address import Region"),
             ("prove/flow/order.py", "from dmaverify.prove.move import core"),
             ("layout/digits.py", "from dmaverify.language.expr import Node\nfrom dmaverify.layout import refine"),
             ("layout/digits.py", "from . import refine\nfrom ..language import expr\nfrom ..errors import Span"),
@@ -279,12 +280,12 @@ CHECKS: dict[str, tuple[Callable[[str, ast.Module], Iterator[str]], list[tuple[s
     "meaning and executor share no code with digits and solver": (
         dependent_opinions,
         [
-            ("execute/run.py", "from dmaverify.layout.digits import Digit"),
+            ("execute/interpret.py", "from dmaverify.layout.digits import Digit"),
             ("execute/address.py", "import dmaverify.prove.smt"),
             ("language/meaning.py", "def f():\n    from dmaverify.lower import derive"),
         ],
         [
-            ("execute/run.py", "from dmaverify.language import meaning"),
+            ("execute/interpret.py", "from dmaverify.language import meaning"),
             ("prove/x.py", "import dmaverify.layout.digits"),
         ],
     ),

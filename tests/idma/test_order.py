@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
 import dmaverify as dv
 from dmaverify.cli import app as cli
+from dmaverify.machines.idma.engine import OBI, Request
+from dmaverify.machines.idma.nd import Descriptor, Dim, walked
+from dmaverify.machines.idma.order import meetings
+from dmaverify.machines.idma.setup import setup_of
+from dmaverify.machines.idma.text import Image, ToldDescriptor
+from dmaverify.targets.target import load_target
 
 PLAN = """
 schema = 1
@@ -65,7 +72,7 @@ STRIPES = '{ preset = "mempool", region_start = 0, region_end = 1048576, region_
 PORTS = ['{ preset = "pulp-open", dst_protocol = "axi" }', '{ preset = "pulp-open", dst_protocol = "obi" }']
 ENGINES = ['{ preset = "pulp-open" }', '{ preset = "cheshire" }']
 CHANNELS = ['{ preset = "manticore" }', '{ preset = "manticore", channel = 1 }']
-ALIKE = ['{ memory = "hbm" }', '{ memory_latency = 7 }']
+ALIKE = ['{ memory = "hbm" }', "{ memory_latency = 7 }"]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +117,7 @@ def test_runs_of_programs_know_that_launches_overlap(
     for number, n in enumerate(("ab", second)):
         own = options if isinstance(options, str) else options[number]
         src, dst = places[n[0]], places[n[1]]
-        text += _transfer(n, src, dst, own) + f"commands = \"\"\"\n{SAID.format(src=src, dst=dst)}\"\"\"\n"
+        text += _transfer(n, src, dst, own) + f'commands = """\n{SAID.format(src=src, dst=dst)}"""\n'
     file = tmp_path / "p.toml"
     file.write_text(text + _program(f"ab {second}"), encoding="utf-8")
     assert cli.invoke(["check", "--no-cache", str(file)]) == code
@@ -352,9 +359,7 @@ def test_tl_ul_has_no_bursts() -> None:
         ('"1_000"', 0, {"core/input"}),
     ],
 )
-def test_bases_go_up_to_the_end_of_64_bits(
-    tmp_path: Path, src: int | str, dst: int | str, rules: set[str]
-) -> None:
+def test_bases_go_up_to_the_end_of_64_bits(tmp_path: Path, src: int | str, dst: int | str, rules: set[str]) -> None:
     text = f"""{PLAN}
 [transfer.p]
 dtype = "i8"
@@ -373,3 +378,59 @@ length = 256
     (verdict,) = dv.check(str(file))
     assert {finding.rule for finding in verdict.errors} == rules
     assert verdict.status is not dv.Status.PROVED  # from 2^52 on, elements are not followed
+
+
+# ---------------------------------------------------------------- launches of images, byte by byte
+
+
+def _image(rng: random.Random) -> Image:
+    channels = rng.choice(((0,), (0, 1), (0, 1, -1)))
+    told = []
+    for _ in range(rng.randrange(2, 7)):
+        dims = tuple(Dim(rng.randrange(1, 4), *rng.choices((0, 16, 24, -64), k=2)) for _ in range(rng.randrange(3)))
+        request = Request(
+            512 + 8 * rng.randrange(80), 512 + 8 * rng.randrange(80), rng.choice((0, 8, 16, 100)),
+            dst_protocol=rng.choice((0, 0, OBI)),
+        )  # fmt: skip
+        told.append(ToldDescriptor(Descriptor(request, dims), channel=rng.choice(channels)))
+    numbers = range(len(told))
+    waits = tuple(n for n in numbers if rng.random() < 0.2)
+    partly = tuple((n, rng.randrange(2)) for n in numbers if rng.random() < 0.2)
+    return Image(tuple(told), waits=waits, partly=partly, loose=any(one.channel < 0 for one in told))
+
+
+def _meets(image: Image, n: int, later: int, *, arbitrated: bool) -> set[str]:
+    """How a launch meets an earlier one that nobody waited for: bytes as sets, order by the words of the paper."""
+    one, two = image.told[n], image.told[later]
+    loose = min(one.channel, two.channel) < 0
+    waited = [w for w in image.waits if n < w <= later]
+    waited += [w for w, channel in image.partly if n < w <= later and channel == one.channel]
+    if waited and not loose:
+        return set()
+    bytes_: list[list[set[int]]] = []
+    for own in (one.descriptor, two.descriptor):
+        pairs = [(s + k, d + k) for s, d in walked(own, 32) for k in range(own.request.length)]
+        bytes_.append([{pair[side] for pair in pairs} for side in (0, 1)])
+    (read, written), (reads, writes) = bytes_
+    apart = one.channel != two.channel or arbitrated
+    ports = one.descriptor.request.dst_protocol != two.descriptor.request.dst_protocol
+    found = {"early": written & reads, "reread": read & writes if apart else set(),
+             "rewritten": written & writes if apart or ports else set()}  # fmt: skip
+    return {"open" if loose else port for port, shared in found.items() if shared}
+
+
+def test_launches_meet_where_their_bytes_do_and_nobody_waits() -> None:
+    target = load_target("idma")
+    setups = [setup_of(target, {}), setup_of(target, {"channels": 2, "arbitration": "round-robin"})]
+    seen: set[str] = set()
+    for seed in range(150):
+        image, setup = _image(random.Random(seed)), setups[seed % 2]
+        for later, found in enumerate(meetings(image, [setup] * len(image.told))):
+            pairs = [_meets(image, n, later, arbitrated=setup.unordered) for n in range(later)]
+            wanted = next((pair for pair in pairs if pair), set())
+            got = {port for fact in found.facts for port, at in fact.values.items() if at >= 0}
+            got |= {"open"} if found.open else set()
+            assert got <= wanted, (seed, later)
+            assert bool(got) == bool(wanted), (seed, later)
+            seen |= got
+    assert seen == {"early", "reread", "rewritten", "open"}

@@ -577,13 +577,15 @@ def test_sides_that_are_no_pair_have_no_paired_text() -> None:
 # --- a list of offsets in place of a stride ("Sequencer", Indirect Access)
 
 
-@given(st.lists(st.tuples(st.integers(2, 4), st.integers(-3, 9)), min_size=1, max_size=4))
-def test_a_list_of_offsets_is_walked_in_its_order(loops: list[tuple[int, int]]):
-    offsets = [0]
+@given(st.lists(st.tuples(st.integers(2, 4), st.integers(-3, 9)), min_size=1, max_size=4), st.integers(0, 64))
+def test_a_list_of_offsets_is_walked_in_its_order_from_its_first(loops: list[tuple[int, int]], first: int):
+    offsets = [first]
     for count, stride in loops:
         offsets = [at + k * stride for at in offsets for k in range(count)]
-    entries = nest(read(f"[{len(offsets)}:{offsets}, 8:1]:8"))[:-1]
-    walked = [0]
+    sequencer = read(f"[{len(offsets)}:{offsets}, 8:1]:8 @100")
+    entries = nest(sequencer)[:-1]
+    assert sequencer.base == 100 + first
+    walked = [first]
     for count, stride in entries:
         walked = [at + k * stride for at in walked for k in range(count)]
     assert walked == offsets
@@ -595,7 +597,7 @@ def test_a_list_of_offsets_is_walked_in_its_order(loops: list[tuple[int, int]]):
     [
         ("0, 512, 256, 1024", "no loops with strides walk these offsets"),
         ("0, 8, 24", "no loops with strides walk these offsets"),
-        ("8, 16, 24", "no loops with strides walk these offsets"),
+        ("8, 16, 32", "no loops with strides walk these offsets"),
         ("0, 8", "the list has 2 offsets for"),
     ],
 )
@@ -605,3 +607,10 @@ def test_offsets_that_no_loops_walk_are_refused_where_they_stand(offsets: str, s
         read(f"[{count}:[{offsets}], 8:1]:8")
     assert said in caught.value.message
     assert caught.value.span.text == f"[{offsets}]"
+
+
+def test_offsets_from_elsewhere_than_0_need_the_base_that_they_count_from():
+    with pytest.raises(InputError) as caught:
+        read("[3:[8, 16, 24], 8:1]:8")
+    assert "counted from a base" in caught.value.message
+    assert caught.value.span.text == "8"

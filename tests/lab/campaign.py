@@ -239,6 +239,10 @@ def _exists(command: Command) -> bool:
 # ---------------------------------------------------------------- the campaign
 
 
+UNDER = {"beside": ("book", {"memory/hbm-copy": "side-by-side"})}
+"""What is no profile of its own: a profile under readings."""
+
+
 @dataclass(frozen=True, slots=True)
 class CampaignOutcome:
     """One program under one profile. `broken`: the bound lies above the simulation, or `exact` was said in vain."""
@@ -257,7 +261,7 @@ class CampaignOutcome:
 
 def outcome(kind: str, seed: int, profile: str) -> CampaignOutcome:
     """Both evaluators on one program."""
-    data, program = cost_data(profile), random_program(seed, kind)
+    data, program = cost_data(*UNDER.get(profile, (profile, {}))), random_program(seed, kind)
     bound = cost(program, data)
     return CampaignOutcome(kind, seed, profile, bound.cycles, simulate(program, data).cycles, bound.exact)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dmaverify.errors import Disagreement
 from dmaverify.execute.address import TooLarge, batches, region_of
-from dmaverify.execute.run import execute
+from dmaverify.execute.interpret import execute
 from dmaverify.language import wellformed
 from dmaverify.lower.programs import Trouble, derived_program, given_program, space_of
 from dmaverify.plan.plan import PlanTransfer

@@ -13,7 +13,7 @@ import pytest
 
 from dmaverify import api
 from dmaverify.execute.address import TooLarge
-from dmaverify.execute.run import execute
+from dmaverify.execute.interpret import execute
 from dmaverify.jobs.certify import independent_checker
 from dmaverify.jobs.sealed import facts_of
 from dmaverify.program.tensor import PLACES

@@ -11,8 +11,9 @@ from dmaverify.language.affine import ONE, Cond, Lin, World, both, compare
 from dmaverify.program.instructions import CopyTouch, KernelLoop, Place, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.lifted import flattened
+from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.pipe_meets import Meetings
-from dmaverify.prove.flow.pipe_state import At
+from dmaverify.prove.flow.pipe_state import Encounter
 from dmaverify.prove.flow.ranges import NEVER, settled
 
 NAMES = ("x", "y", "z")
@@ -89,7 +90,7 @@ def test_rows_of_numbers_meet_exactly_where_they_share_a_byte() -> None:
         one, two = touch_of(rng, "data"), touch_of(rng, "read")
         judge = Meetings(Asker(World(), 1000))
         judge.loops_of[1] = ()
-        found = judge.meet((1, ()), use(1, (one,)), one, use(2, (two,)), two, (), At({}))
+        found = judge.meet(Encounter("raw", (1, ()), use(1, (one,)), one, use(2, (two,)), two, (), At({})))
         assert found == bool(rows(one, 0) & rows(two, 0))
         met += bool(found)
     assert 70 < met < 460

@@ -80,10 +80,10 @@ def test_a_solver_that_proves_nothing_is_found_out(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_executor_that_sees_nothing_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dmaverify.execute import run
+    from dmaverify.execute.judge import UnitJudge
 
-    monkeypatch.setattr(run._Run, "_mark", lambda self, key, batch, where: None)
-    monkeypatch.setattr(run._Run, "finish", lambda self, moved: None)
+    monkeypatch.setattr(UnitJudge, "_mark", lambda self, key, batch, where: None)
+    monkeypatch.setattr(UnitJudge, "finish", lambda self, moved: None)
     report = doctor_report()
     assert report["works"] is False
     assert {check["name"]: check["ok"] for check in report["checks"]}["execution"] is False

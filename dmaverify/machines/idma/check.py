@@ -8,7 +8,6 @@ say so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from dmaverify.errors import InputError, Source
@@ -20,13 +19,14 @@ from dmaverify.machines.idma.jobs import image_of, read_jobs
 from dmaverify.machines.idma.judge import burst_facts
 from dmaverify.machines.idma.lists import ListedTransfer, listed_of, looks_like_lists, read_lists
 from dmaverify.machines.idma.nd import placed
-from dmaverify.machines.idma.order import OrderInstances, behind, itself
+from dmaverify.machines.idma.order import OrderInstances, itself, meetings
 from dmaverify.machines.idma.planted import planted_facts
 from dmaverify.machines.idma.released import ReleaseCase, release_facts
 from dmaverify.machines.idma.setup import Setup, engine_options, setup_of
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.flow.listed import ListedItem, judge_listed
 from dmaverify.targets.target import Target, load_target
+from dmaverify.values import replace
 from dmaverify.verdict import Verdict
 
 NO_MOVE = "no move is given: rules of the engine and its protocols alone were judged"
@@ -153,16 +153,26 @@ _TESTS = frozenset({"idma/zero-length"})
 """What the jobs of test benches do on purpose, and a back-end that rejects it answers with an error."""
 
 
+def _setups(image: Image, target: Target, given: Mapping[str, int | str] | None) -> list[Setup]:
+    """The engine of every descriptor; equal ones are one."""
+    known: dict[tuple[object, ...], Setup] = {}
+    out = []
+    for told in image.told:
+        d = told.descriptor
+        key = (*told.options.values(), len(told.options), _wide(told), len(d.dims), d.request.src_protocol)
+        out.append(known[key] if key in known else known.setdefault(key, setup_for(told, target, given)))
+    return out
+
+
 def _items(
     image: Image, target: Target, given: Mapping[str, int | str] | None = None
 ) -> Iterator[ListedItem | InputError]:
     if image.ordered:  # jobs of test benches fail on purpose
         yield from (InputError(*problem) for problem in image.problems)
-    known: dict[tuple[object, ...], Setup] = {}
-    for number, told in enumerate(image.told):
+    setups = _setups(image, target, given)
+    others = meetings(image, setups) if image.ordered else [OrderInstances()] * len(setups)
+    for number, (told, setup, other) in enumerate(zip(image.told, setups, others, strict=True)):
         d = told.descriptor
-        key = (*told.options.values(), len(told.options), _wide(told), len(d.dims), d.request.src_protocol)
-        setup = known[key] if key in known else known.setdefault(key, setup_for(told, target, given))
         dims = placed(d, setup.backend.address_width)
         if d.empty:  # judged as what it is: a transfer of nothing
             facts = list(descriptor_facts(setup, 0, 0, 0, (), "all repetitions are 0", promised=False))[:1]
@@ -173,7 +183,6 @@ def _items(
         if not d.empty:
             facts += release_facts(target, [ReleaseCase(setup, d)])
         own = itself(d, setup)
-        other = behind(image, number, setup) if image.ordered else OrderInstances()
         facts += [*own.facts, *other.facts]
         mild = _TESTS if not image.ordered and setup.backend.reject_zero else frozenset()
         yield ListedItem(

@@ -1,7 +1,7 @@
 """What descriptors do to memory that they share: with themselves, and with those before them.
 
 Knows: descriptors as commands of one memory, launches in order, waits between them.
-Does not know: moves, forms, verdicts.
+Does not know: moves, forms, verdicts, how order is followed (`prove.flow.pipes`, as for programs and kernels).
 Law: one channel reads and writes each in order, and reads of a launch may run before writes of the launches before it
 until somebody waits for these; two channels, two write ports and back-ends that an arbiter chooses are not ordered at
 all. Whatever is neither shown to be apart nor shown to meet is open, and said.
@@ -13,24 +13,31 @@ writes).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from dmaverify.errors import InputError
+from dmaverify.language.affine import Lin, World
 from dmaverify.machines.idma.engine import NO_ADDRESS
 from dmaverify.machines.idma.nd import Descriptor, extent, placed, requests
 from dmaverify.machines.idma.path import pieces
 from dmaverify.machines.idma.setup import Setup
-from dmaverify.machines.idma.text import Image, ToldDescriptor
+from dmaverify.machines.idma.text import Image
 from dmaverify.program.command import Command, Loop, Port
-from dmaverify.prove.meet import Walk, apart, difference, found_meeting, question
+from dmaverify.program.instructions import Event, Fence, Place, Use
+from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.hazards import StepJudge
+from dmaverify.prove.flow.pipe_state import Encounter
+from dmaverify.prove.flow.step_events import NOWHERE, hand, touch_of
+from dmaverify.prove.meet import Walk, found_meeting
 from dmaverify.prove.move.overlap import Early, written_early
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import Derived
+from dmaverify.values import dataclass, replace
 
 RLIMIT = 4_000_000
-MOST_BEFORE = 64
-"""Launches before one that are looked at; more are open."""
+PORTS = ("early", "reread", "rewritten")
+"""How a launch meets an earlier one, as rules call it."""
+OF_KIND = dict(zip(("raw", "war", "waw"), PORTS, strict=True))
 MOST_PIECES = 1 << 16
 """Pieces of one descriptor that are looked at, one by one."""
 
@@ -105,40 +112,95 @@ def scattered(descriptor: Descriptor, setup: Setup, place: str = "") -> OrderIns
     return OrderInstances()
 
 
-def behind(image: Image, number: int, setup: Setup) -> OrderInstances:
-    """Whether a launch meets an earlier one that nobody has waited for: reads what that writes, and where nothing else
-    orders the two, writes what that reads or writes. Descriptors that are launched at some time or other meet all.
+def meetings(image: Image, setups: Sequence[Setup]) -> list[OrderInstances]:
+    """Of every launch, whether it meets an earlier one that nobody has waited for. Of descriptors that are launched at
+    some time or other (channels below 0) no wait is taken to speak.
     """
-    told, later = image.told, image.told[number]
-    if not later.descriptor.bytes:
+    found = _unwaited(image, setups)
+    if image.loose:
+        loose = frozenset(number for number, one in enumerate(image.told) if one.channel < 0)
+        for number, own in _unwaited(replace(image, waits=(), partly=()), setups, loose).items():
+            found.setdefault(number, []).extend(own)
+    return [_instances(image, setups[n], n, found.get(n, ())) for n in range(len(image.told))]
+
+
+def _instances(image: Image, setup: Setup, number: int, hits: Sequence[tuple[int, str, int | None]]) -> OrderInstances:
+    if not hits:
         return OrderInstances()
-    since = {one: max((w for w, c in image.partly if w <= number and c == one), default=0) for _, one in image.partly}
-    whole = max((w for w in image.waits if w <= number), default=0)
-    earlier = [
-        n for n in range(0 if image.loose else whole, number)
-        if told[n].descriptor.bytes
-        and (n >= max(whole, since.get(told[n].channel, 0)) or min(told[n].channel, later.channel) < 0)
-    ]  # fmt: skip
-    spans = {side: extent(later.descriptor, side, setup.backend.address_width) for side in ("read", "write")}
-    left = []
-    for n in earlier:
-        for kind, writes, other in _meetings(told[n], later, setup):
-            span = spans["write" if writes else "read"]
-            if _near(told[n].descriptor, other, span.low, span.end, setup.backend.address_width):
-                left.append((n, kind, writes, other))
-    for n, kind, writes, other in left[:MOST_BEFORE]:
-        found = _met(told[n].descriptor, other, later.descriptor, writes, setup.backend.address_width)
-        if found is None or (found >= 0 and kind != "early" and setup.backends > 1 and setup.region is not None
-                             and told[n].channel == later.channel):  # fmt: skip
-            return OrderInstances((), f"whether it meets what launch {n} still does was not decided")
-        if found >= 0 and min(told[n].channel, later.channel) < 0:
-            return OrderInstances((), f"it meets launch {n}, and when a descriptor in memory is launched is not read")
-        if found >= 0:
-            values = {"early": -1, "reread": -1, "rewritten": -1, kind: found}
-            return OrderInstances((Derived("after", values, f"behind launch {n}"),))
-    if len(left) > MOST_BEFORE:
-        return OrderInstances((), f"it lies near {len(left):,} launches before it")
-    return OrderInstances()
+    n, port, address = min(hits, key=lambda hit: (hit[0], PORTS.index(hit[1])))
+    channels = image.told[n].channel, image.told[number].channel
+    pieces_apart = port != "early" and setup.backends > 1 and setup.region is not None and channels[0] == channels[1]
+    if address is None or pieces_apart:
+        return OrderInstances((), f"whether it meets what launch {n} still does was not decided")
+    if min(channels) < 0:
+        return OrderInstances((), f"it meets launch {n}, and when a descriptor in memory is launched is not read")
+    values = {**dict.fromkeys(PORTS, -1), port: address}
+    return OrderInstances((Derived("after", values, f"behind launch {n}"),))
+
+
+def _unwaited(
+    image: Image, setups: Sequence[Setup], about: frozenset[int] | None = None
+) -> dict[int, list[tuple[int, str, int | None]]]:
+    """Per launch, the earlier ones that it meets while nothing orders them: which, how (a port), and where (None: that
+    is not known). One of the two is one of those that are asked `about`.
+    """
+    walks: dict[int, Walk] = {}
+    world = World()
+    events = tuple(_events(image, setups, walks))
+    pipes = tuple(dict.fromkeys(event.pipe for event in events if isinstance(event, Use)))
+    judge = LaunchJudge(Asker(world, RLIMIT), pipes, most_steps=len(events), about=about)
+    judge.judge(events)
+    out: dict[int, list[tuple[int, str, int | None]]] = {}
+    for hits, met in ((judge.met, True), (judge.open_, False)):
+        for hit in hits.values():
+            walk, other = (walks[number] for number, _ in hit.sides)
+            at = found_meeting(walk, other, judge.asker.session) if met else None
+            own = (hit.steps[0], OF_KIND[hit.kind], None if at is None else at.address)
+            out.setdefault(hit.steps[1], []).append(own)
+    return out
+
+
+@dataclass
+class LaunchJudge(StepJudge):
+    """Puts down the first launch that a later one meets in each way; one of the two is one that is asked `about`."""
+
+    about: frozenset[int] | None = None
+
+    def _told(self, both: Encounter) -> bool:
+        asked = self.about is None or self.about.intersection(both.steps)
+        return not asked or super()._told(both)
+
+    def _key(self, both: Encounter) -> object:
+        return both.kind, both.steps[1]
+
+
+def _events(image: Image, setups: Sequence[Setup], walks: dict[int, Walk]) -> Iterator[Event]:
+    """The launches of an image as events: what a channel reads and what each of its ports writes are pipes, and the
+    software that launches and waits is one more.
+    """
+    lanes: dict[int, dict[str, None]] = {}
+    for number, (told, setup) in enumerate(zip(image.told, setups, strict=True)):
+        if number in image.waits:
+            yield Fence("ALL", NOWHERE)
+        for before, channel in image.partly:
+            for pipe in lanes.get(channel, ()) if before == number else ():
+                yield from hand(pipe, "software")
+        if not told.descriptor.bytes:
+            continue
+        request = told.descriptor.request
+        lane = f"launch {number}" if setup.unordered else f"channel {told.channel}"
+        pipes = (f"{lane}, reads", f"{lane}, writes {request.dst_protocol}")
+        yield from hand("software", pipes[0])
+        command = command_of(told.descriptor, setup.backend.address_width)
+        for pipe, protocol in zip(pipes, (request.src_protocol, request.dst_protocol), strict=True):
+            writes = pipe == pipes[1]
+            if writes:
+                yield from hand(pipes[0], pipe)
+            lanes.setdefault(told.channel, {})[pipe] = None
+            if protocol not in NO_ADDRESS:
+                walks[len(walks) + 1] = walk = walk_of(command, writes=writes)
+                touch = touch_of(Place("mem", "", Lin(walk.base)), walk.loops, writes=writes)
+                yield Use(len(walks), pipe, (touch,), told.span or NOWHERE, f"launch {number}", step=number)
 
 
 def beside(image: Image, setup: Setup) -> list[Derived]:
@@ -146,7 +208,7 @@ def beside(image: Image, setup: Setup) -> list[Derived]:
     channels = {one.channel for one in image.told}
     if not image.ordered or (len(channels) < 2 and not setup.unordered):
         return []
-    found = [behind(image, number, setup) for number in range(len(image.told))]
+    found = meetings(image, [setup] * len(image.told))
     undecided = next((number for number, one in enumerate(found) if one.open), None)
     if undecided is not None:
         raise InputError(
@@ -156,46 +218,8 @@ def beside(image: Image, setup: Setup) -> list[Derived]:
     return [fact for one in found for fact in one.facts]
 
 
-def _meetings(one: ToldDescriptor, later: ToldDescriptor, setup: Setup) -> Iterator[tuple[str, bool, bool]]:
-    """What of two launches nothing orders: the port of the finding, whether the later one writes, and whether the
-    earlier one does.
-    """
-    first, second = one.descriptor.request, later.descriptor.request
-    apart_ = one.channel != later.channel or setup.unordered
-    if second.src_protocol not in NO_ADDRESS and first.dst_protocol not in NO_ADDRESS:
-        yield "early", False, True
-    if second.dst_protocol in NO_ADDRESS:
-        return
-    if apart_ and first.src_protocol not in NO_ADDRESS:
-        yield "reread", True, False
-    if first.dst_protocol not in NO_ADDRESS and (apart_ or first.dst_protocol != second.dst_protocol):
-        yield "rewritten", True, True
-
-
-def _met(first: Descriptor, first_writes: bool, later: Descriptor, writes: bool, width: int) -> int | None:
-    """An address that both touch, -1 where there is none, None where that was not decided."""
-    one = walk_of(command_of(first, width), writes=first_writes)
-    other = walk_of(command_of(later, width), writes=writes)
-    eq = difference(one, other)
-    if apart(eq):
-        return -1
-    session = Session(RLIMIT)
-    answer = session.ask(question(eq), "core/order")
-    if answer.status == "unsat":
-        return -1
-    met = found_meeting(one, other, session) if answer.status == "sat" else None
-    return None if met is None else met.address
-
-
-def _near(descriptor: Descriptor, writes: bool, low: int, end: int, width: int) -> bool:
-    own = extent(descriptor, "write" if writes else "read", width)
-    return own.low < end and low < own.end
-
-
 def walk_of(command: Command, *, writes: bool) -> Walk:
     """What one side of a command touches."""
     port = command.write if writes else command.read
     loops = tuple((x.count, x.write if writes else x.read) for x in command.loops)
     return Walk(port.base, (*loops, (command.burst, 1)))
-
-

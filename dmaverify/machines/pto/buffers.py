@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dmaverify.errors import InputError
 from dmaverify.machines.pto.copies import CopyReader
 from dmaverify.machines.pto.mlir import MlirToken, Op
 from dmaverify.machines.pto.ops import (
-    COPY_ROLES,
     INDEX,
-    INLINE_ROLES,
     LOCAL,
     OTHER,
     STORE,
@@ -31,7 +28,9 @@ from dmaverify.machines.pto.ops import (
     Stmt,
     ValueType,
 )
+from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
 from dmaverify.machines.pto.types import SPACES, TokenCursor, bits_of, number_type
+from dmaverify.values import replace
 
 LOADS = re.compile(r"pto\.(load|load_scalar|ldg\w*|lds|tile_get\w*|t?getval\w*)|memref\.load|affine\.load|llvm\.load")
 _BLOCKS = ("pto.get_block_", "pto.get_subblock_")

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from dmaverify.errors import InputError, Span
+from dmaverify.machines.pto.blocks import Structure
 from dmaverify.machines.pto.buffers import BufferReader
 from dmaverify.machines.pto.generic import is_generic
+from dmaverify.machines.pto.jumps import BasicBlock, BlockGraph, edges_of
 from dmaverify.machines.pto.mlir import MlirFile, MlirToken, Op
 from dmaverify.machines.pto.ops import (
     CUBE,
@@ -47,8 +48,10 @@ from dmaverify.machines.pto.ops import (
     Yield,
 )
 from dmaverify.machines.pto.types import TokenCursor
+from dmaverify.values import replace
 
 DMA = (CopyOp, Flag, Barrier, BufferOp, SetAtomic, SetLoop, SetPad, UnreadOp)
+ENDS = ("func.return", "return", "scf.yield")
 MOST_CALLS = 500
 Argument = tuple[str, ValueType]
 
@@ -113,6 +116,36 @@ class ControlReader(BufferReader):
             self.types[name] = known if known.kind == "pointer" or kind == OTHER else kind
             out.append(Bind(op.span, name, operand, self.types[name]))
         return out
+
+    def graph(self, operations: Sequence[Op]) -> tuple[Stmt, ...]:
+        """The statements of a region of basic blocks; what it gives back is yielded."""
+        parts: list[tuple[str, tuple[str, ...], list[Op]]] = [("the first block", (), [])]
+        for op in operations:
+            if op.name.startswith("^"):
+                parts.append((op.name, tuple(name for name, _ in self._arguments(op)), []))
+            else:
+                parts[-1][2].append(op)
+        first, *others = parts if parts[0][2] else parts[1:]
+        span = operations[0].span.to(operations[-1].span)
+        try:
+            blocks = [self._basic(*part, span) for part in (first, *others)]
+            whole = Structure({b.label: b for b in blocks}, self.types, span)
+            body, given = whole.statements(first[0])
+        except InputError as error:
+            return (UnreadOp(error.span or span, error.message, error.hint or ""),)
+        names = tuple(whole.name() for _ in given)
+        made = BlockGraph(span, (*body, Yield(span, given)), "blocks", names, tuple(blocks))
+        self.types |= {n: self._of(o) for n, o in zip(names, given, strict=True)}
+        return (made, Yield(span, tuple(Operand(n, span) for n in names))) if names else (made,)
+
+    def _basic(self, label: str, args: tuple[str, ...], operations: Sequence[Op], span: Span) -> BasicBlock:
+        last = operations[-1] if operations else None
+        if last is None or (last.name not in ENDS and not last.name.startswith("cf.")):
+            raise InputError(f"the block `{label}` ends without saying where it goes on", span, "cf.br, cf.cond_br")
+        decides, jumps = edges_of(last)
+        if last.name in ENDS[:2] and not self.calling:
+            jumps = (replace(jumps[0], given=()),)
+        return BasicBlock(label, args, self.block(tuple(operations[:-1])), decides, jumps)
 
     # ------------------------------------------------------------ loops and branches
 

@@ -15,8 +15,11 @@ from typing import Any
 
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_copies import RunCopies
+from dmaverify.machines.pto.jumps import BlockGraph
 from dmaverify.machines.pto.running import KernelRun, Over, Undetermined
 from dmaverify.program.instructions import Shared
+
+MOST_ROUNDS = 1 << 20  # of all loops whose end the text computes
 
 
 def run_kernel(
@@ -123,6 +126,8 @@ class _Machine(RunCopies):
             case ops.VectorOp():
                 self.registers_of.operate(stmt)
                 self.values |= dict.fromkeys(stmt.results, 0)
+            case BlockGraph():
+                self.values |= dict(zip(stmt.results, self._graph(stmt), strict=False))
             case ops.Block():
                 self.inside += "vecscope" in stmt.what
                 self.values |= dict(zip(stmt.results, self._block(stmt.body), strict=False))
@@ -133,7 +138,9 @@ class _Machine(RunCopies):
                     self.raw[stmt.result] = self.raw[stmt.source.name]
             case ops.OpaqueOp() if stmt.least is not None:
                 self.values[stmt.results[0]] = self.arguments.get(stmt.results[0].lstrip("%"), stmt.least)
-            case ops.While() | ops.Foreign():
+            case ops.While():
+                self._while(stmt)
+            case ops.Foreign():
                 raise Undetermined("an operation that is not executed")
             case ops.UnreadOp():
                 raise Undetermined(stmt.message)
@@ -158,6 +165,43 @@ class _Machine(RunCopies):
             carried = given if stmt.carried else carried
         self.values |= dict(zip(stmt.results, carried, strict=False))
         self.registers_of.rename(dict(zip(stmt.results, names, strict=False)))
+
+    def _while(self, stmt: ops.While) -> None:
+        given = [o for _, o in stmt.carried]
+        while True:
+            self._hand_on([n for n, _ in stmt.carried], given)
+            self._block(stmt.before)
+            into = stmt.inside if self._int(stmt.condition) else tuple((n, None) for n in stmt.results)
+            self._hand_on([n for n, _ in into], stmt.passed)
+            if not self._int(stmt.condition):
+                return
+            self._block(stmt.body)
+            last = stmt.body[-1] if stmt.body else None
+            given = list(last.args) if isinstance(last, ops.Yield) else []
+
+    def _graph(self, stmt: BlockGraph) -> list[Any]:
+        """Block after block, as the text jumps."""
+        known = {block.label: block for block in stmt.blocks}
+        here = stmt.blocks[0]
+        while True:
+            self._block(here.body)
+            value = None if here.decides is None else self._int(here.decides)
+            jump = next(j for j in here.jumps if j.case is None or j.case == value)
+            if jump.to not in known:
+                self.registers_of.sink(jump.given)
+                return [self._value(o) for o in jump.given]
+            here = known[jump.to]
+            self._hand_on(here.args, jump.given)
+
+    def _hand_on(self, names: Sequence[str], given: Sequence[ops.Operand]) -> None:
+        """All at once: a name may be given the value of another that changes with it."""
+        self.registers_of.sink(given)
+        values = [o.value if o.value is not None else self._value(o) for o in given]
+        self.values |= dict(zip(names, values, strict=False))
+        self.registers_of.rename({n: o.name for n, o in zip(names, given, strict=False)})
+        self.rounds += 1
+        if self.rounds > MOST_ROUNDS:
+            raise Undetermined(f"more than {MOST_ROUNDS:,} rounds of a loop")
 
     def _arithmetic(self, stmt: ops.Arith) -> Any:
         op = stmt.op

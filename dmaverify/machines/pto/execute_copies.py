@@ -13,6 +13,7 @@ from math import prod
 
 import numpy as np
 
+from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_tiles import CellTile, TileRun
 from dmaverify.machines.pto.running import ADDED, UNKNOWN, WRITTEN, RunEvent, Undetermined
@@ -196,7 +197,7 @@ class RunCopies(TileRun):
         written = np.concatenate(changed)
         adds = stmt.kind == ops.STORE and bool(self.atomic[0])
         whole = not any(n % item for n in (row, *(step for _, _, step in loops)))
-        if len(np.unique(written)) != len(written) and not (adds and whole):
+        if len(distinct(written)) != len(written) and not (adds and whole):
             run.found.add("rows")
         surplus = -row % block if source == "ub" else 0
         self._bounds(source, reads, surplus)
@@ -224,7 +225,7 @@ class RunCopies(TileRun):
         if stmt.kind == ops.LOCAL and self.readings.get("local-pipe") == "vector":
             pipe = "V"
         atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
-        self._happened(RunEvent(pipe, {source: np.unique(reads)}, {dest: np.unique(written)}, atomic))
+        self._happened(RunEvent(pipe, {source: distinct(reads)}, {dest: distinct(written)}, atomic))
 
     def _access(self, stmt: ops.AccessOp) -> None:
         place, at, item = self._pointer(stmt.pointer)

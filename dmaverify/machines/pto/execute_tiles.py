@@ -11,12 +11,12 @@ Source: PTO IR manual (tile buffers, views, destination-passing style); encoding
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_order import RunOrder
 from dmaverify.machines.pto.running import NEVER, UNKNOWN, WRITTEN, Memory, Over, RunEvent, Undetermined
@@ -30,6 +30,7 @@ from dmaverify.machines.pto.tiles import (
     ValidShape,
     tile_work,
 )
+from dmaverify.values import dataclass, replace
 
 _PRODUCTS = ("pto.tmatmul", "pto.tgemv")
 MOST_CELL_BYTES = 1 << 22
@@ -242,14 +243,14 @@ class TileRun(RunOrder):
         cells = self._cells(tile, 0, 0, tile.rows, tile.cols)
         if loads:
             self._write(tile, cells)
-            self._happened(RunEvent("MTE2", {view.place: np.unique(there)}, {tile.place: np.unique(cells)}))
+            self._happened(RunEvent("MTE2", {view.place: distinct(there)}, {tile.place: distinct(cells)}))
             return
-        if len(np.unique(there)) != len(there):
+        if len(distinct(there)) != len(there):
             self.run.found.add("rows")
         if not self._clean(tile, cells).all():
             self.run.found.add("definite")
         pipe = "FIX" if tile.kind.loc == "acc" else "MTE3"
-        self._happened(RunEvent(pipe, {tile.place: np.unique(cells)}, {view.place: np.unique(there)}))
+        self._happened(RunEvent(pipe, {tile.place: distinct(cells)}, {view.place: distinct(there)}))
 
     def _computed(self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
         """Cells that it reads, whether each was written, and cells that it writes."""
@@ -277,7 +278,7 @@ class TileRun(RunOrder):
         writes.setdefault(out.place, []).append(cells.ravel())
         loc = tiles[0].kind.loc if tiles else out.kind.loc
         pipe = "M" if stmt.name.startswith(_PRODUCTS) else {"acc": "FIX", "mat": "MTE1"}.get(loc, "V")
-        both = [{place: np.unique(np.concatenate(at)) for place, at in side.items()} for side in (reads, writes)]
+        both = [{place: distinct(np.concatenate(at)) for place, at in side.items()} for side in (reads, writes)]
         self._happened(RunEvent(pipe, both[0], both[1]))
 
     def _read(self, word: str, tile: CellTile, out: CellTile, named: Sequence[int]) -> np.ndarray:

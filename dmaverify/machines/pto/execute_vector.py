@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
+from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
+from dmaverify.values import dataclass, field
 
 REGISTER = 256
 _LANEWISE = re.compile(r"v(abs|neg|exp|ln|sqrt|relu|not|add|sub|mul|div|max|min|and|or|xor|shl|shr)s?")
@@ -77,15 +78,16 @@ class RegisterBytes:
         """Registers under other names."""
         moved = {new: self._foul(old) for new, old in names.items()}
         self.garbage |= moved
+        self.masks |= {new: self.masks[old] for new, old in names.items() if old in self.masks}
 
     def _passes_on(self, stmt: ops.VectorOp, on: np.ndarray) -> None:
         """Garbage in the operands of an operation, in its results."""
         sides = [self._foul(o.name) for o in stmt.args]
         foul = np.logical_or.reduce([*sides, np.zeros(REGISTER, bool)])
         widths = set(stmt.lane_bytes)
-        if _LANEWISE.fullmatch(stmt.name) and len(widths) == 1:
+        if _LANEWISE.fullmatch(stmt.name) and len(widths) == 1 and max(widths):
             foul = np.repeat(foul.reshape(-1, max(widths)).any(1), max(widths)) & on
-        elif stmt.name == "vcvt" and stmt.part in ("EVEN", "P0"):
+        elif stmt.name == "vcvt" and stmt.part in ("EVEN", "P0") and any(widths):
             foul = np.repeat(foul.reshape(-1, max(widths)).any(1), max(widths))
         elif _REDUCING.fullmatch(stmt.name):
             foul = np.full(REGISTER, bool((foul & on).any()))
@@ -115,7 +117,7 @@ class RegisterBytes:
     def needed(self) -> Iterator[tuple[int, str, np.ndarray]]:
         """Of every load its event, its memory, and the bytes that came to matter."""
         for load in self.loads:
-            yield load.event, load.place, np.unique(load.source[load.used])
+            yield load.event, load.place, distinct(load.source[load.used])
 
     # ------------------------------------------------------------ memory
 

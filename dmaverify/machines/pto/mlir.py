@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.values import dataclass, field
 
 _TOKEN = re.compile(
     r"""(?P<skip>[ \t\r\n]+|//[^\n]*)
@@ -231,7 +231,7 @@ class _MlirReader:
                 if token.text != "}":
                     raise InputError(f"`{token.text}` closes nothing", self._span(self.at))
                 break
-            counter = not inside and plain.endswith(".for")  # `scf.for %i = ...` is one operation
+            counter = not inside and plain.endswith((".for", "cf.br"))  # `scf.for %i = ...` is one operation
             if (self._starts(self.at) and not counter) or (
                 token.kind in ("type", "attribute") and self._is(self.at + 1, "=")
             ):

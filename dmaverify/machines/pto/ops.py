@@ -11,48 +11,13 @@ Source: facts of the two surfaces: "DMA Copy" of the vector instruction set (set
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from dmaverify.errors import Span
+from dmaverify.values import dataclass, field
 
 LOAD, STORE, LOCAL = "load", "store", "local"
 CUBE = "the cube side"
 """What a block is that the other core runs."""
-COPY_ROLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "pto.copy_gm_to_ubuf": (
-        LOAD,
-        ("src", "dst", "sid", "n_burst", "len", "left", "right", "select", "l2", "src_stride", "dst_stride"),
-    ),
-    "pto.copy_ubuf_to_gm": (STORE, ("src", "dst", "sid", "n_burst", "len", "l2", "dst_stride", "src_stride")),
-    "pto.copy_ubuf_to_ubuf": (LOCAL, ("src", "dst", "sid", "n_burst", "len", "src_stride", "dst_stride")),
-}
-"""Operands of the copies whose loops are in registers, in the order of the text."""
-INLINE_ROLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "pto.mte_gm_ub": (LOAD, ("src", "dst", "l2", "len")),
-    "pto.mte_ub_gm": (STORE, ("src", "dst", "len")),
-    "pto.mte_ub_ub": (LOCAL, ("src", "dst", "len")),
-    "pto.mte_load": (LOAD, ("src", "dst", "l2", "len")),
-    "pto.mte_store": (STORE, ("src", "dst", "len")),
-    "pto.dma_load": (LOAD, ("src", "dst", "l2", "len")),
-    "pto.dma_store": (STORE, ("src", "dst", "len")),
-    "pto.dma_copy": (LOCAL, ("src", "dst", "len")),
-}
-"""Operands before the groups of the copies that carry their loops themselves."""
-EARLY_STORE = (
-    "src",
-    "dst",
-    "valid_rows",
-    "valid_cols",
-    "sid",
-    "n_burst",
-    "len",
-    "reserved",
-    "dst_stride",
-    "src_stride",
-)
-"""Operands of `pto.copy_ubuf_to_gm` in its form of 2026-03."""
-
-
 @dataclass(frozen=True, slots=True)
 class ValueType:
     """`kind` is int, float, pointer or other; `bits` of a number or of the element pointed to (0: not known)."""

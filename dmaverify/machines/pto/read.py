@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.pto.buffers import LOADS
@@ -20,8 +19,6 @@ from dmaverify.machines.pto.cube import TILE_PIPE, CubeReader
 from dmaverify.machines.pto.generic import PREDICATES, attributes, is_generic
 from dmaverify.machines.pto.mlir import MlirFile, Op, read_mlir
 from dmaverify.machines.pto.ops import (
-    COPY_ROLES,
-    INLINE_ROLES,
     OTHER,
     AccessOp,
     Arith,
@@ -34,10 +31,12 @@ from dmaverify.machines.pto.ops import (
     UnreadOp,
     ValueType,
 )
+from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
 from dmaverify.machines.pto.tiles import TileReader, is_tile_op
 from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, float_bits, integer_of
 from dmaverify.machines.pto.vector import VectorReader
 from dmaverify.targets.table import suggestion
+from dmaverify.values import replace
 
 _ARITH = frozenset((
     "addi", "subi", "muli", "divui", "divsi", "ceildivui", "ceildivsi", "floordivsi", "remui", "remsi", "shli",
@@ -166,6 +165,8 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
         return (Assumed(Span(self.text.source, 0, 0), said), *body)
 
     def block(self, ops: tuple[Op, ...]) -> tuple[Stmt, ...]:
+        if any(op.name.startswith("^") for op in ops):
+            return self.graph(ops)
         out: list[Stmt] = []
         for op in ops:
             try:
@@ -267,10 +268,8 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
 
     def _other(self, op: Op) -> Stmt | list[Stmt] | None:
         name = op.name
-        if name.startswith(("cf.", "^")):
-            raise InputError(
-                f"{name}: control flow between blocks is not followed", op.name_span, "use scf.for and scf.if"
-            )
+        if name.startswith(("cf.", "^")) and name != "cf.assert":
+            raise InputError(f"{name} stands where no block ends", op.name_span, "use scf.for and scf.if")
         inside = [s for region in op.regions for s in self.block(region)]
         if self.cube and name.startswith("pto.mad"):
             return self._product(op)

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from dmaverify.errors import InputError
 from dmaverify.machines.pto.copies import CopyReader
+from dmaverify.machines.pto.distributions import vector_unit
 from dmaverify.machines.pto.mlir import MlirFile, MlirToken, Op
 from dmaverify.machines.pto.ops import (
     OTHER,
@@ -31,6 +31,7 @@ from dmaverify.machines.pto.ops import (
     VectorOp,
 )
 from dmaverify.machines.pto.types import TokenCursor, bits_of, integer_of
+from dmaverify.values import dataclass, field
 
 _FORMS = {
     "r": {
@@ -310,6 +311,12 @@ class VectorReader(CopyReader):
         return parts
 
     def _typed(self, op: Op, parts: _Parts) -> None:
+        if len(parts.given) == len(parts.operands):
+            for operand, shape in zip(parts.operands, parts.given, strict=True):
+                made = self.lane_widths.get(operand.name, (0, 0))
+                if shape.what == "vreg" and made[0] and made != (shape.lanes, shape.lane_bytes):
+                    said = f"{operand.name} is made with {made[0]} lanes of {made[1] * 8} bits"
+                    raise InputError(f"{said}, and used as another type", operand.span, "write the type of its making")
         for result, shape in zip(op.results, parts.made, strict=False):
             self.types[result] = shape.type
             if shape.what == "vreg":
@@ -335,6 +342,10 @@ class VectorReader(CopyReader):
             return _Shape(kind, 0, kind.item_bytes, kind.strides, kind.space, indexed=True)
         if name.endswith(".vreg") and (found := _LANES.fullmatch(inside)):
             bits = bits_of(found[2].rsplit(".", 1)[-1].lstrip("!"))
+            whole = vector_unit().register_bytes * 8
+            if bits and name.endswith("pto.vreg") and (len(found[1]) > 9 or int(found[1]) * bits != whole):
+                said = f"a register holds {whole:,} bits, and {found[1][:20]} lanes of {bits} bits are not as many"
+                raise InputError(said, cursor.op.at(words[0]), f"write `{whole // bits}x{found[2]}`")
             return _Shape(kind, int(found[1]), max(1, bits // 8)) if bits else _Shape(kind)
         return _Shape(kind)
 

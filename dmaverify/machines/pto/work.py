@@ -14,7 +14,7 @@ from hashlib import sha256
 
 from dmaverify.errors import Source, Span
 from dmaverify.machines.pto.mlir import Op, read_mlir
-from dmaverify.machines.pto.ops import COPY_ROLES, INLINE_ROLES
+from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
 
 _KNOWN = frozenset(
     ["pto.castptr", "pto.addptr", "pto.vecscope", "pto.barrier", "pto.pipe_barrier", *COPY_ROLES, *INLINE_ROLES]

@@ -1,6 +1,6 @@
 """Bytes that are read before anything wrote them, or that hold the unknown tail of a row.
 
-Knows: the order of issue, branches, loops by their period, by their iterations, or as one.
+Knows: the order of issue, branches, loops as `loops` says: by their period, by their iterations, or as one.
 Does not know: machines, what an access changes (that is `written`), order in time (that is `pipes`), values.
 Law: a byte counts as written only if every path to the read writes it; a refuted read names bytes that no path wrote.
 What depends on symbols in a way that is not followed is said to be not judged, never passed in silence.
@@ -8,12 +8,12 @@ What depends on symbols in a way that is not followed is said to be not judged, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import Arrival, Branch, Copy, CopyTouch, Event, KernelLoop, Use
 from dmaverify.program.rewrite import every, touches_in
+from dmaverify.prove.flow.loops import MOST_EVENTS, MOST_ROUNDS, At, one_by_one, period_of, steady
 from dmaverify.prove.flow.written import (
     PERHAPS,
     WRITTEN,
@@ -25,12 +25,10 @@ from dmaverify.prove.flow.written import (
     put_state,
     terms_of,
 )
+from dmaverify.values import dataclass, field
 from dmaverify.verdict import Severity
 
-PERIODS = (1, 2, 3, 4, 6, 8)
-MOST_EVENTS = 20_000
 MOST_PATHS = 8
-MOST_ROUNDS = 16  # iterations of a loop of unknown length that are followed one by one
 
 
 @dataclass
@@ -54,43 +52,35 @@ class DefiniteJudge(WrittenBytes):
             {t.place.address.const for t in touches_in(events) if self._mine(t) and t.place.address.is_const}
         )
         self._counters = frozenset(e.counter for e in every(events) if isinstance(e, KernelLoop))
-        self._run(events, [Path(bytearray(self.size))], {})
+        self._run(events, [Path(bytearray(self.size))], At({}))
 
     # ------------------------------------------------------------ walking
 
-    def _run(
-        self,
-        events: Sequence[Event],
-        paths: list[Path],
-        at: Mapping[str, Lin],
-        lifted: tuple[tuple[str, Lin], ...] = (),
-    ) -> list[Path]:
+    def _run(self, events: Sequence[Event], paths: list[Path], at: At) -> list[Path]:
         for event in events:
             if isinstance(event, KernelLoop):
-                paths = self._loop(event, paths, at, lifted)
+                paths = self._loop(event, paths, at)
             elif isinstance(event, Branch):
-                paths = self._branch(event, paths, at, lifted)
+                paths = self._branch(event, paths, at)
             elif isinstance(event, Arrival):
                 for path in paths:
                     self._arrived(event, path)
             elif isinstance(event, (Copy, Use)):
                 self._events += 1
                 for path in paths:
-                    self._access(event, path, at, lifted)
+                    self._access(event, path, at)
         return paths
 
-    def _branch(
-        self, event: Branch, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
-    ) -> list[Path]:
-        when = self.world.put_cond(event.when, at)
+    def _branch(self, event: Branch, paths: list[Path], at: At) -> list[Path]:
+        when = self.world.put_cond(event.when, at.counters)
         out: list[Path] = []
         for path in paths:
             other = path.copy()
             sides = ((path, when, event.then), (other, when.negated(), event.other))
             for one, condition, body in sides:
                 if self._feasible(one, condition):
-                    out += self._run(body, [self._assuming(one, condition)], at, lifted)
-        moving = [name for name, _ in lifted]
+                    out += self._run(body, [self._assuming(one, condition)], at)
+        moving = [name for name, _ in at.lifted]
         split = bool(out) and (not self.world.roots(when).isdisjoint(moving) or self.world.changes(when, moving))
         return self._joined(out) if len(out) > MOST_PATHS or split else out  # each iteration takes its own side
 
@@ -127,33 +117,28 @@ class DefiniteJudge(WrittenBytes):
             out.append(Path(group[0].bytes_, group[0].rows, facts, group[0].whole, joined_loads(group)))
         return self._joined(out) if len(out) > MOST_PATHS else out
 
-    def _loop(
-        self, loop: KernelLoop, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
-    ) -> list[Path]:
-        trip = self.world.put(loop.trip, at)
-        period = self._period(loop, at)
-        if trip.is_const and (
-            trip.const <= 2 * (period or 0)
-            or trip.const * len(list(every(loop.body)))
-            <= (0 if self._spread > 256 else 64 if lifted else MOST_EVENTS - self._events)
-        ):
+    def _loop(self, loop: KernelLoop, paths: list[Path], at: At) -> list[Path]:
+        trip = self.world.put(loop.trip, at.counters)
+        touches = [touch for touch in touches_in(loop.body) if self._mine(touch)]
+        period = period_of(self.world, loop, [term for touch in touches for term in terms_of(touch)], at)
+        events, left = len(list(every(loop.body))), MOST_EVENTS - self._events
+        if one_by_one(trip, period, events, at, spread=self._spread, left=left):
             for step in range(max(0, trip.const)):
-                paths = self._once(loop, paths, at, lifted, Lin(step))
+                paths = self._once(loop, paths, at, Lin(step))
             return paths
         self._suppose(trip, paths)
-        steady = period is not None and self._steady(loop.body, loop.counter, period, at)
         most = self.world.interval(trip)[1]
-        few = most is not None and self._spread * most <= MOST_ROUNDS and not lifted
-        if period is not None and steady:
-            return self._rounds(loop, trip, paths, at, lifted, 2 * period, period)
+        few = most is not None and self._spread * most <= MOST_ROUNDS and not at.lifted
+        if period is not None and steady(self.world, loop.body, loop.counter, period, at):
+            return self._rounds(loop, trip, paths, at, 2 * period, period)
         if few and most is not None:
-            whole = self._summed(loop, trip, paths, at, lifted) if period is None else []
+            whole = self._summed(loop, trip, paths, at) if period is None else []
             doubts = self.doubts
-            paths = self._rounds(loop, trip, paths, at, lifted, most, None)
+            paths = self._rounds(loop, trip, paths, at, most, None)
             for path in paths if self.doubts == doubts else ():  # each round stored what was written
                 path.whole += [row for row in whole if row not in path.whole]
             return paths
-        return self._all_at_once(loop, trip, paths, at, lifted)
+        return self._all_at_once(loop, trip, paths, at)
 
     def _suppose(self, trip: Lin, paths: Sequence[Path]) -> None:
         """That a loop runs, where nobody says how often and it may."""
@@ -165,21 +150,12 @@ class DefiniteJudge(WrittenBytes):
             self.supposed[some] = None
             self.asker.needs.append(some)
 
-    def _once(
-        self, loop: KernelLoop, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...], here: Lin
-    ) -> list[Path]:
+    def _once(self, loop: KernelLoop, paths: list[Path], at: At, here: Lin) -> list[Path]:
         """One iteration."""
-        return self._renewed(loop, self._run(loop.body, paths, {**at, loop.counter: here}, lifted))
+        return self._renewed(loop, self._run(loop.body, paths, at.within(loop, here)))
 
     def _rounds(
-        self,
-        loop: KernelLoop,
-        trip: Lin,
-        paths: list[Path],
-        at: Mapping[str, Lin],
-        lifted: tuple[tuple[str, Lin], ...],
-        steps: int,
-        period: int | None,
+        self, loop: KernelLoop, trip: Lin, paths: list[Path], at: At, steps: int, period: int | None
     ) -> list[Path]:
         """So many iterations one by one, with what holds where the loop ends behind each of them.
 
@@ -201,7 +177,7 @@ class DefiniteJudge(WrittenBytes):
             if step == steps:
                 break
             paths = [self._assuming(p, over.negated()) for p in paths if self._feasible(p, over.negated())]
-            paths = self._once(loop, paths, at, lifted, Lin(step)) if paths else paths
+            paths = self._once(loop, paths, at, Lin(step)) if paths else paths
             paths = self._merged(paths)
         self._spread = outside
         if period is None:
@@ -217,24 +193,20 @@ class DefiniteJudge(WrittenBytes):
             path.facts = tuple(f for f in path.facts if f in known)
         return self._ended([*ends, *last, *going], trip)
 
-    def _summed(
-        self, loop: KernelLoop, trip: Lin, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
-    ) -> list[CopyTouch]:
+    def _summed(self, loop: KernelLoop, trip: Lin, paths: list[Path], at: At) -> list[CopyTouch]:
         """What all iterations together write, on every path, if nothing that they write is lost again."""
         found, unjudged = dict(self.findings), dict(self.unjudged)
         known = tuple(f for f in paths[0].facts if all(f in p.facts for p in paths)) if paths else ()
         none = [Path(bytearray(self.size), facts=known)]
         before, outside = len(self._lost), self.trusting
         worst, made, self.trusting = dict(self._worst), dict(self._made), True
-        after = self._joined(self._run(loop.body, none, at, (*lifted, (loop.counter, trip))) or none)
+        after = self._joined(self._run(loop.body, none, at.in_all(loop, trip)) or none)
         self.findings, self.unjudged, self.trusting = found, unjudged, outside
         self._worst, self._made = worst, made
         (path,) = self._renewed(loop, after)
         return self._kept(path.rows, self._lost[before:])
 
-    def _all_at_once(
-        self, loop: KernelLoop, trip: Lin, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
-    ) -> list[Path]:
+    def _all_at_once(self, loop: KernelLoop, trip: Lin, paths: list[Path], at: At) -> list[Path]:
         """Iterations that touch other places each: what one writes becomes rows of all when the loop is over."""
         unjudged = dict(self.unjudged)
         outside, self._spread = self._spread, self._spread * 4
@@ -242,18 +214,18 @@ class DefiniteJudge(WrittenBytes):
         for step in range(2 if outside < 16 else 0):  # a first iteration that reads too much does so in any run
             over = compare("le", trip - step)
             first = [self._assuming(p, over.negated()) for p in first if self._feasible(p, over.negated())]
-            first = self._once(loop, first, at, lifted, Lin(step)) if first else first
+            first = self._once(loop, first, at, Lin(step)) if first else first
         self._spread = outside
         self.unjudged = unjudged
         some = compare("lt", -trip)
         ends = [self._assuming(p.copy(), some.negated()) for p in paths if self._feasible(p, some.negated())]
         paths = [self._assuming(p, some) for p in paths if self._feasible(p, some)]
         before = len(self._lost)
-        after = self._renewed(loop, self._run(loop.body, paths, at, (*lifted, (loop.counter, trip))))
+        after = self._renewed(loop, self._run(loop.body, paths, at.in_all(loop, trip)))
         for path in after:
             path.facts = tuple(f for f in path.facts if loop.counter not in self.world.roots(f))
             path.rows = self._kept(path.rows, self._lost[before:])
-            for row in path.rows if not lifted else ():
+            for row in path.rows if not at.lifted else ():
                 for start, end in self._rows(row) or ():
                     put_state(path.bytes_, start, end, WRITTEN)
         return self._ended([*ends, *after], trip)
@@ -263,30 +235,6 @@ class DefiniteJudge(WrittenBytes):
         if len(paths) > 1 and not trip.is_const and self.asker.is_open(compare("le", trip)):
             return self._joined(paths)
         return self._merged(paths)
-
-    def _steady(self, events: Sequence[Event], counter: str, period: int, at: Mapping[str, Lin]) -> bool:
-        """Whether conditions and inner loops are those of one period before."""
-        outer = {k: v for k, v in at.items() if k != counter}
-        rounds = Lin(0, ((counter, period),))
-
-        def same(value: Lin | Cond) -> bool:
-            put = self.world.put if isinstance(value, Lin) else self.world.put_cond
-            value = put(value, outer)  # type: ignore[arg-type]
-            return all(
-                put(value, {counter: rounds + step}) == put(value, {counter: Lin(step)})  # type: ignore[arg-type]
-                for step in range(period)
-            )
-
-        for event in events:
-            if isinstance(event, KernelLoop) and not (
-                same(event.trip) and self._steady(event.body, counter, period, at)
-            ):
-                return False
-            if isinstance(event, Branch) and not (
-                same(event.when) and self._steady((*event.then, *event.other), counter, period, at)
-            ):
-                return False
-        return True
 
     def _renewed(self, loop: KernelLoop, paths: list[Path]) -> list[Path]:
         """Behind an iteration: what was said of values that the next one may change holds no more."""
@@ -314,22 +262,3 @@ class DefiniteJudge(WrittenBytes):
         if decided is not None:
             return decided
         return self.asker.possible([*path.facts, condition]).status != "proved"
-
-    def _period(self, loop: KernelLoop, at: Mapping[str, Lin]) -> int | None:
-        """After how many iterations the memory of this judge is touched in the same places again."""
-        terms = [
-            t
-            for touch in touches_in(loop.body)
-            if self._mine(touch)
-            for t in (touch.place.address, touch.offset, touch.length, *(x for s in touch.steps for x in s))
-        ]
-        terms = [self.world.put(t, {k: v for k, v in at.items() if k != loop.counter}) for t in terms]
-        for period in PERIODS:
-            rounds = Lin(0, ((loop.counter, period),))
-            if all(
-                self.world.put(t, {loop.counter: rounds + step}) == self.world.put(t, {loop.counter: Lin(step)})
-                for t in terms
-                for step in range(period)
-            ):
-                return period
-        return None

@@ -11,19 +11,18 @@ Source: docs/design.md; docs/machines/rngd.md 7.4 (read after write, write after
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from dmaverify.language.affine import Lin, World
-from dmaverify.program.instructions import Copy, CopyTouch, Use
+from dmaverify.language.affine import World
 from dmaverify.program.schedule import Order, Program
 from dmaverify.program.turns import iterations
 from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.pipe_state import OLD, At, Instance, State
+from dmaverify.prove.flow.pipe_state import OLD, Encounter
 from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.prove.flow.step_events import StepEvents
 from dmaverify.prove.flow.touches import StepWork, Touch, flat_weights
 from dmaverify.prove.meet import Meeting, Turned, found_meeting
+from dmaverify.values import dataclass, field
 
 HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
 KINDS = {(True, False): "core/hazard-raw", (False, True): "core/hazard-war", (True, True): "core/hazard-waw"}
@@ -59,54 +58,23 @@ class Hazards:
         return "unknown" if self.why or any(one == kind for one, _, _ in self.unknown) else "proved"
 
 
-@dataclass(frozen=True)
-class Unordered:
-    """Two touches that nothing orders, by access and number; the instant of the first, the counters at the second and
-    those of the loops around it.
-    """
-
-    kind: str
-    first: tuple[int, int]
-    second: tuple[int, int]
-    instance: Instance
-    counters: dict[str, Lin]
-    loops: tuple[str, ...]
-
-
 @dataclass
 class StepJudge(PipeJudge):
     """Follows the pipes of a plan; puts down which touches of its steps meet, in the order in which they are issued."""
 
-    met: dict[Any, Unordered] = field(default_factory=dict)
-    open_: dict[Any, Unordered] = field(default_factory=dict)
+    met: dict[Any, Encounter] = field(default_factory=dict)
+    open_: dict[Any, Encounter] = field(default_factory=dict)
 
-    def _told(self, kind: str, earlier: Copy | Use, later: Copy | Use) -> bool:
-        return (kind, _step_of(earlier), _step_of(later)) in self.met
+    def _told(self, both: Encounter) -> bool:
+        return self._key(both) in self.met
 
-    def _tell(
-        self,
-        kind: str,
-        met: bool | str | None,
-        first: tuple[Instance, Copy | Use, CopyTouch],
-        second: tuple[Copy | Use, CopyTouch],
-        state: State,
-        at: At,
-    ) -> None:
-        if met is False:
-            return
-        (instance, earlier, theirs), (later, mine) = first, second
-        loops = tuple(loop.counter for loop in at.loops)
-        sides = [(e.number, e.touches.index(t)) for e, t in ((earlier, theirs), (later, mine))]
-        found = Unordered(kind, sides[0], sides[1], instance, dict(at.counters), loops)
-        (self.met if met else self.open_).setdefault(self._key(found), found)
+    def _tell(self, both: Encounter, met: bool | str | None) -> None:
+        if met is not False:
+            (self.met if met else self.open_).setdefault(self._key(both), both)
 
-    def _key(self, found: Unordered) -> object:
+    def _key(self, both: Encounter) -> object:
         """What is told once."""
-        return found.kind, _step_of(self.accesses[found.first[0]]), _step_of(self.accesses[found.second[0]])
-
-
-def _step_of(event: Copy | Use) -> int:
-    return event.step if isinstance(event, Use) else -1
+        return both.kind, *both.steps
 
 
 def hazards(
@@ -129,11 +97,10 @@ def hazards(
     if judge.near:
         asked = len(judge.asker.session.asked)
         out.by = f"every order and iteration of {len(judge.near):,} accesses, {asked:,} questions to the solver"
-    hits = sorted(judge.met.values(), key=lambda hit: sorted((hit.first, hit.second)))
+    hits = sorted(judge.met.values(), key=lambda hit: sorted(hit.sides))
     out.found = [_hazard(hit, told, world, judge.asker, unit) for hit in hits]
     for key in judge.open_.keys() - judge.met.keys():
-        sides = (judge.open_[key].first, judge.open_[key].second)
-        one, two = (told.made[number][index][0] for number, index in sides)
+        one, two = (told.made[number][index][0] for number, index in judge.open_[key].sides)
         out.unknown.append((f"core/hazard-{key[0]}", one, two))
     return out
 
@@ -151,23 +118,20 @@ def unordered(
     judge.judge(events or ())
     if events is None or judge.why or judge.open_:
         return None
-    pairs = sorted((hit.first, hit.second) for hit in judge.met.values())
+    pairs = sorted(hit.sides for hit in judge.met.values())
     return [(told.made[n][i][0], told.made[m][j][0]) for (n, i), (m, j) in pairs]
 
 
 class _TouchJudge(StepJudge):
     """Puts down every two touches, not the first of two steps."""
 
-    def _told(self, kind: str, earlier: Copy | Use, later: Copy | Use) -> bool:
-        return False
-
-    def _key(self, found: Unordered) -> object:
-        return found.first, found.second
+    def _key(self, both: Encounter) -> object:
+        return both.sides
 
 
-def _hazard(hit: Unordered, told: StepEvents, world: World, asker: Asker, unit: int) -> Hazard:
+def _hazard(hit: Encounter, told: StepEvents, world: World, asker: Asker, unit: int) -> Hazard:
     """With the counters that are the smallest; of one iteration, the step that stands above is the first."""
-    sides = [told.made[number][index] for number, index in (hit.first, hit.second)]
+    sides = [told.made[number][index] for number, index in hit.sides]
     (first, walk), (second, other) = sides
     met = found_meeting(walk, other, asker.session, tuple(_turned(hit, (first, second), world)))
     around = any(kind == "now" and age for _, kind, age in hit.instance[1])
@@ -177,7 +141,7 @@ def _hazard(hit: Unordered, told: StepEvents, world: World, asker: Asker, unit: 
     return Hazard(f"core/hazard-{hit.kind}", first, second, met, unit)
 
 
-def _turned(hit: Unordered, touches: tuple[Touch, Touch], world: World) -> Iterator[Turned]:
+def _turned(hit: Encounter, touches: tuple[Touch, Touch], world: World) -> Iterator[Turned]:
     """In which iterations the two met: of one loop, how far they are apart; of others, which ones."""
     weights = [flat_weights(touch.turns) for touch in touches]
     for _, kind, age in hit.instance[1]:
@@ -188,8 +152,8 @@ def _turned(hit: Unordered, touches: tuple[Touch, Touch], world: World) -> Itera
             total = iterations(touches[0].turns)
             yield Turned(weights[0], (), 0 if most is None else total - age, total - age)
     shared = {name for name, kind, _ in hit.instance[1] if kind == "now"}
-    for name in hit.loops:
-        if name not in shared:
-            low, high = world.interval(hit.counters[name])
+    for loop in hit.at.loops:
+        if loop.counter not in shared:
+            low, high = world.interval(hit.at.counters[loop.counter])
             yield Turned((), weights[1], low or 0, high)
 

@@ -9,12 +9,12 @@ values decide that another iteration may change, stays a loop. Accesses that are
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from math import inf
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use
 from dmaverify.prove.meet import Walk
+from dmaverify.values import replace
 
 MOST_ACCESSES = 64
 
@@ -67,24 +67,26 @@ def near(events: Sequence[Copy | Use], world: World, ordered: Collection[str]) -
     """Of every access, by its number, those that may share a byte with it, one of them writing: by their first and last
     bytes. What one of the pipes `ordered` does with itself is left out.
     """
-    by_memory: dict[tuple[str, str], list[tuple[float, float, bool, Copy | Use]]] = {}
+    by_memory: dict[tuple[str, str], dict[tuple[float, float, bool, str], set[int]]] = {}
     for event in events:
         for touch in event.touches:
             low, end = ends_of(touch, world)
-            ends = -inf if low is None else low, inf if end is None else end
-            by_memory.setdefault(touch.place.memory, []).append((*ends, touch.writes, event))
+            alike = -inf if low is None else low, inf if end is None else end, touch.writes, event.pipe
+            by_memory.setdefault(touch.place.memory, {}).setdefault(alike, set()).add(event.number)
     found: dict[int, set[int]] = {}
     for members in by_memory.values():
-        members.sort(key=lambda member: member[0])
-        open_: list[tuple[float, float, bool, Copy | Use]] = []
-        for member in members:
-            open_ = [other for other in open_ if other[1] > member[0]]
-            for _, _, writes, other in (*open_, member):
-                same = other.pipe == member[3].pipe and other.pipe in ordered
-                if (writes or member[2]) and (not same or (other is member[3] and _at_once(other))):
-                    found.setdefault(other.number, set()).add(member[3].number)
-                    found.setdefault(member[3].number, set()).add(other.number)
-            open_.append(member)
+        open_: list[tuple[float, float, bool, str]] = []
+        for this in sorted(members):
+            open_ = [other for other in open_ if other[1] > this[0]]
+            for other in (*open_, this):
+                if (this[2] or other[2]) and not (this[3] == other[3] and this[3] in ordered):
+                    for one, its in ((this, other), (other, this)):
+                        for number in members[one]:
+                            found.setdefault(number, set()).update(members[its])
+            open_.append(this)
+    for event in events:
+        if _at_once(event) and any(touch.writes for touch in event.touches):
+            found.setdefault(event.number, set()).add(event.number)
     return {number: frozenset(others) for number, others in found.items()}
 
 

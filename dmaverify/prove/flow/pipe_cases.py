@@ -9,7 +9,6 @@ is a proof; what fails here is followed as it stands.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -18,7 +17,9 @@ from dmaverify.program.instructions import Branch, Event, KernelLoop
 from dmaverify.program.rewrite import every, put_in, symbols_of
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.at_values import chosen_values
+from dmaverify.prove.flow.loops import rhythm
 from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.values import replace
 from dmaverify.verdict import Severity
 
 FEW = 4  # numbers of iterations that are looked at one by one
@@ -34,7 +35,7 @@ def proved_by_cases(
     counters = {event.counter for event in every(events) if isinstance(event, KernelLoop)}
     trips = list(dict.fromkeys(_trips(events, world, counters, inner=False)))
     inner = list(dict.fromkeys(_trips(events, world, counters, inner=True)))
-    period = PipeJudge(asker).rhythm_of(events)
+    period = rhythm(world, events)
     for names in dict.fromkeys((() if period == 1 else tuple(inner), tuple(trips))):
         values = [_cases(name, world, period) for name in names]
         if prod(map(len, values)) > MOST_CASES:

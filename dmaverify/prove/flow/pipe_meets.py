@@ -10,15 +10,16 @@ each iteration: an earlier access has its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, World, compare
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.lifted import ends_of, walk_of
-from dmaverify.prove.flow.pipe_state import OLD, At, Instance, placed, reach_of, running, solid
+from dmaverify.prove.flow.loops import At
+from dmaverify.prove.flow.pipe_state import OLD, Encounter, Instance, placed, reach_of, running, solid
 from dmaverify.prove.meet import decided, difference, question
+from dmaverify.values import dataclass, field
 
 LOADED = "loaded"  # the answer where a value that memory gives decides
 
@@ -61,55 +62,41 @@ class Meetings:
             self._kind_of[event.number] = found
         return found
 
-    def meet(
-        self,
-        instance: Instance,
-        earlier: Copy | Use,
-        theirs: CopyTouch,
-        later: Copy | Use,
-        mine: CopyTouch,
-        facts: Sequence[Cond],
-        at: At,
-    ) -> bool | str | None:
+    def meet(self, two: Encounter) -> bool | str | None:
         """Whether both can touch one byte, the earlier one in its iteration; None or LOADED where that is open."""
-        sides = tuple((self.kind(e), e.touches.index(t)) for e, t in ((earlier, theirs), (later, mine)))
-        key = (sides, instance[1], tuple(sorted(at.counters.items())), tuple(facts))
+        kinds, (first, second) = (self.kind(two.earlier), self.kind(two.later)), two.sides
+        instance, at = two.instance, two.at
+        key = (kinds, first[1], second[1], instance[1], tuple(sorted(at.counters.items())), two.facts)
         if key not in self._answers:
             counters, known = self._instant(instance, at)
             conditions = [
                 *known,
-                *facts,
+                *two.facts,
                 *running(at, self.world),
-                *(self.world.put_cond(c, counters) for c in earlier.when),
-                *(self.world.put_cond(c, at.counters) for c in later.when),
+                *(self.world.put_cond(c, counters) for c in two.earlier.when),
+                *(self.world.put_cond(c, at.counters) for c in two.later.when),
             ]
-            one, two = placed(theirs, self.world, counters), placed(mine, self.world, at.counters)
-            shared: bool | str | None = self.share(one, two, conditions)
-            if shared is not False and self._loaded(placed(theirs, self.world, self._renamed(instance)), mine):
+            sides = placed(two.theirs, self.world, counters), placed(two.mine, self.world, at.counters)
+            shared: bool | str | None = self.share(*sides, conditions)
+            if shared is not False and self._loaded(placed(two.theirs, self.world, self._renamed(instance)), two.mine):
                 shared = LOADED
-            elif shared and not self._soon(instance, theirs, mine, counters, at, conditions):
+            elif shared and not self._soon(two, counters, conditions):
                 shared = None
             self._answers[key] = shared
         return self._answers[key]
 
-    def _soon(
-        self,
-        instance: Instance,
-        theirs: CopyTouch,
-        mine: CopyTouch,
-        counters: Mapping[str, Lin],
-        at: At,
-        conditions: Sequence[Cond],
-    ) -> bool:
+    def _soon(self, two: Encounter, counters: Mapping[str, Lin], conditions: Sequence[Cond]) -> bool:
         """Whether two touches meet also in the first rounds of loops whose number of rounds memory gives."""
-        around = [*self.loops_of[instance[0]], *at.loops]
+        around = [*self.loops_of[two.instance[0]], *two.at.loops]
         open_ = {loop.counter for loop in around if self.world.loaded(loop.trip)}
         if not open_:
             return True
-        ages = {name: age for name, kind, age in instance[1] if kind == "now"}
+        ages = {name: age for name, kind, age in two.instance[1] if kind == "now"}
         first = {**counters, **dict.fromkeys(open_, Lin(0))}
-        second = {**at.counters, **{name: Lin(ages.get(name, 0)) for name in open_}}
-        return bool(self.share(placed(theirs, self.world, first), placed(mine, self.world, second), conditions))
+        second = {**two.at.counters, **{name: Lin(ages.get(name, 0)) for name in open_}}
+        return bool(
+            self.share(placed(two.theirs, self.world, first), placed(two.mine, self.world, second), conditions)
+        )
 
     def _loaded(self, one: CopyTouch, two: CopyTouch) -> bool:
         """Whether a value from memory decides how far two touches lie apart, or how much they touch."""

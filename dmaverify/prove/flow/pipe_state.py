@@ -9,11 +9,12 @@ knew both.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, World, compare
-from dmaverify.program.instructions import OTHER_CORE, Copy, CopyTouch, KernelLoop, Place, Use
+from dmaverify.program.instructions import OTHER_CORE, Copy, CopyTouch, Place, Use
+from dmaverify.prove.flow.loops import At
+from dmaverify.values import dataclass
 from dmaverify.verdict import Finding, Label, Severity
 
 Ages = tuple[tuple[str, str, int], ...]  # (loop, "now" | "end", age); an age of OLD means OLD or more
@@ -23,11 +24,39 @@ OLD = 6  # ages from this on are one: "at least so many iterations ago"
 
 
 @dataclass(frozen=True, slots=True)
-class At:
-    """Where the walk is: the counters of the loops around as terms, and those loops from the outside in."""
+class Encounter:
+    """Touches of two accesses that nothing orders, one of them writing: `kind` is raw, war or waw, `instance` the
+    instant of the earlier access, `at` that of the later one, where `facts` hold; `known` are pipes that know the
+    earlier one.
+    """
 
-    counters: Mapping[str, Lin]
-    loops: tuple[KernelLoop, ...] = ()
+    kind: str
+    instance: Instance
+    earlier: Copy | Use
+    theirs: CopyTouch
+    later: Copy | Use
+    mine: CopyTouch
+    facts: tuple[Cond, ...]
+    at: At
+    known: frozenset[str] = frozenset()
+
+    @property
+    def sides(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Number of the access and of its touch, earlier and later."""
+        one, two = self.earlier.touches.index(self.theirs), self.later.touches.index(self.mine)
+        return (self.earlier.number, one), (self.later.number, two)
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        one, two = (event.step if isinstance(event, Use) else -1 for event in (self.earlier, self.later))
+        return one, two
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether no text tells that these two need an order at all."""
+        if isinstance(self.earlier, Use) and self.earlier.inferred:
+            return True
+        return isinstance(self.later, Use) and self.later.inferred == "bytes"
 
 
 _MORE = frozenset({"what no pipe is called"})
@@ -137,20 +166,13 @@ def shown_flag(flag: Flagged) -> str:
     return f"[{flag[0]}, {flag[1]}, {flag[2]}]"
 
 
-def hazard(
-    kind: str,
-    instance: Instance,
-    earlier: Copy | Use,
-    later: Copy | Use,
-    space: str,
-    *,
-    doubtful: bool,
-    told: frozenset[str] = frozenset(),
-) -> Finding:
+def hazard(met: Encounter) -> Finding:
     """The finding on two accesses of the same bytes that nothing orders; a warning where no text tells the order."""
+    kind, earlier, later, doubtful = met.kind, met.earlier, met.later, met.doubtful
+    space, told = met.mine.place.space, met.known - {OTHER_CORE}
     one, two = earlier.pipe, later.pipe
     verbs = {"raw": ("writes", "reads"), "war": ("reads", "overwrites"), "waw": ("writes", "overwrites")}[kind]
-    when = " in an earlier iteration" if any(age for _, how, age in instance[1] if how == "now") else ""
+    when = " in an earlier iteration" if any(age for _, how, age in met.instance[1] if how == "now") else ""
     if one == two:
         hint = f"a barrier of {one} between them, or a round trip of flags through another pipe"
     else:

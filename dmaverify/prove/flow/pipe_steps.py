@@ -13,7 +13,6 @@ released before is done; taking one of mode 1 orders nothing, and its release sp
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +23,6 @@ from dmaverify.program.instructions import (
     Arrival,
     BufferToken,
     Copy,
-    CopyTouch,
     Event,
     Fence,
     Release,
@@ -33,10 +31,11 @@ from dmaverify.program.instructions import (
     accumulate,
 )
 from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.pipe_meets import LOADED, Meetings
 from dmaverify.prove.flow.pipe_state import (
     Ages,
-    At,
+    Encounter,
     Flagged,
     Instance,
     State,
@@ -45,6 +44,7 @@ from dmaverify.prove.flow.pipe_state import (
     shown_flag,
 )
 from dmaverify.prove.flow.written import terms_of
+from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding, Label, Severity
 
 NOBODY: frozenset[str] = frozenset()
@@ -142,7 +142,8 @@ class PipeSteps:
                 self._conflict(instance, earlier, event, state, at)
         if isinstance(event, Use) and event.at_once:
             self._conflict((event.number, ages), event, event, state, at)
-        if not any(_one_step(self.accesses[n], event) for n in near if n in self.accesses and n != event.number):
+        others = near & self.accesses.keys() - {event.number} if isinstance(event, Use) and event.step >= 0 else ()
+        if not any(_one_step(self.accesses[n], event) for n in others):
             state = self._replaced(event, state, at)
         known = frozenset({event.pipe} if self._in_order(event.pipe) else ())
         pending = self._without_alike(event, ages, state)
@@ -321,53 +322,43 @@ class PipeSteps:
                 ):
                     continue
                 kind = "waw" if writes and wrote else "raw" if wrote else "war"
-                if not self._told(kind, earlier, later):
-                    met = self.meetings.meet(instance, earlier, theirs, later, mine, state.facts, at)
-                    self._tell(kind, met, (instance, earlier, theirs), (later, mine), state, at)
+                known = state.pending.get(instance, NOBODY)
+                both = Encounter(kind, instance, earlier, theirs, later, mine, state.facts, at, known)
+                if not self._told(both):
+                    self._tell(both, self.meetings.meet(both))
 
-    def _told(self, kind: str, earlier: Copy | Use, later: Copy | Use) -> bool:
+    def _told(self, both: Encounter) -> bool:
         """Whether nothing is to be said of two accesses that meet, or all is said already."""
-        if kind == "waw" and accumulate(earlier, later):
+        if both.kind == "waw" and accumulate(both.earlier, both.later):
             self.said[
                 "stores of one atomic mode may come in any order: which of the sums of floats is not judged"
             ] = None
             return True
-        found = self.findings.get((kind, earlier.span.start, later.span.start))
-        return found is not None and (_doubtful(earlier, later) or found.basis != "inferred")
+        found = self.findings.get((both.kind, both.earlier.span.start, both.later.span.start))
+        return found is not None and (both.doubtful or found.basis != "inferred")
 
-    def _tell(
-        self,
-        kind: str,
-        met: bool | str | None,
-        first: tuple[Instance, Copy | Use, CopyTouch],
-        second: tuple[Copy | Use, CopyTouch],
-        state: State,
-        at: At,
-    ) -> None:
+    def _tell(self, both: Encounter, met: bool | str | None) -> None:
         """Puts down what two accesses that nothing orders are found to be: apart, meeting, or open."""
-        (instance, earlier, theirs), (later, mine) = first, second
-        doubtful = _doubtful(earlier, later)
+        kind, earlier, later, mine = both.kind, both.earlier, both.later, both.mine
         if met == LOADED and mine.place.space in self.outer:
             self.apart[earlier.span.line, later.span.line] = None
             return
         where = f"lines {earlier.span.line} and {later.span.line}"
         why = ""
-        if met and met != LOADED and mine.open and theirs.open and later.pipe == earlier.pipe:
+        if met and met != LOADED and mine.open and both.theirs.open and later.pipe == earlier.pipe:
             why = f"whether {later.pipe} does {where} in order is not documented"
         elif met is None or met == LOADED or (met and self.lost):
             why = f"whether {where} meet depends on values that are not followed"
-            if doubtful:
+            if both.doubtful:
                 return
         if why:
             if self.status[f"core/hazard-{kind}"] != "refuted":
                 self.status[f"core/hazard-{kind}"] = "unknown"
             self.why = self.why or why
         elif met:
-            if not doubtful:
+            if not both.doubtful:
                 self.status[f"core/hazard-{kind}"] = "refuted"
-            told = state.pending[instance] - {OTHER_CORE}
-            key = (kind, earlier.span.start, later.span.start)
-            self.findings[key] = hazard(kind, instance, earlier, later, mine.place.space, doubtful=doubtful, told=told)
+            self.findings[kind, earlier.span.start, later.span.start] = hazard(both)
 
     # ------------------------------------------------------------ flags
 
@@ -388,10 +379,3 @@ class PipeSteps:
 def _one_step(one: Copy | Use, other: Copy | Use) -> bool:
     """Whether both are parts of one step of a program."""
     return isinstance(one, Use) and isinstance(other, Use) and one.step == other.step >= 0
-
-
-def _doubtful(earlier: Copy | Use, later: Copy | Use) -> bool:
-    """Whether no text tells that these two need an order at all."""
-    if isinstance(earlier, Use) and earlier.inferred:
-        return True
-    return isinstance(later, Use) and later.inferred == "bytes"

@@ -1,6 +1,6 @@
 """The order of a kernel's pipes: flags, fences, tokens, and accesses of the same bytes that nothing orders.
 
-Knows: loops, of which it follows every iteration, by a state that repeats; branches, with what holds on each path.
+Knows: loops, followed as `loops` says until a state comes back; branches, with what holds on each path.
 Does not know: what an event changes (that is `pipe_steps`), machines, which pipe runs what, text syntax.
 Law: what holds when the state of an iteration repeats holds in all later ones; where it never repeats, or there are too
 many paths, the answer is open.
@@ -9,20 +9,17 @@ many paths, the answer is open.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from math import gcd, lcm
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import OTHER_CORE, Branch, Copy, Event, KernelLoop, Signal, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.lifted import flattened, near, rows_apart
-from dmaverify.prove.flow.pipe_state import EMPTY, OLD, At, Instance, State, renamed, running, shown_flag
+from dmaverify.prove.flow.loops import SMALL_TRIP, At, most_followed, own_rhythm
+from dmaverify.prove.flow.pipe_state import EMPTY, OLD, Instance, State, renamed, running, shown_flag
 from dmaverify.prove.flow.pipe_steps import PipeSteps
+from dmaverify.values import dataclass, field
 
-MOST_STEPS = 48  # iterations of one loop that are followed until its state must have repeated
-FEW_STEPS = 160  # a loop of fewer is followed to its end, if it has to be
-SMALL_TRIP = 32  # loops of at most this many iterations are followed to their end
 MOST_STATES = 24
 
 
@@ -176,9 +173,8 @@ class PipeJudge(PipeSteps):
         seen: dict[Any, int] = {}
         history: list[list[State]] = []
         fixed = trip.const if trip.is_const else None
-        rhythm = self._rhythm(loop.counter)
-        most = self.world.interval(trip)[1]
-        for step in range(MOST_STEPS if most is None or most >= FEW_STEPS else max(MOST_STEPS, most + 1)):
+        rhythm = own_rhythm(self.world, loop.counter)
+        for step in range(most_followed(self.world.interval(trip)[1])):
             here = Lin(step)
             ending = compare("le", trip - here)
             if ending.known is not False:
@@ -199,21 +195,9 @@ class PipeJudge(PipeSteps):
                 ]
             seen[key] = step
             history.append(current)
-            inside = At({**at.counters, loop.counter: here}, (*at.loops, loop))
-            current = self._merged([self._aged(loop, s) for s in self._run(loop.body, current, inside)])
+            current = self._merged([self._aged(loop, s) for s in self._run(loop.body, current, at.within(loop, here))])
         self._open(f"the order within the loop at line {loop.span.line} does not settle")
         return exits
-
-    def _rhythm(self, counter: str) -> int:
-        """After how many iterations all remainders of the counter are the same again."""
-        period = 1
-        for symbol in self.world.symbols.values():
-            what, *args = symbol.definition or ("",)
-            if what in ("mod", "div") and isinstance(args[0], Lin) and isinstance(args[1], int):
-                factor = dict(args[0].terms).get(counter, 0)
-                if factor:
-                    period = lcm(period, args[1] // gcd(args[1], factor))
-        return period if period <= MOST_STEPS // 3 else 1
 
     def _cycle(
         self, loop: KernelLoop, trip: Lin, at: At, history: list[list[State]], first: int, step: int
@@ -225,7 +209,7 @@ class PipeJudge(PipeSteps):
         exits: list[State] = []
         for index in range(period):
             here = rounds * period + (first + index)
-            inside = At({**at.counters, loop.counter: here}, (*at.loops, loop))
+            inside = at.within(loop, here)
             going = compare("lt", here - trip)
             start = [self._assuming(s, going) for s in history[first + index] if not self._never(going, s, at)]
             after = self._merged([self._aged(loop, s) for s in self._run(loop.body, start, inside)])
@@ -243,16 +227,6 @@ class PipeJudge(PipeSteps):
             if not all(any(k.covers(s) for k in known) for s in (self._forget(s, more, at) for s in later)):
                 self._open(f"the iterations of the loop at line {loop.span.line} differ in a way that is not followed")
         return exits
-
-    def rhythm_of(self, events: Sequence[Event]) -> int:
-        """After how many iterations the turns of all loops are the same again."""
-        out = 1
-        for event in events:
-            if isinstance(event, KernelLoop):
-                out = lcm(out, self._rhythm(event.counter), self.rhythm_of(event.body))
-            elif isinstance(event, Branch):
-                out = lcm(out, self.rhythm_of((*event.then, *event.other)))
-        return out
 
     def _without_path(self, state: State) -> State:
         return state.under(()) if state.facts else state

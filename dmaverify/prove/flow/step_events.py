@@ -11,7 +11,6 @@ writes. `blunt` events touch one byte of each memory, and their loops run as oft
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from math import prod
 from typing import TypeVar
 
@@ -22,6 +21,7 @@ from dmaverify.program.schedule import Order, Program
 from dmaverify.program.turns import Turn
 from dmaverify.prove.flow.touches import StepWork, Touch, in_one_unit
 from dmaverify.prove.meet import Walk
+from dmaverify.values import dataclass, field
 
 NOWHERE = Span(Source("", ""), 0, 0)  # of steps that no text holds
 T = TypeVar("T")
@@ -104,15 +104,15 @@ class StepEvents:
             parts = self._parts(piece, made)
             for p, q in self._edges:
                 if q == piece:
-                    yield from _hand(_edge(p), parts[0][0])
+                    yield from hand(_edge(p), parts[0][0])
             for number, (pipe, some) in enumerate(parts):
                 if number:
-                    yield from _hand(parts[0][0], pipe)
+                    yield from hand(parts[0][0], pipe)
                 if some:
                     yield self._use(step, pipe, tuple(some), digits)
             if any(p == piece for p, _ in self._edges):
                 for pipe, _ in parts:
-                    yield from _hand(pipe, _edge(piece))
+                    yield from hand(pipe, _edge(piece))
         if self.program.order == "written":
             yield Fence("ALL", NOWHERE)
 
@@ -141,7 +141,7 @@ def _edge(piece: int) -> str:
     return f"behind {piece}"
 
 
-def _hand(source: str, dest: str) -> Iterator[Event]:
+def hand(source: str, dest: str) -> Iterator[Event]:
     """`dest` learns what `source` was given and what it knows."""
     yield Signal("set", source, dest, ZERO, NOWHERE)
     yield Signal("wait", source, dest, ZERO, NOWHERE)
@@ -157,13 +157,18 @@ def _rows(touch: Touch, walk: Walk, digits: dict[Turn, Lin]) -> CopyTouch:
     address, around = Lin(walk.base), len(touch.turns)
     for turn, (_, stride) in zip(touch.turns, walk.loops, strict=False):
         address = address + digits[turn] * stride
-    own = [(count, stride) for count, stride in walk.loops[around:] if count > 1]
+    place = Place("/".join(map(str, touch.memory)), "", address)
+    return touch_of(place, walk.loops[around:], writes=touch.writes)
+
+
+def touch_of(place: Place, loops: Sequence[tuple[int, int]], *, writes: bool) -> CopyTouch:
+    """What a nest (count, stride; outer to inner) touches from a place on, as rows."""
+    own = [(count, stride) for count, stride in loops if count > 1]
     length = 1
     while own and own[-1][1] == length:
         length *= own.pop()[0]
     steps = tuple((Lin(count), Lin(stride)) for count, stride in reversed(own))
-    place = Place("/".join(map(str, touch.memory)), "", address)
-    return CopyTouch("data" if touch.writes else "read", place, ZERO, Lin(length), steps)
+    return CopyTouch("data" if writes else "read", place, ZERO, Lin(length), steps)
 
 
 def _sorted(items: Sequence[T], before: Callable[[T, T], bool]) -> list[T] | None:

@@ -10,12 +10,13 @@ iteration by iteration.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
+from dmaverify.language.distinct import distinct
 from dmaverify.program.turns import Affine
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,7 +94,7 @@ def grid(digits: Sequence[Digit], writers: Sequence[Boxes]) -> Grid | None:
             at = group.digits.index(digit)
             low = np.clip(group.lows[at], 0, digit[2])
             ends += [low, np.clip(group.lows[at] + group.lengths[at], 0, digit[2])]
-        cuts.append(np.unique(np.concatenate(ends)))
+        cuts.append(distinct(np.concatenate(ends)))
     if prod(len(c) - 1 for c in cuts) > MOST_CELLS:
         return None
     covered = tuple(_painted(groups, tuple(digits), cuts) for groups in every)
@@ -199,7 +200,7 @@ def _alone(digit: Digit, start: Affine, length: int, counts: Sequence[int]) -> _
         elif len(lows) * count > MOST_INTERVALS:
             return None
         else:
-            lows = np.unique((lows[:, None] + step * np.arange(count, dtype=np.int64)).ravel())
+            lows = distinct((lows[:, None] + step * np.arange(count, dtype=np.int64)).ravel())
     return _Group((digit,), (lows,), (length,))
 
 

@@ -9,16 +9,18 @@ for values of the symbols that this path allows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
-from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Place, Shared, StoredSource, Use
+from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Shared, StoredSource, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.covered import Lifted, covers
+from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.other_core import meets_arrival
+from dmaverify.prove.flow.pipe_state import placed
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 NEVER, WRITTEN, TAIL, MAYBE = 0, 1, 2, 3
@@ -88,23 +90,22 @@ class WrittenBytes:
     def _mine(self, touch: CopyTouch) -> bool:
         return touch.place.space == self.space and not touch.place.root
 
-    def _access(
-        self, event: Copy | Use, path: Path, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
-    ) -> None:
-        touches = [(t, self._put(t, at, lifted)) for t in event.touches if self._mine(t)]
+    def _access(self, event: Copy | Use, path: Path, at: At) -> None:
+        alone = At(at.counters)
+        touches = [(t, self._put(t, at)) for t in event.touches if self._mine(t)]
         sure = True
         for plain, touch in touches:
             if touch.kind == "read":
-                sure = self._read(touch, event, path, (self._put(plain, at, ()), lifted)) and sure
+                sure = self._read(touch, event, path, (self._put(plain, alone), at.lifted)) and sure
         if isinstance(event, Use) and event.load:
             self._loaded(event, [touch for _, touch in touches], path, sure=sure)
-        if isinstance(event, Use) and event.sources and self._stores_garbage(event, touches, path, at, lifted):
+        if isinstance(event, Use) and event.sources and self._stores_garbage(event, touches, path, at):
             return
         own = [touch for _, touch in touches if touch.writes]
         for plain, touch in touches:
             if not touch.writes:
                 continue
-            self._loops[id(touch)] = (touch, lifted, self._put(plain, at, ()))
+            self._loops[id(touch)] = (touch, at.lifted, self._put(plain, alone))
             if touch.kind == "unknown":
                 self._lost.append(touch)
                 path.rows = [r for r in path.rows if any(r is o for o in own) or self._beside(r, touch)]
@@ -119,19 +120,15 @@ class WrittenBytes:
         (low, high), (first, end) = self._range(row), self._range(touch)
         return high <= first or end <= low
 
-    def _put(self, touch: CopyTouch, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]) -> CopyTouch:
-        world = self.world
-        address, steps = (
-            world.put(touch.place.address, at),
-            [(world.put(c, at), world.put(s, at)) for c, s in touch.steps],
-        )
-        for counter, trip in lifted:
+    def _put(self, touch: CopyTouch, at: At) -> CopyTouch:
+        """A touch in its iteration; of loops that are one for all, with all of theirs as levels more."""
+        made = placed(touch, self.world, at.counters)
+        address, steps = made.place.address, made.steps
+        for counter, trip in at.lifted:
             factor = dict(address.terms).get(counter, 0)
             address = address - Lin(0, ((counter, factor),)) if factor else address
-            steps.append((trip, Lin(factor)))
-        place = Place(touch.place.space, touch.place.root, address, touch.place.item_bytes, touch.place.dtype)
-        offset, length = world.put(touch.offset, at), world.put(touch.length, at)
-        return CopyTouch(touch.kind, place, offset, length, tuple(steps), touch.pattern, touch.open)
+            steps = (*steps, (trip, Lin(factor)))
+        return replace(made, place=replace(made.place, address=address), steps=steps) if at.lifted else made
 
     def _rows(self, touch: CopyTouch) -> list[tuple[int, int]] | None:
         """(start, end) of every row, rows that touch merged; None where a number is a symbol."""
@@ -169,15 +166,10 @@ class WrittenBytes:
         path.loads[event.load] = held
 
     def _stores_garbage(
-        self,
-        event: Use,
-        touches: Sequence[tuple[CopyTouch, CopyTouch]],
-        path: Path,
-        at: Mapping[str, Lin],
-        lifted: tuple[tuple[str, Lin], ...],
+        self, event: Use, touches: Sequence[tuple[CopyTouch, CopyTouch]], path: Path, at: At
     ) -> bool:
         """Whether a store of registers may store what nothing wrote; what it then leaves behind is put down."""
-        held = [(s, self._of(s, path, once=bool(lifted))) for s in event.sources]
+        held = [(s, self._of(s, path, once=bool(at.lifted))) for s in event.sources]
         held = [(s, h) for s, h in held if not h.sure]
         if not held or self.trusting:
             return False
@@ -188,7 +180,7 @@ class WrittenBytes:
             self._lost.append(touch)
             path.rows = [r for r in path.rows if self._beside(r, touch)]
             path.whole = [r for r in path.whole if self._beside(r, touch)]
-            states = self._computed(event, touch, held, at)
+            states = self._computed(event, touch, held, at.counters)
             start = touch.place.address + touch.offset
             if states is None or not start.is_const or start.const < 0:
                 for first, end in self._possible(touch):
@@ -277,8 +269,8 @@ class WrittenBytes:
         _, loops, written = self._loops[id(write)]
         common = {name for name, _ in plain[1]} & {name for name, _ in loops}
         if common:
-            read = self._put(plain[0], {}, tuple(p for p in plain[1] if p[0] not in common))
-            write = self._put(written, {}, tuple(p for p in loops if p[0] not in common))
+            read = self._put(plain[0], At({}, (), tuple(p for p in plain[1] if p[0] not in common)))
+            write = self._put(written, At({}, (), tuple(p for p in loops if p[0] not in common)))
         return self._holds(read, write, when)
 
     def _read(self, touch: CopyTouch, event: Copy | Use, path: Path, plain: tuple[CopyTouch, Lifted]) -> bool:
@@ -335,8 +327,8 @@ class WrittenBytes:
             facts = [self.world.put_cond(f, chosen) for f in (*path.facts, *event.when)]
             if any(self.world.decide(f) is False for f in facts):
                 continue
-            reads = self._rows(self._put(touch, chosen, ()))
-            written = [self._rows(self._put(row, chosen, ())) for row in rows]
+            reads = self._rows(placed(touch, self.world, chosen))
+            written = [self._rows(placed(row, self.world, chosen)) for row in rows]
             if reads is None or None in written:
                 sure = False
                 break

@@ -10,7 +10,6 @@ Source: docs/design.md; the plan file format (What is judged).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Disagreement, Span
 from dmaverify.layout.digits import NotDigits
@@ -33,6 +32,7 @@ from dmaverify.prove.smt import Session, solver_version
 from dmaverify.targets.modules import derived
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target, load_obligations
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Edit, Finding, Label, Obligation, Severity, Verdict, settled
 
 REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
@@ -53,6 +53,7 @@ class Case:
     status: dict[str, str] = field(default_factory=dict)
     by: dict[str, str] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
     asked: list[tuple[str, str, str]] = field(default_factory=list)
     units: int = 0
     differs: tuple[str, ...] = ()
@@ -373,6 +374,7 @@ class Case:
             line,
             self.transfer.expect,
             self._claim(word),
+            conditions=tuple(self.conditions),
         )
 
     def _claim(self, word: str) -> str:

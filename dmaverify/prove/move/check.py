@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from dmaverify.lower.adapters import derived_access, given_access, is_fetch, slice_move
 from dmaverify.lower.programs import (
@@ -36,6 +35,7 @@ from dmaverify.prove.move.static import RuleReport, Ruling, access_instances
 from dmaverify.prove.move.views import at_iteration, moved_commands, view_findings
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target, load_obligations, load_target
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity, Verdict
 
 STANDARD = Options()

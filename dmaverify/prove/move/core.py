@@ -14,7 +14,6 @@ Relied on (proofs/): count-covers, pigeonhole-step.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.language.expr import Kind
 from dmaverify.layout.addresses import Layout
@@ -41,6 +40,7 @@ from dmaverify.prove.move.outcome import OBLIGATIONS, Broken, CoreResult
 from dmaverify.prove.move.reach import corner_of, walks_off
 from dmaverify.prove.move.translation import copies_bytes
 from dmaverify.prove.smt import Answer, Query, Session, any_of, apart
+from dmaverify.values import dataclass, field, replace
 
 ENUMERATE_FIRST = 1 << 16  # a nest without carry-free digits, up to this many units, is enumerated straight away
 ENUMERATE_LAST = 1 << 25  # ... and up to this many when the solver gave up
@@ -330,7 +330,7 @@ class _Judge:
             self.status["core/consumes"] = "not judged"
             return
         from dmaverify.execute.address import Aliased, TooLarge
-        from dmaverify.execute.run import execute
+        from dmaverify.execute.interpret import execute
 
         try:
             done = execute(self.source, self.dest, *self.spaces, self.dtype_bits, self.commands, readings=self.readings)
@@ -428,7 +428,7 @@ class _Judge:
 
     def _enumerated(self, families: list[Family], units: int, limit: int, why: str) -> CoreResult:
         from dmaverify.execute.address import Aliased, TooLarge
-        from dmaverify.execute.run import execute
+        from dmaverify.execute.interpret import execute
 
         try:
             done = execute(

@@ -14,15 +14,14 @@ Source: docs/machines/rngd.md 7.2 (overlapping starts compile and leave the rest
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from math import prod
 
-from dmaverify.machines.rngd.rust.cells import CellSpace, cover_of
 from dmaverify.machines.rngd.rust.coverage import Effect, HeldNeed, Unjudged, UsedBuffer, judged
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
+from dmaverify.machines.rngd.rust.order import unordered_effects
 from dmaverify.machines.rngd.rust.paths import OnWay
-from dmaverify.machines.rngd.rust.values import PLACES, Map, Record, RustTensor, Tuple, Value
+from dmaverify.machines.rngd.rust.values import Record, RustTensor, Tuple, Value
 from dmaverify.machines.rngd.rust.values import Sequence as RustSequence
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 MOST_CLOCK = 1 << 60
@@ -219,37 +218,9 @@ class EffectLedger:
                 hint="write it first, or give back the tensor that was written", labels=labels,
             )  # fmt: skip
 
-    def _before(self) -> list[set[int]]:
-        """For each effect the transfers that happen before it: those that its data comes from, what these come from,
-        and writes of a tensor that it reads.
-        """
-        known: dict[int, set[int]] = {}
-        out: list[set[int]] = []
-        for number, later in enumerate(self.effects):
-            roots = set(later.depends)
-            if not later.writes:
-                for earlier in self.effects[:number]:
-                    if earlier.writes and _same_hbm(earlier.tensor, later.tensor):
-                        roots.add(earlier.site.number)
-            found = set(roots)
-            for root in roots:
-                found |= known.get(root, set())
-            known[later.site.number] = known.get(later.site.number, set()) | found
-            out.append(found)
-        return out
-
     def _hazards(self) -> Iterator[tuple[Site, Finding]]:
-        before = self._before()
-        for number, later in enumerate(self.effects):
-            for earlier in self.effects[:number]:
-                after_read = later.writes and not earlier.writes and earlier.site.number not in before[number]
-                after_scatter = earlier.site.method in SCATTERS and earlier.writes and not later.writes
-                if not (after_read or after_scatter) or later.site is earlier.site:
-                    continue
-                if not _same_hbm(earlier.tensor, later.tensor):
-                    continue
-                rule, what, hint = _AFTER_READ if after_read else _AFTER_SCATTER
-                yield later.site, _told(rule, earlier, later, what, hint)
+        for earlier, later in unordered_effects(self.effects):
+            yield later.site, _told(*(_AFTER_READ if later.writes else _AFTER_SCATTER), earlier, later)
 
 
 def tensors_in(value: Value | None) -> Iterator[RustTensor]:
@@ -278,27 +249,7 @@ def _by_others(tensor: RustTensor, who: str) -> Unjudged:
     return Unjudged("core/definite", said, False, f"{who} writes all of `{name}` before it is used", span)
 
 
-def _same_hbm(a: RustTensor, b: RustTensor) -> bool:
-    """Whether both look at one buffer in HBM through windows that may meet."""
-    if a.tier != "hbm" or a.buffer is None or b.buffer is None or a.buffer.serial != b.buffer.serial:
-        return False
-    if not (a.window.tiled and b.window.tiled):
-        return True
-    sizes = [part.expr.size if isinstance(part, Map) else 0 for part in map(a.fields.get, PLACES[a.tier])]
-    covers = [cover_of(one, sizes) for one in (a, b)]
-    if covers[0] is None or covers[1] is None:
-        return True
-    space = CellSpace(prod(sizes), (covers[0], covers[1]))
-    if not space.fits:
-        return True
-    import numpy as np
-
-    marked = np.zeros(space.size, dtype=bool)
-    marked[space.positions(covers[0])] = True
-    return bool(marked[space.positions(covers[1])].any())
-
-
-def _told(rule: str, earlier: Effect, later: Effect, what: str, hint: str) -> Finding:
+def _told(rule: str, what: str, hint: str, earlier: Effect, later: Effect) -> Finding:
     name = later.tensor.buffer.name if later.tensor.buffer is not None else "it"
     return Finding(
         rule, Severity.WARNING, f"`{earlier.site.method}` in line {earlier.site.span.line} {what} (`{name}`): "

@@ -8,7 +8,6 @@ Law: a method that is not understood gives what its place expects, never more.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.code import Code, named
@@ -35,6 +34,7 @@ from dmaverify.machines.rngd.rust.values import (
     sources_of,
 )
 from dmaverify.machines.rngd.rust.views import TileCall, padded, reshaped, tiled
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -8,12 +8,12 @@ Law: a set is exact or there is none. Starts that one loop moves in two places, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import gcd, prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
 from dmaverify.machines.rngd.rust.views import form_of
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,6 @@ one that is taken only where its number is known.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.calls import Calls
@@ -30,6 +29,7 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
     changing,
 )
+from dmaverify.values import dataclass, replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -9,16 +9,17 @@ way that a run can take, past all that may write it. All else is unjudged, with 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import Span
+from dmaverify.language.distinct import distinct
 from dmaverify.language.meaning import Index, cell
 from dmaverify.machines.rngd.rust.cells import CellCover, CellSpace, certain, cover_of
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.paths import OnWay, Passed, WaysUndecided, way_past
 from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
 from dmaverify.machines.rngd.rust.views import plain
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _by_cells(
             mask = np.zeros(cells.space.size, dtype=bool)
             mask[made] = True
             some.append((effect.when, mask))
-    left = np.unique(required[~always[required]])
+    left = distinct(required[~always[required]])
     doubt: Told | None = None
     missed: dict[str, list[int]] = {}
     ways: dict[str, Passed] = {}
@@ -199,7 +200,7 @@ def _by_cells(
         missed.setdefault(passed.told, []).extend(own)
     if missed:
         told = max(missed, key=lambda one: len(missed[one]))
-        return _told(buffer, need, ways[told], sorted(missed[told]), cells, len(np.unique(required)))
+        return _told(buffer, need, ways[told], sorted(missed[told]), cells, len(distinct(required)))
     return doubt
 
 
@@ -317,7 +318,7 @@ def _counted(buffer: UsedBuffer) -> Iterator[Told]:
             why = cells.why if not cells.space.fits else _doubt([effect for _, effect in buffer.writes])
             yield buffer.last, Unjudged(COVER, f"that the tiles cover `{buffer.name}` is not judged: {why}", False)
         return
-    live = np.unique(cells.space.positions(cells.whole))
+    live = distinct(cells.space.positions(cells.whole))
     count = {when: np.zeros(cells.space.size, dtype=np.int64) for when in dict.fromkeys(e.when for e in clear)}
     for effect, cover in zip(clear, covers, strict=True):
         assert cover is not None

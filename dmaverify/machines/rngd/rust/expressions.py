@@ -8,7 +8,6 @@ Law: a variable that changes has no value; a name that is assigned anew may stan
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.code import Code, child, named
@@ -34,6 +33,7 @@ from dmaverify.machines.rngd.rust.values import (
     listed,
     sources_of,
 )
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node

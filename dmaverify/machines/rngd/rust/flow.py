@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence as Choices
 from contextlib import nullcontext
-from dataclasses import replace
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -39,6 +38,7 @@ from dmaverify.machines.rngd.rust.values import (
     range_of,
     sources_of,
 )
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node

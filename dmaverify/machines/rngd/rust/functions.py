@@ -10,11 +10,10 @@ not understood is what its place expects, never more.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.language.expr import terms_of
-from dmaverify.machines.rngd.rust.code import Code, child, named
+from dmaverify.machines.rngd.rust.code import Code, child, named, parts_of
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
@@ -38,6 +37,7 @@ from dmaverify.machines.rngd.rust.values import (
     sources_of,
 )
 from dmaverify.machines.rngd.rust.views import plain
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -63,7 +63,7 @@ class Functions(Sites):
             receiver = self.value(code, arguments[0], frame, None)
             given = self.types.arguments(code, generics, frame)
             return self.transfer_call(code, node, name_node, receiver, given, arguments[1:], frame, expected)
-        parts = _parts(code.text(function))
+        parts = parts_of(code.text(function))
         item = None if "<" in code.text(function) else frame.scope.path(parts, values=True)
         if name == "launch" and arguments:
             launched = self._launch(code, arguments, frame, expected)
@@ -105,7 +105,7 @@ class Functions(Sites):
 
     def _launch(self, code: Code, arguments: list[Node], frame: Frame, expected: Value | None) -> Value | None:
         """`launch(kernel, (&mut ctx, &a, &b))`: a call of the kernel, whose parameters say what the arguments are."""
-        parts = tuple(part.strip() for part in code.text(arguments[0]).split("::") if part.strip())
+        parts = parts_of(code.text(arguments[0]))
         item = frame.scope.path(parts, values=True) if "<" not in code.text(arguments[0]) else None
         if item is None or item.kind != "fn" or len(arguments) < 2:
             return None
@@ -150,7 +150,7 @@ class Functions(Sites):
                 made = replace(made, holds=held(values[0], code.span(arguments[0])))
             self.ledger.make(made, empty=name in EMPTY)
             return made
-        made_of = self.types.variant(frame.scope.path(_parts(code.text(path))), name)
+        made_of = self.types.variant(frame.scope.path(parts_of(code.text(path))), name)
         if made_of is not None:
             return self._built(Record(made_of, {}), arguments, code, frame)
         if isinstance(own, Record):
@@ -268,10 +268,6 @@ class Functions(Sites):
         if key not in self.asked:
             self.asked.add(key)
             self.waiting.append((item, dict(bound), own or self._self_of(item), text))
-
-
-def _parts(path: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in path.split("::") if part.strip())
 
 
 def _text(value: Value, exact: bool = False) -> str:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.cfg import built, configured
 from dmaverify.machines.rngd.rust.code import Code, child, named
 from dmaverify.machines.rngd.rust.macros import Rules, expand, read_rules
 from dmaverify.machines.rngd.rust.uses import UsePath, uses_of
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -47,12 +47,16 @@ class Item:
     left_out: str = ""  # the condition that leaves a function out of the build
 
     @property
-    def callables(self) -> frozenset[str]:
-        """The generic parameters that are functions or closures: no type of a tensor depends on them."""
+    def head(self) -> str:
+        """The text of a function before its body."""
         body = self.node.child_by_field_name("body")
         end = body.start_byte if body is not None else self.node.end_byte
-        head = self.code.data[self.node.start_byte : end].decode("utf-8", "replace")
-        return frozenset(_CALLABLE.findall(head))
+        return self.code.data[self.node.start_byte : end].decode("utf-8", "replace")
+
+    @property
+    def callables(self) -> frozenset[str]:
+        """The generic parameters that are functions or closures: no type of a tensor depends on them."""
+        return frozenset(_CALLABLE.findall(self.head))
 
     @property
     def generics(self) -> list[tuple[str, str]]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from dmaverify.machines.rngd.rust.values import Numbers
+from dmaverify.values import dataclass
 
 MAX_VALUE = 1 << 70
 MAX_DEPTH = 60

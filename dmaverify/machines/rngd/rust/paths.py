@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+
+from dmaverify.values import dataclass, field, replace
 
 MOST_STEPS, MOST_DECISIONS = 20_000, 200
 

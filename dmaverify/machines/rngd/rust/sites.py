@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import Span
@@ -34,6 +33,7 @@ from dmaverify.machines.rngd.rust.values import (
     known,
     sources_of,
 )
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -8,10 +8,10 @@ Law: every name that a declaration imports is one path.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node

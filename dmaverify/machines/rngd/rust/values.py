@@ -8,13 +8,13 @@ Law: what is not known is an `Unknown` with its reason, never a guess. Reference
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from math import gcd
 from typing import TYPE_CHECKING, Union
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import Expr
 from dmaverify.program.access import PlanProblem
+from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from dmaverify.machines.rngd.rust.module import Item

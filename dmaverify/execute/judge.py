@@ -1,8 +1,8 @@
-"""Running commands: every copy is made and judged, every unit of both regions is accounted for.
+"""Copies judged: who wrote each unit of the destination, what was read, each obligation as a count of copies or cells.
 
-Knows: addresses of copies (`address`), tags of units (`promise`), each obligation as a count of copies or cells.
-Does not know: digits, refinement, solvers, machines, plan files, how a violation is told.
-Law: complete and exact. The first violation is the first in order of commands, then counters (of a cell: the first
+Knows: tags of units (`promise`), where addresses lie in a region. Does not know: how copies come about, how a violation
+is told, digits, solvers, machines, plan files.
+Law: complete and exact. The first violation is the first in the order in which copies are taken (of a cell: the first
 position). Nothing is sampled.
 
 A read and a write outside the regions are told apart; all that speaks of elements is judged on copies in bounds on both
@@ -12,61 +12,34 @@ Source: docs/design.md; the plan file format (What is judged); docs/machines/rng
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmaverify.execute.address import Batch, DeclaredRegion, Numbers, TooLarge, batches, mapping_of, region_of
-from dmaverify.execute.promise import READ_BOTTOM, WRITE_BOTTOM, ZERO, Promise, promise_of
-from dmaverify.execute.result import UNKNOWN, UNTOUCHED, Execution, FirstSeen
-from dmaverify.program.command import Command
-from dmaverify.program.space import Space, unit_bits_of
-from dmaverify.program.tensor import Tensor
+from dmaverify.execute.address import Batch, DeclaredRegion, Numbers
+from dmaverify.execute.promise import READ_BOTTOM, WRITE_BOTTOM, ZERO, Promise
+from dmaverify.language.distinct import distinct
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-NO_READINGS: Mapping[str, str] = MappingProxyType({})
+UNTOUCHED, UNKNOWN = -1, -2  # provenance: nobody wrote here; written from outside the source region
 
 
-def execute(
-    source: Tensor,
-    dest: Tensor,
-    source_space: Space,
-    dest_space: Space,
-    dtype_bits: int,
-    commands: Sequence[Command],
-    *,
-    readings: Mapping[str, str] = NO_READINGS,
-    limit_units: int = 1 << 26,
-) -> Execution:
-    """Runs `commands` in order and judges the result against the move from `source` to `dest`.
+@dataclass(slots=True)
+class FirstSeen:
+    """How often, and the first time: a copy of a command with its addresses, or a unit index of one side (`cell`)."""
 
-    A unit is a byte, or half a byte of a 4-bit dtype. Of the readings only `core/same-element` = `broadcast-missing`
-    speaks to the executor. Raises TooLarge above `limit_units` units in the commands or in a region, and where a tensor
-    has two positions at one address (Aliased).
-    """
-    regions = (region_of(source, source_space, dtype_bits), region_of(dest, dest_space, dtype_bits))
-    moved = sum(max(0, command.amount) for command in commands)
-    units = max(moved, regions[0].units, regions[1].units)
-    if units > limit_units:
-        raise TooLarge(units)
-    mappings = (mapping_of(source, source_space), mapping_of(dest, dest_space))
-    missing = readings.get("core/same-element") == "broadcast-missing"
-    promise = promise_of(*mappings, dtype_bits // unit_bits_of(dtype_bits), missing)
-    run = _Run(promise, *regions)
-    for batch in batches(commands):
-        run.take(batch)
-    run.finish(moved)
-    spaces = (source_space, dest_space)
-    return Execution(
-        tuple(commands), dtype_bits, regions, mappings, spaces, run.marks, moved, promise, run.provenance
-    )
+    count: int
+    command: int = -1
+    number: int = -1
+    read: int = 0
+    write: int = 0
+    cell: int = -1
 
 
-class _Run:
+class UnitJudge:
     """The state of a run: who wrote each destination unit, which source units were read, what was broken so far."""
 
     def __init__(self, promise: Promise, source: DeclaredRegion, dest: DeclaredRegion) -> None:
@@ -88,6 +61,18 @@ class _Run:
             self._compare(batch, want, have, None)
         else:
             self._beyond(batch, want, have)
+
+    def given(self, want: Numbers) -> None:
+        """Units that get what lies nowhere."""
+        self.inside += len(want)
+        self.provenance[want] = UNKNOWN
+
+    def arrived(self) -> NDArray[np.bool_]:
+        """Live units of the destination that hold what they should."""
+        known = (self.provenance >= 0) & (self.promise.dest >= 0)
+        have = self.promise.source[self.provenance[known]]
+        found: NDArray[np.bool_] = (have >= 0) & self.promise.served(self.promise.dest[known], have)
+        return found
 
     def _beyond(self, batch: Batch, want: Numbers, have: Numbers) -> None:
         read, written = have >= 0, want >= 0
@@ -154,4 +139,4 @@ class _Run:
 
     def _repeats_outside(self) -> int:
         total = sum(len(part) for part in self.outside)
-        return total - len(np.unique(np.concatenate(self.outside))) if total else 0
+        return total - len(distinct(np.concatenate(self.outside))) if total else 0

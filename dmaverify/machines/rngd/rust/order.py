@@ -1,0 +1,110 @@
+"""What the transfers of one function do to tensors in HBM, as events: each transfer is a pipe of its own.
+
+Knows: accesses in the order of the text, what written data comes from, cells of windows.
+Does not know: Rust text, how order is followed (`prove.flow.pipes`, as for programs and kernels), findings.
+Law: a transfer waits for those that its data comes from, and a read for what the text wrote before into its cells; of
+a scatter it does not. The scheduler ignores the order of the text else. A window whose cells are not known is all of
+its tensor, which errs to the side of telling.
+
+Source: docs/machines/rngd.md 7.4; furiosa-opt v0.6.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from dmaverify.language.affine import Lin, World
+from dmaverify.machines.rngd.rust.cells import cover_of
+from dmaverify.machines.rngd.rust.coverage import Effect
+from dmaverify.machines.rngd.rust.moves import SCATTERS
+from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
+from dmaverify.program.instructions import Event, Place, Use
+from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.hazards import StepJudge
+from dmaverify.prove.flow.pipe_state import Encounter
+from dmaverify.prove.flow.step_events import NOWHERE, hand, touch_of
+from dmaverify.prove.meet import Walk, decided, difference
+
+RLIMIT = 1_000_000
+ALL = 1 << 62  # cells of a tensor of unknown size
+
+
+def unordered_effects(effects: Sequence[Effect]) -> list[tuple[Effect, Effect]]:
+    """Accesses of shared cells that nothing orders: a read and the write that may overtake it, a scatter and a read."""
+    walks = _walks(effects)
+    if not walks:
+        return []
+    told: dict[int, Effect] = {}
+    events = tuple(_events(effects, walks, told))
+    judge = EffectJudge(Asker(World(), RLIMIT), most_steps=len(events))
+    judge.scattered = frozenset(n for n, effect in told.items() if effect.site.method in SCATTERS)
+    judge.judge(events)
+    hits = {(hit.later.number, hit.earlier.number) for hit in (*judge.met.values(), *judge.open_.values())}
+    return [(told[first], told[second]) for second, first in sorted(hits)]
+
+
+class EffectJudge(StepJudge):
+    """Of writes behind writes the coverage of tiles speaks, of reads behind writes the scheduler takes care."""
+
+    scattered: frozenset[int] = frozenset()
+
+    def _told(self, both: Encounter) -> bool:
+        asked = both.kind == "war" or (both.kind == "raw" and both.earlier.number in self.scattered)
+        return not asked or super()._told(both)
+
+
+def _walks(effects: Sequence[Effect]) -> dict[int, tuple[str, Walk]]:
+    """Buffer and cells of each access of HBM; none where no tensor is read and written behind that, or scattered into,
+    so that there is nothing to ask.
+    """
+    out: dict[int, tuple[str, Walk]] = {}
+    read: set[str] = set()
+    scattered: set[str] = set()
+    found = False
+    for number, effect in enumerate(effects):
+        if effect.tensor.tier == "hbm" and effect.tensor.buffer is not None:
+            serial = str(effect.tensor.buffer.serial)
+            out[number] = serial, _walk(effect.tensor)
+            found = found or serial in (read if effect.writes else scattered)
+            if not effect.writes:
+                read.add(serial)
+            elif effect.site.method in SCATTERS:
+                scattered.add(serial)
+    return out if found else {}
+
+
+def _walk(tensor: RustTensor) -> Walk:
+    parts = [tensor.fields.get(place) for place in PLACES[tensor.tier]]
+    sizes = [part.expr.size if isinstance(part, Map) else 0 for part in parts]
+    cover = cover_of(tensor, sizes) if tensor.window.tiled else None
+    if cover is None:
+        return Walk(0, ((prod(sizes) or ALL, 1),))
+    return Walk(cover.base, tuple((count, step) for step, count in reversed(cover.runs)))
+
+
+def _events(effects: Sequence[Effect], walks: dict[int, tuple[str, Walk]], told: dict[int, Effect]) -> Iterator[Event]:
+    """Only transfers that know of some access hand on what they know."""
+    knowing: set[int] = set()
+    writers: dict[str, list[int]] = {}
+    for number, effect in enumerate(effects):
+        own = effect.site.number
+        before = dict.fromkeys(effect.depends)
+        if number in walks:
+            serial, walk = walks[number]
+            same = writers.setdefault(serial, [])
+            if not effect.writes:
+                before |= {
+                    effects[n].site.number: None for n in same if decided(difference(walks[n][1], walk)) != "unsat"
+                }
+            elif effect.site.method not in SCATTERS:
+                same.append(number)
+        for site in before:
+            if site in knowing and site != own:
+                yield from hand(f"transfer {site}", f"transfer {own}")
+                knowing.add(own)
+        if number in walks:
+            told[len(told) + 1] = effect
+            knowing.add(own)
+            touch = touch_of(Place("hbm", serial, Lin(walk.base)), walk.loops, writes=effect.writes)
+            yield Use(len(told), f"transfer {own}", (touch,), NOWHERE, effect.site.method, step=own)

@@ -1,0 +1,39 @@
+"""The numbers of a machine that running needs, as its data has them.
+
+Knows: geometry, distances of places, the limit of starvation under a reading. Does not know: plans, proofs.
+Law: every number is the target's; nothing is worked out twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dmaverify.execute.work import RunMachine, RunTier
+from dmaverify.targets.target import Target
+
+STARVATION = "starvation"
+
+
+def machine_of(target: Target, readings: Mapping[str, str]) -> RunMachine:
+    """The machine's numbers that running needs."""
+    tiers = {name: RunTier(tier.places, dict(tier.strides)) for name, tier in target.tiers.items()}
+    geometry = {name: int(item["value"]) for name, item in target.raw.get("geometry", {}).items()}
+    section = target.raw.get(STARVATION)
+    allowed, own, rule = -1, 1, ""
+    if section is not None:
+        threshold = _option(section, readings, "threshold")
+        own = int(_option(section, readings, "dma-request")["counts"])
+        engine, slices, port = (int(section[name]["value"]) for name in ("engine_bytes", "slices", "port_bytes"))
+        rule = str(section["rule"])
+        cycles = int(section["noc_timeout_cycles"]["value"])
+        allowed = (cycles - 1) // (engine * slices // port) + int(threshold["allows_over"])
+    banks, width = (geometry.get(name, 0) for name in ("banks_per_slice", "bank_width_bytes"))
+    request = geometry.get("request_bytes", 0)
+    return RunMachine(tiers, request, banks, width, allowed, own, rule, launched=target.engines.launched)
+
+
+def _option(section: Mapping[str, Any], readings: Mapping[str, str], name: str) -> Mapping[str, Any]:
+    reading = section["reading"][name]
+    found: Mapping[str, Any] = reading["option"][readings.get(f"{STARVATION}/{name}", reading["default"])]
+    return found

@@ -1,0 +1,151 @@
+"""Basic blocks: the same verdicts and runs as the loops and branches that they stand for, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lab.basic_blocks import as_blocks
+
+from dmaverify.errors import Source
+from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.read import read_kernels
+from dmaverify.verdict import Status, Verdict
+
+CORPUS = Path(__file__).parent / "corpus"
+GM, UB = "!pto.ptr<f32, gm>", "!pto.ptr<f32, ub>"
+HEAD = f"""func.func @k(%a: {GM}, %b: {GM}, %n: i64, %m: index) {{
+%z = arith.constant 0 : i64
+%one = arith.constant 1 : i64
+%two = arith.constant 2 : i64
+%four = arith.constant 4 : i64
+%l = arith.constant 32 : i64
+%far = arith.constant 64 : i64
+%u = pto.castptr %z : i64 -> {UB}
+%v = pto.castptr %far : i64 -> {UB}
+%on = arith.cmpi slt, %n, %four : i64
+"""
+LOAD = f"pto.mte_gm_ub %a, %u, %z, %l nburst(%one, %l, %l) : {GM}, {UB}, i64, i64, i64, i64, i64\n"
+OTHER = LOAD.replace("%u,", "%v,")
+STORE = f"pto.mte_ub_gm %u, %b, %l nburst(%one, %l, %l) : {UB}, {GM}, i64, i64, i64, i64\n"
+ALL = "pto.barrier #pto.pipe<PIPE_ALL>\n"
+
+
+def check(body: str) -> Verdict:
+    (found,) = check_text(Source("k.mlir", HEAD + body + "}\n"))
+    return found
+
+
+def said(verdict: Verdict) -> tuple[Status, set[str]]:
+    return verdict.status, {f.rule for f in verdict.errors}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    "name",
+    ["two-numbers-of-rounds", "real-nested-parity", "real-heads", "helpers", "hand-over", "real-printed-narrowing"],
+)
+def test_a_kernel_written_as_blocks_has_the_verdict_of_its_loops(name: str, turned: bool) -> None:
+    text = (CORPUS / f"{name}.mlir").read_text(encoding="utf-8")
+    flat = as_blocks(text, turned=turned)
+    assert "cf.cond_br" in flat
+    one, other = (check_text(Source("k.mlir", t)) for t in (text, flat))
+    assert [said(v) for v in one] == [said(v) for v in other]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("fault", ["", "wait_flag", "set_flag"])
+def test_blocks_run_as_their_loops_do(turned: bool, fault: str) -> None:
+    text = (CORPUS / "two-numbers-of-rounds.mlir").read_text(encoding="utf-8")
+    lines = text.splitlines(True)
+    drop = next((i for i, line in enumerate(lines) if fault and f"pto.{fault}_dyn" in line), -1)
+    text = "".join(line for i, line in enumerate(lines) if i != drop)
+    ran = []
+    for written in (text, as_blocks(text, turned=turned)):
+        _, (function,) = read_kernels(Source("k.mlir", written))
+        sizes = {name.lstrip("%"): 1 << 16 for name, kind, _ in function.args if kind.kind == "pointer"}
+        numbers = {name.lstrip("%"): 3 for name, kind, _ in function.args if kind.kind == "int"}
+        run = run_kernel(function, sizes, numbers)
+        ran.append((run.found, [c[0] for c in run.copies], run.memory["ub"].bytes_.tobytes()))
+    assert ran[0] == ran[1]
+    assert bool(ran[0][0]) == bool(fault)
+
+
+@pytest.mark.parametrize(
+    ("body", "rules"),
+    [
+        (f"cf.cond_br %on, ^x, ^y\n^x:\n{LOAD}cf.br ^z\n^y:\n{OTHER}cf.br ^z\n^z:\nreturn\n", set()),
+        (f"cf.cond_br %on, ^x, ^y\n^x:\n{LOAD}cf.br ^z\n^y:\nreturn\n^z:\n{LOAD}return\n", {"core/hazard-waw"}),
+        (f"cf.cond_br %on, ^x, ^y\n^x:\n{LOAD}return\n^y:\n{LOAD}return\n", set()),
+        (f"{LOAD}cf.br ^x\n^x:\ncf.br ^y\n^y:\n{ALL}{STORE}return\n", set()),
+        (f"cf.cond_br %on, ^x, ^y\n^x:\n{LOAD}cf.br ^y\n^y:\n{ALL}{STORE}return\n", {"core/definite"}),
+        (
+            "cf.switch %n : i64, [default: ^d, 1: ^x, 2: ^x]\n^x:\n" + LOAD + f"cf.br ^e\n^d:\n{LOAD}cf.br ^e\n^e:\n"
+            f"{ALL}{STORE}return\n",
+            set(),
+        ),
+        (
+            "cf.switch %n : i64, [default: ^d, 1: ^x, 2: ^e]\n^x:\n" + LOAD + f"cf.br ^e\n^d:\n{LOAD}cf.br ^e\n^e:\n"
+            f"{ALL}{STORE}return\n",
+            {"core/definite"},
+        ),
+        (
+            (
+                f'"cf.cond_br"(%on)[^x, ^y] <{{operandSegmentSizes = array<i32: 1, 0, 0>}}> : (i1) -> ()\n^x:\n{LOAD}'
+                f'"cf.br"()[^y] : () -> ()\n^y:\n{LOAD}return\n'
+            ),
+            {"core/hazard-waw"},
+        ),
+        (
+            (
+                f"cf.br ^h(%z : i64)\n^h(%i: i64):\n{LOAD}{ALL}%j = arith.addi %i, %one : i64\n"
+                "%c = arith.cmpi slt, %j, %four : i64\n"
+                f"cf.cond_br %c, ^h(%j : i64), ^e\n^e:\n{STORE}return\n"
+            ),
+            set(),
+        ),
+        (
+            (
+                f"cf.br ^h(%z : i64)\n^h(%i: i64):\n%c = arith.cmpi slt, %i, %n : i64\n"
+                f"cf.cond_br %c, ^x, ^e\n^x:\n{LOAD}{ALL}"
+                f"%j = arith.addi %i, %one : i64\ncf.br ^h(%j : i64)\n^e:\n{STORE}return\n"
+            ),
+            set(),
+        ),
+    ],
+)
+def test_branches_meet_where_their_blocks_meet(body: str, rules: set[str]) -> None:
+    assert {f.rule for f in check(body).errors} == rules
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (f"cf.br ^x\n^x:\n{LOAD}cf.br ^x\n", "never ends"),
+        (
+            f"cf.cond_br %on, ^x, ^y\n^x:\n{LOAD}cf.cond_br %on, ^y, ^e\n^y:\ncf.cond_br %on, ^x, ^e\n^e:\nreturn\n",
+            "jump into each other",
+        ),
+        (
+            f"cf.br ^h\n^h:\ncf.cond_br %on, ^x, ^e\n^x:\n{LOAD}cf.cond_br %on, ^h, ^e\n^e:\nreturn\n",
+            "at several places",
+        ),
+        (f"cf.br ^h\n^h:\n{LOAD}cf.cond_br %on, ^h, ^e\n^e:\nreturn\n", "how often the loop of blocks"),
+        (f"{LOAD}cf.br ^nowhere\n^x:\nreturn\n", "none of this region"),
+        (f"{LOAD}cf.br ^x(%n : i64)\n^x:\nreturn\n", "takes 0 values"),
+        (f"cf.br ^x\n^x:\n{LOAD}", "ends without saying where it goes on"),
+        (f"cf.switch %n : i64, [1: ^x]\n^x:\n{LOAD}return\n", "one block to go on at otherwise"),
+        (f"{LOAD}cf.br ^x\n{LOAD}^x:\nreturn\n", "the first block` ends without saying"),
+    ],
+)
+def test_a_graph_that_is_not_followed_is_unknown_with_its_reason(body: str, why: str) -> None:
+    found = check(body)
+    assert found.status is not Status.PROVED
+    assert any(why in f.message for f in found.findings), [f.message for f in found.findings]
+
+
+def test_a_block_that_nothing_reaches_is_a_copy_that_never_runs() -> None:
+    found = check(f"{LOAD}cf.br ^e\n^x:\n{LOAD}cf.br ^e\n^e:\nreturn\n")
+    assert found.status is Status.PROVED
+    assert "1 copy never runs" in found.claim
