@@ -49,8 +49,8 @@ def test_proof_and_interpreter_agree(kind: str) -> None:
     assert judged >= EACH * 3 // 4
 
 
-# Per kind of plan: rules that refute its faults, and how often something else than the proof shows it: a run of the text,
-# or a witness. What is only ill-formed cannot be run.
+# Per kind of plan: rules that refute its faults, and how often something else than the proof shows it: a run of the
+# text, or a witness. What is only ill-formed cannot be run.
 CONFIRMED: dict[str, dict[str, int]] = {
     "views": {"core/covers run": 1, "core/in-bounds run": 2, "core/well-formed": 1},
     "tiles": {"core/covers run": 1, "core/in-bounds run": 2, "core/tiles-cover run": 2, "core/tiles-once run": 2,
