@@ -14,6 +14,7 @@ cost.kernel.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import TICKS, CostData, cost_data
@@ -24,7 +25,7 @@ from dmaverify.targets.address_maps import parity
 from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
-    from dmaverify.cost.kernel import Table
+    from dmaverify.cost.compiled import Table
 
 MOST_PACKETS = 40_000_000
 """Packets of one simulation; beyond it the tables would not fit."""
@@ -137,7 +138,7 @@ class Tables:
             "rows": zeros(channels, groups << len(data.hbm.bank), q.R_COLUMNS),
             "groups": zeros(channels, groups),
             "order": zeros(1),
-            "maps": np.array(_channel_bytes(data), dtype=np.int64),
+            "maps": np.array(_channel_bytes(tuple(data.hbm.channel_masks)), dtype=np.int64),
             "bits": _bits(data, zeros),
             "commands": zeros(len(program), q.C_COLUMNS),
             "counts": zeros(len(program), max(1, depth)),
@@ -211,9 +212,9 @@ def _bits(data: CostData, zeros: Any) -> Table:
     return found
 
 
-def _channel_bytes(data: CostData) -> list[list[int]]:
+@lru_cache(maxsize=8)
+def _channel_bytes(masks: tuple[int, ...]) -> list[list[int]]:
     """What each byte of an address (lowest first), by its value, contributes to the number of the channel."""
-    masks = data.hbm.channel_masks
     many = -(-max(mask.bit_length() for mask in masks) // 8)
 
     def added(value: int) -> int:
