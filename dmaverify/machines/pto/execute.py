@@ -242,6 +242,8 @@ class _Machine(RunCopies):
         }
         if op in table:
             return table[op]
+        if not 0 <= b < stmt.bits:
+            raise Undetermined(f"{op} by {b:,} of {stmt.bits} bits")
         return a << b if op == "shli" else a >> b
 
 
