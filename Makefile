@@ -26,7 +26,7 @@ help:
 	@echo "make bench      speed, as ratios measured in one run"
 	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds, SIZES=... with symbols)"
 	@echo "make fuzz-pto   random kernels and planted faults against the byte-wise interpreter, about 40 minutes"
-	@echo "make planted-rust  640 faults of sixteen kinds in kernels: refuted for the reason planted, one minute"
+	@echo "make planted-rust  720 faults of eighteen kinds in kernels: refuted for the reason planted, one minute"
 	@echo "make fuzz-idma  mutants of iDMA texts in every form, and texts read back"
 	@echo "make fuzz-synth what synth says, on drawn moves of every machine and all examples (ARGS='--moves 400 --seed 1')"
 	@echo "make fuzz-inputs  mutated inputs of every kind, ten minutes (ARGS='--seconds 60 --seed 2')"

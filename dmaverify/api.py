@@ -9,12 +9,12 @@ InputErrors, a plan that is wrong is a Verdict.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.load import check, load, mapping, program_of
+from dmaverify.values import fields
 
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost

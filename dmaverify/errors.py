@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, eq=False)

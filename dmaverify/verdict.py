@@ -7,11 +7,11 @@ Law: unknown, unread and empty are never a pass; `exit_code` has the precedence 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from dmaverify.errors import Span
+from dmaverify.values import dataclass, field
 
 OURS = frozenset({"core/internal", "core/disagreement"})
 """Rule ids of errors that are mistakes of dmaverify, whatever the input."""

@@ -8,12 +8,12 @@ Law: an address that does not exist is refused; the address of a printed place i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
 from typing import Any
 
 import click
 
 from dmaverify.errors import InputError
+from dmaverify.values import asdict, fields
 
 MEMORIES = ("hbm", "dm")
 

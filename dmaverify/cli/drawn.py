@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from dmaverify.errors import InputError
 from dmaverify.report.lifetimes import LIFE_STYLE, lifetimes_svg
 from dmaverify.report.load import LOAD_STYLE, load_svg
 from dmaverify.report.memory import MEMORY_SCRIPT, MEMORY_STYLE, memory_figure, memory_svg
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan, PlanTransfer

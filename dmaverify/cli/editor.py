@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from dmaverify.cli.opened import Opened
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import unsaved
 from dmaverify.report.order import told
+from dmaverify.values import replace
 from dmaverify.verdict import Edit, Finding, Status, Verdict
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ Law: nothing is guessed: where a plan does not say how rows move, the reason is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from dmaverify.cost.constants import CostData

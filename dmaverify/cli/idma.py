@@ -8,7 +8,6 @@ Law: an answer is a pure function of its line, or of the file and the options.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from dmaverify.machines.idma.nd import starts
 from dmaverify.machines.idma.path import pieces
 from dmaverify.machines.idma.setup import Setup, engine_options
 from dmaverify.report.idma import Shown, bursts_data, bursts_json, bursts_text
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from dmaverify.program.move import Transfer

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import unsaved
+from dmaverify.values import dataclass, field
 from dmaverify.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ Law: an entry without a price is named with the reason and takes nothing from th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cli.entries import Chosen, Priced, all_turns, rows_of_indirect
 from dmaverify.errors import InputError, errors_of
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from dmaverify.cost.gathers import RowMoves

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from dmaverify.cli.options import NOTHING
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import FORMATS, Job, output_of, plan_files, readings_of
 from dmaverify.prove.limits import MEMORY, TIMEOUT
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ Law: a reference is a plan that was proved; where there is none, the rule that r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import is_copy_text
 from dmaverify.jobs.references import synthesized
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan, PlanTransfer

@@ -9,7 +9,6 @@ Law: results come in the order of the file, whatever the number of processes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from dmaverify.cli.rust import with_references
 from dmaverify.errors import InputError, errors_of
 from dmaverify.jobs.synthesis import SynthSettings, answer_of, settings_of
 from dmaverify.language.files import write_text
+from dmaverify.values import fields
 
 if TYPE_CHECKING:
     from dmaverify.cost.constants import CostData

@@ -10,12 +10,12 @@ context does all of them (docs/machines/rngd.md 7.4); what it computes between t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cli.entries import Priced, all_turns, rows_of_indirect
 from dmaverify.errors import InputError
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from dmaverify.cost.constants import CostData

@@ -8,11 +8,11 @@ Law: text, data and number say the same amount; a sum without closed form is wri
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.language.affine import Cond, Lin, World
+from dmaverify.values import dataclass
 
 MOST_ITERATIONS = 1 << 20
 

@@ -13,13 +13,13 @@ A run is contiguous in both memories, whatever the order of the loops; slices ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import log
 from typing import Any
 
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.sides import SideCost, is_reread, region_of, slices_of
 from dmaverify.program.command import Command
+from dmaverify.values import dataclass
 
 WINDOW = 256
 SCATTERED = 16

@@ -19,13 +19,13 @@ Source: "Memory Performance" (Bank Conflict, Column-to-Column Delay; 64-entry co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.nest import PacketNest
 from dmaverify.targets.address_maps import HbmMap
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

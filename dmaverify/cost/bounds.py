@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from dmaverify.cost.banks import BankUse, bank_uses
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.nest import image
 from dmaverify.cost.sides import GroupUse, SideCost, bank_span, reduce_by
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True)

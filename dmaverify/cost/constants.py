@@ -12,13 +12,13 @@ Source: docs/machines/rngd.md 8.1 for what the constants are; each one's own sou
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.targets.address_maps import DmMap, HbmMap, data, dm_map, hbm_map
 from dmaverify.targets.table import suggestion
+from dmaverify.values import dataclass, field
 
 TICKS = 30_000
 """Ticks of one cycle."""

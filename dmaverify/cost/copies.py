@@ -11,7 +11,6 @@ Source: the target's `[cost]` table (A2/A3 model figures; no A5 figure is public
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from math import gcd
 from typing import Any
@@ -33,6 +32,7 @@ from dmaverify.cost.amounts import (
 from dmaverify.language.affine import ONE, Cond, Lin, World
 from dmaverify.program.instructions import Branch, Copy, CopyTouch, Event, KernelLoop
 from dmaverify.program.sums import depends, linear_in, summed, unclamped
+from dmaverify.values import dataclass, replace
 
 MOST_PHASES = 8
 """Most different offsets in a line that rows of an open number are counted by."""

@@ -11,7 +11,6 @@ Source: best-practice text of the vendor (counts and strides before software loo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from dmaverify.cost.amounts import number, shown, value
@@ -21,6 +20,7 @@ from dmaverify.program.instructions import Branch, Copy, CopyStep, CopyTouch, Ev
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.same_copies import CopyForm, form_of, normal, progression
 from dmaverify.prove.flow.same_kernel import compare_kernels
+from dmaverify.values import dataclass, replace
 
 BLOCK = 32
 LEVELS = 3

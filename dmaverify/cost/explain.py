@@ -13,7 +13,6 @@ docs/design.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from dmaverify.cost.constants import CostData, cost_data
@@ -21,6 +20,7 @@ from dmaverify.cost.model import Cost, cost, engine_of, engines_in_turn
 from dmaverify.cost.nest import PacketNest, residues
 from dmaverify.cost.sides import REREADS, HbmUse, SideCost
 from dmaverify.program.command import Command
+from dmaverify.values import asdict, dataclass
 
 INNER_REQUESTS = 64
 """How many requests make the innermost loops: what a queue of 64 entries sees at once."""

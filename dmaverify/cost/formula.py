@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.nest import PacketNest
 from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

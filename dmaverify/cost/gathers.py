@@ -13,13 +13,13 @@ Source: "Sequencer" (Indirect Access: a loop with a list of offsets), "DMA Engin
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.cost.bounds import Bound, by_memory, link_bounds, memory_bounds
 from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.model import Cost, EngineCost, Term, engine_of, issue_ticks
 from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command, Loop
+from dmaverify.values import dataclass, replace
 
 NO_DATA = (
     "has no price in this profile: one published row (934 cycles for 512 bytes) supports no formula; "

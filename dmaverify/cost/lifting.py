@@ -12,12 +12,12 @@ docs/machines/rngd.md 9.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.explain import INNER_REQUESTS, Explanation, SideFacts
 from dmaverify.cost.sides import REREADS
+from dmaverify.values import asdict, dataclass
 
 ALL = ", all engines"
 WINDOW = 256

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from dmaverify.cost.bounds import Bound as Bound
 from dmaverify.cost.bounds import by_memory, link_bounds, memory_bounds, port_bounds
@@ -27,6 +26,7 @@ from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.exact import is_exact
 from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command, Engine
+from dmaverify.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ Relied on (proofs/): packet-split-count, windows-aligned, windows-touched.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import gcd, prod
 
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Port
+from dmaverify.values import dataclass, replace
 
 STATES = 1_000
 """Most carries followed at once: beyond it an exact count would cost more than the plan is worth."""

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, prod
 
 from dmaverify.cost.constants import CostData
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine, Port
+from dmaverify.values import dataclass
 
 SERVED_BY = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request", "host": None}
 """What one request costs its memory, by tier; the host's costs nothing beside the link to it."""

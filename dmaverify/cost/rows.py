@@ -22,13 +22,13 @@ is ours.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 from operator import xor
 
 from dmaverify.cost.nest import image
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

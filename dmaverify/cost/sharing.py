@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from dmaverify.cost.bounds import links_of
 from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command
+from dmaverify.values import dataclass, field
 
 Loads = Mapping[str, float]
 """Cycles that each part of memory is busy with a piece."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import ceil, prod
 
@@ -20,6 +19,7 @@ from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, nest_of
 from dmaverify.cost.rows import RowUse, kernel, row_use
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine, Port
+from dmaverify.values import dataclass, field, replace
 
 
 @dataclass(frozen=True)

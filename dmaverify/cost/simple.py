@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dmaverify.cost.model import Cost, EngineCost, Term
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ cost.kernel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import TICKS, CostData, cost_data
@@ -22,6 +21,7 @@ from dmaverify.cost.requests import MoveRequests, RequestWalk, links_of, reading
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine
 from dmaverify.targets.address_maps import parity
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from dmaverify.cost.kernel import Table

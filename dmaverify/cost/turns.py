@@ -11,11 +11,11 @@ start-up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import cost
 from dmaverify.program.command import Command
+from dmaverify.values import dataclass
 
 EACH = 64
 """Iterations that are priced one by one, and kinds that are told apart."""

@@ -13,7 +13,6 @@ in one go where its memory is contiguous, the sub-context moves 8 bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -37,6 +36,7 @@ from dmaverify.execute.tensors import (
 from dmaverify.execute.work import Beyond, HeldTensor, Reach, RunMachine, iterations
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,6 @@ Source: docs/machines/rngd.md 1.6, 2.1; the plan file format, source and dest, c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Any
 
@@ -23,6 +22,7 @@ from dmaverify.language.expr import Expr, pair
 from dmaverify.program.command import Command
 from dmaverify.program.space import Space, global_address, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.values import dataclass
 
 Numbers = Any  # NDArray of integers, or of Python integers where int64 could overflow
 Steps = list[tuple[int, int, int]]  # count, read step, write step; outer to inner

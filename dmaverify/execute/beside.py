@@ -13,12 +13,12 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from dmaverify.program.command import Command
 from dmaverify.program.space import Space
 from dmaverify.program.tensor import Tensor
+from dmaverify.values import dataclass
 
 LENGTH_BYTES = 8
 

@@ -12,7 +12,6 @@ Source: docs/design.md; the plan file format (What is judged); docs/machines/rng
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from dmaverify.execute.address import Batch, DeclaredRegion, Numbers
 from dmaverify.execute.promise import READ_BOTTOM, WRITE_BOTTOM, ZERO, Promise
 from dmaverify.language.distinct import distinct
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

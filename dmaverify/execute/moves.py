@@ -15,7 +15,6 @@ Source: "DMA Engine", Implementation Details, Performance (packets and requests)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -37,6 +36,7 @@ from dmaverify.execute.tensors import ElementNames, SeenTensor, laid_out, seen, 
 from dmaverify.execute.work import Beyond, RunMachine, RunMove, RunNest, RunWalk, iterations, must_fit
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,6 +62,7 @@ class Copies:
     exact: bool = True
     flows: bool = False  # the positions of a stream, not a printed nest
     open_engines: bool = False  # several commands, and nothing says whether one engine does them all
+    open_packets: bool = False  # the longest runs, or less
 
 
 def find(sorted_: Numbers, wanted: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
@@ -168,7 +169,8 @@ class TransferRun:
         reads, writes = (units(np.concatenate([p[i] for p in parts]), width) for i in (0, 1))
         engines, offsets = (np.repeat(np.concatenate([p[i] for p in parts]), width) for i in (2, 3))
         offsets = offsets * width + np.tile(np.arange(width), len(offsets) // max(1, width))
-        return Copies(reads, writes, engines, offsets, engines, not padded, flows=True), outcome
+        return Copies(reads, writes, engines, offsets, engines, not padded, flows=True,
+                      open_packets=any(flow.open_packet for flow in self.move.flows)), outcome  # fmt: skip
 
     def _found(self, view: SeenTensor, element: Numbers, kept: frozenset[str]) -> Numbers:
         """The address of elements; NONE where the view has none. Of several places any serves: the first."""
@@ -238,9 +240,10 @@ class TransferRun:
     def _in_place(self, copies: Copies, promise: Promise, outcome: Outcome) -> None:
         if self.move.source.tier != self.move.dest.tier:
             return
+        cuts = ("first", "windows") if self.machine.request else ("units", "packets")
         answers = {
             self._written_early(copies, cut, alone, promise)
-            for cut in (("first", "windows") if self.machine.request else ("units", "packets"))
+            for cut in ({*cuts, "units"} if copies.open_packets else cuts)
             for alone in ((False, True) if copies.open_engines else (False,))
         }
         if answers == {True}:
@@ -362,13 +365,19 @@ def requests_of(copies: Copies, most: int, cut: str) -> Numbers:
     if not count:
         return np.zeros(0, np.int64)
     fresh = np.ones(count, np.bool_)
+    if cut == "units":
+        return np.arange(count)
+    follows = (np.diff(copies.read) == 1) & (np.diff(copies.write) == 1) & (np.diff(copies.command) == 0)
+    offset = copies.offset
+    if copies.open_packets:  # a packet begins where a run does
+        starts = np.flatnonzero(np.r_[True, ~follows])
+        offset = np.arange(count) - np.repeat(starts, np.diff(np.r_[starts, count]))
     if cut == "packets":
-        fresh = copies.offset == 0
-    elif most:
-        follows = (np.diff(copies.read) == 1) & (np.diff(copies.write) == 1) & (np.diff(copies.command) == 0)
-        fresh[1:] = ~follows | (copies.offset[1:] == 0)
+        fresh = offset == 0
+    else:
+        fresh[1:] = ~follows | (offset[1:] == 0)
         if cut == "first":
-            fresh |= copies.offset % most == 0
+            fresh |= offset % most == 0
         else:
             fresh |= (copies.read % most == 0) | (copies.write % most == 0)
     return np.cumsum(fresh) - 1

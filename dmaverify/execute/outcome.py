@@ -6,7 +6,7 @@ Law: `wrong` holds only what some execution really does; what no source settles 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dmaverify.values import dataclass, field
 
 
 @dataclass
@@ -15,6 +15,7 @@ class Outcome:
 
     wrong: dict[str, str] = field(default_factory=dict)
     unsaid: dict[str, str] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)  # written again though nobody read it: no promise speaks of it
     ran: int = 0
     arrived: int = 0
     asked: int = 0
@@ -35,6 +36,7 @@ class Outcome:
             self.break_(rule, f"{where}: {sight}" if where else sight)
         for rule, why in other.unsaid.items():
             self.leave(rule, f"{where}: {why}" if where else why)
+        self.lost = {**other.lost, **self.lost}
         self.ran += other.ran
         self.arrived += other.arrived
         self.asked += other.asked

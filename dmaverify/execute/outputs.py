@@ -1,14 +1,14 @@
-"""What the tiles of a program make together: every cell of a tensor that is written in tiles, written once.
+"""What the steps of a program make together: every cell that tiles make, and no cell written twice unread.
 
 Knows: cells written by each iteration of each step, what pieces of work read, who ends before whom.
 Does not know: mappings, windows, digits, how pieces came about.
-Law: cells are united and compared one by one. A cell may be written again where what it held was read in between.
+Law: cells are united and compared one by one. A cell may be written again where what it held was read in between; a
+tensor that is only ever written whole may be written again unread, and that is said (`lost`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from dmaverify.execute.order import mask
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import HeldTensor
 from dmaverify.language.distinct import distinct
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,6 +59,7 @@ class StepWrites:
     cells: Numbers
     tiled: bool
     partial: bool
+    rows: bool = False  # those that a scatter names
 
 
 TiledOutputs = dict[tuple[HeldTensor, int], tuple["Numbers", list[StepWrites]]]
@@ -70,14 +72,13 @@ def judge_outputs(
     """`names` are those of the steps; bit i of `before[j]` says that piece i ends before piece j begins."""
     for (held, _), (whole, found) in outputs.items():
         tiled = [one for one in found if one.tiled]
-        if not tiled:
-            continue
         union = distinct(np.concatenate([one.cells for one in found]))
-        if not np.isin(whole, union).all() and not all(one.partial for one in tiled):
+        if tiled and not np.isin(whole, union).all() and not all(one.partial for one in tiled):
             outcome.break_(COVER, f"{int((~np.isin(whole, union)).sum())} cells are never written")
-        for (i, one), (j, other) in combinations(enumerate(tiled), 2):
+        compared = tiled or [one for one in found if not one.rows]
+        for (i, one), (j, other) in combinations(enumerate(compared), 2):
             same = (one.step, one.starts) == (other.step, other.starts)
-            if same and any((w.step, w.starts) == (one.step, one.starts) for w in tiled[i + 1 : j]):
+            if same and any((w.step, w.starts) == (one.step, one.starts) for w in compared[i + 1 : j]):
                 continue  # each is compared with the next
             cells = np.intersect1d(one.cells, other.cells, assume_unique=True)
             if not len(cells):
@@ -85,9 +86,13 @@ def judge_outputs(
             seen = np.isin(cells, _read_between(held.tier, one, other, pieces, before))
             turns = f"iterations {one.turn} and {other.turn}"
             said = f"{names[one.step]} and {names[other.step]} write one cell in {turns}"
-            if seen.any() and not seen.all():
+            if seen.all():
+                continue
+            if not tiled:
+                outcome.lost.setdefault(ONCE, said)
+            elif seen.any():
                 outcome.leave(ONCE, f"{said}, part of it read in between")
-            elif not seen.all():
+            else:
                 outcome.break_(ONCE, said)
 
 

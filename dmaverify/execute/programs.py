@@ -16,7 +16,6 @@ Performance", Bank Starvation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING
@@ -44,6 +43,7 @@ from dmaverify.execute.work import (
     start_at,
 )
 from dmaverify.language.distinct import distinct
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -209,20 +209,20 @@ class _Program:
                 if is_write:
                     dest = run.table if run.rows.scatter else run.load
                     whole = _halves(units(dest.address[dest.live], dest.width), unit)
-                    self._note(i, turn, run.rows.dest, whole, sure, {}, run.rows.bits)
+                    self._note(i, turn, run.rows.dest, whole, sure, {}, run.rows.bits, run.rows.scatter)
         piece.touched.append(
             Touched(run.rows.index.tier, False, _halves(run.index_units(), 8), _halves(run.index_units(), 8))
         )
 
     def _note(
         self, i: int, turn: int, held: HeldTensor, whole: Numbers, written: Numbers, values: Mapping[str, int],
-        width: int,
+        width: int, rows: bool = False,
     ) -> None:  # fmt: skip
         key = (replace(held, tiles=()), width)
         starts = tuple(start_at(tile.start, values) for tile in held.tiles)
         partial = any(tile.partial for tile in held.tiles)
         _, found = self.outputs.setdefault(key, (np.sort(whole), []))
-        found.append(StepWrites(i, turn, starts, distinct(written), bool(held.tiles), partial))
+        found.append(StepWrites(i, turn, starts, distinct(written), bool(held.tiles), partial, rows))
 
     # ------------------------------------------------------------ order
 

@@ -13,7 +13,6 @@ Source: docs/machines/rngd.md 1.2, 1.3 (items 8 and 9), 1.6; the plan file forma
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ from dmaverify.execute.work import WIDE
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr, Kind, Window, axes_of, walk
 from dmaverify.language.meaning import INDEX, Coords, OutOfBounds, Pad, cell, finalize, indices_of, live_indices
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,6 @@ Law: everything is worked out from the run when it is asked for; asking changes 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from dmaverify.execute.promise import Promise, cell_words, content
 from dmaverify.language.expr import Expr
 from dmaverify.program.command import Command
 from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

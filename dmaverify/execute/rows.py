@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from dmaverify.execute.tensors import Cells, ElementNames, laid_out, sizes_of, s
 from dmaverify.execute.work import Beyond, RunMachine, RunPrintedRows, RunRows
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,6 @@ the digit at its start).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from dmaverify.execute.address import DeclaredRegion, overlapping
 from dmaverify.execute.work import WIDE, Beyond, Flow, HeldTensor, RunMachine, RunTile, must_fit, start_at
 from dmaverify.language.expr import Expr, Kind, axes_of, pair
 from dmaverify.language.meaning import BOTTOM, INDEX, ZERO, cells_array, finalize_array
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

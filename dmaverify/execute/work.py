@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
 from dmaverify.language.expr import Expr
+from dmaverify.values import dataclass, field
 
 Loops = tuple[tuple[str, int], ...]
 CHIP, CLUSTER = 1 << 56, 1 << 52  # bytes between places that no address reaches from one another
@@ -122,7 +122,7 @@ class RunNest:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A stream: engines by chip, cluster and slice, then time, then packet."""
+    """A stream: engines by chip, cluster and slice, then time, then packet (`open_packet`: some run of time)."""
 
     chip: Expr
     cluster: Expr
@@ -130,6 +130,7 @@ class Flow:
     time: Expr
     packet: Expr
     engine: str = ""
+    open_packet: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ Source: "Sequencer" (fetch_size, minimum number of fetch cycles), "Memory Perfor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dmaverify.errors import InputError
@@ -18,6 +17,7 @@ from dmaverify.lower.adapters import access_facts, bank_bytes
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 
 SOURCE = "Sequencer, Configuration (fetch_size, minimum number of fetch cycles)"
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError
 from dmaverify.language.numbers import largest_divisor
+from dmaverify.values import replace
 from dmaverify.verdict import Status, Verdict
 
 if TYPE_CHECKING:

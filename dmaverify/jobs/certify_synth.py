@@ -13,7 +13,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
 from fractions import Fraction
 from math import lcm
 from pathlib import Path
@@ -24,6 +23,7 @@ from dmaverify.jobs.judge import Job
 from dmaverify.jobs.manifest import KINDS, same, strict_json
 from dmaverify.language.files import text_of, write_text
 from dmaverify.prove.certify.certificate import Question
+from dmaverify.values import asdict, fields, replace
 
 if TYPE_CHECKING:
     from dmaverify.jobs.sealed import Findings

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import Disagreement, InputError, Span
 from dmaverify.report.edits import Overlap, applied, trials_of
+from dmaverify.values import replace
 from dmaverify.verdict import Edit, Finding, Status, Verdict
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ Law: the printed texts are those a plan file reads again; the same plan gives th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import gcd, prod
 from typing import Any
 
@@ -30,6 +29,7 @@ from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.check import check_transfer
 from dmaverify.prove.move.preconditions import require
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 from dmaverify.verdict import Status, Verdict
 
 

@@ -9,12 +9,12 @@ with one is told in its own verdict, and the others are judged.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.jobs.retold import begin_beside, retell
 from dmaverify.prove.boundary import guarded, unreadable
+from dmaverify.values import replace
 from dmaverify.verdict import Status, Verdict
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.values import Setting
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan

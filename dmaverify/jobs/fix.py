@@ -9,7 +9,6 @@ in the edited characters alone, line breaks, comments and byte order mark includ
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from dmaverify.errors import InputError, Source
 from dmaverify.language.files import is_inside, write_bytes
 from dmaverify.report.edits import Overlap, applied, trials_of
 from dmaverify.report.order import findings_in_order
+from dmaverify.values import replace
 from dmaverify.verdict import Edit, Finding, Status, Verdict
 
 MOST_FIXED = 50  # verdicts of one run: who has more of them mends those first

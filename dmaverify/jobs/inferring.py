@@ -8,11 +8,10 @@ Source: "DMA Engine", DMA Command Syntax (stream shapes are often inferred).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dmaverify.jobs.synthesis import SynthSettings, synthesize_named
 from dmaverify.plan.plan import Plan
 from dmaverify.plan.read import read_plan_text
+from dmaverify.values import replace
 
 
 def with_streams(plan: Plan) -> Plan:

@@ -7,8 +7,9 @@ Law: nothing is said that was not run; what no source settles is open, what is t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from dmaverify.execute.outcome import Outcome
@@ -56,6 +57,7 @@ class Interpreted:
                 f"  arrived   {done.arrived:,} bytes of {done.asked:,} that the index asks for",
             ]
         lines += [f"  broken    {rule}: {sight}" for rule, sight in self.wrong.items()]
+        lines += [f"  lost      {sight}, and nothing read it in between" for sight in done.lost.values()]
         return lines + [f"  open      {rule}: {why}" for rule, why in self.open.items()]
 
     def text(self) -> str:

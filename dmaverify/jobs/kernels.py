@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from dmaverify.machines.pto.named import NamedFunction, functions_of, kernel_at
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, unpack
 from dmaverify.machines.pto.work import work_of
 from dmaverify.prove.flow.same_kernel import Sameness, compare_kernels
+from dmaverify.values import replace
 
 
 def slices_of(path: str) -> list[str]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dmaverify.jobs.fix_kernels import judged_copy
@@ -22,6 +21,7 @@ from dmaverify.machines.rngd.rust.plans import KernelPlan
 from dmaverify.machines.rngd.rust.values import PLACES, RustTensor
 from dmaverify.program.tensor import Tensor
 from dmaverify.synth.kernel import KernelMoves, TensorUses
+from dmaverify.values import dataclass
 from dmaverify.verdict import Edit, Status
 
 if TYPE_CHECKING:

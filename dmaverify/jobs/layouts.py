@@ -11,7 +11,6 @@ and the answer names it with the reason.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
@@ -21,6 +20,7 @@ from dmaverify.jobs.load import load
 from dmaverify.jobs.synthesis import SynthSettings, synthesize_move
 from dmaverify.program.tensor import Tensor
 from dmaverify.synth.kernel import KernelFound, KernelMoves, KernelSearch, Point, cheaper
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Status
 
 if TYPE_CHECKING:

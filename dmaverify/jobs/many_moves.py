@@ -9,13 +9,13 @@ read is an answer that says so, and the others are searched all the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from dmaverify.errors import InputError, InputErrors, errors_of
 from dmaverify.jobs.judge import Job, is_copy_text, plan_files
 from dmaverify.jobs.load import load
 from dmaverify.jobs.synthesis import SynthSettings, answer_of
+from dmaverify.values import asdict, dataclass, field
 
 _Job = TypeVar("_Job")
 _Answer = TypeVar("_Answer")

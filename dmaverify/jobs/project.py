@@ -8,8 +8,9 @@ Law: only files that are not there yet; for one that is, the lines to add are to
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from dmaverify.values import dataclass
 
 SETTINGS = "dmaverify.toml"
 WORKFLOW = ".github/workflows/dmaverify.yml"

@@ -10,12 +10,12 @@ source settles, is left as it is, and a refutation then says that its witness al
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import Disagreement
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Transfer
+from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Finding, Status, Verdict
 
 if TYPE_CHECKING:

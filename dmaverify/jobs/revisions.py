@@ -15,13 +15,13 @@ import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, is_copy_text, plan_files, run_jobs
+from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Status, Verdict
 
 KEPT = (".rs", ".toml", ".pto", ".mlir")

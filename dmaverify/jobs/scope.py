@@ -9,8 +9,8 @@ and not judged is UNKNOWN.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
 
 

@@ -11,7 +11,6 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -23,6 +22,7 @@ from dmaverify.prove.certify.certificate import (
     Question,
     write_questions,
 )
+from dmaverify.values import dataclass, field
 
 PLANS = "plans"
 SCHEMA = 2

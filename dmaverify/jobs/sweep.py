@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -20,6 +19,7 @@ from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, check_job
 from dmaverify.jobs.many_moves import Told, pooled, told_batch, told_job
 from dmaverify.jobs.record import BadRecord, Unrecordable, record_of, verdicts_of
+from dmaverify.values import dataclass
 from dmaverify.verdict import Verdict
 
 VERSION = 1

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
+from dmaverify.values import asdict, dataclass, fields, replace
 
 if TYPE_CHECKING:
     from dmaverify.jobs.fewest_copies import FewestCopies

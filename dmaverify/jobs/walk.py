@@ -12,11 +12,11 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import translate
 from pathlib import Path
 
 from dmaverify.language.files import is_inside, read_bytes
+from dmaverify.values import dataclass
 
 SUFFIXES = (".toml", ".rs", ".pto", ".mlir")
 SETTINGS = ("pyproject.toml", "Cargo.toml", "dmaverify.toml", "target.toml")

@@ -9,7 +9,6 @@ Law: every operation is exact on all integers: what is not linear becomes a symb
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.language.linear import (
     FALSE,
@@ -24,6 +23,7 @@ from dmaverify.language.linear import (
     names_in,
     product_bounds,
 )
+from dmaverify.values import dataclass, field, replace
 
 __all__ = ["FALSE", "ONE", "TRUE", "ZERO", "Cond", "Lin", "World", "both", "compare"]
 

@@ -11,10 +11,10 @@ Source: docs/machines/rngd.md 1.3, item 8, and 1.5.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from math import prod
 
 from dmaverify.language.expr import Kind
+from dmaverify.values import dataclass, replace
 
 _MAX_STEPS = 64  # a compound of more digits is given up
 

@@ -11,11 +11,11 @@ book notation of the documents "DMA Engine" and "Sequencer").
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Union
 
 from dmaverify.errors import Span
+from dmaverify.values import dataclass, field, replace
 
 
 class Kind(Enum):

@@ -7,7 +7,8 @@ Law: arithmetic is exact on all integers; a condition is folded only where its t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ Source: docs/machines/rngd.md 1.2, 1.3 (furiosa-mapping-types/src/dsl.rs of furi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Union
 
@@ -34,6 +33,7 @@ from dmaverify.language.expr import (
     Window,
     walk,
 )
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

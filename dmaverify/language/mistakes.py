@@ -8,10 +8,10 @@ Law: every function here returns the error for the place where the reader stands
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from dmaverify.errors import InputError, Source
 from dmaverify.language.notation import Reader, Token, clip, named
+from dmaverify.values import dataclass
 
 SIGNS = frozenset("/%=!@#+")
 CLOSERS = frozenset(")]}")

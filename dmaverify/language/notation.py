@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.values import dataclass
 
 MAX_NUMBER = 10**18
 MAX_TEXT = 100_000

@@ -23,7 +23,6 @@ Engine" and "Sequencer").
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from dmaverify.errors import InputError, NoValue, Source, Span
@@ -45,6 +44,7 @@ from dmaverify.language.expr import (
 from dmaverify.language.mistakes import LET_HINT, SIGNS, Explainer, Opening
 from dmaverify.language.notation import MAX_NUMBER, Token, clip, named
 from dmaverify.language.numbers import Symbolic, exact_quotient
+from dmaverify.values import dataclass, field, replace
 
 __all__ = ["FIELDS", "MAX_DEPTH", "MAX_NODES", "parse", "parse_axes", "parse_record"]
 

@@ -24,7 +24,6 @@ Source: docs/machines/rngd.md 1.3 (items 3, 4 and 8) and 1.4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from math import prod
@@ -47,6 +46,7 @@ from dmaverify.language.expr import (
     walk,
 )
 from dmaverify.language.notation import clip
+from dmaverify.values import dataclass
 
 SIZE_LIMIT = 2**64
 _LARGE = 200  # nodes or characters that a message prints at most, before it is cut to one line

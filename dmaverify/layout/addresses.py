@@ -10,11 +10,11 @@ Relied on (proofs/): euclid-uniqueness, loop-cut, ragged-cut.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from dmaverify.language.numbers import moves, same
 from dmaverify.layout.digits import Digit, DigitForm, Gap, Guard, coalesce, finalize
+from dmaverify.values import dataclass, replace
 
 BYTE = "<byte>"  # the axis of bytes within an element; no axis of a plan can be called so
 

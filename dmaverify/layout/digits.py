@@ -20,7 +20,6 @@ padding-on-boundary, recombine-off-boundary, recombine-on-boundary, refinement-s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 
@@ -40,6 +39,7 @@ from dmaverify.language.expr import (
     pair,
 )
 from dmaverify.language.numbers import Symbolic, may_reach, moves, same
+from dmaverify.values import dataclass, replace
 
 
 class NotDigits(Exception):

@@ -13,11 +13,11 @@ changes no address is no cut).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 
 from dmaverify.layout.addresses import BYTE, Layout, cut_digit
 from dmaverify.layout.digits import Digit
+from dmaverify.values import replace
 
 
 def name_of(layout: Layout, axis: str) -> str:

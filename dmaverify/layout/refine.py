@@ -16,10 +16,10 @@ reversal.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.language.numbers import gcd, moves, same
 from dmaverify.layout.addresses import Layout, cut_digit
+from dmaverify.values import dataclass, replace
 
 # ---------------------------------------------------------------- nests
 

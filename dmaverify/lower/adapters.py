@@ -12,7 +12,6 @@ Commit accesses).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 from dmaverify.language.expr import ONE, Expr, pair
 from dmaverify.language.numbers import gcd, least, most, step_gcd
@@ -27,6 +26,7 @@ from dmaverify.program.command import Command, Entry, GivenCommand, Sequencer
 from dmaverify.program.move import Stream
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.values import replace
 
 STREAM = "stream"
 LOCAL = PortRule((), {})  # an address of one slice, or of the stream, has no leading parts

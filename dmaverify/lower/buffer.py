@@ -8,7 +8,6 @@ Law: pieces and holes fill the buffer; what a term takes leaves a hole of the sa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.language.expr import (
     ONE,
@@ -27,6 +26,7 @@ from dmaverify.language.expr import (
 )
 from dmaverify.layout.digits import Digit, NotDigits, compile_digits
 from dmaverify.lower.pairing import Trouble
+from dmaverify.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ Relied on (proofs/): merge-keeps-addresses, merge-needs-contiguity.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import prod
 
 from dmaverify.language.expr import Expr, Resize, axes_of, terms_of
@@ -23,18 +22,12 @@ from dmaverify.language.numbers import below, moves, same
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit, DigitForm, Gap, NotDigits, compile_digits
 from dmaverify.lower.pairing import Trouble
+from dmaverify.lower.stream_places import Incompatible, base_at, engines_of, port_at
 from dmaverify.program.command import Command, Engine, Entry, Loop, Port, Sequencer
 from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space, layout_of, unit_bits_of
 from dmaverify.program.tensor import Tensor
-
-MOST_ENGINES = 4096  # commands are written out per engine
-
-
-class Incompatible(Exception):
-    def __init__(self, problem: Trouble) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
+from dmaverify.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +92,23 @@ def _reach(layout: Layout, axis: str, weight: int, term: Expr) -> _Reach:
         digit = max(below, key=lambda d: d.weight)
         if weight % digit.weight:
             raise Incompatible(_clash(axis, weight, digit.weight, term))
-        ratio = weight // digit.weight
-        outer = any(not same(d.weight, 1) and d.weight >= digit.weight * digit.slots for d in held if d is not digit)
-        if outer and digit.slots % ratio:
-            raise Incompatible(_clash(axis, weight, digit.weight * digit.slots, term))
-        return _Reach(digit.step * ratio, -(-digit.slots // ratio), digit.weight * digit.slots)
+        ratio, slots = weight // digit.weight, _values(digit, held)
+        outer = any(not same(d.weight, 1) and d.weight >= digit.weight * slots for d in held if d is not digit)
+        if outer and slots % ratio:
+            raise Incompatible(_clash(axis, weight, digit.weight * slots, term))
+        return _Reach(digit.step * ratio, -(-slots // ratio), digit.weight * slots)
     above = [d.weight for d in held if not _starts_by(d, weight)]
     if not above:
         return _Reach(0, None)
     if min(above) % weight:
         raise Incompatible(_clash(axis, weight, min(above), term))
     return _Reach(0, min(above) // weight, min(above))
+
+
+def _values(digit: Digit, held: Sequence[Digit]) -> int:
+    """How many values of its axis a digit steps over: where another digit goes on, its further slots are padding."""
+    behind = [d.weight for d in held if not _starts_by(d, digit.weight)] if below(digit.live, digit.slots) else []
+    return min([digit.slots, *(weight // digit.weight for weight in behind)])
 
 
 def _starts_by(digit: Digit, weight: int) -> bool:
@@ -221,78 +220,6 @@ def _uneven(axis: str, term: Expr, end: int, cut: int) -> Trouble:
     )
 
 
-# ---------------------------------------------------------------- engines and bases
-
-
-def _positions(form: DigitForm) -> Iterator[tuple[int, dict[str, int] | None]]:
-    """Every position with its coordinates, None where the cell is padding."""
-    for position in range(form.size):
-        rest, values = position, []
-        for digit in form.digits:
-            value, rest = divmod(rest, digit.step)
-            values.append(value)
-        found = tuple(values)
-        if any(g.value(found) >= g.bound for g in form.guards):
-            yield position, None
-            continue
-        coordinates = dict(form.offsets)
-        for digit, value in zip(form.digits, found, strict=True):
-            if digit.axis is not None:
-                coordinates[digit.axis] = coordinates.get(digit.axis, 0) + digit.weight * value
-        yield position, coordinates
-
-
-def base_at(layout: Layout, coordinates: Mapping[str, int]) -> int:
-    """The address of an element, by its coordinates; pieces of an axis that the layout does not hold are left out."""
-    address = layout.origin
-    constants = dict(layout.offsets)
-    for axis, value in coordinates.items():
-        rest = value - constants.get(axis, 0)
-        held = [d for i, d in enumerate(layout.digits) if d.axis == axis and i not in layout.beyond_index]
-        top = max((d.weight * d.slots for d in held), default=0)
-        for digit in sorted(held, key=lambda d: -d.weight):
-            part = rest // digit.weight
-            if digit.weight * digit.slots < top or rest >= top:
-                part %= digit.slots
-            address += part * digit.step
-            rest -= part * digit.weight
-    return address
-
-
-def _port(tier: str, address: int, space: Space) -> Port:
-    chip, rest = divmod(address, SPAN["chip"]) if "chip" in space.places else (0, address)
-    cluster, rest = divmod(rest, SPAN["cluster"]) if "cluster" in space.places else (0, rest)
-    return Port(tier, rest, chip, cluster)
-
-
-def _engines(stream: Stream) -> Iterator[tuple[Engine | None, dict[str, int]]]:
-    """Engines with work, and the coordinates their place gives; one nameless engine when the stream names no place."""
-    try:
-        forms = [compile_digits(e) for e in (stream.chip, stream.cluster, stream.slice)]
-    except NotDigits as error:
-        raise Incompatible(
-            Trouble(f"`{error.expr}` does not place engines: {error.reason}", error.expr.span)
-        ) from None
-    engines = prod(f.size for f in forms)
-    if engines > MOST_ENGINES:
-        raise Incompatible(
-            Trouble(
-                f"the stream names {engines:,} engines", stream.span, f"no machine has more than {MOST_ENGINES:,}"
-            )
-        )
-    named = any(f.size > 1 or f.offsets for f in forms)
-    for chip, at_chip in _positions(forms[0]):
-        for cluster, at_cluster in _positions(forms[1]):
-            for dmn, at_dmn in _positions(forms[2]):
-                if at_chip is None or at_cluster is None or at_dmn is None:
-                    continue
-                total: dict[str, int] = {}
-                for part in (at_chip, at_cluster, at_dmn):
-                    for axis, value in part.items():
-                        total[axis] = total.get(axis, 0) + value
-                yield (Engine(chip, cluster, dmn) if named else None), total
-
-
 # ---------------------------------------------------------------- the whole
 
 
@@ -337,10 +264,11 @@ def _derive(
     _stay_in_place(fragments, terms)
     width = dtype_bits // unit_bits_of(dtype_bits)
     commands = []
-    for place, coordinates in _engines(stream):
+    for place, coordinates in engines_of(stream):
         at = {a: coordinates.get(a, 0) + offsets.get(a, 0) for a in (*coordinates, *offsets)}
+        _start_on_cuts(fragments, sides, at, stream)
         ports = tuple(
-            _port(tensor.tier, base_at(layout, at), space)
+            port_at(tensor.tier, base_at(layout, at), space)
             for tensor, layout, space in zip((source, dest), sides, spaces, strict=True)
         )
         commands.append(
@@ -349,6 +277,22 @@ def _derive(
     if not commands:
         raise Incompatible(Trouble("no engine has work: every place of the stream is padding", stream.span))
     return Derivation(tuple(fragments), tuple(commands), terms)
+
+
+def _start_on_cuts(
+    fragments: Sequence[Fragment], sides: tuple[Layout, Layout], at: Mapping[str, int], stream: Stream
+) -> None:
+    """Refuses loops that walk over a cut of a memory from where an engine starts on an axis."""
+    for axis, start in at.items():
+        for layout in sides:
+            held = [d for i, d in enumerate(layout.digits) if d.axis == axis and i not in layout.beyond_index]
+            for cut in (digit.weight for digit in held):
+                off = start % cut if type(cut) is type(start) is int else 0
+                inside = [f for f in fragments if f.axis == axis and f.weight < cut] if off else []
+                if off and off + sum((f.count - 1) * f.weight for f in inside) >= cut:
+                    places = (stream.slice, stream.cluster, stream.chip, stream.time)
+                    term = next((place for place in places if axis in axes_of(place)), stream.time)
+                    raise Incompatible(_clash(axis, start, cut, term))
 
 
 def _stay_in_place(fragments: Sequence[Fragment], terms: Sequence[Expr]) -> None:

@@ -11,7 +11,6 @@ Source: "DMA Engine", DMA Sequencer Internals (the packet size is inferred from 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from dmaverify.language.expr import ONE, Expr, pair, terms_of
 from dmaverify.language.wellformed import problems
@@ -19,6 +18,7 @@ from dmaverify.lower.programs import derived_program
 from dmaverify.program.move import Stream
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 
 
 def with_packet(

@@ -12,12 +12,12 @@ Merging Entries; the plan file format (Configuration text).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.errors import Span
 from dmaverify.language.numbers import gcd, moves, same
 from dmaverify.program.command import Command, Engine, Entry, GivenCommand, Loop, Port, Sequencer
 from dmaverify.program.tensor import Tensor
+from dmaverify.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ keeps the promise and the other does not is different.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import Span
@@ -22,6 +21,7 @@ from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,7 +14,6 @@ Source: "DMA Engine" (Example 6, Why DMN #3 requires segmentation), docs/machine
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 
 from dmaverify.language.expr import ONE, Drop, Expr, Resize, axes_of, pair, terms_of
@@ -22,6 +21,7 @@ from dmaverify.layout.digits import NotDigits, compile_digits
 from dmaverify.lower.pairing import Trouble
 from dmaverify.program.command import Engine
 from dmaverify.program.move import EngineStream, Stream
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import gcd, prod
 from typing import Any
@@ -42,6 +41,7 @@ from dmaverify.lower.buffer import (
 )
 from dmaverify.lower.pairing import Trouble
 from dmaverify.program.move import Stream
+from dmaverify.values import dataclass, replace
 
 CONTIGUOUS = "contiguous (Packet dimension)"
 ABSENT = "not in Buf (broadcast)"

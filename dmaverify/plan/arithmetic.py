@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import NoReturn
 
 from dmaverify.errors import InputError, NoValue, Source, Span
 from dmaverify.language.notation import Token
 from dmaverify.language.numbers import Symbolic, exact_quotient, floor_quotient
+from dmaverify.values import dataclass
 
 LIMIT_BITS = 80
 MAX_DEPTH = 64

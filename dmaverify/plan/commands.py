@@ -22,13 +22,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.expr import ONE, Expr
 from dmaverify.language.parse import parse
 from dmaverify.program.command import Engine, Entry, GivenCommand, Sequencer
 from dmaverify.program.tensor import Tensor
+from dmaverify.values import dataclass
 
 CLASSES: Mapping[str, str] = {
     "chip": "chip", "cluster": "cluster", "slice": "slice", "partitioning": "slice", "element": "element",

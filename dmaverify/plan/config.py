@@ -19,7 +19,6 @@ docs/machines/rngd.md 1.6.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import NoReturn
 
@@ -28,6 +27,7 @@ from dmaverify.language.notation import Token
 from dmaverify.plan.arithmetic import LIMIT_BITS, Cursor, Number
 from dmaverify.plan.media import BRACKETS, MEDIA, Medium
 from dmaverify.program.command import Entry, Sequencer
+from dmaverify.values import dataclass, replace
 
 MOST_ENTRIES = 256  # of one configuration
 _MEDIA_SETTINGS = ("media_source", "media_dest")

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -48,6 +47,7 @@ from dmaverify.plan.texts import units
 from dmaverify.plan.validate import validate
 from dmaverify.program.command import Sequencer
 from dmaverify.targets.target import Target, load_target
+from dmaverify.values import replace
 
 Work = RunMove | Reach | RunRows | RunProgram
 ENGINE_PLACES = ("chip", "cluster", "dmn")
@@ -144,10 +144,9 @@ class PlanExecution:
         return RunTile(self.mapping(table.tile), int(table.length), table.start, table.place, table.partial)
 
     def flow(self, table: schema.StreamTable, engine: str = "", params: Mapping[str, int] | None = None) -> Flow:
-        if table.packet is None:
-            raise Beyond("a packet that follows from the run")
-        parts = [self.mapping(getattr(table, n), params) for n in ("chip", "cluster", "slice", "time", "packet")]
-        return Flow(parts[0], parts[1], parts[2], parts[3], parts[4], engine)
+        texts = [getattr(table, name) for name in ("chip", "cluster", "slice", "time", "packet")]
+        chip, cluster, slice_, time, packet = (ONE if t is None else self.mapping(t, params) for t in texts)
+        return Flow(chip, cluster, slice_, time, packet, engine, open_packet=table.packet is None)
 
     def flows(self, given: schema.StreamTable | list[schema.CaseTable] | None) -> tuple[Flow, ...]:
         if given is None:

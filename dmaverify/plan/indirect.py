@@ -13,7 +13,6 @@ Source: the plan file format, `schema = 1`; "Sequencer" (Indirect Access: (limit
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,7 @@ from dmaverify.program.command import GivenCommand, Sequencer
 from dmaverify.program.indirect import IndexList, Indirect, IndirectLoop, first_axis
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema

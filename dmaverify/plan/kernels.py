@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import OUTSIDE, is_inside, near_file, read_text
 from dmaverify.plan.notes import extent_of
 from dmaverify.program.access import PlanMove
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema

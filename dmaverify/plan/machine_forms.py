@@ -9,7 +9,6 @@ and the plan says otherwise is a problem, never a silent choice.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dmaverify.errors import Source, Span
@@ -18,6 +17,7 @@ from dmaverify.program.command import GivenCommand
 from dmaverify.program.form import Form
 from dmaverify.targets.modules import Derived, part_of
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ Law: a medium says how many leading parts a base may have; the last part is alwa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ Law: a comment that begins with `dmaverify:` is understood whole or refused at i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.program.instructions import Shared
+from dmaverify.values import dataclass, field
 
 _GM = re.compile(r"gm\s+%([\w$.-]+)\s*=\s*(?:(\d+)\s+bytes|((?:\d+x)*)(?:(\d*)x)?([a-z]+\d+\w*))\s*")
 _ASSUME = re.compile(r"assume\s+%([\w$.-]+)\s+in\s+(-?\d+)\s*\.\.\s*(-?\d+)\s*")

@@ -7,7 +7,6 @@ Law: values are frozen; a selection leaves every entry as it was.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, InputErrors, Source, Span
@@ -17,6 +16,7 @@ from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.command import GivenCommand
 from dmaverify.program.move import Transfer
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from dmaverify.plan.kernels import PlanKernel

@@ -10,7 +10,6 @@ Source: the plan file format, `schema = 1`; "DMA Engine" (Heterogeneous Aggregat
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,6 +21,7 @@ from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Box, Program, Region, Step
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema

@@ -10,7 +10,6 @@ never mixed. Whatever is no setting, or not of its kind, is an InputError at its
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
 from functools import reduce
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.errors import InputError
 from dmaverify.language.files import is_below, read_bytes, read_text
 from dmaverify.prove.limits import MEMORY, TIMEOUT, bytes_of, seconds_of
+from dmaverify.values import dataclass, field, fields
 
 if TYPE_CHECKING:
     from dmaverify.errors import Span

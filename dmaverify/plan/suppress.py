@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import TypedDict, TypeVar
 
@@ -28,6 +27,7 @@ from dmaverify.plan.toml_spans import Document, Path, StringSpan
 from dmaverify.program.command import GivenCommand, Sequencer
 from dmaverify.program.space import unit_bits_of
 from dmaverify.targets.target import Target
+from dmaverify.values import fields, is_dataclass, replace
 
 T = TypeVar("T")
 

@@ -14,13 +14,13 @@ import re
 import tomllib
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import near_file, read_bytes
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

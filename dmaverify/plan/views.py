@@ -14,7 +14,6 @@ Source: furiosa-opt v0.6.0 (tile, pad, unpad; loops around them), docs/machines/
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from dmaverify.program.access import PlanProblem
 from dmaverify.program.tensor import Tensor
 from dmaverify.program.turns import Affine, Turn, turns_of
 from dmaverify.program.views import PadView, TileView, View, ViewError, Views, see
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema

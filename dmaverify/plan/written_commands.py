@@ -9,7 +9,6 @@ Source: the plan file format, `commands`; "DMA Engine" (Homogeneous Aggregate Op
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError
@@ -27,6 +26,7 @@ from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.modules import Derived
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema

@@ -10,13 +10,13 @@ Source: "Sequencer" (Stream Adapters, Configuration Examples); docs/machines/rng
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from dmaverify.errors import Span
 from dmaverify.program.command import Sequencer
 from dmaverify.program.move import Stream
 from dmaverify.program.tensor import Tensor
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from dmaverify.program.views import Views

@@ -13,9 +13,8 @@ Source: "DMA Engine" (DMA Command Syntax, DMA Sequencer Internals), "Sequencer" 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 from dmaverify.errors import Span
+from dmaverify.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ all that it takes to change it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from dmaverify.errors import Span
+from dmaverify.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ dma_gather_unscaled, dma_scatter), docs/machines/rngd.md 5.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import ONE, Expr, Kind, Padding, axes_of, pair, terms_of
@@ -26,6 +25,7 @@ from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import ViewError
+from dmaverify.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

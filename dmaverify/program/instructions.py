@@ -9,10 +9,10 @@ Law: a copy moves, for every counter in the box of its levels, `row` bytes from 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import Cond, Lin
+from dmaverify.values import dataclass, field
 
 OTHER_CORE = "the other core"
 """The pipe of everything that another core does."""

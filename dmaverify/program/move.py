@@ -10,13 +10,13 @@ Source: docs/design.md; "DMA Engine", Structural Requirements; docs/machines/rng
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import ONE, Expr, pair
 from dmaverify.program.command import Engine, GivenCommand
 from dmaverify.program.tensor import Tensor
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from dmaverify.program.form import Form

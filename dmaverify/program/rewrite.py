@@ -7,7 +7,6 @@ Law: the event that comes back is the same event about other numbers; nothing is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from dmaverify.language.affine import Cond, Lin, World, both, compare
 from dmaverify.program.instructions import (
@@ -22,6 +21,7 @@ from dmaverify.program.instructions import (
     Signal,
     Use,
 )
+from dmaverify.values import replace
 
 Number = Callable[[Lin], Lin]
 Condition = Callable[[Cond], Cond]

@@ -15,13 +15,13 @@ Performance" (Scheduling model: an operation waits for its context), docs/machin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from dmaverify.errors import Span
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.values import dataclass, field
 
 DMA_CONTEXT = "tdma"  # of transfers that name neither an engine nor a context
 

@@ -9,7 +9,6 @@ next unseen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from dmaverify.language.expr import Expr, axes_of
@@ -19,6 +18,7 @@ from dmaverify.layout.digits import Digit, DigitForm, NotDigits, compile_digits
 from dmaverify.layout.refine import Nest
 from dmaverify.program.command import Command, Port
 from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.values import dataclass
 
 SPAN = {"chip": 1 << 56, "cluster": 1 << 52}
 LOCAL_LIMIT = SPAN["cluster"]

@@ -9,10 +9,9 @@ Source: "DMA Engine", Structural Requirements; docs/machines/rngd.md 1.6 and 7.3
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from dmaverify.errors import Span
 from dmaverify.language.expr import ONE, Expr, pair
+from dmaverify.values import dataclass, field
 
 PLACES = ("chip", "cluster", "slice", "element")
 

@@ -7,9 +7,10 @@ Law: the turns of a loop walk exactly its iterations, outer to inner.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
+
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ Relied on (proofs/): alignment-step.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from math import prod
 
 from dmaverify.errors import Span
@@ -27,6 +26,7 @@ from dmaverify.language.numbers import moves
 from dmaverify.layout.digits import DigitForm, Gap, NotDigits, compile_digits, finalized
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.turns import Affine, Turn, fixed
+from dmaverify.values import dataclass, field, replace
 
 
 class ViewError(Exception):

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from dmaverify.prove.options import Options
 from dmaverify.prove.smt import solver_version
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding, Obligation, Severity, Verdict, settled
 
 
@@ -28,6 +28,7 @@ class Judgement:
     status: dict[str, str] = field(default_factory=dict)
     by: dict[str, str] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
     rules: int = 0  # of the machine, evaluated
     started: float = field(default_factory=time.perf_counter)
 
@@ -44,4 +45,5 @@ class Judgement:
             name, self.target.name, settled(self.findings, self.status.values()), tuple(self.findings),
             tuple(obligations), tuple(dict.fromkeys(self.assumptions)), dict(self.options.readings),
             time.perf_counter() - self.started, solver_version(), path, line, expect, claim,
+            conditions=tuple(dict.fromkeys(self.conditions)),
         )  # fmt: skip

@@ -15,8 +15,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from typing import Any
+
+from dmaverify.values import dataclass, replace
 
 TIMEOUT = 60.0
 MEMORY = 1 << 30

@@ -16,11 +16,11 @@ Relied on (proofs/): residue-apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import gcd
 
 from dmaverify.program.command import Command
 from dmaverify.prove.smt import Query, Session, linear, number
+from dmaverify.values import dataclass
 
 MOST_STEPS = 50_000  # of the search for the smallest meeting
 

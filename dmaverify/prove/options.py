@@ -7,10 +7,10 @@ Law: the defaults are the documented ones.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from dmaverify.prove.limits import MEMORY, QUESTIONS, TIMEOUT, Limits
 from dmaverify.prove.smt import RLIMIT
+from dmaverify.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,15 @@ Limits are z3 resource units, which do not depend on the clock; the random seed 
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from dmaverify.prove import limits
+from dmaverify.values import dataclass, field
 
 RLIMIT = 20_000_000
 _PLANS_PER_CONTEXT = 500
@@ -304,6 +307,17 @@ def _model(solver: Any, query: Query) -> dict[str, int]:
 
 
 def solver_version() -> str:
-    import z3
+    """As the library says; where nothing loaded it, as the folder of its metadata is called."""
+    told = None if "z3" in sys.modules else _packaged()
+    if told is None:
+        import z3
 
-    return f"z3 {z3.get_version_string()}"
+        told = z3.get_version_string()
+    return f"z3 {told}"
+
+
+@lru_cache(maxsize=1)
+def _packaged() -> str | None:
+    names = (name for folder in filter(os.path.isdir, sys.path) for name in os.listdir(folder))
+    found = (re.fullmatch(r"z3_solver-(\d+\.\d+\.\d+)[.\d]*\.dist-info", name) for name in names)
+    return next((one[1] for one in found if one), None)

@@ -11,12 +11,12 @@ import json
 import math
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.report.order import TextPlace, place_of_span
+from dmaverify.values import fields, is_dataclass
 from dmaverify.verdict import Severity
 
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}

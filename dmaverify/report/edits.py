@@ -9,10 +9,10 @@ so that a text is changed as a whole or not at all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from dmaverify.errors import Source
+from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Edit
 
 UNITS = (1, 2, 4, 8)  # bytes of an element, where a plan counts elements

@@ -9,12 +9,12 @@ one that names no rule is an InputError. An excused finding stays in every repor
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from dmaverify.errors import Source
 from dmaverify.plan.suppress import MARK, Allowance, allowances
 from dmaverify.report.fingerprint import settled
+from dmaverify.values import replace
 from dmaverify.verdict import Excuse, Finding, Severity, Status, Verdict
 
 UNUSED = "core/unused-suppression"

@@ -12,10 +12,10 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from dmaverify.errors import InputError
 from dmaverify.report.order import findings_in_order, in_order
+from dmaverify.values import replace
 from dmaverify.verdict import Excuse, Finding, Severity, Status, Verdict
 
 BASELINE_VERSION = 1

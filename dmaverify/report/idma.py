@@ -7,12 +7,12 @@ Law: the JSON text of a list is what `json.dumps` would write of its pairs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dmaverify.machines.idma.engine import NAMES, Backend, Request
 from dmaverify.machines.idma.legalizer import Bursts, is_coupled
 from dmaverify.machines.idma.wire import byte_enables, on_the_wire
+from dmaverify.values import dataclass
 
 MANY = 1000
 MOST_SHOWN = 12

@@ -7,10 +7,10 @@ Law: a bar begins at the step that writes and ends at the last that reads; the s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
 from dmaverify.report.drawing import XMLNS
+from dmaverify.values import dataclass
 
 WIDE, LEFT, HIGH = 400, 92, 20
 

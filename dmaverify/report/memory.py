@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from math import gcd
 
@@ -20,6 +19,7 @@ from dmaverify.program.command import Command, Port
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.report.drawing import XMLNS, packets_of, walked
+from dmaverify.values import dataclass
 
 COLUMNS, ROWS, STEPS = 8, 12, 400
 WIDE, LEFT, TOP, HIGH = 400, 66, 34, 24

@@ -9,7 +9,6 @@ same bytes; all text of users is escaped. Only a proof is shown as one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -28,6 +27,7 @@ from dmaverify.report.order import (
 from dmaverify.report.page_style import SCRIPT, STYLE
 from dmaverify.report.snippet import visible
 from dmaverify.report.text import claims, leaving, render_finding
+from dmaverify.values import dataclass
 from dmaverify.verdict import Finding, Severity, Status, Verdict, exit_code
 
 MOST_OPEN = 5  # that keep the run from passing are unfolded from the start

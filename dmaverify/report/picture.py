@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,7 @@ from dmaverify.cost.nest import PacketNest
 from dmaverify.cost.sides import SideCost
 from dmaverify.language.files import write_bytes, write_text
 from dmaverify.program.command import Command
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

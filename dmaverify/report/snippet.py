@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 from dmaverify.errors import Source, Span
+from dmaverify.values import dataclass
 
 TAB = "    "
 _CUT = "..."

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from enum import Enum
 from typing import Any, Literal
 
@@ -32,6 +31,7 @@ from dmaverify.report.order import (
     unmet,
 )
 from dmaverify.report.snippet import Mark, draw, glyph, gutter_of, paint, visible, wrap
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, exit_code
 
 WIDTH = 100

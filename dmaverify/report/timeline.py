@@ -13,11 +13,11 @@ contexts), a thread is a lane: the way the vendor's viewer of schedules names it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from dmaverify.cost.sharing import Loads, WorkPiece, in_time
 from dmaverify.program.schedule import Order, Program
+from dmaverify.values import dataclass, field
 
 ENGINES, CONTEXTS = 0, 1
 SHARED = "steps at once share channels, DMNs and links in proportion to what they ask: an estimate"

@@ -13,7 +13,6 @@ Source: "Memory Performance" (Channel interleaving, Misaligned Access), "DMA Eng
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.sides import SideCost
@@ -23,6 +22,7 @@ from dmaverify.program.tensor import Tensor
 from dmaverify.synth.layouts import layouts
 from dmaverify.synth.members import SearchLimits
 from dmaverify.synth.result import Change, Synthesis, Why
+from dmaverify.values import replace
 
 FAR = 1.25
 """A plan this many times over what the engines alone need is asked why."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
@@ -33,6 +32,7 @@ from dmaverify.program.command import Command
 from dmaverify.synth.ends import part_bounds
 from dmaverify.synth.regions import Atom
 from dmaverify.synth.space import Nested, SynthMachine
+from dmaverify.values import dataclass, replace
 
 FREE = (
     "read issue",

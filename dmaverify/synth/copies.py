@@ -16,7 +16,6 @@ that are several nests need two instructions at least; whether more are needed i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
 from typing import Any
@@ -27,6 +26,7 @@ from dmaverify.language.expr import Expr, axes_of
 from dmaverify.program.move import Transfer
 from dmaverify.synth.nests import MOST_ROWS, Level, RowNest, covers
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, replace
 
 MOST = 1 << 24
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.model import Bound
 from dmaverify.cost.nest import PacketNest, spread
 from dmaverify.cost.sides import SideCost
+from dmaverify.values import replace
 
 
 def written_in_part(nest: PacketNest, data: CostData) -> list[int] | None:

@@ -9,13 +9,13 @@ those tried (`layouts`), not of all; the sum counts every move of the kernel, ch
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import product
 
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
 from dmaverify.synth.layouts import ROOM, TensorLayout, layouts
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field, replace
 
 KEPT = 5
 """Layouts of a tensor that are priced in full, and tried together with those of its neighbours."""

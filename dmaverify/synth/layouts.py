@@ -13,7 +13,6 @@ docs/design.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 from math import prod
 
@@ -24,6 +23,7 @@ from dmaverify.synth.regions import Atom
 from dmaverify.synth.routes import spread
 from dmaverify.synth.streams import piece
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, replace
 
 ROOM = 128 << 10
 """Bytes that padding or copies may always add; beyond it a tensor at most doubles."""

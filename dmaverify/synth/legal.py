@@ -10,7 +10,6 @@ a limit with a warning, as long as another plan keeps it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
@@ -19,6 +18,7 @@ from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
 from dmaverify.prove.smt import number
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding, Severity
 
 

@@ -8,7 +8,6 @@ Law: values only; a floor here never falls while a search goes on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from dmaverify.cost.model import Cost
 from dmaverify.program.command import Command
@@ -16,6 +15,7 @@ from dmaverify.synth.bound import Floor
 from dmaverify.synth.regions import Atom
 from dmaverify.synth.shares import Layering
 from dmaverify.synth.space import Nested
+from dmaverify.values import dataclass, field
 
 EVALUATIONS = 600
 """Commands priced before the search stops with a gap."""

@@ -8,9 +8,10 @@ levels that continue each other on both sides are one, so none can be saved by j
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
+
+from dmaverify.values import dataclass, replace
 
 MOST_ROWS = 1 << 18
 

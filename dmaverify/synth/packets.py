@@ -9,10 +9,10 @@ Source: "DMA Engine", Structural Requirements and Performance (Packet size; 4,09
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from dmaverify.synth.regions import Atom, AtomNest, Cover
+from dmaverify.values import replace
 
 
 def chain_of(box: AtomNest) -> tuple[int, tuple[Atom, ...]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from itertools import islice, permutations
 
 from dmaverify.cost.simple import SimpleCost, price
@@ -24,6 +23,7 @@ from dmaverify.synth.result import Synthesis
 from dmaverify.synth.space import SynthMachine, Work, command, nested
 from dmaverify.synth.synthesize import DEFAULTS, covers_of, machine_of, plan_of, refused
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 from dmaverify.verdict import Severity, Status
 
 ORDERS = 5040

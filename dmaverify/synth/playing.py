@@ -13,7 +13,6 @@ Source: docs/design.md (two evaluators of one model).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import prod
 
 from dmaverify.cost.constants import CostData
@@ -22,6 +21,7 @@ from dmaverify.program.command import Command
 from dmaverify.synth.members import Member, SearchFound
 from dmaverify.synth.result import Played
 from dmaverify.synth.sketch import sketch
+from dmaverify.values import dataclass, replace
 
 MOST_PACKETS = 1 << 13
 """Requests of a first simulation; a program with more is played in part."""

@@ -13,7 +13,6 @@ Source: docs/design.md; "DMA Engine", Example 6 (segmentation); docs/machines/rn
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import prod
 
@@ -22,6 +21,7 @@ from dmaverify.layout.digits import Digit
 from dmaverify.layout.fuse import parts_of
 from dmaverify.lower.derive import label_of
 from dmaverify.synth.spans import low_first, ranges, reach
+from dmaverify.values import dataclass, replace
 
 MOST_BOXES = 64
 """Boxes of one cover: beyond it the start-ups alone make the plan pointless."""

@@ -12,7 +12,6 @@ Source: the plan file format, `schema = 1`; docs/design.md (JSON of `synth`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dmaverify.cost.model import Cost
@@ -23,6 +22,7 @@ from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.synth.bound import Floor
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Verdict
 
 

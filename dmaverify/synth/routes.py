@@ -16,7 +16,6 @@ Source: "DMA Engine" (introduction: tiers and their routes), "Memory Performance
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from math import prod
 
 from dmaverify.cost.constants import TICKS, CostData
@@ -28,6 +27,7 @@ from dmaverify.synth.regions import Atom, Cover
 from dmaverify.synth.result import Synthesis, TwoHops
 from dmaverify.synth.streams import piece
 from dmaverify.targets.target import Target, Tier
+from dmaverify.values import replace
 
 WORTH = 0.8
 """A route is offered when its cycles are below this share of the direct plan's."""
@@ -54,9 +54,9 @@ def best_route(
     """
     if cover is None or len(cover.boxes) != 1:
         return None, ""
-    atoms = cover.boxes[0].atoms
-    if any(a.axis is None or a.pieces is None for a in atoms):
+    if any(a.axis is None or a.pieces is None for a in cover.boxes[0].atoms):
         return None, ""
+    atoms = [one for a in cover.boxes[0].atoms for one in _plain(a)]
     least = least_cycles(atoms, target, data, target.dtypes[move.dtype])
     if direct.found and direct.cycles <= FAR * least:
         return None, ""
@@ -72,6 +72,14 @@ def best_route(
     if direct.found and cycles >= WORTH * direct.cycles:
         return None, left
     return _answer(move, direct, there, onward, least, left), left
+
+
+def _plain(atom: Atom) -> Iterator[Atom]:
+    """The pieces of plain axes that a loop steps over, each as a loop: those can be cut one by one."""
+    read, write = atom.read, atom.write
+    for axis, weight, count, size in reversed(atom.pieces or ()):
+        yield Atom(axis, weight, count, read, write, size)
+        read, write = read * count, write * count
 
 
 def _ranked(

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 
 from dmaverify.program.command import Engine
@@ -20,6 +19,7 @@ from dmaverify.program.space import SPAN
 from dmaverify.synth.packets import chain_of
 from dmaverify.synth.regions import Atom, AtomNest, Cover
 from dmaverify.synth.space import SynthMachine, Work
+from dmaverify.values import dataclass, replace
 
 MOST_LANES = 64
 """Commands that places alone may ask for (chips and clusters on either side)."""

@@ -10,13 +10,13 @@ Source: docs/design.md; "DMA Engine", DMA Command Syntax; "Sequencer", Merging E
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.lower.derive import Fragment, command_of
 from dmaverify.program.command import Command, Engine, Port
 from dmaverify.program.space import SPAN, Space
 from dmaverify.synth.packets import chain_of
 from dmaverify.synth.regions import Atom, AtomNest
+from dmaverify.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

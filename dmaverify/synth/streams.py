@@ -11,7 +11,6 @@ Source: "DMA Engine", Homogeneous Aggregate Operation; docs/machines/rngd.md 1.6
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dmaverify.language.expr import Broadcast, Expr, Modulo, Padding, Resize, Stride, Symbol, pair
 from dmaverify.layout.addresses import BYTE
@@ -24,6 +23,7 @@ from dmaverify.synth.orders import arranged
 from dmaverify.synth.regions import Atom
 from dmaverify.synth.shares import Layering
 from dmaverify.synth.space import Nested, SynthMachine, nested
+from dmaverify.values import replace
 
 
 def piece(axis: str | None, weight: int, count: int, size: int) -> Expr:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import cost
@@ -35,6 +34,7 @@ from dmaverify.synth.space import SynthMachine
 from dmaverify.synth.streams import stream_for
 from dmaverify.synth.ties import TiedSearch
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 from dmaverify.verdict import Severity, Status, Verdict
 
 CROSS_CHECK = 1 << 16

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError
+from dmaverify.values import dataclass
 
 
 def data_file(name: str) -> Path:

@@ -12,8 +12,9 @@ ports in bits are exact (4-bit types).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ texts, price its commands and search its plans; the loader finds them by the fol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from dmaverify.errors import Span

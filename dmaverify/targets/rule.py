@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from dmaverify.targets.smtlib import Function
 from dmaverify.targets.smtlib_eval import infix
+from dmaverify.values import dataclass, field
 from dmaverify.verdict import Severity
 
 BASES = ("documented", "measured", "inferred", "contested")

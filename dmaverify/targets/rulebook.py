@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -20,6 +19,7 @@ from dmaverify.targets.rule import BASES, LEVEL_READING, LEVELS, Edge, Figure, R
 from dmaverify.targets.smtlib import Function, Sort, read_functions
 from dmaverify.targets.smtlib_eval import compile_bool, infix, names_in, unguarded_divisors
 from dmaverify.targets.table import Table, suggestion
+from dmaverify.values import dataclass
 from dmaverify.verdict import Severity
 
 _RULE_ID = re.compile(r"[a-z][a-z0-9-]*/[a-z][a-z0-9-]*")

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import NoReturn
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.values import dataclass, field
 
 DEPTH = 100
 """Deepest nesting of parentheses that is read; beyond it no rule is readable by people either."""

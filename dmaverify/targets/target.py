@@ -10,7 +10,6 @@ that ships.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +20,7 @@ from dmaverify.targets.facts import EVERY_PORT, SCOPES, Fact, Scope
 from dmaverify.targets.rule import Figure, Readings, Rule
 from dmaverify.targets.rulebook import SEVERITIES, Names, basis_of, read_rules
 from dmaverify.targets.table import Table, suggestion
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Severity
 
 LATER_SECTIONS = ("cost", "machine", "memory", "profile", "starvation", "tile", "vector")

@@ -7,7 +7,6 @@ Law: reading its text gives the transfer back.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from dmaverify.lower.programs import given_program, space_of
 from dmaverify.program.command import Command
@@ -15,6 +14,7 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space
 from dmaverify.targets.target import Target
 from dmaverify.testing.plan_text import plan_lines
+from dmaverify.values import dataclass, field
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ Law: without a fault the tiles lie on their tensor, follow each other without a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dmaverify.testing.draw import Draw
 from dmaverify.testing.pages import DTYPES, Page, size_of_axis, stream, tensor, tile, views
+from dmaverify.values import dataclass
 
 # ---------------------------------------------------------------- tiled axes
 

@@ -9,7 +9,6 @@ was.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from dmaverify.language.expr import Drop, Expr, Kind, Modulo, Padding, Pair, Resize, Stride, Window, pair, terms_of
@@ -19,6 +18,7 @@ from dmaverify.targets.target import Target
 from dmaverify.testing.draw import Draw, Seeded
 from dmaverify.testing.drawn_plan import DrawnPlan
 from dmaverify.testing.random_mappings import KINDS, divisor
+from dmaverify.values import replace
 
 Broken = tuple[DrawnPlan, str] | None
 _TRIALS = 6  # places tried before a plan counts as one that cannot have the fault

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from dmaverify.errors import Disagreement
 from dmaverify.execute.address import TooLarge
@@ -25,6 +24,7 @@ from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.move.scene import Scene, Side
 from dmaverify.prove.move.witness import finding_of
 from dmaverify.prove.smt import RLIMIT, Session
+from dmaverify.values import dataclass
 
 
 @contextmanager

@@ -7,9 +7,9 @@ Law: what is put together here can be read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from dmaverify.testing.draw import Draw
+from dmaverify.values import dataclass, field
 
 DTYPES = ("i8", "i8", "i8", "bf16", "i32", "i4")
 

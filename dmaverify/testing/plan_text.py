@@ -9,7 +9,6 @@ Source: the plan file format, `schema = 1`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from dmaverify.language.expr import ONE, Expr
 from dmaverify.plan.config_text import format_sequencer
@@ -18,6 +17,7 @@ from dmaverify.program.command import Sequencer
 from dmaverify.program.move import Transfer
 from dmaverify.synth.result import tensor_table
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 
 
 def plan_lines(axes: Mapping[str, int], transfer: Transfer, target: Target) -> Iterator[str]:

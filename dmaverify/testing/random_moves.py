@@ -11,7 +11,6 @@ Source: "DMA Engine", Structural Requirements and Implementation Details.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -23,6 +22,7 @@ from dmaverify.targets.target import Target
 from dmaverify.testing.draw import Draw
 from dmaverify.testing.random_mappings import axes as draw_axes
 from dmaverify.testing.random_mappings import mapping
+from dmaverify.values import dataclass, replace
 
 MOST_UNITS = 4096
 

@@ -13,7 +13,6 @@ format.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dmaverify.lower.derive import derive
 from dmaverify.lower.programs import space_of
@@ -24,6 +23,7 @@ from dmaverify.targets.target import Target
 from dmaverify.testing.draw import Draw, Seeded
 from dmaverify.testing.drawn_plan import DrawnPlan
 from dmaverify.testing.random_moves import DrawnMove, move, smallest_move
+from dmaverify.values import replace
 
 # ---------------------------------------------------------------- plans
 

@@ -7,7 +7,8 @@ Law: the same generator state gives the same plan; at most small sizes it can be
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+
+from dmaverify.values import dataclass
 
 AXES = "ABCD"
 

@@ -8,9 +8,9 @@ Law: the same generator state gives the same plan; most of those that are left u
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field, replace
 
 from dmaverify.testing.random_templates import Drawn, SizedTerm, mapping_of, product_of, strides_of
+from dmaverify.values import dataclass, field, replace
 
 Entry = list[str]
 """The count and the stride of a loop."""

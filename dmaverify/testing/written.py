@@ -10,13 +10,13 @@ Source: the plan file format, `schema = 1`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from dmaverify.testing import drawn_moves as moves
 from dmaverify.testing import drawn_orders as orders
 from dmaverify.testing import drawn_programs as programs
 from dmaverify.testing import drawn_views as views
 from dmaverify.testing.draw import Draw, Seeded
+from dmaverify.values import dataclass, field
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ Five of each kind; `make fuzz` draws a hundred thousand.
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,95 @@ def test_a_tile_is_written_again_only_where_it_was_read_in_between(
         assert set(both.outcome.wrong) == {"core/tiles-once"}
 
 
+WHOLE = """schema = 1
+target = "rngd"
+[axes]
+A = 4
+B = 2
+C = 16
+{moves}[program.p]
+order = "written"
+step = [{steps}]
+"""
+DM, HBM = '{{ tier = "dm", slice = "1 # 64", element = "{}" }}', '{{ tier = "hbm", base = {}, element = "{}" }}'
+WRITERS = {"a": (HBM.format(0, "A, C"), DM.format("A, C")), "b": (HBM.format(1024, "A, C"), DM.format("A, C"))}
+READERS = {
+    "whole": (DM.format("A, C"), HBM.format(4096, "A, C")),
+    "otherwise": (DM.format("A / 2, A % 2, C"), HBM.format(4096, "A % 2, A / 2, C")),
+    "turned": (DM.format("C, A"), HBM.format(4096, "C, A")),
+    "half": (DM.format("B, C"), HBM.format(4096, "B, C")),
+    "apart": (HBM.format(2048, "A, C"), HBM.format(4096, "A, C")),
+}
+
+
+@pytest.mark.parametrize(
+    ("steps", "loop", "lost"),
+    [
+        (["a", "b"], 0, True), (["a", "whole", "b"], 0, False), (["a", "otherwise", "b"], 0, False),
+        (["a", "turned", "b"], 0, False), (["a", "half", "b"], 0, True), (["a", "apart", "b"], 0, True),
+        (["a", "b", "whole"], 0, True), (["whole", "a", "b"], 0, True), (["a", "whole"], 0, False),
+        (["a"], 3, True), (["a", "whole"], 3, False), (["whole", "a"], 3, False), (["a", "half"], 3, True),
+        (["a"], 1, False), (["a", "b", "whole"], 3, True), (["a", "whole", "b", "turned"], 0, False),
+    ],
+)  # fmt: skip
+def test_a_whole_tensor_that_is_written_again_unread_is_a_condition(steps: list[str], loop: int, lost: bool) -> None:
+    """The proof names what the run sees; where it cannot tell it names it too (a loop around another declaration)."""
+    moves = ""
+    for name in dict.fromkeys(steps):
+        source, dest = {**WRITERS, **READERS}[name]
+        axes = [part.partition('element = "')[2].partition('"')[0] for part in (source, dest)][1]
+        moves += f'[transfer.{name}]\ndtype = "i8"\nsource = {source}\ndest = {dest}\n'
+        moves += f"loop = {{ t = {loop} }}\n" if loop else ""
+        packet = "A" if axes == "C, A" else "C"
+        moves += f'stream = {{ time = "{axes.rpartition(", ")[0]}", packet = "{packet}" }}\n'
+    stores = [name for name in dict.fromkeys(steps) if name in READERS]
+    text = WHOLE.format(moves=moves, steps=", ".join(f'{{ transfer = "{name}" }}' for name in steps))
+    both = judged_twice(text, "p", PLAIN)
+    assert (both.proof, both.run, both.against) == ("proved", "right", ""), both
+    own = [said for said in both.conditions if " dm " in said]
+    seen = any(name in "ab" for said in both.outcome.lost.values() for name in said.split()[:3])
+    assert (bool(own), seen) == (lost, lost), (stores, both)
+
+
+SCATTERED = """schema = 1
+target = "rngd"
+[axes]
+R = 8
+K = {keys}
+C = 64
+[transfer.tile]
+dtype = "i8"
+source = {{ tier = "dm", slice = "1 # 64", element = "C" }}
+dest = {{ tier = "hbm", element = "R, C", view = {{ tile = "R", length = 1, start = "7" }} }}
+stream = {{ time = "1", packet = "C" }}
+[scatter.rows]
+dtype = "i8"
+source = {{ tier = "dm", slice = "1 # 64", base = 1024, element = "K, C" }}
+dest = {{ tier = "hbm", element = "R, C" }}
+index = {{ tier = "hbm", base = 4096, element = "K", rows = [{rows}], distinct = {distinct} }}
+stream = {{ time = "K", packet = "C" }}
+[program.p]
+order = "written"
+step = [{{ transfer = "tile" }}, {{ scatter = "rows" }}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "rows", "distinct", "proof"),
+    [
+        (8, "0, 7", "true", "proved"), (7, "0, 6", "true", "proved"), (7, "0, 7", "true", "unknown"),
+        (6, "1, 6", "true", "refuted"), (6, "0, 6", "true", "unknown"),
+    ],
+)  # fmt: skip
+def test_a_scatter_of_as_many_different_rows_as_are_promised_writes_them_all(
+    keys: int, rows: str, distinct: str, proof: str
+) -> None:
+    both = judged_twice(SCATTERED.format(keys=keys, rows=rows, distinct=distinct), "p", PLAIN)
+    assert (both.proof, both.against) == (proof, ""), both
+    assert proof != "proved" or both.run == "right"
+    assert proof != "refuted" or "core/tiles-cover" in both.outcome.wrong
+
+
 def test_two_steps_of_a_loop_write_one_buffer_in_turns() -> None:
     """a and b write, x reads a's tile and y reads b's: nothing that is written may be lost, around the loop neither."""
     slots = 'view = {{ tile = "P", start = "{}", partial = true }}'
@@ -187,3 +277,17 @@ def test_what_hypothesis_draws_is_what_a_seed_draws(drawn: WrittenPlan) -> None:
     except Beyond:
         return
     assert not (drawn.holds and found.wrong), drawn.text
+
+
+@pytest.mark.parametrize("kind", ["in-place", "padding", "views", "replicas"])
+def test_a_stream_without_a_packet_is_run_too(kind: str) -> None:
+    """Its packet is the longest run, or less: what every packet does is said, the rest is left open."""
+    ran = 0
+    for number in range(8):
+        drawn = seeded(f"{kind} open {number}", kind)
+        text = re.sub(r'time = "([^"]*)", packet = "([^"]*)"', r'time = "\1, \2"', drawn.text)
+        both = judged_twice(text, drawn.name, PLAIN)
+        assert not both.against, f"{both.against}\n{text}"
+        assert not (drawn.holds and both.run == "wrong"), text
+        ran += both.run != "beyond" and text != drawn.text
+    assert ran >= 3

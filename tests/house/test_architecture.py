@@ -21,6 +21,7 @@ PACKAGE = ROOT / "dmaverify"
 # the list has it; the rest of `prove` (the solver's door, options) is the room `prove`. The executor stands above the
 # prover, which asks it for a second opinion and is not known to it.
 ROOMS = (
+    "values",
     "errors",
     "verdict",
     "language",
@@ -44,7 +45,7 @@ ROOMS = (
     "api",
     "cli",
 )
-ROOT_FILES = {"__init__", "__main__", "api", "errors", "verdict"}
+ROOT_FILES = {"__init__", "__main__", "api", "errors", "values", "verdict"}
 DOOR_TO_Z3 = "prove/smt.py"
 PRINTS = ("cli/app.py", "cli/__init__.py")  # the second: the version, which is told before the commands are loaded
 WRITERS = {"stdout": "sys.stdout", "stderr": "sys.stderr", "echo": "click.echo"}

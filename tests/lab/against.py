@@ -38,6 +38,7 @@ class BothAnswers:
     outcome: Outcome
     against: str
     seconds: float
+    conditions: tuple[str, ...] = ()
 
 
 def judged_twice(text: str, name: str, target: str | None = None) -> BothAnswers:
@@ -59,9 +60,10 @@ def judged_twice(text: str, name: str, target: str | None = None) -> BothAnswers
     verdict = next(one for one in found if one.name == name)
     seconds = time.perf_counter() - started
     rules = tuple(sorted({rule for finding in verdict.errors for rule in rules_of(finding)}))
-    return BothAnswers(
-        verdict.status.value, rules, word, outcome, _against(verdict.status, rules, word, outcome), seconds
-    )  # fmt: skip
+    against = _against(verdict.status, rules, word, outcome)
+    if outcome.lost and verdict.status is Status.PROVED and not verdict.conditions:
+        against = against or f"proved without a condition, but {next(iter(outcome.lost.values()))}"
+    return BothAnswers(verdict.status.value, rules, word, outcome, against, seconds, verdict.conditions)
 
 
 def _against(status: Status, rules: tuple[str, ...], word: str, outcome: Outcome) -> str:

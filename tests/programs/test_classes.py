@@ -332,19 +332,19 @@ def test_engines_named_beside_streams_run_side_by_side(first: str, second: str, 
     assert found - {"core/steps"} == wanted - {"core/steps"}
 
 
-def test_an_order_that_rests_on_engines_nobody_named_is_said() -> None:
+def test_an_order_that_rests_on_engines_nobody_named_is_a_condition() -> None:
     steps = program('transfer = "a"', 'transfer = "b"')
-    said = "name no engine"
     tied = judged(move("a", 0, 65536) + move("b", 65536, 131072) + steps)
     assert tied.status is Status.PROVED
-    assert any(said in one for one in tied.assumptions)
+    assert tied.bounds == "if `a` and `b` share one engine"
+    assert tied.strictly_fails
     for free in (
         move("a", 0, 65536) + move("b", 32768, 131072),
         move("a", 0, 65536, engine(0)) + move("b", 65536, 131072, engine(0)),
     ):
-        assert not any(said in one for one in judged(free + steps).assumptions)
+        assert not judged(free + steps).conditions
     after = program('transfer = "a"', 'transfer = "b"\nafter = ["a"]')
-    assert not any(said in one for one in judged(move("a", 0, 65536) + move("b", 65536, 131072) + after).assumptions)
+    assert not judged(move("a", 0, 65536) + move("b", 65536, 131072) + after).conditions
 
 
 def test_an_engine_beside_a_stream_that_names_its_own_is_refused() -> None:
@@ -373,7 +373,7 @@ def test_a_packet_is_several_requests(size: int, shift: int, wanted: Status) -> 
     assert verdict.status is wanted
 
 
-def test_commands_without_an_engine_that_would_race_are_an_assumption() -> None:
+def test_commands_without_an_engine_that_would_race_are_a_condition() -> None:
     def shifted(step: int) -> Verdict:
         text = (
             '[transfer.p]\ndtype = "i8"\nsource = { tier = "hbm", base = 8192, element = "T, C" }\n'
@@ -384,8 +384,8 @@ def test_commands_without_an_engine_that_would_race_are_an_assumption() -> None:
             text += f'[[transfer.p.command]]\nread = "[64:1]:64 HBM/D@{at}"\nwrite = "[64:1]:64 HBM/D@{at - step}"\n'
         return judged(text)
 
-    assert any("name no engine" in said for said in shifted(64).assumptions)
-    assert not any("name no engine" in said for said in shifted(256).assumptions)
+    assert shifted(64).bounds == "if its commands share one engine"
+    assert not shifted(256).conditions
     assert shifted(64).status is Status.PROVED
 
 

@@ -21,10 +21,10 @@ B = 32
 C = 32
 [transfer.move]
 dtype = "i8"
-source = { tier = "gm", base = 0, element = "A, B, C" }
-dest = { tier = "gm", base = 1048576, element = "B, A, C" }
+source = { tier = "gm", base = 0, element = "A # 260, B, C" }
+dest = { tier = "gm", base = 1048576, element = "B, A # 260, C" }
 read = "[A=256:1024, B=32:32, C=32:1]:32"
-write = "[A=256:32, B=32:8192, C=32:1]:32"
+write = "[A=256:32, B=32:8320, C=32:1]:32"
 """
 UNSAT = "(declare-const x Int)\n(assert (< x 0))\n(assert (< 0 x))"
 SAT = "(declare-const x Int)\n(assert (< 0 x))"
@@ -75,7 +75,7 @@ def test_the_manifest_has_the_hash_of_every_file_and_the_solver(tmp_path: Path) 
     assert {path.name for path in tmp_path.glob("*.smt2")} == {row["file"] for row in manifest["questions"]}
 
 
-@pytest.mark.parametrize("change", [None, ("B=32:8192", "B=32:8193"), ("B=32:32", "B=32:64")])
+@pytest.mark.parametrize("change", [None, ("B=32:8320", "B=32:8321"), ("B=32:32", "B=32:64")])
 def test_cvc5_agrees_on_a_proof_and_on_refutations(tmp_path: Path, change: tuple[str, str] | None) -> None:
     files = write_questions(tmp_path, asked(PLAN if change is None else PLAN.replace(*change)))
     results = recheck(files)
@@ -104,7 +104,7 @@ def test_unknown_is_written_and_confirms_nothing(tmp_path: Path) -> None:
 
 
 def test_a_starved_cvc5_confirms_nothing_and_says_so_every_time(tmp_path: Path) -> None:
-    files = write_questions(tmp_path, asked(PLAN.replace("B=32:8192", "B=32:8193")))
+    files = write_questions(tmp_path, asked(PLAN.replace("B=32:8320", "B=32:8321")))
     starved = [recheck(files, rlimit=1) for _ in range(2)]
     assert starved[0] == starved[1]
     assert "unknown" in {r.answer for r in starved[0]}
@@ -158,7 +158,7 @@ def test_names_become_file_names_without_meeting_each_other(tmp_path: Path) -> N
 
 
 def test_the_script_confirms_with_either_solver_and_knows_nothing_of_dmaverify(tmp_path: Path) -> None:
-    files = write_questions(tmp_path, asked(PLAN.replace("B=32:8192", "B=32:8193")))
+    files = write_questions(tmp_path, asked(PLAN.replace("B=32:8320", "B=32:8321")))
     for solver in ("z3", "cvc5"):
         code, said = script(tmp_path, solver)
         assert (code, said) == (0, f"{len(files)} confirmed, 0 open, 0 CONTRADICTED, 0 CHANGED\n")

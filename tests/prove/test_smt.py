@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -47,3 +49,9 @@ def test_a_question_can_be_met_exactly_where_each_part_can() -> None:
         assert (whole == "sat") == all(part == "sat" for part in parts), query
         seen.append((whole, len(parts) > 1))
     assert set(seen) == {("sat", True), ("sat", False), ("unsat", True), ("unsat", False)}
+
+
+def test_the_version_of_the_solver_is_the_same_whether_it_is_loaded_or_not() -> None:
+    code = "from dmaverify.prove.smt import solver_version as v; print(v()); import z3; print(v())"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split("\n")
+    assert said[0] == said[1] != ""

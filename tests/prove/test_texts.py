@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -11,13 +12,14 @@ from dmaverify.language.expr import axes_of
 from dmaverify.language.meaning import Index, OutOfBounds, cell, finalize
 from dmaverify.language.parse import parse
 from dmaverify.layout.refine import Drive, Driven, Nest, cut_piece
+from dmaverify.layout.refine import drive as drive_of
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space, layout_of
 from dmaverify.prove.move.cells import cell_text
 from dmaverify.prove.move.core import judge_core
-from dmaverify.prove.move.obligations import image_text, two_copies
-from dmaverify.prove.smt import RLIMIT, Query, Session
+from dmaverify.prove.move.obligations import Subject, image_text, nest_claims, once_claim, two_copies
+from dmaverify.prove.smt import RLIMIT, Query, Session, all_of, any_of, negation
 from dmaverify.testing.oracle import only_solver
 
 HOST = Space("host", ("element",))
@@ -79,6 +81,56 @@ def test_the_image_of_a_nest_is_what_it_writes_ragged_ends_included(count: int) 
     domain = (("w0", 0, 6), ("w1", 0, 4))
     inside = [a for a in range(24) if holds(session, text, domain, f"(= w0 {a // 4})", f"(= w1 {a % 4})")]
     assert inside == sorted(written(nest)) == list(range(count))
+
+
+@pytest.mark.parametrize(("rows", "count"), [(6, 4), (6, 3), (5, 4), (5, 3), (2, 2), (2, 3)])
+@pytest.mark.parametrize("moved", [(((0, 1),), ((1, 1),)), (((0, 1),), ((1, -1),)), ((), ((0, 1), (1, 1)))])
+def test_an_image_within_the_ranges_of_its_digits_says_the_same(
+    rows: int, count: int, moved: tuple[tuple[tuple[int, int], ...], ...]
+) -> None:
+    """What a nest of `rows` by `count` touches of 6 rows of 4: the ranges that the domain states are not written."""
+    layout, _ = layout_of(Tensor("host", parse("A, B", AXES)), HOST, 8)
+    drive = Drive((0, 0, 3 if moved[1] == ((1, -1),) else 0), ((), *moved))
+    driven = Driven(Nest.of(0, 0, [(rows, 4, 4), (count, 1, 1)]), drive, drive)
+    texts = [image_text(driven, "write", layout, ("0", "w0", "w1"), ranged=ranged) for ranged in (False, True)]
+    assert texts[0] is not None
+    domain = (("w0", 0, 6), ("w1", 0, 4))
+    unlike = any_of([all_of([texts[0], negation(texts[1] or "")]), all_of([negation(texts[0]), texts[1] or ""])])
+    assert not holds(Session(RLIMIT), unlike, domain)
+    assert (texts[1] == "true") == (rows == 6 and count == 4 and moved == (((0, 1),), ((1, 1),)))
+
+
+MOVED = [(), ((0, 1),), ((1, 2),), ((0, 1), (1, 1)), ((1, 1), (0, 1)), ((0, 0),)]
+
+
+@pytest.mark.parametrize("moved", list(itertools.product(MOVED, repeat=2)))
+def test_equal_digits_leave_no_difference_where_the_claim_folds_or_the_solver_says_so(
+    moved: tuple[tuple[tuple[int, int], ...], ...],
+) -> None:
+    layout, _ = layout_of(Tensor("host", parse("A, B", AXES)), HOST, 8)
+    nest, drive = Nest.of(0, 0, [(3, 0, 0), (2, 0, 0)]), Drive((0, 0), moved)
+    violation = once_claim(Driven(nest, drive, drive), layout, 0)
+    digits = [drive.sums(values) for values in itertools.product(range(3), range(2))]
+    said = violation.violation != "false" and Session(RLIMIT).ask(violation.question, "once").status == "sat"
+    assert said == (len(set(digits)) < len(digits))
+
+
+@pytest.mark.parametrize("change", ["", "step", "constant"])
+def test_digits_that_do_not_add_up_to_the_address_are_claimed_to(change: str) -> None:
+    tensors = [Tensor("host", parse("A, B", AXES)), Tensor("host", parse("A, B", AXES), base=TO)]
+    source, dest = (layout_of(tensor, HOST, 8)[0] for tensor in tensors)
+    joint = drive_of(source, dest, [Nest.of(0, TO, [(3, 4, 4), (3, 1, 1)])])
+    (one,) = joint.nests
+    terms, constants = one.read.terms, one.read.constants
+    at = next(i for i, parts in enumerate(terms) if parts)
+    if change == "step":
+        terms = (*terms[:at], ((terms[at][0][0], 2),), *terms[at + 1 :])
+    read = Drive(tuple(c + (change == "constant" and i == at) for i, c in enumerate(constants)), terms)
+    told = replace(joint, nests=(replace(one, read=read),))
+    claims = nest_claims(told, Subject(tensors[0], tensors[1], False, False), 0)
+    asked = [c for c in claims if (c.obligation, c.part) == ("digits", "read") and c.violation != "false"]
+    assert bool(asked) == bool(change)
+    assert all(Session(RLIMIT).ask(c.question, "digits").status == "sat" for c in asked)
 
 
 @pytest.mark.parametrize(("count", "base", "meet"), [(9, 9, False), (10, 9, True), (9, 8, True)])

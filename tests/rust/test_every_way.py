@@ -175,7 +175,35 @@ REFUTED += [
     (f"{TU} {HALVES[1]} {STORE}", "", "", "8,192 of 16,384 elements of `d`"), (f"{TU} if c {{ {COMMIT % ''} }} {STORE}", "c: bool", "", "`c` does not hold"),
     (f"{TU} {STORE} {COMMIT % ''}", "", "", "nothing writes it before"), (f"{TU} {COMMIT % ''}", "", "", "nothing ever writes it"),
 ]  # fmt: skip
+CFG = "struct Cfg { n: usize } impl Cfg { fn less(&mut self) { self.n -= 1; } } fn less(c: &mut Cfg) { c.n -= 1; }"
+PUTS = f"struct Kern; impl Kern {{ fn put(&self, ctx: &mut Context, x: &{HBM}, y: &mut {HBM}) {{ for i in 0..%s {{ {EACH} }} }} }}"
+QUAD = f"'o: for i in 0..2 {{ for j in 0..2 {{ {copy('32 * i + 16 * j')} if i == 0 && j == 1 {{ %s 'o; }} }} }}"
+GO = f"fn go(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}, i: usize) {{ if i < 4 {{ {EACH} go(ctx, x, y, i + 1); }} }}"
+EITHER = "#[cfg(%s)] const N: usize = 4; #[cfg(not(%s))] const N: usize = %s;"
+INTO = HALF.replace("(0)", "(32 * i)")
+TURNED = f"for i in 0..2 {{ {NEW} {INTO} {READ % ('%s', '32 * i')} }}"
+PROVED += [
+    (QUAD % "continue", "", ""), ("let k = Kern; k.put(ctx, x, &mut y);", "", PUTS % 4), (TURNED % "32 * i", "", ""),
+    (f"for i in 0..N {{ {EACH} }}", "", EITHER % ("test", "test", 4)), (f"for i in 0..(260u64 as u16 as usize) / 65 {{ {EACH} }}", "", ""),
+    (f"#[cfg(debug_assertions)] {{ {ALL} }} #[cfg(not(debug_assertions))] {{ {ALL} }}", "", ""),
+]  # fmt: skip
+REFUTED += [
+    (QUAD % "break", "", "", "never written"), (f"#[cfg(test)] {ALL}", "", "", "nothing ever writes it"),
+    ("let k = Kern; k.put(ctx, x, &mut y);", "", PUTS % 3, "never written"), (f"for i in 0..N {{ {EACH} }}", "", EITHER % ("test", "test", 3), "never written"),
+]  # fmt: skip
+UNKNOWN += [
+    (f"let mut c = Cfg {{ n: 4 }}; {less} for i in 0..c.n {{ {EACH} }}", "", CFG) for less in ("c.n = 3;", "c.less();", "less(&mut c);")
+]  # fmt: skip
+UNKNOWN += [
+    (f"let n = Cell::new(4); n.set(3); for i in 0..n.get() {{ {EACH} }}", "", ""), (TURNED % "32 - 32 * i", "", ""),
+    (f"let mut v = vec![1, 2]; v.clear(); for i in v {{ {ALL} }}", "", ""), (f"#[cfg(debug_assertions)] {ALL}", "", ""),
+    (f"for i in 0..N {{ {EACH} }}", "", EITHER % ("debug_assertions", "debug_assertions", 3)), ("let g: fn() = part; g(ctx, x, &mut y);", "", ""),
+    (f"#[cfg(not(debug_assertions))] let n = 3; #[cfg(debug_assertions)] let n = 4; for i in 0..n {{ {EACH} }}", "", ""),
+    (f"for i in 0..(0x1_0000_0004u64 as u32 as usize) {{ {EACH} }}", "", ""),
+    (f"{Z} let mut t = [y, z]; let (l, r) = t.split_at_mut(1); {ALL.replace('y.view', 'l[0].view')} let [y, z] = t;", "", ""),
+]  # fmt: skip
 GIVEN = [
+    ("go(ctx, x, &mut y, 0);", "", GO),
     (f"{Z} {ALL} std::mem::swap(&mut y, &mut z);", "", ""), (f"{ALL} let z = std::mem::take(&mut y);", "", ""),
     (f"{Z} let w = if c {{ &mut z }} else {{ &mut y }}; {ALL.replace('y.view', 'w.view')}", "c: bool", ""), (f"{Z} let (a, mut b) = (y, z); {ALL.replace('y.view', 'b.view')} y = a;", "", ""),
     (f"let mut t = vec![{HBM.replace('HbmTensor<', 'HbmTensor::<')}::new(); 2]; {ALL.replace('y.view', 't[0].view')} let y = t.pop().unwrap();", "", ""), ("fill(x, &mut y); " + NEW + LOAD, "", ""),

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from dmaverify import api
 from dmaverify.cli.app import invoke
+from dmaverify.cost.constants import cost_data
 from dmaverify.jobs.synthesis import SynthSettings, synthesize_plan
+from dmaverify.synth.routes import best_route
+from dmaverify.synth.synthesize import plainest_cover
+from dmaverify.targets.target import load_target
 
 HEAD = 'schema = 1\ntarget = "rngd"\n'
 HEAD_SPLIT = (
@@ -88,3 +95,21 @@ def test_the_command_tells_the_route_and_its_json_has_the_hops(tmp_path: Path, c
     assert data["optimal"] is False
     assert invoke(["synth", str(file), "--no-simulate", "--no-routes"]) == 1
     assert "NO PLAN" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("axes", "source", "dest"), [
+    ("A = 3, B = 3, C = 384", "A, C, B", "B | A, C"),
+    ("R = 3, X = 1152", "R, X % 384, X / 384", "X / 384 | R, X % 384"),
+])  # fmt: skip
+def test_every_layout_in_between_holds_every_element_however_it_is_spelled(axes: str, source: str, dest: str) -> None:
+    slices, _, element = dest.partition(" | ")
+    text = "\n".join([
+        "schema = 1", 'target = "rngd"', "[axes]", *axes.split(", "), "[transfer.t]", 'dtype = "i8"',
+        f'source = {{ tier = "hbm", element = "{source}" }}',
+        f'dest = {{ tier = "dm", slice = "{slices}", element = "{element}" }}',
+    ])  # fmt: skip
+    item, target, tried = api.load(text).transfers[0], load_target("rngd"), []
+    cover, nothing = plainest_cover(item.transfer, target), SimpleNamespace(found=False)
+    best_route(item.transfer, target, cover, nothing, cost_data("book"), lambda hop, most: tried.append(hop.dest), None)
+    assert len(tried) > 4
+    assert all(one.cluster.size * one.slice.size * one.element.size >= 3 * 3 * 384 for one in tried)

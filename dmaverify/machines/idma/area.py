@@ -10,11 +10,11 @@ Source: iDMA paper, Table 4 and 4.1 (mean error below 9 %, on the large side); f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dmaverify.machines.idma.engine import NAMES, Backend
 from dmaverify.targets.target import load_target
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ say so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from dmaverify.errors import InputError, Source
@@ -27,6 +26,7 @@ from dmaverify.machines.idma.setup import Setup, engine_options, setup_of
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.flow.listed import ListedItem, judge_listed
 from dmaverify.targets.target import Target, load_target
+from dmaverify.values import replace
 from dmaverify.verdict import Verdict
 
 NO_MOVE = "no move is given: rules of the engine and its protocols alone were judged"

@@ -10,7 +10,6 @@ Source: `encodings/idma/target.toml`, scopes `descriptor` and `side`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import prod
 
 from dmaverify.errors import InputError, Span
@@ -27,6 +26,7 @@ from dmaverify.program.form import part_spans
 from dmaverify.program.move import Transfer
 from dmaverify.targets.modules import Derived, LaterPorts
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 
 REPS_MAX = (1 << 32) - 1
 """Largest number of repetitions of a register. Source: iDMA v0.7.0, register maps."""

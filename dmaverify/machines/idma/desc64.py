@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
@@ -28,6 +27,7 @@ from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, bits, line
 from dmaverify.program.form import Word as Part
 from dmaverify.program.form import part_spans
 from dmaverify.targets.modules import Derived
+from dmaverify.values import dataclass
 
 END = (1 << 64) - 1
 SIZE = 32

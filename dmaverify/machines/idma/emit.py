@@ -9,7 +9,6 @@ the form cannot say the commands, the refusal names the forms that can.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.c.write import driver_of, read_again
@@ -27,6 +26,7 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.space import unit_bits_of
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 from dmaverify.verdict import Severity, Status, Verdict
 
 WRITTEN = (*(name for name in NAMES if name != "rt3d"), "c")

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 
 from dmaverify.errors import InputError
 from dmaverify.targets.target import load_target
+from dmaverify.values import dataclass
 
 AXI, OBI, AXILITE, TILELINK, INIT, AXIS = range(6)
 """Codes of the protocols. Source: iDMA v0.7.0, `idma_pkg::protocol_e`."""

@@ -11,7 +11,6 @@ Law: a descriptor and the sequencers made of it have the same 1D transfers, in t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import desc64, inst64, registers
@@ -31,6 +30,7 @@ from dmaverify.program.form import Form, Word
 from dmaverify.targets.modules import Derived
 from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field, replace
 
 PAPER = {one.paper: name for name, one in registers.MAPS.items()}
 PAPER |= {"desc_64": "desc64", "inst_64": "inst64", "reg_32_rt_3d": "rt3d", "reg32_rt_3d": "rt3d"}

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
 
@@ -24,6 +23,7 @@ from dmaverify.machines.idma.engine import NAMES, Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
 from dmaverify.machines.idma.text import Image, Line, PlantedError, ToldDescriptor, lines_of, stride_of
 from dmaverify.program.form import Word
+from dmaverify.values import dataclass, field
 
 MOST_DIMS = 8
 UNLIMITED = 256  # beats as a job file writes "as many as the protocol allows"

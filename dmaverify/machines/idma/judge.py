@@ -10,7 +10,6 @@ Source: `encodings/idma/target.toml`, scope `burst`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from math import gcd
 
 from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK, Backend, Request, bus_limits
@@ -18,6 +17,7 @@ from dmaverify.machines.idma.legalizer import is_coupled, legalize
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.wire import beats_of, on_the_wire
 from dmaverify.targets.modules import Derived
+from dmaverify.values import replace
 
 Pairs = Sequence[tuple[int, ...]]
 """(address, bytes) of each burst, or with what was seen on the bus: (address, bytes, bus address, length field)."""

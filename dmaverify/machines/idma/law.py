@@ -19,7 +19,6 @@ Source: measured on verilated RTL of iDMA v0.7.0; iDMA paper, 4.3 and 4.4.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import gcd, lcm
 
@@ -27,6 +26,7 @@ from dmaverify.cost.model import Term
 from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, Backend, Request
 from dmaverify.machines.idma.legalizer import legalize
 from dmaverify.machines.idma.wire import beats_of
+from dmaverify.values import dataclass, replace
 
 MEASURED = "measured on RTL of iDMA v0.7.0"
 

@@ -14,12 +14,12 @@ import csv
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.columns import request_of
 from dmaverify.machines.idma.engine import Backend, Request
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

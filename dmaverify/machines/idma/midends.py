@@ -15,7 +15,6 @@ Relied on (proofs/): idma-dist-owner, idma-split-pieces.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from dmaverify.errors import InputError
@@ -23,6 +22,7 @@ from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.legalizer import window_cuts
 from dmaverify.machines.idma.nd import Descriptor
 from dmaverify.targets.modules import Derived
+from dmaverify.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

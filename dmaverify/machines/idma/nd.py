@@ -13,9 +13,10 @@ Relied on (proofs/): idma-stride-round, idma-stride-step.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
+
+from dmaverify.values import dataclass, replace
 
 if TYPE_CHECKING:
     import numpy as np

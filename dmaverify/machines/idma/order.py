@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.errors import InputError
 from dmaverify.language.affine import Lin, World
@@ -33,6 +32,7 @@ from dmaverify.prove.meet import Walk, found_meeting, side_of
 from dmaverify.prove.move.overlap import Early, written_early
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import Derived
+from dmaverify.values import dataclass, replace
 
 RLIMIT = 4_000_000
 PORTS = ("early", "reread", "rewritten")

@@ -11,7 +11,6 @@ Source: `law`; iDMA paper, 3.5 (instructions of a launch), 4.3 (latency of mid-e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import gcd, prod
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,7 @@ from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.program.command import Command, Engine
 from dmaverify.program.move import Transfer
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, replace
 
 if TYPE_CHECKING:
     import numpy as np

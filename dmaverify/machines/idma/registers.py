@@ -15,7 +15,6 @@ Source: iDMA paper, 2.1 and Table 1; iDMA v0.7.0, `idma_reg.rdl` with its parame
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.engine import NAMES, Request
@@ -24,6 +23,7 @@ from dmaverify.machines.idma.nd import Descriptor, Dim, signed
 from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, bits, field_of, lines_of, reserved, stride_of
 from dmaverify.program.form import Word
 from dmaverify.targets.modules import Derived
+from dmaverify.values import dataclass, replace
 
 CONF, STATUS, NEXT_ID, DONE_ID = 0x00, 0x04, 0x44, 0x84
 STREAMS = 16

@@ -10,7 +10,6 @@ Source: `encodings/idma/target.toml`, `[machine.defect]`, each with its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from dmaverify.machines.idma.engine import TILELINK, Request
@@ -21,6 +20,7 @@ from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.wire import on_the_wire
 from dmaverify.targets.modules import Derived
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 
 MOST_LOOKED = 64
 """1D transfers of a descriptor that are looked at for what shows a defect."""

@@ -12,7 +12,6 @@ Strides are jumps from the start of the last 1D transfer: to get the pitches P, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import prod
 
 from dmaverify.errors import InputError
@@ -27,6 +26,7 @@ from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.repair import base_asked, translated
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Edit, Finding, Label, Severity, Status, Verdict
 
 MOST_TRIALS = 60

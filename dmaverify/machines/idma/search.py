@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 from math import prod
 from typing import TYPE_CHECKING
@@ -35,6 +34,7 @@ from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.synth.regions import AtomNest, Cover, NoPlan, covers
 from dmaverify.synth.result import Before, Synthesis
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Severity, Status
 
 if TYPE_CHECKING:

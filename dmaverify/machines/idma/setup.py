@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -20,6 +19,7 @@ from dmaverify.machines.idma.engine import AXI, AXIS, INIT, Backend, Request, pr
 from dmaverify.machines.idma.midends import StripedRegion
 from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, replace
 
 ENGINE = (
     "variant", "data_width", "address_width", "length_width", "burst_len_param", "ax_in_flight", "buffer_depth",

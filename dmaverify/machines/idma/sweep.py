@@ -9,10 +9,10 @@ Source: iDMA paper, 4.4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.machines.idma.engine import Backend
 from dmaverify.machines.idma.law import HBM, RPC_DRAM, SRAM, Depth, MemorySystem, exact, fragments, utilization
+from dmaverify.values import dataclass, replace
 
 FRAGMENTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 OUTSTANDING = (2, 4, 8, 16, 32, 64)

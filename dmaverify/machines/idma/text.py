@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NoReturn
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.nd import Descriptor
 from dmaverify.program.form import Word
 from dmaverify.targets.modules import Derived
+from dmaverify.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ Source: iDMA v0.7.0, `idma_legalizer` and `idma_transport_layer`; AMBA AXI, issu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK, Backend, bus_limits
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

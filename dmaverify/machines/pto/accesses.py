@@ -11,7 +11,6 @@ Source: encodings/pto/target.toml, [vector]; PTO v0.6 (masks, plt, scalar pipe).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from dmaverify.language.affine import ZERO, Cond, Lin
@@ -23,6 +22,7 @@ from dmaverify.machines.pto.sources import Origin, sources_of
 from dmaverify.machines.pto.tile_events import TileMeaning
 from dmaverify.machines.pto.values import Lanes, Setting, Value
 from dmaverify.program.instructions import CopyTouch, Place, StoredSource, Use
+from dmaverify.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

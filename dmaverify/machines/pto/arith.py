@@ -11,8 +11,6 @@ Source: MLIR arith.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.values import Value, Values, signed
@@ -20,6 +18,7 @@ from dmaverify.program.instructions import Fit, Place
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.ranges import NEVER, settled
 from dmaverify.prove.options import Options
+from dmaverify.values import replace
 
 _PREDICATES = {
     "eq": ("eq", 1),

@@ -12,12 +12,12 @@ Source: MLIR dialects cf and scf: loops as `scf` is lowered to them, and turned 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import InputError, Span
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.jumps import OUT, BasicBlock, Jump
 from dmaverify.machines.pto.ops import Operand, Stmt, ValueType
+from dmaverify.values import dataclass, field, replace
 
 MOST_BLOCKS = 200
 _PURE = (ops.Const, ops.Arith, ops.CastPtr, ops.AddPtr, ops.Bind)

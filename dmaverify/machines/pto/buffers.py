@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dmaverify.errors import InputError
 from dmaverify.language.notation import Token
@@ -32,6 +31,7 @@ from dmaverify.machines.pto.ops import (
 )
 from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
 from dmaverify.machines.pto.types import SPACES, TokenCursor, bits_of, number_type
+from dmaverify.values import replace
 
 LOADS = re.compile(r"pto\.(load|load_scalar|ldg\w*|lds|tile_get\w*|t?getval\w*)|memref\.load|affine\.load|llvm\.load")
 _BLOCKS = ("pto.get_block_", "pto.get_subblock_")

@@ -10,7 +10,6 @@ Source: MLIR scf (iter_args).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, compare
 from dmaverify.machines.pto import ops
@@ -19,6 +18,7 @@ from dmaverify.machines.pto.values import TensorPart, TileValue, Value, name_of
 from dmaverify.program.instructions import Event, Place
 from dmaverify.prove.flow.ask import Asker, term_text
 from dmaverify.prove.options import Options
+from dmaverify.values import replace
 
 STANDARD = Options()
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +35,7 @@ from dmaverify.prove.flow.ask import term_text
 from dmaverify.prove.flow.kernels import JudgedKernel
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target, load_target
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Obligation, Severity, Verdict, settled
 
 if TYPE_CHECKING:

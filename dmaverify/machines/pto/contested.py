@@ -7,7 +7,6 @@ Law: a reading is named only where it changes what some copy touches, or the ord
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.pto.judged import finding_of, is_open, judged_kernel, settings_of
@@ -20,6 +19,7 @@ from dmaverify.program.instructions import Arrival, CopyTouch
 from dmaverify.program.rewrite import every
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Severity
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from dmaverify.errors import InputError, Span
@@ -50,6 +49,7 @@ from dmaverify.machines.pto.ops import (
     Yield,
 )
 from dmaverify.machines.pto.types import TokenCursor
+from dmaverify.values import replace
 
 DMA = (CopyOp, Flag, Barrier, BufferOp, SetAtomic, SetLoop, SetPad, UnreadOp)
 ENDS = ("func.return", "return", "scf.yield")

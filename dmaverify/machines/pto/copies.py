@@ -10,7 +10,6 @@ Source: "DMA Copy" (vector instruction set); PTO v0.6 operand lists.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from dmaverify.errors import InputError, Span
 from dmaverify.machines.pto.generic import buffer_in, flag_in, inline_operands, is_generic
@@ -36,6 +35,7 @@ from dmaverify.machines.pto.ops import (
 )
 from dmaverify.machines.pto.roles import COPY_ROLES, EARLY_STORE, INLINE_ROLES
 from dmaverify.machines.pto.types import GROUPS, TokenCursor, TypeReader, integer_of
+from dmaverify.values import replace
 
 ATOMIC_TYPES = ("f32", "f16", "bf16", "s32", "s16", "s8", "i32", "i16", "i8")
 """Element types that stores accumulate in, as `pto.set_atomic_f32` names them."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from dmaverify.targets.target import load_target
+from dmaverify.values import dataclass
 
 _WIDTH = re.compile(r".*_B(\d+)")
 

@@ -11,7 +11,6 @@ Source: PTO IR manual (tile buffers, views, destination-passing style); encoding
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -31,6 +30,7 @@ from dmaverify.machines.pto.tiles import (
     ValidShape,
     tile_work,
 )
+from dmaverify.values import dataclass, replace
 
 _PRODUCTS = ("pto.tmatmul", "pto.tgemv")
 MOST_CELL_BYTES = 1 << 22

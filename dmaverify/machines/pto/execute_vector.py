@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
+from dmaverify.values import dataclass, field
 
 REGISTER = 256
 _LANEWISE = re.compile(r"v(abs|neg|exp|ln|sqrt|relu|not|add|sub|mul|div|max|min|and|or|xor|shl|shr)s?")

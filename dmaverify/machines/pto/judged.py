@@ -8,7 +8,6 @@ Law: what could not be read may have written anything, so that nothing is said t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.pto.moves import ORDERED_PIPES, UB_MEMORY
@@ -19,6 +18,7 @@ from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.kernels import JudgedKernel, judge_kernel
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ Source: MLIR dialect cf.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.errors import InputError
 from dmaverify.machines.pto import ops
@@ -17,6 +16,7 @@ from dmaverify.machines.pto.generic import attributes, is_generic
 from dmaverify.machines.pto.mlir import Op
 from dmaverify.machines.pto.ops import Operand, Stmt
 from dmaverify.machines.pto.types import TokenCursor, integer_of
+from dmaverify.values import dataclass, replace
 
 OUT = "the end"  # where every path of the region ends
 

@@ -11,11 +11,11 @@ Source: encodings/pto/target.toml, [vector.lanes] (PTO v0.6: lanes that a mask l
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.distributions import VectorUnit
 from dmaverify.machines.pto.ops import Operand, Stmt
+from dmaverify.values import dataclass, field
 
 Atom = tuple[int, int]  # (id of a Mask, bytes of a lane), or (0, bytes)
 Term = tuple[frozenset[Atom], int]  # the least of the atoms, rounded up to so many bytes

@@ -11,7 +11,6 @@ Source: MLIR arith and scf; "DMA Copy" (registers set before the copy); PTO v0.6
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dmaverify.language.affine import ONE, ZERO, Lin, compare
 from dmaverify.machines.pto import ops
@@ -33,6 +32,7 @@ from dmaverify.program.instructions import (
     Use,
 )
 from dmaverify.program.rewrite import spread
+from dmaverify.values import replace
 
 
 def meaning_of(function: ops.KernelFunction, setting: Setting) -> Kernel:

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.notation import Token
+from dmaverify.values import dataclass, field
 
 _TOKEN = re.compile(
     r"""(?P<skip>[ \t\r\n]+|//[^\n]*)

@@ -8,7 +8,6 @@ Law: a function whose operations cannot all be resolved is no kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from dmaverify.errors import InputError, Source
@@ -18,6 +17,7 @@ from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.values import Kernel, Setting
 from dmaverify.plan.notes import Notes, read_notes
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True)

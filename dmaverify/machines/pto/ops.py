@@ -11,9 +11,9 @@ Source: facts of the two surfaces: "DMA Copy" of the vector instruction set (set
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from dmaverify.errors import Span
+from dmaverify.values import dataclass, field
 
 LOAD, STORE, LOCAL = "load", "store", "local"
 CUBE = "the cube side"

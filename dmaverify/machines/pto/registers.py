@@ -10,7 +10,6 @@ Source: "DMA Copy" (registers before the copy); PTO v0.6 (sticky state, inline l
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Lin
@@ -21,6 +20,7 @@ from dmaverify.machines.pto.moves import PIPE_OF, touches_of
 from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, ValueType
 from dmaverify.machines.pto.values import Register
 from dmaverify.program.instructions import MIXED, UNSAID, Copy, CopyStep, Fill, Place
+from dmaverify.values import replace
 
 Resolved = tuple[list[CopyStep], Lin, Fill | None, dict[str, Lin], dict[str, Span], list[Span]]
 """Steps, bytes of a row, padding, facts for rules with their places, where registers were set."""

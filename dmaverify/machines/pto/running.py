@@ -7,7 +7,6 @@ Law: a byte's state says what is known of it, not what it is thought to hold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_vector import RegisterBytes
 from dmaverify.machines.pto.limits import limits
 from dmaverify.program.instructions import Shared
+from dmaverify.values import dataclass, field
 
 NEVER, WRITTEN, UNKNOWN, ADDED = 0, 1, 2, 3
 

@@ -12,12 +12,12 @@ Source: encodings/pto/target.toml, [vector.lanes] (lanes that a mask leaves out 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.distributions import VectorUnit
 from dmaverify.machines.pto.ops import Stmt
+from dmaverify.values import dataclass, field, replace
 
 _TO_ONE = ("vcadd", "vcmax", "vcmin")
 UNKNOWN = -1  # no load: a register that something not known here made

@@ -9,7 +9,6 @@ that the text already has for it, or as arithmetic on arguments; what can be wri
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from dmaverify.errors import InputError
 from dmaverify.language.affine import Lin
@@ -19,6 +18,7 @@ from dmaverify.machines.pto.named import NamedFunction, functions_of
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.program.instructions import Copy, CopyStep
 from dmaverify.prove.flow.ask import term_text
+from dmaverify.values import replace
 
 Edit = tuple[int, int, str]
 IN_REGISTERS = 3

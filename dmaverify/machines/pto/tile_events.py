@@ -11,7 +11,6 @@ Source: PTO IR manual; encodings/pto/target.toml, [tile].
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 from math import prod
@@ -27,6 +26,7 @@ from dmaverify.machines.pto.tiles import (
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value
 from dmaverify.program.instructions import CopyTouch, Place, Use
 from dmaverify.prove.meet import collision
+from dmaverify.values import replace
 
 
 class TileMeaning(TilePlaces):

@@ -11,7 +11,6 @@ Source: PTO IR manual (tile buffers).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
@@ -27,6 +26,7 @@ from dmaverify.machines.pto.tiles import (
 )
 from dmaverify.machines.pto.values import TensorPart, TileValue
 from dmaverify.program.instructions import CopyTouch, Event, NumberNeed, Place, Use
+from dmaverify.values import dataclass, replace
 
 APART = "tiles"
 """The memory of tiles without an address."""

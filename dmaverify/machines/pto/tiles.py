@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
 
@@ -21,6 +20,7 @@ from dmaverify.machines.pto.mlir import Op
 from dmaverify.machines.pto.ops import OTHER, Operand, Stmt, ValueType
 from dmaverify.machines.pto.types import TokenCursor, bits_of
 from dmaverify.targets.target import load_target
+from dmaverify.values import dataclass, field
 
 _SHAPED = re.compile(r"((?:(?:\d+|\?)x)+)(\w+)")
 _MEMREF = re.compile(r"memref<((?:\d+x)+)(\w+)(?:,#pto\.address_space<(\w+)>)?>")

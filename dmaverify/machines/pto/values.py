@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
@@ -22,6 +21,7 @@ from dmaverify.machines.pto.tiles import TileType
 from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, NumberNeed, Place, Remark
 from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import load_target
+from dmaverify.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from dmaverify.errors import InputError
 from dmaverify.language.notation import Token
@@ -33,6 +32,7 @@ from dmaverify.machines.pto.ops import (
     VectorOp,
 )
 from dmaverify.machines.pto.types import TokenCursor, bits_of, integer_of
+from dmaverify.values import dataclass, field
 
 _FORMS = {
     "r": {

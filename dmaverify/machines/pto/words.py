@@ -11,7 +11,8 @@ Source: register layout as packing comments, the vendor's sanitizer and an indep
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from dmaverify.values import dataclass
 
 GM_WORDS: Mapping[str, tuple[tuple[str, int, int], ...]] = {
     "c0": (

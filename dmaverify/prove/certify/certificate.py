@@ -13,13 +13,13 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 from dmaverify.errors import InputError
 from dmaverify.language.files import text_of, write_bytes, write_text
 from dmaverify.prove.smt import solver_version
+from dmaverify.values import dataclass
 
 MANIFEST = "MANIFEST.json"
 SCRIPT = "recheck.py"

@@ -9,7 +9,6 @@ carries values; what the solver leaves open is `unknown`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from math import gcd
 
@@ -17,6 +16,7 @@ from dmaverify.language.affine import FALSE, TRUE, Cond, Lin, World, both, compa
 from dmaverify.prove.flow.ranges import NEVER, settled
 from dmaverify.prove.smt import Query, Session
 from dmaverify.targets.smtlib import Apply, Let, Literal, Name, Node
+from dmaverify.values import dataclass, field
 
 BEYOND = (1, 0, 2, 3, 7, 32)
 """How far above their least values symbols are tried."""

@@ -9,13 +9,13 @@ values; where a range is not stated, all values tried must fail. Nothing found p
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from dmaverify.language.affine import Lin, World
 from dmaverify.program.instructions import Event, Shared
 from dmaverify.program.rewrite import put_in, symbols_of
 from dmaverify.prove.flow.ask import BEYOND, Asker
 from dmaverify.prove.flow.definite import DefiniteJudge
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Severity
 
 

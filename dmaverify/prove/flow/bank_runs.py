@@ -20,11 +20,11 @@ Relied on (proofs/): starvation-join, starvation-repeat, starvation-turn.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import gcd, prod
 from typing import NamedTuple
 
 from dmaverify.program.command import Sequencer
+from dmaverify.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ unknown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from dmaverify.errors import Span
@@ -27,6 +26,7 @@ from dmaverify.prove.move.witness import finding_of
 from dmaverify.prove.options import Options
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field, fields, is_dataclass, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 _DATA, _UNTOUCHED, _UNKNOWN = -3, -1, -2

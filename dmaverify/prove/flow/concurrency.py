@@ -15,7 +15,6 @@ Source: "Memory Performance" (Bank Starvation; Cumulative Bank Access Constraint
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -50,6 +49,7 @@ from dmaverify.prove.flow.starvation_limit import AccessSum, Limit, banks_from, 
 from dmaverify.prove.flow.touches import StepWork
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, replace
 
 SECTION = "starvation"
 READINGS = ("threshold", "dma-request")

@@ -9,7 +9,6 @@ What depends on symbols in a way that is not followed is said to be not judged, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import Arrival, Branch, Copy, CopyTouch, Event, KernelLoop, Use
@@ -26,6 +25,7 @@ from dmaverify.prove.flow.written import (
     put_state,
     terms_of,
 )
+from dmaverify.values import dataclass, field
 from dmaverify.verdict import Severity
 
 MOST_PATHS = 8

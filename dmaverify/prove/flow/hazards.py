@@ -11,7 +11,6 @@ Source: docs/design.md; docs/machines/rngd.md 7.4 (read after write, write after
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from dmaverify.language.affine import World
@@ -23,6 +22,7 @@ from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.prove.flow.step_events import StepEvents
 from dmaverify.prove.flow.touches import StepWork, Touch, flat_weights
 from dmaverify.prove.meet import Meeting, Turned, found_meeting
+from dmaverify.values import dataclass, field
 
 HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
 KINDS = {(True, False): "core/hazard-raw", (False, True): "core/hazard-war", (True, True): "core/hazard-waw"}

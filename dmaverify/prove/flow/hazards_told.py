@@ -11,12 +11,12 @@ and 7.4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dmaverify.program.schedule import DMA_CONTEXT, Order, Program, order_of
 from dmaverify.prove.flow.hazards import Hazard, Hazards, hazards
 from dmaverify.prove.flow.touches import StepWork, named, where
 from dmaverify.targets.target import Target, load_obligations
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
 _WORDS = {
@@ -82,29 +82,36 @@ def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
 def one_engine(
     program: Program, works: Sequence[StepWork], result: Hazards, rlimit: int, target: Target
 ) -> list[str]:
-    """Says so where the order of transfers that name no engine rests on their sharing one."""
+    """Under which conditions transfers that name no engine are ordered: where that rests on their sharing one."""
+    loose = engines_apart(program, works)
+    if loose is None:
+        return []
+    ordered = {(h.first.step, h.second.step) for h in result.found}
+    found = hazards(program, *loose, rlimit, launched=target.engines.launched).found
+    more = [h for h in found if (h.first.step, h.second.step) not in ordered]
+    steps = [(program.steps[h.first.step].name, program.steps[h.second.step].name) for h in more]
+    return [
+        f"`{first}` and `{second}` share one engine (they name none; the documents leave the choice to the compiler)"
+        for first, second in dict.fromkeys(steps)
+    ]
+
+
+def engines_apart(program: Program, works: Sequence[StepWork]) -> tuple[list[StepWork], Order] | None:
+    """The steps, those that name no engine on one of their own each, and their order; None where that is the same."""
     lanes = [
         tuple(f"{lane} {i}" if lane == DMA_CONTEXT and step.context is None else lane for lane in work.lanes)
         for i, (step, work) in enumerate(zip(program.steps, works, strict=True))
     ]
     free = sum(own != work.lanes for own, work in zip(lanes, works, strict=True))
     if free < 2 or program.order != "contexts":
-        return []
+        return None
     alone = order_of(program, lanes)
     assert isinstance(alone, Order), "less order makes no circle"
     apart = [
         replace(work, lanes=own, touches=tuple(replace(t, lane=own[work.lanes.index(t.lane)]) for t in work.touches))
         for own, work in zip(lanes, works, strict=True)
     ]
-    ordered = {(h.first.step, h.second.step) for h in result.found}
-    found = hazards(program, apart, alone, rlimit, launched=target.engines.launched).found
-    more = [h for h in found if (h.first.step, h.second.step) not in ordered]
-    steps = [(program.steps[h.first.step].name, program.steps[h.second.step].name) for h in more]
-    return [
-        f"`{first}` and `{second}` name no engine: they are taken to share one, which orders them (the documents leave "
-        "the choice to the compiler)"
-        for first, second in dict.fromkeys(steps)
-    ]
+    return apart, alone
 
 
 def _does(writes: bool) -> str:

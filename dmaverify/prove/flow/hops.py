@@ -10,7 +10,6 @@ Source: "DMA Engine" (introduction: prefer direct transfers between tiers), "Mem
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Order, Program, Step, box_of
@@ -18,6 +17,7 @@ from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.flow.regions import tensors_of
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity, Status
 
 

@@ -9,7 +9,6 @@ said. What was proved of some terms under some conditions is not asked again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from dmaverify.errors import Span
@@ -18,6 +17,7 @@ from dmaverify.program.instructions import Copy, CopyTouch, Place, accumulate
 from dmaverify.prove.flow.ask import Asker, Reply, condition_of, shown, term_text
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding, Label, Severity
 
 

@@ -9,7 +9,6 @@ and then it is said. Nothing is judged by running.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, both, compare
 from dmaverify.program.instructions import Copy, CopyTouch, accumulate
@@ -17,6 +16,7 @@ from dmaverify.prove.flow.ask import term_text
 from dmaverify.prove.flow.instruction_rules import RuleJudge
 from dmaverify.prove.flow.units import wrong_reach, wrong_stride
 from dmaverify.prove.meet import TooDeep, Walk, collision, smallest_meeting
+from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Finding, Severity
 
 

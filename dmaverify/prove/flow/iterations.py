@@ -12,13 +12,13 @@ Source: "Memory Performance" (Bank Starvation), docs/machines/rngd.md 6.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 from math import prod
 
 from dmaverify.program.access import Access
 from dmaverify.program.schedule import Order, Step
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, Runs
+from dmaverify.values import replace
 
 MOST_OPERATIONS = 512  # of one context, one after the other, to see what they would make without a change of operation
 

@@ -11,9 +11,7 @@ Source: docs/design.md; "DMA Engine", "Memory Performance" as the parts name the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
-from dmaverify.lower.adapters import is_fetch
 from dmaverify.program.access import Access
 from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Circle, Order, Program, Step, order_of, torn_body
@@ -23,8 +21,8 @@ from dmaverify.prove.flow.hazards_told import hazard_finding, one_engine
 from dmaverify.prove.flow.hops import hop_findings
 from dmaverify.prove.flow.regions import region_findings
 from dmaverify.prove.flow.tile_outputs import Output, outputs
+from dmaverify.prove.flow.tiles import Together, worse
 from dmaverify.prove.flow.tiles import judge as judge_tiles
-from dmaverify.prove.flow.tiles import worse
 from dmaverify.prove.flow.tiles_elsewhere import OtherDeclarations
 from dmaverify.prove.flow.tiles_told import tile_findings
 from dmaverify.prove.flow.touches import StepWork, work_of
@@ -37,6 +35,7 @@ from dmaverify.prove.move.preconditions import meaningless
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import kept_memory
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Finding, Label, Severity, Status, Verdict
 
 TILES = ("core/tiles-once", "core/tiles-cover")
@@ -81,6 +80,7 @@ class _Case(Judgement):
                     verdict = self._judge(work, index, path)
                 if step.indirect is not None:  # what a plan promises of an index is assumed here, too
                     self.assumptions += [f"`{work.name}`: {a}" for a in verdict.assumptions if a.endswith(RUN_TIME)]
+                self.conditions += [one for one in verdict.conditions if one not in self.conditions]
                 if verdict.status is Status.REFUTED:
                     worst = "refuted"
                     self._step_finding(index, work, verdict)
@@ -128,7 +128,7 @@ class _Case(Judgement):
         self.findings += [hazard_finding(hazard, self.program, self.target) for hazard in result.found]
         self._untold(result)
         self.findings += [finding for index in range(len(works)) for finding in self._kept(index, works)]
-        self.assumptions += one_engine(self.program, works, result, limit, self.target)
+        self.conditions += one_engine(self.program, works, result, limit, self.target)
         for step, work in zip(self.program.steps, works, strict=True):
             if step.indirect is not None:
                 self.assumptions.append(f"`{step.name}` may touch every row of its table")
@@ -178,11 +178,14 @@ class _Case(Judgement):
                     f"{output.tier} {output.element}: steps cut it into tiles that cannot be compared"
                 )
                 continue
-            elsewhere = OtherDeclarations(steps, touches, self.target, self._element_bits(output))
+            elsewhere = OtherDeclarations(steps, touches, self.target)
             result = judge_tiles(output, order, self.session, elsewhere)
+            if output.only_whole:
+                self._written_again(result)
+                continue
             for rule, status in zip(TILES, (result.once, result.covers), strict=True):
                 self.status[rule] = worse(self.status.get(rule), status)
-                self.by[rule] = f"{len(found)} outputs in tiles, over all iterations"
+                self.by[rule] = f"{len(found)} outputs, over all iterations"
             self.findings += tile_findings(result, steps)
             if result.why:
                 self.assumptions.append(
@@ -191,10 +194,16 @@ class _Case(Judgement):
             if result.on_purpose:
                 self.assumptions.append(f"{output.tensor.tier} {output.tensor.element}: partly unwritten on purpose")
 
-    def _element_bits(self, output: Output) -> int:
-        step = self.program.steps[output.tiles[0].step]
-        work = step.transfer or next(a for a in step.accesses if not is_fetch(a))
-        return self.target.dtypes[work.dtype]
+    def _written_again(self, result: Together) -> None:
+        """A tensor that is only ever written whole may be written again unread: a condition, which nobody states."""
+        tensor = result.output.tensor
+        pairs = [(one.first.step, one.second.step) for one in result.twice]
+        if result.once == "unknown":
+            pairs = pairs or [(result.output.tiles[0].step, result.output.tiles[-1].step)]
+        for first, second in dict.fromkeys(pairs):
+            names = [self.program.steps[step].name for step in (first, second)]
+            what = f"{tensor.tier} {tensor.element}"
+            self.conditions.append(f"`{names[1]}` may write {what} again before all that `{names[0]}` wrote is read")
 
     # ------------------------------------------------------------ regions, starvation, hops
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from dmaverify.errors import Span
@@ -27,6 +26,7 @@ from dmaverify.prove.flow.same_copies import (
     unit_of,
     within,
 )
+from dmaverify.values import dataclass
 
 MOST_ATOMS = 3_000
 SAMPLES = 24

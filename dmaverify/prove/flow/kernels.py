@@ -8,7 +8,6 @@ Law: what a part leaves open stays open; every assumption that a proof needed is
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dmaverify.language.affine import World
@@ -39,6 +38,7 @@ from dmaverify.prove.flow.uses import judge_uses
 from dmaverify.prove.options import Options
 from dmaverify.prove.smt import solver_version
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding
 
 

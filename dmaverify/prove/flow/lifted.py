@@ -9,12 +9,12 @@ values decide that another iteration may change, stays a loop. Accesses that are
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from math import inf
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use
 from dmaverify.prove.meet import Walk
+from dmaverify.values import replace
 
 MOST_ACCESSES = 64
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
@@ -19,6 +18,7 @@ from dmaverify.prove.move.static import Instance, Ruling
 from dmaverify.targets.modules import Derived
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, settled
 
 

@@ -13,11 +13,11 @@ follow the counter, lost by no iteration, count as written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import gcd, lcm
 
 from dmaverify.language.affine import Cond, Lin, World
 from dmaverify.program.instructions import Branch, Event, KernelLoop
+from dmaverify.values import dataclass, replace
 
 MOST_STEPS = 48  # iterations that are followed until a state must have come back
 FEW_STEPS = 160  # a loop of fewer is followed to its end, if it has to be

@@ -10,7 +10,6 @@ of a release had done; a pipe knows its work from an arrival on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from dmaverify.language.affine import Lin
 from dmaverify.program.instructions import (
@@ -27,6 +26,7 @@ from dmaverify.program.instructions import (
     Use,
 )
 from dmaverify.program.rewrite import every, spread, touches_in
+from dmaverify.values import dataclass, field
 
 WHOLE = 1 << 62  # bytes of a memory of which nobody says how large it is
 FIRST = 1 << 40  # numbers of accesses from here down are those of the other core

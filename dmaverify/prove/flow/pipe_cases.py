@@ -9,7 +9,6 @@ is a proof; what fails here is followed as it stands.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -20,6 +19,7 @@ from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.at_values import chosen_values
 from dmaverify.prove.flow.loops import rhythm
 from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.values import replace
 from dmaverify.verdict import Severity
 
 FEW = 4  # numbers of iterations that are looked at one by one

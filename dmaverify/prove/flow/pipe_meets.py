@@ -10,7 +10,6 @@ each iteration: an earlier access has its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, World, compare
@@ -20,6 +19,7 @@ from dmaverify.prove.flow.lifted import ends_of, walk_of
 from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.pipe_state import OLD, Encounter, Instance, placed, reach_of, running, solid
 from dmaverify.prove.meet import decided, difference, question
+from dmaverify.values import dataclass, field
 
 LOADED = "loaded"  # the answer where a value that memory gives decides
 

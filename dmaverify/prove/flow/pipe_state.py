@@ -9,12 +9,12 @@ knew both.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, World, compare
 from dmaverify.program.instructions import OTHER_CORE, Copy, CopyTouch, Place, Use
 from dmaverify.prove.flow.loops import At
+from dmaverify.values import dataclass
 from dmaverify.verdict import Finding, Label, Severity
 
 Ages = tuple[tuple[str, str, int], ...]  # (loop, "now" | "end", age); an age of OLD means OLD or more

@@ -13,7 +13,6 @@ released before is done; taking one of mode 1 orders nothing, and its release sp
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -45,6 +44,7 @@ from dmaverify.prove.flow.pipe_state import (
     shown_flag,
 )
 from dmaverify.prove.flow.written import terms_of
+from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding, Label, Severity
 
 NOBODY: frozenset[str] = frozenset()

@@ -9,7 +9,6 @@ many paths, the answer is open.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, both, compare
@@ -19,6 +18,7 @@ from dmaverify.prove.flow.lifted import flattened, near, rows_apart
 from dmaverify.prove.flow.loops import SMALL_TRIP, At, most_followed, own_rhythm
 from dmaverify.prove.flow.pipe_state import EMPTY, OLD, Instance, State, renamed, running, shown_flag
 from dmaverify.prove.flow.pipe_steps import PipeSteps
+from dmaverify.values import dataclass, field
 
 MOST_STATES = 24
 

@@ -12,7 +12,6 @@ Source: "Memory Performance" (geometry: 512 KB a slice, 48 GB of HBM), docs/desi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from dmaverify.lower.adapters import is_fetch
 from dmaverify.lower.programs import space_of
@@ -23,6 +22,7 @@ from dmaverify.prove.flow.touches import Memory, StepWork, touched_box, whole_te
 from dmaverify.prove.meet import Walk, shared
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 from dmaverify.verdict import Finding, Label, Severity
 
 

@@ -9,13 +9,13 @@ order says so only where no two rows write one byte, because then no order of ro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from math import gcd
 from typing import Any
 
 from dmaverify.language.affine import ONE, ZERO, Lin, World
 from dmaverify.program.instructions import Copy, CopyTouch, Event, KernelLoop
 from dmaverify.program.sums import depends, linear_in
+from dmaverify.values import dataclass, replace
 
 MOST_UNITS = 1 << 22
 """Most pieces of a copy that are compared one by one."""

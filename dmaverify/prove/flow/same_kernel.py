@@ -11,7 +11,6 @@ defined). `different` carries values at which a run of both parts, and where. Al
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
@@ -45,6 +44,7 @@ from dmaverify.prove.flow.same_copies import (
     unit_of,
     within,
 )
+from dmaverify.values import dataclass, field, replace
 
 MOST_WRITTEN_OUT = 2_000
 """Most events of loops with constant counts that are written out."""

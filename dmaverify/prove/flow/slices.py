@@ -10,7 +10,6 @@ slice between its ends counts, and that is `moving` too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from dmaverify.lower.adapters import is_fetch
 from dmaverify.lower.programs import space_of
@@ -18,6 +17,7 @@ from dmaverify.program.access import Access
 from dmaverify.prove.flow.touches import Memory, Touch, outer_places, shown_positions
 from dmaverify.prove.meet import Walk, decided, difference
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field
 
 MOST_SLICES = 1 << 14
 

@@ -26,11 +26,11 @@ Relied on (proofs/): starvation-across, starvation-turn.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import gcd, prod
 
 from dmaverify.prove.flow.bank_runs import AccessNest, BankRun, Banks, RunLevel, Summaries, longest_run, summaries
 from dmaverify.prove.smt import Query, Session, all_of, linear, number
+from dmaverify.values import dataclass
 
 Variable = tuple[str, int | None, int | None]
 Reach = tuple[Variable, str]

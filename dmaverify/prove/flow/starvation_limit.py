@@ -12,12 +12,12 @@ Relied on (proofs/): starvation-64.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.prove.flow.bank_runs import BankRun, Banks, Runs
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

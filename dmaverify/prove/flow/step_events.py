@@ -11,7 +11,6 @@ writes. `blunt` events touch one byte of each memory, and their loops run as oft
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from math import prod
 from typing import TypeVar
 
@@ -22,6 +21,7 @@ from dmaverify.program.schedule import Order, Program
 from dmaverify.program.turns import Turn
 from dmaverify.prove.flow.touches import StepWork, Touch, in_one_unit
 from dmaverify.prove.meet import Walk
+from dmaverify.values import dataclass, field
 
 NOWHERE = Span(Source("", ""), 0, 0)  # of steps that no text holds
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""The outputs of a program that are written in tiles: who writes and reads which part, on digits common to all.
+"""The outputs of a program that are written in tiles, or twice: who writes and reads which part, on digits of all.
 
 Knows: windows of views, the rows of a scatter, how windows on several digits of one axis become runs of one.
 Does not know: order, what tiles make together (`tiles`), solvers.
@@ -11,7 +11,6 @@ Source: furiosa-opt v0.6.0 (views), docs/machines/rngd.md 7.2.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import prod
 
 from dmaverify.errors import Span
@@ -23,6 +22,7 @@ from dmaverify.program.turns import Affine, Turn
 from dmaverify.program.views import TileWindow, View, ViewError, Views
 from dmaverify.prove.flow.tile_union import Boxes, Digit
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +58,25 @@ class Tiles:
 
 @dataclass(frozen=True)
 class ScatteredRows:
-    """The rows that a scatter writes: `named` surely, `possible` perhaps (first and last; None: none beside those)."""
+    """The rows that a scatter writes: `named` surely, `possible` perhaps (first and last; None: none beside those).
+    `every`: it writes all possible ones, each once, in an order that is known at run time.
+    """
 
     step: int
     digit: Digit
     named: tuple[int, ...]
     possible: tuple[int, int] | None = None
+    every: bool = False
 
 
 @dataclass(frozen=True)
 class Output:
-    """A tensor that tiles write. `whole`: some step writes all of it as well. `reads` are the parts that steps read."""
+    """A tensor that tiles write. `whole`: some step writes all of it as well (where no step writes a part, its `tiles`
+    are the whole writes). `reads` are the parts that steps read; `bits` are those of an element.
+    """
 
     tensor: Tensor
+    bits: int
     tiles: tuple[Tiles, ...]
     whole: bool
     digits: tuple[Digit, ...]
@@ -79,6 +85,11 @@ class Output:
 
     def label(self, digit: Digit) -> str:
         return next((one.labels[digit] for one in self.tiles if digit in one.labels), digit[0])
+
+    @property
+    def only_whole(self) -> bool:
+        """Whether no step writes a part of it."""
+        return self.whole and not any(tiles.windows for tiles in self.tiles)
 
     @property
     def total(self) -> int:
@@ -95,25 +106,33 @@ class _Found:
     tiles: list[tuple[int, Views, View]] = field(default_factory=list)
     reads: list[tuple[int, Views | None, View | None]] = field(default_factory=list)
     scatters: list[tuple[int, Indirect]] = field(default_factory=list)
-    whole: bool = False
+    wholes: list[tuple[int, Views | None]] = field(default_factory=list)
+
+    @property
+    def again(self) -> bool:
+        """Whether something may be written twice."""
+        loops = any(views is not None and any(t.count > 1 for t in views.turns) for _, views in self.wholes)
+        return bool(self.tiles) or len(self.wholes) > 1 or loops
 
 
 def outputs(steps: Sequence[Step], target: Target) -> list[Output | Tensor]:
-    """Tensors that some step writes in tiles; the bare tensor where steps cut it in ways that cannot be compared."""
-    found: dict[Tensor, _Found] = {}
+    """Tensors that some step writes in tiles, or that are written whole and again; the bare tensor where steps cut it
+    in ways that cannot be compared.
+    """
+    found: dict[tuple[Tensor, int], _Found] = {}
     for index, step in enumerate(steps):
-        for tensor, views, view, writes in sides_of(step):
-            one = found.setdefault(plain(tensor if view is None else view.base), _Found())
+        for (tensor, views, view, writes), dtype in zip(sides_of(step), dtypes_of(step), strict=True):
+            one = found.setdefault((plain(tensor if view is None else view.base), target.dtypes[dtype]), _Found())
             if not writes:
                 one.reads.append((index, views, view))
             elif step.indirect is not None and step.indirect.scatter:
                 one.scatters.append((index, step.indirect))
             elif view is None or not cutting(view):
-                one.whole = True
+                one.wholes.append((index, views))
             else:
                 assert views is not None
                 one.tiles.append((index, views, view))
-    return [_output(tensor, one, target) for tensor, one in found.items() if one.tiles]
+    return [_output(tensor, bits, one, target) for (tensor, bits), one in found.items() if one.again]
 
 
 def sides_of(step: Step) -> Iterator[tuple[Tensor, Views | None, View | None, bool]]:
@@ -128,6 +147,12 @@ def sides_of(step: Step) -> Iterator[tuple[Tensor, Views | None, View | None, bo
         yield access.memory, views, view, not fetch
 
 
+def dtypes_of(step: Step) -> list[str]:
+    """The type of each side."""
+    both = [] if step.transfer is None else [step.transfer.dtype] * 2
+    return both + [access.dtype for access in step.accesses]
+
+
 def cutting(view: View) -> list[TileWindow]:
     """The windows that leave something out, or move."""
     return [w for w in view.windows if w.size > 1 and (w.length < w.size or w.room > w.size or w.start.constant)]
@@ -137,9 +162,9 @@ def plain(tensor: Tensor) -> Tensor:
     return replace(tensor, span=None, base_span=None)
 
 
-def _output(tensor: Tensor, found: _Found, target: Target) -> Output | Tensor:
+def _output(tensor: Tensor, bits: int, found: _Found, target: Target) -> Output | Tensor:
     rows = []
-    for step, move in found.scatters:
+    for step, move in found.scatters if found.tiles else ():
         one = _rows(step, move, target)
         if one is None:
             return tensor
@@ -148,14 +173,20 @@ def _output(tensor: Tensor, found: _Found, target: Target) -> Output | Tensor:
     ranges |= {(w.place, w.stride, w.stride * w.room) for _, _, v in found.reads if v for w in cutting(v)}
     ranges |= {(r.digit[0], r.digit[1], r.digit[1] * r.digit[2]) for r in rows}
     digits = _common(ranges)
+    seen = [] if digits is None else found.reads
+    if not found.tiles:  # written whole alone: reads that cannot be compared count as none
+        digits = digits or (("element", 1, tensor.element.size),)
     if digits is None or any(r.digit not in digits for r in rows):
         return tensor
     tiles = tuple(_tiles(step, views, view, digits) for step, views, view in found.tiles)
     reads = tuple(
         Tiles(step, {}, {}, (), (), False, None) if view is None or views is None else _tiles(step, views, view, digits)
-        for step, views, view in found.reads
+        for step, views, view in seen
     )
-    return Output(tensor, tiles, found.whole, digits, tuple(rows), reads)
+    if not tiles:
+        turns = [(step, () if views is None else views.turns) for step, views in found.wholes]
+        tiles = tuple(Tiles(step, {}, {}, of, (), False, None) for step, of in turns)
+    return Output(tensor, bits, tiles, bool(found.wholes), digits, tuple(rows), reads)
 
 
 def _rows(step: int, move: Indirect, target: Target) -> ScatteredRows | None:
@@ -170,7 +201,8 @@ def _rows(step: int, move: Indirect, target: Target) -> ScatteredRows | None:
     at, index = (digit.place, digit.stride, digit.slots), move.index
     if index.values is None:
         low, high = index.low or 0, move.rows - 1 if index.high is None else index.high
-        return ScatteredRows(step, at, (), (max(0, low), min(move.rows - 1, high)))
+        every = index.distinct and move.keys == high - low + 1 and low >= 0 and high < move.rows
+        return ScatteredRows(step, at, (), (max(0, low), min(move.rows - 1, high)), every)
     unit = digit.stride * target.dtypes[move.dtype] // 8 if index.scaled else 1
     # an offset between two rows is refuted where the scatter is judged by itself; it names none here
     return ScatteredRows(step, at, tuple(v // unit for v in index.values if unit and v % unit == 0))

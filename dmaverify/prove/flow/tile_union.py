@@ -10,13 +10,13 @@ iteration by iteration.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
 from dmaverify.language.distinct import distinct
 from dmaverify.program.turns import Affine
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,7 +19,6 @@ Relied on (proofs/): count-covers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Protocol
 
@@ -31,12 +30,16 @@ from dmaverify.program.turns import Affine, loop_values
 from dmaverify.prove.flow.tile_outputs import Output, Tiles
 from dmaverify.prove.flow.tile_union import Boxes, Digit, Grid, grid
 from dmaverify.prove.smt import Query, Session, all_of, any_of, linear, number
+from dmaverify.values import dataclass
 
 MOST_GAPS = 4096  # cells of no tile that are looked at one by one, for padding and other writers
 
 
 class Elsewhere(Protocol):
     """What steps do to the bytes of an output through other declarations of its memory."""
+
+    def reads_all(self, tiles: Tiles, steps: Sequence[int]) -> bool:
+        """Whether one of these steps surely reads all that another step writes."""
 
     def may_write(self, output: Output, position: int) -> bool:
         """Whether the element at a flat position of the output may be written so."""
@@ -119,7 +122,7 @@ def _anew(output: Output, tiles: Tiles, order: Order, elsewhere: Elsewhere) -> S
         return "none"
     others = [s for s, of in enumerate(order.bodies) if of == body >= 0 and s != tiles.step]
     readers = [r for r in output.reads if r.step in others]
-    if any(_reads(r, tiles) for r in readers):
+    if any(_reads(r, tiles) for r in readers) or elsewhere.reads_all(tiles, others):
         return "none"
     counters = [0] * len(tiles.turns)
     first = loop_values(tiles.turns, counters)
@@ -174,7 +177,7 @@ def _unread(
     readers = [r for r in output.reads if r.step in steps]
     if not steps or not isinstance(found, SharedElement):
         return found
-    if any(not r.windows for r in readers):
+    if any(not r.windows for r in readers) or any(elsewhere.reads_all(t, steps) for t in (first, second)):
         return "none"
     every = grid(output.digits, [t.boxes for t in (first, second, *readers)])
     if every is None:
@@ -265,11 +268,13 @@ def _covers(output: Output, apart: bool, made: Grid | None, elsewhere: Elsewhere
             return "proved", None, ""
         return "unknown", None, "the tiles are too many to unite"
     named = [Boxes({}, (), (r.digit, r.named)) for r in output.rows if r.named]
-    perhaps = [
-        Boxes({r.digit: (Affine(r.possible[0]), r.possible[1] - r.possible[0] + 1)}, ())
+    ranges = [
+        (r.every, Boxes({r.digit: (Affine(r.possible[0]), r.possible[1] - r.possible[0] + 1)}, ()))
         for r in output.rows
         if r.possible is not None
     ]
+    named += [box for every, box in ranges if every]
+    perhaps = [box for every, box in ranges if not every]
     every = grid(output.digits, [*(t.boxes for t in output.tiles), *named, *perhaps]) if output.rows else made
     if every is None:
         return "unknown", None, "the tiles are too many to unite"

@@ -9,15 +9,15 @@ where a step may touch more than it does. So an answer of yes leaves a claim ope
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dmaverify.lower.programs import space_of
 from dmaverify.program.schedule import Step
 from dmaverify.program.tensor import PLACES
-from dmaverify.prove.flow.tile_outputs import Output
+from dmaverify.prove.flow.tile_outputs import Output, Tiles
 from dmaverify.prove.flow.touches import Memory, Touch
 from dmaverify.prove.meet import Walk, decided, difference
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,14 @@ class OtherDeclarations:
     steps: Sequence[Step]
     touches: Sequence[Touch]
     target: Target
-    bits: int  # of an element of the output
+
+    def reads_all(self, tiles: Tiles, steps: Sequence[int]) -> bool:
+        """Only of a step without loops that writes its tensor whole: a walk over the same addresses, or all between."""
+        own = [touch for touch in self.touches if touch.writes and touch.step == tiles.step]
+        reads = [t for t in self.touches if not t.writes and t.step in steps and self.steps[t.step].indirect is None]
+        if tiles.windows or tiles.turns or not own:
+            return False
+        return all(any(_holds(read, touch) for read in reads) for touch in own)
 
     def may_write(self, output: Output, position: int) -> bool:
         own = {tiles.step for tiles in output.tiles} | {rows.step for rows in output.rows}
@@ -45,7 +52,7 @@ class OtherDeclarations:
 
     def _place(self, output: Output, position: int, unit_bits: int) -> tuple[Memory, Walk]:
         """The memory and the units of an element."""
-        tensor, bits = output.tensor, self.bits
+        tensor, bits = output.tensor, output.bits
         space = space_of(self.target, tensor.tier)
         at: dict[str, int] = {}
         for place in reversed(PLACES):
@@ -63,3 +70,24 @@ class OtherDeclarations:
             else:
                 walk = Walk(walk.base + here * space.stride(place, unit_bits), walk.loops)
         return (tensor.tier, memory["chip"], memory["cluster"]), walk
+
+
+def _holds(one: Touch, other: Touch) -> bool:
+    """Whether a walk reaches every unit that the other one may reach."""
+    if one.memory != other.memory or one.unit_bits != other.unit_bits or one.turns or other.turns:
+        return False
+    (base, loops), (start, inner) = _straight(one.walk), _straight(other.walk)
+    dense = not loops or (len(loops) == 1 and loops[0][1] == 1)
+    within = dense and base <= start and other.walk.high <= one.walk.high
+    return (base, loops) == (start, inner) or within
+
+
+def _straight(walk: Walk) -> tuple[int, tuple[tuple[int, int], ...]]:
+    """The lowest address and the loops by falling stride, those that continue each other as one."""
+    out: list[tuple[int, int]] = []
+    for stride, count in sorted((abs(stride), count) for count, stride in walk.loops if count > 1 and stride):
+        if out and out[-1][0] * out[-1][1] == stride:
+            out[-1] = (out[-1][0] * count, out[-1][1])
+        else:
+            out.append((count, stride))
+    return walk.low, tuple(reversed(out))

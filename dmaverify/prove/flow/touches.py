@@ -12,7 +12,6 @@ docs/machines/rngd.md 4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import product
 
 from dmaverify.errors import Span
@@ -32,6 +31,7 @@ from dmaverify.prove.meet import Walk, side_of
 from dmaverify.prove.move.views import shift_units
 from dmaverify.targets.modules import queue_of, write_port
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field, replace
 
 Memory = tuple[str, int, int]
 """A memory by tier, chip and cluster (0 where the tier has none)."""

@@ -9,7 +9,6 @@ holds whatever the other core does is proved.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.program.instructions import (
     NO_FLAG,
@@ -27,6 +26,7 @@ from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.other_core import anything, handovers, with_other_core
 from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Severity
 
 RULE = "core/other-core"

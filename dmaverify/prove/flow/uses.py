@@ -8,12 +8,12 @@ What an access touches only by inference, or without known extent, is not judged
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dmaverify.language.affine import Lin
 from dmaverify.program.instructions import CopyTouch, Event, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.instructions import CopyJudge
+from dmaverify.values import replace
 
 
 def judge_uses(judge: CopyJudge, events: Sequence[Event]) -> None:

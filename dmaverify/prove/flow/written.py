@@ -9,7 +9,6 @@ for values of the symbols that this path allows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -21,6 +20,7 @@ from dmaverify.prove.flow.covered import Lifted, covers
 from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.other_core import meets_arrival
 from dmaverify.prove.flow.pipe_state import placed
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 NEVER, WRITTEN, TAIL, MAYBE = 0, 1, 2, 3

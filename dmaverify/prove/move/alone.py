@@ -11,9 +11,8 @@ Source: docs/design.md; docs/machines/rngd.md 1.4, 3.2.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from math import gcd
 
+from dmaverify.language.numbers import gcd
 from dmaverify.language.served import TooManyCells, first_unserved
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.held import TooMany
@@ -22,7 +21,8 @@ from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.feasible import Clash, ContiguousRun, clashes, entangled, longest_run, missing
 from dmaverify.prove.move.scene import Side
 from dmaverify.prove.move.static import Instance, RuleReport, Ruling
-from dmaverify.targets.target import load_obligations
+from dmaverify.targets.target import Target, load_obligations
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
 
@@ -121,23 +121,30 @@ def _lacks(case: Case, what: str, index: Mapping[str, int], axis: str) -> None:
 
 
 def _alignment(case: Case, run: ContiguousRun) -> RuleReport:
-    """The rules of a command on the best packet that a stream could have: 8 bytes of a run, or what 8 leaves of
-    it.
-    """
-    bits = unit_bits_of(case.bits)
-    word = 64 // bits
-    packet = word if run.units % word == 0 else run.units % word
+    """The rules of a command on the best packet that a stream could have."""
     limits = case.target.limits_with(case.transfer.limits)
-    read, write = (_whole_bytes(gcd(g, word) * bits) for g in (run.read_gcd, run.write_gcd))
-    facts = {"packet_bytes": max(1, packet * bits // 8), "read_gcd": read, "write_gcd": write}
+    facts = best_packet(run, case.bits)
     ruling = Ruling(
         case.target, "dma", case.transfer.source.tier, case.transfer.dest.tier, case.transfer.dtype, limits,
         case.options.readings,
     )  # fmt: skip
-    rules = case.target.rules.values()
-    told = {r.id for r in rules if r.scope == "command" and set(r.ports) <= {*facts, *limits}}
     place = Instance("command", facts, "any stream", case.transfer.dest.element.span or case.transfer.span)
-    return ruling.judge([place], only=told)
+    return ruling.judge([place], only=told_of_packet(case.target, facts, limits))
+
+
+def best_packet(run: ContiguousRun, dtype_bits: int) -> dict[str, int]:
+    """What rules of a command are asked of: 8 bytes of a run, or what 8 leaves of it."""
+    bits = unit_bits_of(dtype_bits)
+    word = 64 // bits
+    packet = word if run.units % word == 0 else run.units % word
+    read, write = (_whole_bytes(gcd(g, word) * bits) for g in (run.read_gcd, run.write_gcd))
+    return {"packet_bytes": max(1, packet * bits // 8), "read_gcd": read, "write_gcd": write}
+
+
+def told_of_packet(target: Target, facts: Mapping[str, int], limits: Mapping[str, int]) -> set[str]:
+    """The rules of a command that such a packet decides."""
+    every = target.rules.values()
+    return {r.id for r in every if r.scope == "command" and set(r.ports) <= {*facts, *limits}}
 
 
 def _whole_bytes(bits: int) -> int:

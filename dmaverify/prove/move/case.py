@@ -10,7 +10,6 @@ Source: docs/design.md; the plan file format (What is judged).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Disagreement, Span
 from dmaverify.layout.digits import NotDigits
@@ -35,6 +34,7 @@ from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import derived
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import load_obligations
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Edit, Finding, Label, Severity, Verdict
 
 REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made

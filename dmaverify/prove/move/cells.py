@@ -9,7 +9,6 @@ there, finalized: an index whose sum on an axis reaches the axis size is Top.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dmaverify.language.expr import (
     Broadcast,
@@ -30,6 +29,7 @@ from dmaverify.layout.digits import Gap
 from dmaverify.program.space import opaque_axis
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.smt import all_of, any_of, linear, negation, number
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

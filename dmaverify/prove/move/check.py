@@ -11,7 +11,6 @@ Source: docs/design.md; the plan file format (What is judged).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from dmaverify.lower.adapters import derived_access, given_access, is_fetch, slice_move
 from dmaverify.lower.pairing import Trouble
@@ -30,6 +29,7 @@ from dmaverify.prove.move.static import RuleReport, Ruling, access_instances
 from dmaverify.prove.move.views import at_iteration, moved_commands, view_findings
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target, load_obligations, load_target
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity, Verdict
 
 STANDARD = Options()

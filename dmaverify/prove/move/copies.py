@@ -9,10 +9,10 @@ Where strides interleave too much to search, it says so (`TooManySteps`) and nev
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.program.command import Command, Port
 from dmaverify.program.space import global_address
+from dmaverify.values import dataclass, replace
 
 Loops = tuple[tuple[int, int, int], ...]  # (count, read step, write step), outer to inner
 MOST_STEPS = 200_000  # of one search for counters; nests whose strides nest need one step a loop

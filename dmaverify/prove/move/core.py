@@ -14,7 +14,6 @@ Relied on (proofs/): count-covers, pigeonhole-step.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.language.expr import Kind
 from dmaverify.layout.addresses import Layout
@@ -41,6 +40,7 @@ from dmaverify.prove.move.outcome import OBLIGATIONS, Broken, CoreResult
 from dmaverify.prove.move.reach import corner_of, walks_off
 from dmaverify.prove.move.translation import copies_bytes
 from dmaverify.prove.smt import Answer, Query, Session, any_of, apart
+from dmaverify.values import dataclass, field, replace
 
 ENUMERATE_FIRST = 1 << 16  # a nest without carry-free digits, up to this many units, is enumerated straight away
 ENUMERATE_LAST = 1 << 25  # ... and up to this many when the solver gave up

@@ -9,7 +9,6 @@ names quotient and remainder, and a coordinate is the sum over the tree.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from dmaverify.language.affine import Lin
 from dmaverify.language.expr import (
@@ -29,6 +28,7 @@ from dmaverify.program.space import SPAN, Space, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.script import ScriptWriter, conjunction, disjunction, text_of
 from dmaverify.prove.smt import number
+from dmaverify.values import dataclass
 
 OUT = "out"
 

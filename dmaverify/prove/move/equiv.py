@@ -14,7 +14,6 @@ Source: docs/machines/rngd.md 1.2 and 1.3; docs/design.md (`core/same-program`) 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -34,6 +33,7 @@ from dmaverify.prove.move.scene import Side, named_counters, where
 from dmaverify.prove.move.units import Comparison, compare
 from dmaverify.prove.smt import RLIMIT, Query, Session, all_of, any_of
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field, replace
 
 ENUMERATE = 1 << 20  # positions compared one by one where the solver has no answer
 CROSS_CHECK = 1 << 12  # positions that are always compared as well

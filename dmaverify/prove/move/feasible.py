@@ -13,14 +13,14 @@ Source: docs/machines/rngd.md 1.4 (a common refinement must exist), 3.2 (tails);
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
-from math import gcd
 
 from dmaverify.language.expr import Kind
+from dmaverify.language.numbers import gcd
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit
 from dmaverify.layout.held import TooMany, first_absent, one_nest, values_of
+from dmaverify.values import dataclass
 
 MOST_POINTS = 1 << 15
 """Elements of one axis on which a clash is confirmed."""

@@ -8,11 +8,11 @@ aggregate is proved once, with the engine as a symbol, not engine by engine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dmaverify.layout.refine import Nest
 from dmaverify.program.command import Command
 from dmaverify.program.space import nest_of
+from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

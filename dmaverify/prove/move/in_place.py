@@ -11,7 +11,6 @@ Source: "DMA Engine" (DMA Sequencer Internals; Packet size and internal DMA requ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from dmaverify.program.command import Command, Port
@@ -24,6 +23,7 @@ from dmaverify.prove.move.views import looped
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import atom_bytes
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
 
@@ -48,9 +48,7 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
     early, commands = _written_early(case, programs, session)
     if early is None:
         if any(relies_on_order(one, session) for one in programs):
-            case.assumptions.append(
-                "commands that name no engine run on one engine, in the written order: in parallel they would race"
-            )
+            case.conditions.append("its commands share one engine (they name none, and in parallel they would race)")
         case.asked += session.asked
         case.status["core/overlap"] = "proved"
         case.by["core/overlap"] = (

@@ -15,7 +15,6 @@ Relied on (proofs/): view-shift.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
@@ -29,6 +28,7 @@ from dmaverify.prove.move.indirect_order import judge_order
 from dmaverify.prove.move.part_questions import index_script, row_scripts
 from dmaverify.prove.move.script import Script
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 from dmaverify.verdict import Severity, Verdict
 
 ROW_BY_Z3 = f"{FROM_DEFINITIONS}, one row for all"

@@ -11,7 +11,6 @@ Source: "Sequencer" (Indirect Access), furiosa-opt v0.6.0 (gather and scatter), 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from math import gcd
 
@@ -29,6 +28,7 @@ from dmaverify.prove.move.check import check_transfer
 from dmaverify.prove.move.preconditions import unmet
 from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
 from dmaverify.targets.target import load_obligations
+from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 RUN_TIME = "at run time"  # how assumptions end that a plan promises

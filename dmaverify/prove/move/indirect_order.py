@@ -12,7 +12,6 @@ Source: "Sequencer" (Indirect Access), furiosa-opt v0.6.0 (gather and scatter), 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
@@ -23,6 +22,7 @@ from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.overlap import written_early
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 
 MOST_PAIRS = 1 << 16  # of keys, one reading behind the other's writing
 MOST_DISTANCES = 64  # between a row and where it goes, each judged by itself

@@ -11,7 +11,6 @@ Source: the plan file format, Configuration text (labels are checked against the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
 from typing import Any, TypeVar, get_args
 
 from dmaverify.errors import InputError, Span
@@ -21,6 +20,7 @@ from dmaverify.language.parse import parse
 from dmaverify.layout.digits import DigitForm, NotDigits, coalesce, digits_of
 from dmaverify.program.command import Command, Entry, GivenCommand, Sequencer
 from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.values import fields, replace
 
 T = TypeVar("T")
 

@@ -17,15 +17,16 @@ coverage-step, difference-form, digits-unique-step, euclid-uniqueness, ladder-st
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import gcd
 
 from dmaverify.layout.addresses import Layout
-from dmaverify.layout.refine import Driven, Joint, Nest
+from dmaverify.layout.refine import Drive, Driven, Joint, Nest
 from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.cells import CellText, cell_text, void_text
 from dmaverify.prove.smt import Query, all_of, any_of, linear, negation, number
+from dmaverify.values import dataclass
 
 MOST_PAIRED = 64  # nests of which every two are compared in one question
 
@@ -108,12 +109,8 @@ def _side(
     ]
     constraints = _carry_equation(layout, sums, terms, fresh) if fresh else []
     moving = [bool(parts) or i < fresh for i, parts in enumerate(drive.terms)]
-    beyond = any_of(
-        [
-            f"(not (= {terms[i]} 0))" if moving[i] else ("true" if drive.constants[i] else "false")
-            for i in sorted(outside)
-        ]
-    )
+    fixed = {i: "true" if drive.constants[i] else "false" for i in outside if not moving[i]}
+    beyond = any_of([fixed.get(i, f"(not (= {terms[i]} 0))") for i in sorted(outside)])
     claim = _digit_claim(driven, side, layout, terms, family)
     cell = cell_text(layout, terms, tensor, opaque, f"{side[0]}{family}")
     return SideText(terms, beyond, claim, cell), variables, constraints
@@ -144,9 +141,10 @@ def _digit_claim(driven: Driven, side: str, layout: Layout, terms: Sequence[str]
     if not fresh:
         base = nest.read_base if side == "read" else nest.write_base
         names = [piece_name(family, i) for i in range(len(nest.pieces))]
-        steps = [(p.read if side == "read" else p.write, names[i]) for i, p in enumerate(nest.pieces) if p.count > 1]
-        digits = linear(layout.origin, ((d.step, t) for d, t in zip(layout.digits, terms, strict=True)))
-        wrong.append(f"(not (= {linear(base, steps)} {digits}))")
+        steps = {i: p.read if side == "read" else p.write for i, p in enumerate(nest.pieces) if p.count > 1}
+        if not _adds_up(base, steps, layout, drive):
+            digits = linear(layout.origin, ((d.step, t) for d, t in zip(layout.digits, terms, strict=True)))
+            wrong.append(f"(not (= {linear(base, ((step, names[i]) for i, step in steps.items()))} {digits}))")
         wrong.append(void_text(layout, terms))
     outside = layout.beyond_index
     for index, (digit, parts) in enumerate(zip(layout.digits, drive.terms, strict=True)):
@@ -156,6 +154,16 @@ def _digit_claim(driven: Driven, side: str, layout: Layout, terms: Sequence[str]
                 continue  # the digit is the piece itself, whose range the domain states
             wrong += [f"(< {terms[index]} 0)", f"(>= {terms[index]} {number(digit.slots)})"]
     return any_of(wrong)
+
+
+def _adds_up(base: int, steps: Mapping[int, int], layout: Layout, drive: Drive) -> bool:
+    """Whether an address and the sum of its digits are the same sum of pieces, term by term."""
+    left: Counter[int] = Counter(steps)
+    constant = layout.origin - base
+    for digit, add, parts in zip(layout.digits, drive.constants, drive.terms, strict=True):
+        constant += digit.step * add
+        left.subtract({i: digit.step * k for i, k in parts})
+    return constant == 0 and not any(left.values())
 
 
 def nest_claims(joint: Joint, subject: Subject, family: int) -> list[Claim]:
@@ -209,25 +217,28 @@ def _held_coordinates(joint: Joint, terms: Sequence[str]) -> dict[str, str]:
 # ---------------------------------------------------------------- coverage, on the digits of one side
 
 
-def _cover_variables(
-    layout: Layout, prefix: str
-) -> tuple[tuple[str, ...], list[tuple[str, int | None, int | None]], list[str]]:
+def _any_cell(
+    layout: Layout, tensor: Tensor, opaque: bool, prefix: str
+) -> tuple[tuple[str, ...], CellText, Query, tuple[str, ...]]:
+    """The digits of any cell as terms, the cell, its domain, and the variables among the digits."""
     outside = layout.beyond_index
     terms = tuple("0" if i in outside or d.slots == 1 else f"{prefix}{i}" for i, d in enumerate(layout.digits))
-    variables: list[tuple[str, int | None, int | None]] = [
-        (t, 0, d.slots) for t, d in zip(terms, layout.digits, strict=True) if t != "0"
-    ]
-    return terms, variables, [negation(void_text(layout, terms))]
+    variables = [(t, 0, d.slots) for t, d in zip(terms, layout.digits, strict=True) if t != "0"]
+    cell = cell_text(layout, terms, tensor, opaque, prefix)
+    texts = (negation(void_text(layout, terms)), *cell.constraints)
+    domain = Query((*variables, *cell.variables), tuple(t for t in texts if t != "true"))
+    return terms, cell, domain, tuple(name for name, _, _ in variables)
 
 
 def image_text(
-    driven: Driven, side: str, layout: Layout, terms: Sequence[str], *, any_replica: bool = False
+    driven: Driven, side: str, layout: Layout, terms: Sequence[str], *, any_replica: bool = False, ranged: bool = False
 ) -> str | None:
     """The cells that a nest touches, as a condition on their digits; None where that takes more than sums and
     intervals.
 
     Each piece is solved from a digit that it moves by one step; every other digit that it moves must then agree.
-    `any_replica` leaves the digits of broadcasts free: any replica serves.
+    `any_replica` leaves the digits of broadcasts free: any replica serves. `ranged` says that each term is 0 or a
+    variable whose range is that of its digit: what follows from that is not written.
     """
     drive = driven.read if side == "read" else driven.write
     nest = driven.nest
@@ -239,6 +250,7 @@ def image_text(
         if len(moved) == 1 and at not in free and abs(moved[0][1]) == 1:
             index, k = moved[0]
             solved.setdefault(index, linear(-drive.constants[at] * k, [(k, terms[at])]))
+    values = {t: 1 if t == "0" else d.slots for t, d in zip(terms, layout.digits, strict=True)} if ranged else {}
     parts: list[str] = []
     shared: set[int] = set()
     for at, (term, constant, moved) in enumerate(zip(terms, drive.constants, drive.terms, strict=True)):
@@ -260,9 +272,11 @@ def image_text(
             low = constant + sum(min(0, k * (nest.pieces[i].count - 1)) for i, k in moved)
             high = constant + sum(max(0, k * (nest.pieces[i].count - 1)) for i, k in moved)
             shared.update(i for i, _ in moved)
-            parts += [f"(<= {number(low)} {term})", f"(<= {term} {number(high)})"]
+            if low > 0 or high < values.get(term, high + 2) - 1:
+                parts += [f"(<= {number(low)} {term})", f"(<= {term} {number(high)})"]
     for index, value in solved.items():
-        parts += [f"(<= 0 {value})", f"(< {value} {number(nest.pieces[index].count)})"]
+        if values.get(value, nest.pieces[index].count + 1) > nest.pieces[index].count:
+            parts += [f"(<= 0 {value})", f"(< {value} {number(nest.pieces[index].count)})"]
     for guard, bound in nest.guards:
         if any(i in shared for i, _ in guard):
             return None
@@ -275,16 +289,13 @@ def cover_claims(joint: Joint, subject: Subject) -> list[Claim] | None:
     no text.
     """
     layout = joint.dest
-    terms, variables, constraints = _cover_variables(layout, "w")
-    cell = cell_text(layout, terms, subject.dest, subject.dest_opaque, "w")
+    terms, cell, domain, order = _any_cell(layout, subject.dest, subject.dest_opaque, "w")
     images: list[str] = []
     for nest in joint.nests:
-        text = image_text(nest, "write", layout, terms)
+        text = image_text(nest, "write", layout, terms, ranged=True)
         if text is None:
             return None
         images.append(text)
-    domain = Query((*variables, *cell.variables), tuple(t for t in (*constraints, *cell.constraints) if t != "true"))
-    order = tuple(name for name, _, _ in variables)
     written = any_of(images)
     claims = [
         Claim("core/covers", "", -1, domain, all_of([cell.live, negation(written)]), order),
@@ -305,10 +316,8 @@ def _more_than_one(conditions: Sequence[str]) -> str:
 
 def live_cell(joint: Joint, subject: Subject) -> Query:
     """Is any cell of the destination live?"""
-    terms, variables, constraints = _cover_variables(joint.dest, "w")
-    cell = cell_text(joint.dest, terms, subject.dest, subject.dest_opaque, "w")
-    texts = (*constraints, *cell.constraints, cell.live)
-    return Query((*variables, *cell.variables), tuple(t for t in texts if t != "true"))
+    _, cell, domain, _ = _any_cell(joint.dest, subject.dest, subject.dest_opaque, "w")
+    return domain if cell.live == "true" else domain.with_constraints(cell.live)
 
 
 def consume_claim(joint: Joint, subject: Subject) -> Claim | None:
@@ -320,16 +329,13 @@ def consume_claim(joint: Joint, subject: Subject) -> Claim | None:
         return None
     if any(d.axis is None and i not in layout.beyond_index | layout.replicas for i, d in enumerate(layout.digits)):
         return None
-    terms, variables, constraints = _cover_variables(layout, "s")
-    cell = cell_text(layout, terms, subject.source, subject.source_opaque, "s")
+    terms, cell, domain, order = _any_cell(layout, subject.source, subject.source_opaque, "s")
     images: list[str] = []
     for nest in joint.nests:
-        text = image_text(nest, "read", layout, terms, any_replica=True)
+        text = image_text(nest, "read", layout, terms, any_replica=True, ranged=True)
         if text is None:
             return None
         images.append(text)
-    domain = Query((*variables, *cell.variables), tuple(t for t in (*constraints, *cell.constraints) if t != "true"))
-    order = tuple(name for name, _, _ in variables)
     return Claim("core/consumes", "", -1, domain, all_of([cell.live, negation(any_of(images))]), order)
 
 
@@ -354,7 +360,8 @@ def once_claim(driven: Driven, layout: Layout, family: int) -> Claim:
             for i, k in moved:
                 total[i] = total.get(i, 0) + k * (step // scale)
         same.append(f"(= {linear(0, ((k, names[i]) for i, k in total.items()))} 0)")
-    moved_at_all = any_of([f"(not (= {name} 0))" for name, _, _ in variables])
+    fixed = {names[moved[0][0]] for moved in drive.terms[drive.carried :] if len(moved) == 1 and moved[0][1]}
+    moved_at_all = any_of([f"(not (= {name} 0))" for name, _, _ in variables if name not in fixed])
     return Claim("core/writes-once", "", family, Query(tuple(variables)), all_of([*same, moved_at_all]), ())
 
 

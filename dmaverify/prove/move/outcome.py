@@ -8,10 +8,10 @@ Law: counters belong to their command, loops outer to inner, then the unit in th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from dmaverify.layout.refine import Joint
 from dmaverify.prove.move.fold import Family
+from dmaverify.values import dataclass, field
 
 OBLIGATIONS = (
     "core/in-bounds",

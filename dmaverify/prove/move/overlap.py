@@ -25,12 +25,12 @@ Sequencer Internals; Implementation Details), the obligation core/overlap.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.program.command import Command, Loop
 from dmaverify.program.space import global_address
 from dmaverify.prove.meet import Walk, apart, difference, equation, found_meeting, shared, side_of
 from dmaverify.prove.smt import Query, Session, linear, number
+from dmaverify.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

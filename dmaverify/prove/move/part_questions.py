@@ -12,7 +12,6 @@ Relied on (proofs/): view-shift.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from dmaverify.language.affine import Lin
 from dmaverify.program.indirect import IndexList, RowDigits
@@ -26,6 +25,7 @@ from dmaverify.prove.move.script import Script, ScriptWriter, disjunction, text_
 from dmaverify.prove.move.views import offsets_of, shift_units
 from dmaverify.prove.smt import number
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 
 SPANNED = ("chip", "cluster")
 MOST_LISTED = 4096

@@ -10,7 +10,6 @@ NotCovered or is named in `Questions.left`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from dmaverify.language.affine import Lin
 from dmaverify.language.expr import Broadcast, walk
@@ -20,6 +19,7 @@ from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.defined import CellNames, NotCovered, Position, address_of, cell_at, position_of, width_of
 from dmaverify.prove.move.script import Script, ScriptWriter, conjunction, disjunction, text_of
 from dmaverify.prove.smt import number
+from dmaverify.values import dataclass
 
 MOST_COMMANDS = 64
 

@@ -10,13 +10,13 @@ obligation.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from dmaverify.errors import Span
 from dmaverify.layout.addresses import Layout
-from dmaverify.lower.derive import base_at
+from dmaverify.lower.stream_places import base_at
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.space import SPAN, global_address
+from dmaverify.values import dataclass, replace
 
 MOST_TRIALS = 24
 

@@ -8,7 +8,6 @@ Law: a cell is what `meaning` says of the position that the address divides into
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import Kind, axes_of
@@ -16,6 +15,7 @@ from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell
 from dmaverify.program.command import Command, Port
 from dmaverify.program.space import SPAN, Space, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.values import dataclass
 from dmaverify.verdict import Label
 
 

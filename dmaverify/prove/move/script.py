@@ -15,10 +15,10 @@ Relied on (proofs/): euclid-existence, euclid-uniqueness, loop-cut.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from dmaverify.language.affine import Lin
 from dmaverify.prove.smt import linear, number
+from dmaverify.values import dataclass, field
 
 LOGIC = "QF_LIA"
 

@@ -9,7 +9,6 @@ not be evaluated is a finding of its own. All broken rules are reported, each on
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from dmaverify.errors import Span
@@ -27,6 +26,7 @@ from dmaverify.prove.move.ports import (
 )
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding, Label, Severity
 
 

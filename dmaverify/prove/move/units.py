@@ -12,7 +12,6 @@ Relied on (proofs/): euclid-uniqueness, ladder-step, merge-keeps-addresses.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import Disagreement
@@ -26,6 +25,7 @@ from dmaverify.prove.move.copies import Loops, TooManySteps, UnitCopy, find_copy
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.obligations import Subject, image_text, nest_claims, piece_name
 from dmaverify.prove.smt import Answer, Query, Session, all_of, linear, negation, number
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

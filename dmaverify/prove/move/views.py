@@ -16,7 +16,6 @@ Relied on (proofs/): alignment-step, view-shift.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from dmaverify.lower.adapters import STREAM
 from dmaverify.lower.programs import space_of
@@ -28,6 +27,7 @@ from dmaverify.program.views import TileWindow, View, Views
 from dmaverify.prove.meet import Walk, found_meeting, shared
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target, load_obligations
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Severity
 
 SOURCE = "furiosa-opt v0.6.0, views (tile: start is a position of the digit, its end is not checked)"

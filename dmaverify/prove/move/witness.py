@@ -9,7 +9,6 @@ which is an internal error of its own (exit code 4), never hidden.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from dmaverify.errors import Disagreement, Span
@@ -34,6 +33,7 @@ from dmaverify.prove.move.scene import (
     show_index,
     where,
 )
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Severity
 
 # ---------------------------------------------------------------- findings
@@ -194,7 +194,7 @@ def _same_element(at: ConfirmedAt) -> Finding:
 
 def _home_of(side: Side, index: Mapping[str, int], near: Cell) -> str | None:
     """Where the layout asks for `index`; None where its mapping has no digits or no such element."""
-    from dmaverify.lower.derive import base_at
+    from dmaverify.lower.stream_places import base_at
     from dmaverify.program.space import layout_of
 
     layout, opaque = layout_of(side.tensor, side.space, side.dtype_bits)

@@ -8,13 +8,27 @@ is an error. At every size of a `broken` region that rule, or being well-formed,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from math import lcm
 from typing import Any
 
 from dmaverify.errors import InputError, NoValue
-from dmaverify.language.expr import Broadcast, Drop, Expr, Modulo, Padding, Pair, Resize, Stride, Symbol, Window
+from dmaverify.language.expr import (
+    ONE,
+    Broadcast,
+    Drop,
+    Expr,
+    Modulo,
+    Padding,
+    Pair,
+    Resize,
+    Stride,
+    Symbol,
+    Window,
+    pair,
+    terms_of,
+)
 from dmaverify.language.numbers import Poly, Symbolic, same
 from dmaverify.language.wellformed import SIZE_LIMIT
 from dmaverify.layout.addresses import Layout
@@ -26,13 +40,15 @@ from dmaverify.lower.pairing import Trouble
 from dmaverify.lower.programs import given_program, space_of, streamed_program
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command
-from dmaverify.program.move import Transfer
+from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.schedule import Circle, Program, order_of, torn_body
 from dmaverify.program.space import aliased_place, layout_of
-from dmaverify.program.tensor import PLACES
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import Views, corners
 from dmaverify.prove.flow.touches import work_of
+from dmaverify.prove.move.alone import best_packet, told_of_packet
 from dmaverify.prove.move.cells import has_window
+from dmaverify.prove.move.feasible import longest_run
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.reach import walks_off
 from dmaverify.prove.move.views import moved_commands, place_findings
@@ -41,10 +57,11 @@ from dmaverify.prove.sizes.divisors import traced
 from dmaverify.prove.sizes.facts import FactReason, SizeFact, SizeRegion, Template
 from dmaverify.prove.sizes.judge import Unproved, cells_of, judge
 from dmaverify.prove.sizes.programs import judge_together
-from dmaverify.prove.sizes.rules import BrokenRule, SizedRules, access_places, transfer_places
+from dmaverify.prove.sizes.rules import BrokenRule, RulePlace, SizedRules, access_places, transfer_places
 from dmaverify.prove.sizes.shadow import number_of
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.targets.target import Target, load_obligations
+from dmaverify.values import dataclass, replace
 
 MOST_RESTARTS = 12
 @dataclass
@@ -199,7 +216,8 @@ class _SizeRun:
             if program:
                 programs.append(program)
         if not programs:
-            raise Stuck("a move without stream and commands is judged at single sizes only")
+            self._alone(transfer, target, bits)
+            return
         for program in programs:
             self._core(transfer, target, bits, program)
         self._apart(transfer, target, bits)
@@ -209,6 +227,29 @@ class _SizeRun:
         rules.hold(transfer_places(transfer, target, commands, limits))
         for moved in self._moved(transfer.views, commands, target):
             rules.hold(transfer_places(transfer, target, moved, limits), moved=True)
+
+    def _alone(self, transfer: Transfer, target: Target, bits: int) -> None:
+        """Without stream and commands: a nest that walks the destination does it, element by element; and the best
+        packet that any stream could have keeps the rules of a command.
+        """
+        program = streamed_program(replace(transfer, stream=_walk_of(transfer.dest)), bits, target)
+        if not isinstance(program, tuple):
+            raise Stuck("no nest of loops was found that walks the destination")
+        self._core(transfer, target, bits, program)
+        self._apart(transfer, target, bits)
+        limits = target.limits_with(transfer.limits)
+        rules = self._rules(target, "dma", transfer, limits)
+        rules.hold(transfer_places(transfer, target, (), limits))
+        packet = RulePlace("command", partial(self._packet, transfer, target, bits))
+        rules.hold([packet], only=told_of_packet(target, packet.facts(()), limits))
+
+    def _packet(self, transfer: Transfer, target: Target, bits: int, _: Collection[str]) -> Mapping[str, Any]:
+        generic, self.trace.generic = self.trace.generic, False  # nobody judges what comes out: all is recorded
+        try:
+            sides = [layout_of(t, space_of(target, t.tier), bits)[0] for t in (transfer.source, transfer.dest)]
+            return best_packet(longest_run(*sides), bits)
+        finally:
+            self.trace.generic = generic
 
     def _access(self, access: Access, target: Target) -> None:
         bits = target.dtypes[access.dtype]
@@ -314,6 +355,12 @@ class _SizeRun:
         one = target.memory_of(source.tier) == target.memory_of(dest.tier)
         if one and not lie_apart(source, dest, space_of(target, source.tier).places, bits):
             raise Unproved("core/overlap", "source and destination may share bytes")
+
+
+def _walk_of(dest: Tensor) -> Stream:
+    """The order of the destination, one element at a time."""
+    terms = [term for place in PLACES for term in terms_of(dest.field(place))]
+    return Stream(pair(*(one.inner if isinstance(one, Padding) else one for one in terms)), ONE)
 
 
 def _has_meaning(expr: Expr) -> bool:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from math import prod
 
@@ -27,7 +26,10 @@ from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import Attempt, attempt
 from dmaverify.prove.sizes.complete import confirmed, smallest_outside
 from dmaverify.prove.sizes.facts import SizedEntry, SizeFact, SizeRegion, Template
+from dmaverify.prove.sizes.programs import ONE_ENGINE
 from dmaverify.prove.sizes.search import MOST_BOXES, NOTHING, OPEN, SizeSearch
+from dmaverify.prove.sizes.trace import Stuck
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, settled
 
 MOST_SINGLE = 40
@@ -129,6 +131,8 @@ def verdict_at(template: Template, values: Mapping[str, int], options: Options) 
     """The ordinary verdict on the entry with these numbers; where they have no meaning, that is refuted."""
     try:
         instance: SizedEntry = template.at(values)
+    except Stuck:
+        return Verdict(template.name, template.machine.name, Status.UNKNOWN)
     except NoValue as error:
         finding = Finding(
             "core/well-formed", Severity.ERROR, error.message, "plan", error.span,
@@ -288,7 +292,8 @@ def _proved(cover: SizeCover) -> Verdict:
     )
     claim = f"for all {describe(template)}"
     status = settled((), (o.status for o in obligations))
-    return Verdict(template.name, "", status, (), obligations, said, claim=claim)
+    supposed = tuple(one for one in said if one == ONE_ENGINE)
+    return Verdict(template.name, "", status, (), obligations, said, claim=claim, conditions=supposed)
 
 
 def _refuted(cover: SizeCover, single: Verdict, values: Mapping[str, int]) -> Verdict:

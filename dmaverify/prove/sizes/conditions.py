@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Disagreement
 from dmaverify.language.numbers import Poly
@@ -21,6 +20,7 @@ from dmaverify.prove.sizes.check import FIRST_BOXES, SizeCover, count_of, only, 
 from dmaverify.prove.sizes.complete import confirmed, outside_all
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, Template, normal
 from dmaverify.prove.sizes.search import NOTHING, OPEN, SizeSearch, follows
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Status
 
 MOST_ROUNDS, MOST_LOOKED, MOST_POINTS = 12, 600, 8
@@ -123,7 +123,8 @@ def conditions(template: Template, options: Options) -> Condition:
     finder = _Finder(template, options)
     outcome = finder.find()
     finder._reduce()
-    kept = _without_subsumed(finder.cover.regions, template)
+    floors = tuple(dict.fromkeys(f for region in finder.cover.regions for f in region.floors))
+    kept = _joined(_without_subsumed(finder.cover.regions, template), template, floors)
     if outcome == NOTHING and not finder.broken:
         kept = [()]  # together the regions hold every admitted size
     if outcome != NOTHING and not finder.left:
@@ -133,12 +134,45 @@ def conditions(template: Template, options: Options) -> Condition:
     status = "exact" if outcome == NOTHING else "sufficient" if kept else "none"
     return Condition(
         template.name, template.path, template.line, status, tuple(kept),
-        tuple(finder.left) if status != "exact" else (), time.perf_counter() - started,
-        tuple(dict.fromkeys(f for region in finder.cover.regions for f in region.floors)), template,
+        tuple(finder.left) if status != "exact" else (), time.perf_counter() - started, floors, template,
+    )  # fmt: skip
+
+
+def around(template: Template, options: Options, known: Sequence[Mapping[str, int]]) -> Condition:
+    """A condition that admits the sizes that are known to hold, and all others that run as these do."""
+    finder = _Finder(template, options)
+    regions = finder.cover.regions
+    for values in known:
+        if not any(region.holds(values) for region in regions):
+            finder.cover.run(values)
+            finder._reduce()
+            if not (regions and regions[-1].holds(values)):
+                regions.append(only(values))
+                finder.reduced += 1
+    floors = tuple(dict.fromkeys(f for region in regions for f in region.floors))
+    kept = _joined(_without_subsumed(regions, template), template, floors)
+    return Condition(
+        template.name, template.path, template.line, "sufficient" if kept else "none", tuple(kept), floors=floors,
+        template=template,
     )  # fmt: skip
 
 
 # ---------------------------------------------------------------- few clauses
+
+
+def _joined(
+    every: Sequence[tuple[SizeFact, ...]], template: Template, floors: tuple[FloorQuotient, ...]
+) -> list[tuple[SizeFact, ...]]:
+    """The same sizes in fewer clauses: without a comparison beyond which another conjunction holds anyway."""
+    out = list(every)
+    for index, facts in enumerate(out):
+        for fact in facts:
+            rest = tuple(f for f in out[index] if f is not fact)
+            others = [SizeRegion(own, floors) for number, own in enumerate(out) if number != index]
+            beyond = replace(template, assume=(*template.assume, *rest, fact.negated()))
+            if fact.op == "ge" and others and SizeSearch(beyond, others, FIRST_BOXES).any_outside() == NOTHING:
+                out[index] = rest
+    return _without_subsumed([SizeRegion(facts, floors) for facts in out], template)
 
 
 def reduced_facts(region: SizeRegion, template: Template) -> tuple[SizeFact, ...]:
@@ -196,6 +230,10 @@ def _narrowed(box: Ends, others: Sequence[SizeFact]) -> Ends:
     """The box with what single products of the other facts say of each symbol."""
     out = dict(box)
     for fact in others:
+        if fact.op == "eq" and len(fact.poly.symbols) == 1 and set(map(len, fact.poly.terms)) <= {0, 1}:
+            (name,) = fact.poly.symbols
+            value = -fact.poly.terms.get((), 0) // fact.poly.terms[name,]
+            out[name] = (value, value)
         if fact.op != "ge":
             continue
         moving, rest = [(m, c) for m, c in fact.poly.terms.items() if m], fact.poly.terms.get((), 0)

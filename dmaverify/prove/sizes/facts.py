@@ -9,11 +9,11 @@ it holds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.numbers import Poly, text_of
+from dmaverify.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ are a partition; a guard whose form is at least another's implies it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -22,6 +21,7 @@ from dmaverify.language.numbers import moves, same
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import Gap, Guard
 from dmaverify.layout.refine import Drive, Driven, Joint
+from dmaverify.values import dataclass
 
 Form = tuple[Any, dict[int, Any]]
 """A constant and coefficients of pieces."""

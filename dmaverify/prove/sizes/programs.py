@@ -15,25 +15,27 @@ from typing import Any
 
 from dmaverify.language.numbers import floor_quotient, moves, same
 from dmaverify.lower.programs import space_of
-from dmaverify.program.schedule import DMA_CONTEXT, Order, Program
+from dmaverify.program.schedule import Order, Program
 from dmaverify.program.tensor import Tensor
 from dmaverify.program.views import View, Views
 from dmaverify.prove.flow.concurrency import SECTION
 from dmaverify.prove.flow.hazards import KINDS, unordered
+from dmaverify.prove.flow.hazards_told import engines_apart
 from dmaverify.prove.flow.tile_outputs import cutting, plain, sides_of
 from dmaverify.prove.flow.touches import StepWork
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.sizes.judge import ladder, need
 from dmaverify.targets.target import Target
 
-ONE_ENGINE = "transfers that name no engine share one, which orders them (the documents leave that to the compiler)"
+ONE_ENGINE = "transfers that name no engine share one (which orders them; the documents leave that to the compiler)"
 
 
 def judge_together(program: Program, works: Sequence[StepWork], order: Order, target: Target) -> tuple[str, ...]:
     """What steps make together, each of them right by itself: what that rests on. Raises Unproved."""
     need(not program.regions, "core/regions", "regions are judged at single sizes only")
     unit = min((touch.unit_bits for work in works for touch in work.touches), default=8)
-    pairs = unordered(program, works, order, launched=target.engines.launched)
+    launched = target.engines.launched
+    pairs = unordered(program, works, order, launched=launched)
     need(pairs is not None, "core/hazard-raw", "the order of the steps could not be followed")
     for pair in pairs or ():
         first, second = (program.steps[touch.step].name for touch in pair)
@@ -49,8 +51,9 @@ def judge_together(program: Program, works: Sequence[StepWork], order: Order, ta
             why = f"`{one.name}` may run beside DMA: accesses in a row to a bank are counted at single sizes only"
             need(not (one.accesses and beside), f"{target.name}/bank-starvation", why)
     _outputs(program)
-    free = [i for i, step in enumerate(program.steps) if DMA_CONTEXT in works[i].lanes and step.context is None]
-    return (ONE_ENGINE,) if len(free) > 1 and program.order == "contexts" else ()
+    loose = engines_apart(program, works)
+    more = unordered(program, *loose, launched=launched) if loose else None
+    return (ONE_ENGINE,) if loose and (more is None or len(more) > len(pairs or ())) else ()
 
 
 def _apart(a: Walk, b: Walk, room: int) -> bool:

@@ -7,8 +7,7 @@ Law: rules that hold leave facts at which they hold; `BrokenRule` has the facts 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dmaverify.lower.adapters import access_facts, is_fetch, memory_facts
@@ -24,6 +23,7 @@ from dmaverify.targets.modules import derived as derived_facts
 from dmaverify.targets.modules import module_name
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 from dmaverify.verdict import Severity
 
 LOOP_PORTS = frozenset({
@@ -110,12 +110,16 @@ class SizedRules:
     as_read: Sequence[SizeFact]
     structure: Sequence[SizeFact]
 
-    def hold(self, places: Iterator[RulePlace], *, moved: bool = False) -> None:
-        """Every rule that is an error holds. `moved`: in an iteration that not every size has."""
+    def hold(
+        self, places: Iterable[RulePlace], *, moved: bool = False, only: Collection[str] | None = None
+    ) -> None:
+        """Every rule that is an error holds, or those named in `only`. `moved`: in an iteration that not every size
+        has.
+        """
         before = dict(self.trace.facts)
         every = list(places)
         for rule in self.target.rules.values():
-            if rule.severity_under(self.readings) is not Severity.ERROR:
+            if rule.severity_under(self.readings) is not Severity.ERROR or (only is not None and rule.id not in only):
                 continue
             if rule.scope not in {*PLAIN_SCOPES, "dimension"} and not any(p.scope == rule.scope for p in every):
                 self._unknown_scope(rule)

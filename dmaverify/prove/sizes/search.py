@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import product
 from math import gcd, lcm, prod
 from typing import Any
@@ -22,6 +21,7 @@ from typing import Any
 from dmaverify.language.numbers import Poly, without
 from dmaverify.prove.sizes.bounds import Ends, end_of_product, least_of, surely, with_product
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, SizeSymbol, Template
+from dmaverify.values import dataclass, field, replace
 
 MOST_BOXES = 400
 FACTS = 20  # of a box; where there are more, a box costs more and there are fewer of them

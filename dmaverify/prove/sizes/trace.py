@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from dmaverify.language.numbers import Poly
 from dmaverify.prove.sizes.facts import FactReason, FloorQuotient, SizeFact, SizeRegion, floor_name, lowered, normal
+from dmaverify.values import replace
 
 MOST_FACTS = 4000
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import read_text
+from dmaverify.values import dataclass
 
 CHANNELS = ("ar", "r", "aw", "w", "b")
 FIELDS = ("addr", "len", "size", "burst", "strb", "last", "data", "resp")

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.bus.beats import CHANNELS, Beat
 from dmaverify.machines.idma.engine import AXI, Backend, Request, refusal
 from dmaverify.machines.idma.legalizer import burst_count, legalize
 from dmaverify.machines.idma.wire import byte_enables, on_the_wire
+from dmaverify.values import dataclass
 
 MOST_BEATS = 1 << 21
 INCR = 1

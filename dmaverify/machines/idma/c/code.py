@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

@@ -8,11 +8,11 @@ that nothing defines as 0.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from dmaverify.machines.idma.c.code import Part, declared, macro_of
 from dmaverify.machines.idma.c.evaluate import Evaluator
 from dmaverify.machines.idma.c.numbers import INT, CType, Value, binary, unknown
+from dmaverify.values import replace
 
 
 class Declarer(Evaluator):

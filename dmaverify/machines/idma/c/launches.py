@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import registers
@@ -21,6 +20,7 @@ from dmaverify.machines.idma.c.run import Doubted, Runner
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
 from dmaverify.machines.idma.text import Image, ToldDescriptor
+from dmaverify.values import dataclass, field, replace
 
 MOST_LAUNCHES = 20_000
 MOST_CHANNELS = 8

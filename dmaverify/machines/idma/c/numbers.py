@@ -9,7 +9,7 @@ Source: ISO C11, 6.3.1 (conversions) and 6.5 (expressions).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dmaverify.values import dataclass, replace
 
 WORD = 0
 """Bits of types as wide as a pointer, where that width is not known."""

@@ -8,11 +8,11 @@ with the condition. A variable that something unknown may change has no value.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
 from dmaverify.machines.idma.c.declare import Declarer
 from dmaverify.machines.idma.c.numbers import INT, WORD, Value, binary, unknown
+from dmaverify.values import dataclass
 
 MOST_STEPS = 400_000
 MOST_CALLS = 24

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
-from dmaverify.machines.rngd.rust.cfg import configured
+from dmaverify.machines.rngd.rust.cfg import built
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment, walk
 from dmaverify.machines.rngd.rust.coverage import Unjudged
 from dmaverify.machines.rngd.rust.expressions import Expressions
@@ -29,9 +29,11 @@ from dmaverify.machines.rngd.rust.values import (
     Numbers,
     Opaque,
     Pending,
+    Record,
     RustTensor,
     Unknown,
     Value,
+    changing,
     known,
     sources_of,
 )
@@ -81,18 +83,21 @@ class Bodies(Expressions):
         if body is None:
             return
         frame = Frame(item.scope, generics, {}, own)
+        self.ledger, self.walk, self.spent = EffectLedger(), WayWalk(), 0
         for one in named(item.node.child_by_field_name("parameters") or item.node):
             if one.type == "parameter":
                 pattern = one.child_by_field_name("pattern")
-                value = self.types.read(item.code, one.child_by_field_name("type"), frame)
+                declared = one.child_by_field_name("type")
+                value = self.types.read(item.code, declared, frame)
                 name = item.code.text(pattern) if pattern is not None else ""
                 if isinstance(value, Dtype):
                     value = Unknown(f"`{name}` is whatever the caller of `{item.name}` passes", item.code.span(one))
                     self.free[id(value)] = value
-                self.bind(item.code, pattern, self.allocated(value, name, item.code, one), frame)
+                value = self.allocated(value, name, item.code, one)
+                self.bind(item.code, pattern, value, frame)
+                self.ledger.hold(value, lent=declared is not None and declared.type == "reference_type")
             elif one.type == "self_parameter" and own is not None:
                 frame.locals["self"] = own
-        self.ledger, self.walk, self.spent = EffectLedger(), WayWalk(), 0
         self.unrolled = self.unrolling = 0
         self.ledger.give(self._given_by(item, body, frame, instance), self.walk.when)
         self._conclude(item)
@@ -209,7 +214,10 @@ class Bodies(Expressions):
         inside = frame.inside(scope)
         value: Value = Opaque("()")
         statements = self.built(code, node, frame)
-        for number, one in enumerate(statements):
+        for number, (one, condition) in enumerate(statements):
+            if condition:
+                self.unsure(code, one, condition, inside)
+                continue
             last = number == len(statements) - 1
             ends = one.children[-1].type == ";" if one.children else False
             if one.type == "expression_statement" and not (last and not ends):
@@ -219,9 +227,11 @@ class Bodies(Expressions):
                 value = self.value(code, one, inside, expected if last else None)
         return value
 
-    def built(self, code: Code, node: Node, frame: Frame) -> list[Node]:
-        """The statements of a block, or the arms of a match, that this build has."""
-        out: list[Node] = []
+    def built(self, code: Code, node: Node, frame: Frame) -> list[tuple[Node, str]]:
+        """The statements of a block, or the arms of a match, that this build has; with the condition where only the
+        compiler knows whether it has it.
+        """
+        out: list[tuple[Node, str]] = []
         attributes: list[str] = []
         features = frame.scope.module.features
         for one in node.named_children:
@@ -231,13 +241,14 @@ class Bodies(Expressions):
             if one.type in ITEMS:
                 attributes = attributes if one.type.endswith("comment") else []
                 continue
-            inside = [code.text(own) for own in one.children if own.type == "attribute_item"]
-            condition = next((text for text in (*attributes, *inside) if not configured(text, features)), None)
+            attributes += [code.text(own) for own in one.children if own.type == "attribute_item"]
+            told = {text: built(text, features) for text in attributes}
             attributes = []
-            if condition is None:
-                out.append(one)
+            if False in told.values():
+                self.leave_unbuilt(code.span(one), next(text for text, own in told.items() if own is False))
             else:
-                self.leave_unbuilt(code.span(one), condition)
+                open_ones = [text[text.index("(") + 1 : text.rindex(")")] for text, own in told.items() if own is None]
+                out.append((one, " and ".join(" ".join(text.split()) for text in open_ones)))
         return out
 
     # ------------------------------------------------------------ expressions
@@ -279,7 +290,8 @@ class Bodies(Expressions):
             found = self.value(code, inner[-1], frame, expected)
             self._leaves(code, node, found)
             if kind == "reference_expression" and child(node, "mutable_specifier") is not None:
-                self._lent(found)
+                self.ledger.lose(found)  # whoever gets it may write it
+                return changing(found, Unknown("a number that somebody else may change", code.span(node)))
             return found
         return self._rest(code, node, frame)
 
@@ -298,18 +310,15 @@ class Bodies(Expressions):
         self.walk.leave("turn", _label(code, node))
         return Opaque("()")
 
-    def _lent(self, value: Value) -> None:
-        """`&mut x`: whoever gets it may write it."""
-        if isinstance(value, RustTensor):
-            self.ledger.lose(value)
-
     def _name(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         name = code.text(node)
         value = frame.locals.get(name)
         if value is not None and expected is not None:
             self.later_uses.used(value, expected)
         if value is None:
-            number = self.types.look(frame)("path", name)
+            number, item = self.types.look(frame)("path", name), frame.scope.find(name)
+            if item is not None and item.kind == "struct" and item.node.child_by_field_name("body") is None:
+                return Record(item)
             return number if number is not None else Unknown(f"`{name}` is no variable that is known here",
                                                              code.span(node))  # fmt: skip
         if isinstance(value, Pending) and isinstance(expected, RustTensor):

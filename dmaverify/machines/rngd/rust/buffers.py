@@ -14,7 +14,6 @@ Source: docs/machines/rngd.md 7.2 (overlapping starts compile and leave the rest
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 
 from dmaverify.machines.rngd.rust.coverage import Effect, HeldNeed, Unjudged, UsedBuffer, judged
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
@@ -22,8 +21,10 @@ from dmaverify.machines.rngd.rust.order import unordered_effects
 from dmaverify.machines.rngd.rust.paths import OnWay
 from dmaverify.machines.rngd.rust.values import Record, RustTensor, Tuple, Value
 from dmaverify.machines.rngd.rust.values import Sequence as RustSequence
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
+MOST_CLOCK = 1 << 60
 MOST_MOMENTS, MOST_LINES = 60, 24  # of the picture of lifetimes
 _AFTER_READ = (
     "core/hazard-war", "may still read what this overwrites",
@@ -65,17 +66,27 @@ class EffectLedger:
         if empty:
             self.empty.add(tensor.buffer.serial)
 
+    def hold(self, value: Value | None, *, lent: bool) -> None:
+        """Enters tensors of data memory that the caller has made; what is `lent` stays to the end."""
+        for tensor in tensors_in(value):
+            if tensor.tier == "dm" and tensor.buffer is not None:
+                self.born[tensor.buffer.serial] = (0, tensor)
+                self.used[tensor.buffer.serial] = MOST_CLOCK if lent else 0
+
     def use(self, value: Value | None) -> None:
         """Enters that a value is named: what it holds is needed until here."""
         for tensor in tensors_in(value):
             if tensor.buffer is not None and tensor.buffer.serial in self.used:
-                self.used[tensor.buffer.serial] = self.clock + 1
+                self._until_now(tensor.buffer.serial)
+
+    def _until_now(self, serial: int) -> None:
+        self.used[serial] = max(self.used[serial], self.clock + 1)
 
     def repeat(self, start: int) -> None:
         """A loop that began at `start` ends here: what it used of outside is needed in every iteration."""
         for serial, last in self.used.items():
             if last > start >= self.born[serial][0]:
-                self.used[serial] = self.clock + 1
+                self._until_now(serial)
 
     def give(self, value: Value | None, when: OnWay, *, soft: bool = False) -> None:
         """Enters that a value leaves the function, or is read beside the transfers; `soft`: that it may be."""
@@ -233,8 +244,9 @@ def tensors_in(value: Value | None) -> Iterator[RustTensor]:
 def _by_others(tensor: RustTensor, who: str) -> Unjudged:
     """That a tensor which the function makes is written by something whose effect is not read."""
     name = tensor.buffer.name if tensor.buffer is not None and tensor.buffer.name else "the tensor"
-    said = f"that all of `{name}` is written is not judged"
-    return Unjudged("core/definite", said, False, f"{who} writes all of `{name}` before it is used")
+    said = f"that all of `{name}` is written is not judged: {who} gets it"
+    span = tensor.buffer.span if tensor.buffer is not None else None
+    return Unjudged("core/definite", said, False, f"{who} writes all of `{name}` before it is used", span)
 
 
 def _told(rule: str, what: str, hint: str, earlier: Effect, later: Effect) -> Finding:

@@ -8,7 +8,6 @@ Law: a method that is not understood gives what its place expects, never more.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.code import Code, named
@@ -35,6 +34,7 @@ from dmaverify.machines.rngd.rust.values import (
     sources_of,
 )
 from dmaverify.machines.rngd.rust.views import TileCall, padded, reshaped, tiled
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -54,6 +54,8 @@ _APPLIES = {
     "map", "for_each", "then", "map_err", "and_then", "flat_map", "filter_map", "fold", "inspect", "unwrap_or_else",
 }  # fmt: skip
 _CONSUMES = {"collect", "for_each", "count", "sum", "product", "fold", "last", "unzip", "max", "min"}
+_ASKS = {"len", "is_empty", "iter", "contains", "get", "first", "last"}
+_BEGINS = ("begin", "begin_interleaved")
 _CASTS = {"fetch_cast", "cast", "commit_cast", "commit_cast_relu", "fetch_table_lookup"}
 MAX_INSTANCES = 3000
 MAX_EACH = 512  # elements that a closure is read for
@@ -230,12 +232,14 @@ class Calls(Functions):
                 with self.walk.perhaps():
                     values.append(self.closure(code, one, frame, receiver, None))
             else:
-                values.append(self.value(code, one, frame, None))
+                values += [self.value(code, one, frame, None)] if name in _BEGINS else self.handed(code, [one], frame)
         if name in _SAME and known(receiver):
             return receiver
+        if name not in _ASKS:
+            self.ledger.lose(receiver)
         for value in values:
             self.ledger.give(value, self.walk.when)
-        if name in ("begin", "begin_interleaved") and values and isinstance(values[0], RustTensor):
+        if name in _BEGINS and values and isinstance(values[0], RustTensor):
             begun = values[0].with_field("element", Unknown("")) if values[0].tier == "dm" else values[0]
             return Pipeline(begun, frozenset().union(*map(sources_of, values)))
         return self.expected(expected, sources_of(receiver).union(*map(sources_of, values)))

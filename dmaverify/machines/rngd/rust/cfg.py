@@ -2,7 +2,8 @@
 
 Knows: `feature = "x"`, `not`, `all`, `any`; the default features of a Cargo.toml and those that are asked for.
 Does not know: Rust syntax beyond attributes, targets, other crates.
-Law: what is no question of a feature counts as there, so that nothing is left out for what is not known.
+Law: what is no question of features counts as there, so that nothing is left out for what is not known; of two items
+of one name that hang on something else, none is known. Statements for tests alone are no part of a kernel.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 VARIABLE = "DMAVERIFY_FEATURES"
 """Features beside the defaults, with commas between; `--features` sets it, for other processes too."""
+TEST = "cfg test"  # among features: the build is one of tests
 MOST_NAMES = 4  # features of one condition that another build may change
 _TOKEN = re.compile(r'\s*(?:(feature)\s*=\s*"([^"]*)"|(\w+)\s*(\()|(\w+)(?:\s*=\s*"[^"]*")?|([(),]))')
 
@@ -60,13 +62,17 @@ def holds(condition: str, features: frozenset[str]) -> bool | None:
     return _predicate(condition, 0, features)[0] if "feature" in condition else None
 
 
-def configured(attribute: str, features: frozenset[str]) -> bool:
-    """Whether code below an attribute is part of the build."""
+def built(attribute: str, features: frozenset[str], testing: bool = False) -> bool | None:
+    """Whether code below an attribute is part of the build; None where that hangs on more than features and `test`."""
     inside = re.match(r"#!?\[\s*cfg\s*\((.*)\)\s*\]\s*$", attribute, re.DOTALL)
-    if inside is None or "feature" not in inside[1]:
+    if inside is None:
         return True
-    value, _ = _predicate(inside[1], 0, features)
-    return value is not False
+    return _predicate(inside[1], 0, features | ({TEST} if testing else set()))[0]
+
+
+def configured(attribute: str, features: frozenset[str]) -> bool:
+    """Whether code below an attribute is part of a build, of the tests or not."""
+    return any(built(attribute, features, testing) is not False for testing in (False, True))
 
 
 def _predicate(text: str, at: int, features: frozenset[str]) -> tuple[bool | None, int]:
@@ -78,7 +84,7 @@ def _predicate(text: str, at: int, features: frozenset[str]) -> tuple[bool | Non
     if token[1]:
         return token[2] in features, at
     if not token[4]:
-        return None, at
+        return (TEST in features if token[5] == "test" else None), at
     parts: list[bool | None] = []
     while at < len(text):
         following = _TOKEN.match(text, at)

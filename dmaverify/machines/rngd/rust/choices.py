@@ -10,15 +10,26 @@ one that is taken only where its number is known.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.calls import Calls
 from dmaverify.machines.rngd.rust.code import Code, named, parse_fragment, walk
+from dmaverify.machines.rngd.rust.functions import CELLS
 from dmaverify.machines.rngd.rust.numbers import Look, number_of, split_top, truth_of
 from dmaverify.machines.rngd.rust.paths import WayChoice
 from dmaverify.machines.rngd.rust.types import Frame
-from dmaverify.machines.rngd.rust.values import Buffer, Numbers, Record, RustTensor, Sequence, Tuple, Unknown, Value
+from dmaverify.machines.rngd.rust.values import (
+    Buffer,
+    Numbers,
+    Record,
+    RustTensor,
+    Sequence,
+    Tuple,
+    Unknown,
+    Value,
+    changing,
+)
+from dmaverify.values import dataclass, replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -28,7 +39,6 @@ RANGE = re.compile(r"^(.*?)\.\.(=?)(.*)$", re.DOTALL)
 _PURE = re.compile(r"(?!.*\w\s*\()[\w\s:<>=!&|+\-*/%.()]+")  # no call
 _OPPOSITE = {"!=": "==", ">=": "<", ">": "<="}
 _LITERALS = re.compile(r"\d[\d_]*(?:\s*\|\s*\d[\d_]*)*")
-_CELLS = re.compile(rb"\bmut\b|Cell|Atomic|Mutex|Lock|static")
 
 
 class Choices(Calls):
@@ -68,8 +78,8 @@ class Choices(Calls):
         elif kind in ("mut_pattern", "ref_pattern", "reference_pattern", "captured_pattern"):
             inner = [one for one in named(pattern) if one.type != "mutable_specifier"]
             for one in inner:
-                changed = kind == "mut_pattern" and isinstance(value, Numbers)
-                self.bind(code, one, Unknown("a variable that changes") if changed else value, frame)
+                changes = Unknown("a variable that changes") if kind == "mut_pattern" else None
+                self.bind(code, one, changing(value, changes) if changes else value, frame)
         elif kind in ("tuple_pattern", "closure_parameters"):
             for number, one in enumerate(named(pattern)):
                 self.bind(code, one, self.part(value, str(number), code, pattern), frame)
@@ -91,6 +101,18 @@ class Choices(Calls):
                     if name is not None:
                         part = self.part(value, code.text(name), code, pattern)
                         self.bind(code, inner_pattern or name, part, frame)
+
+    def unsure(self, code: Code, node: Node, condition: str, frame: Frame) -> None:
+        """A statement that some builds have: it is one arm of a choice, and what it names is not known."""
+        arm = int(condition.startswith("not(") and condition.endswith(")"))
+        text = condition[4:-1] if arm else condition
+        with self.walk.chosen(WayChoice(f"cfg {text}", arm, 2, (f"`{text}` is set", f"`{text}` is not set"))):
+            before = dict(frame.locals)
+            self.value(code, node, frame, None)
+        for name, value in frame.locals.items():
+            if before.get(name) is not value:
+                self.ledger.lose(value)
+                frame.locals[name] = changing(value, Unknown(f"`{name}` hangs on `{text}`", code.span(node)))
 
     def asserted(self, code: Code, called: str, text: str, byte: int, frame: Frame) -> None:
         """`assert!(c)`: nothing behind it runs where the condition does not hold."""
@@ -176,9 +198,9 @@ class Declared:
 
     def may_change(self, within: bool) -> bool:
         """Whether somebody else may write what it names; `within` where a field of it or what it refers to is asked."""
-        if self.changes or _CELLS.search(self.type):
+        if self.changes or CELLS.search(self.type):
             return True
-        return within and (_CELLS.search(self.value) is not None or (not self.type and b"(" in self.value))
+        return within and (CELLS.search(self.value) is not None or (not self.type and b"(" in self.value))
 
 
 def _declarations(code: Code, function: Node) -> dict[str, list[Declared]]:

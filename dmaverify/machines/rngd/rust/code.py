@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -118,6 +118,11 @@ def above(tree: Node, node: Node) -> list[Node]:
         if cursor.goto_first_child_for_byte(node.start_byte) is None:
             break
     return found
+
+
+def parts_of(path: str) -> tuple[str, ...]:
+    """`a::b` as its names."""
+    return tuple(part.strip() for part in path.split("::") if part.strip())
 
 
 def named(node: Node) -> list[Node]:

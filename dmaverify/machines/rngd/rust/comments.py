@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from dmaverify.errors import InputError, Span
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers
 from dmaverify.plan.suppress import MARK, RULES, Allowance, rules_in
+from dmaverify.values import dataclass
 
 _COMMENT = re.compile(r"(?<![/:])//(?![/!])\s*(dmaverify:[^\n]*)")
 _ALLOW = re.compile(rf"dmaverify:\s*allow\({RULES}\)\s*(.*)")

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import MutableMapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.code import Code, named
 from dmaverify.machines.rngd.rust.numbers import Look, number_of, truth_of
 from dmaverify.machines.rngd.rust.values import Numbers, Value
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.choices import RANGE, Choices
@@ -18,6 +17,7 @@ from dmaverify.machines.rngd.rust.code import Code, above, child, named, walk
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import Numbers, Sequence, Unknown, Value, range_of
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -9,9 +9,9 @@ way that a run can take, past all that may write it. All else is unjudged, with 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.errors import Span
 from dmaverify.language.distinct import distinct
 from dmaverify.language.meaning import Index, cell
 from dmaverify.machines.rngd.rust.cells import CellSpace, certain, cover_of
@@ -20,6 +20,7 @@ from dmaverify.machines.rngd.rust.paths import OnWay, Passed, WaysUndecided, way
 from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
 from dmaverify.machines.rngd.rust.views import plain
 from dmaverify.prove.meet import Walk
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Unjudged:
     reason: str
     unknown: bool
     given: str = ""
+    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,8 @@ def _elsewhere(effect: Effect, need: HeldNeed) -> bool:
     through another window.
     """
     moving = {abs(loop) for _, numbers in effect.tensor.window.parts for loop in numbers.loops if numbers.step}
-    return bool(moving & need.when.turns) and effect.tensor.window.parts != need.tensor.window.parts
+    here, there = ([(own, own[1].loops) for own in one.tensor.window.parts] for one in (effect, need))
+    return bool(moving & need.when.turns) and here != there
 
 
 def _by_cells(

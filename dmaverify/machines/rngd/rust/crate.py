@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from dmaverify.machines.rngd.rust.code import Code, parse_file
 from dmaverify.machines.rngd.rust.library import Library, dependencies, library_of
 from dmaverify.machines.rngd.rust.module import NameScope, fill
 from dmaverify.plan.toml_spans import read_source
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -8,7 +8,6 @@ Law: a variable that changes has no value; a name that is assigned anew may stan
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.code import Code, child, named
@@ -29,10 +28,12 @@ from dmaverify.machines.rngd.rust.values import (
     Tuple,
     Unknown,
     Value,
+    changing,
     known,
     listed,
     sources_of,
 )
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -66,9 +67,9 @@ class Expressions(ControlFlow):
                 self.value(code, other, frame, None)
         value = self.merged(value, wanted)
         changes = child(node, "mutable_specifier") is not None
-        if changes and isinstance(value, Numbers):
-            start, value = value, Unknown(f"`{name}` changes while the kernel runs", code.span(node))
-            if start.single is not None:
+        if changes:
+            start, value = value, changing(value, Unknown(f"`{name}` changes while the kernel runs", code.span(node)))
+            if isinstance(start, Numbers) and start.single is not None:
                 self.counters[id(value)] = CounterStart(start, code, node)
                 self.kept.append(value)
         self.bind(code, pattern, value, frame)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from dmaverify.errors import InputError
 from dmaverify.language.expr import axes_of
@@ -19,6 +18,7 @@ from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, rename
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
 from dmaverify.synth.result import tensor_table
+from dmaverify.values import replace
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 

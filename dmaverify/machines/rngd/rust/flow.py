@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence as Choices
 from contextlib import nullcontext
-from dataclasses import replace
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -39,6 +38,7 @@ from dmaverify.machines.rngd.rust.values import (
     range_of,
     sources_of,
 )
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -149,7 +149,7 @@ class ControlFlow(Counters):
         value = self.value(code, given, frame, None) if given is not None else Unknown("")
         truth = truth_of(code.text(given), self.types.look(frame)) if given is not None else None
         value = Numbers.of(int(truth)) if truth is not None and not isinstance(value, Numbers) else value
-        arms = self.built(code, body, frame) if body is not None else []
+        arms = [one for one, _ in self.built(code, body, frame)] if body is not None else []
         chosen = chosen_arm(code, arms, value, self.types.look(frame))
         read = []
         for arm in arms:

@@ -9,11 +9,11 @@ not understood is what its place expects, never more.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
 from typing import TYPE_CHECKING
 
 from dmaverify.language.expr import terms_of
-from dmaverify.machines.rngd.rust.code import Code, child, named
+from dmaverify.machines.rngd.rust.code import Code, child, named, parts_of
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
@@ -31,16 +31,19 @@ from dmaverify.machines.rngd.rust.values import (
     Tuple,
     Unknown,
     Value,
+    changing,
     held,
     known,
     sources_of,
 )
 from dmaverify.machines.rngd.rust.views import plain
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+CELLS = re.compile(rb"\bmut\b|Cell|Atomic|Mutex|Lock|static")
 MAX_CLOSURES = 8  # within one another
 EMPTY = ("new", "uninit", "new_uninit", "empty")
 MAX_INSTANCES = 64  # sets of generic arguments for which one function is visited
@@ -60,7 +63,7 @@ class Functions(Sites):
             receiver = self.value(code, arguments[0], frame, None)
             given = self.types.arguments(code, generics, frame)
             return self.transfer_call(code, node, name_node, receiver, given, arguments[1:], frame, expected)
-        parts = _parts(code.text(function))
+        parts = parts_of(code.text(function))
         item = None if "<" in code.text(function) else frame.scope.path(parts, values=True)
         if name == "launch" and arguments:
             launched = self._launch(code, arguments, frame, expected)
@@ -77,7 +80,9 @@ class Functions(Sites):
             made_here = expected if isinstance(expected, Record) and expected.item is named_type else None
             return self._built(made_here or Record(named_type, {}), arguments, code, frame)
         if name in ("Some", "Ok", "Box", "new", "from") and len(arguments) == 1:
-            return self.value(code, arguments[0], frame, expected)
+            inner = self.value(code, arguments[0], frame, expected)
+            shared = path is not None and CELLS.search(code.text(path).encode()) is not None
+            return changing(inner, Unknown("a number in a cell", code.span(node))) if shared else inner
         value = frame.locals.get(name) if path is None else None
         closure = self.closures.get(id(value)) if value is not None else None
         if closure is not None and len(self.closing) < MAX_CLOSURES:
@@ -87,12 +92,20 @@ class Functions(Sites):
                 return self.closure(closure[0], closure[1], closure[2], passed, expected)
             finally:
                 self.closing.pop()
-        values = [self.value(code, one, frame, None) for one in arguments]
+        values = self.handed(code, arguments, frame)
         return self.expected(expected, sources_of(value).union(*map(sources_of, values)))
+
+    def handed(self, code: Code, arguments: list[Node], frame: Frame) -> list[Value]:
+        """What goes to code that is not followed: it may write whatever it gets, but for `&x`."""
+        values = [self.value(code, one, frame, None) for one in arguments]
+        for one, value in zip(arguments, values, strict=True):
+            if one.type != "reference_expression" and not (isinstance(value, RustTensor) and value.view == "view"):
+                self.ledger.lose(value)
+        return values
 
     def _launch(self, code: Code, arguments: list[Node], frame: Frame, expected: Value | None) -> Value | None:
         """`launch(kernel, (&mut ctx, &a, &b))`: a call of the kernel, whose parameters say what the arguments are."""
-        parts = tuple(part.strip() for part in code.text(arguments[0]).split("::") if part.strip())
+        parts = parts_of(code.text(arguments[0]))
         item = frame.scope.path(parts, values=True) if "<" not in code.text(arguments[0]) else None
         if item is None or item.kind != "fn" or len(arguments) < 2:
             return None
@@ -137,7 +150,7 @@ class Functions(Sites):
                 made = replace(made, holds=held(values[0], code.span(arguments[0])))
             self.ledger.make(made, empty=name in EMPTY)
             return made
-        made_of = self.types.variant(frame.scope.path(_parts(code.text(path))), name)
+        made_of = self.types.variant(frame.scope.path(parts_of(code.text(path))), name)
         if made_of is not None:
             return self._built(Record(made_of, {}), arguments, code, frame)
         if isinstance(own, Record):
@@ -156,14 +169,14 @@ class Functions(Sites):
         return replace(record, parts=parts)
 
     def _find_method(self, record: Record, name: str) -> Item | None:
-        """The function of an `impl` for the struct, in its module or around."""
+        """The function of an `impl` for the struct, in its module or around; None where several have the name."""
         scope: NameScope | None = record.item.scope
         while scope is not None:
-            for item in scope.functions:
-                if item.kind == "method" and item.name == name and not item.left_out:
-                    own = self._self_of(item)
-                    if isinstance(own, Record) and own.item is record.item:
-                        return item
+            found = [item for item in scope.functions if item.kind == "method" and item.name == name]
+            owners = [(item, self._self_of(item)) for item in found if not item.left_out]
+            own = [item for item, of in owners if isinstance(of, Record) and of.item is record.item]
+            if own:
+                return own[0] if len(own) == 1 else None
             scope = scope.around
         return None
 
@@ -196,6 +209,8 @@ class Functions(Sites):
             value = self.settled(self.value(code, one, frame, wanted), wanted)
             values.append(value)
             deps |= sources_of(value)
+            if declared is not None and child(declared, "mutable_specifier") is not None:
+                self.ledger.lose(value)
             if declared is not None and names:
                 unify(item.code, declared, value, bound, {n for n, _ in names}, inside)
         every = {**outer, **bound}
@@ -253,10 +268,6 @@ class Functions(Sites):
         if key not in self.asked:
             self.asked.add(key)
             self.waiting.append((item, dict(bound), own or self._self_of(item), text))
-
-
-def _parts(path: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in path.split("::") if part.strip())
 
 
 def _text(value: Value, exact: bool = False) -> str:

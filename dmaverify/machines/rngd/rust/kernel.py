@@ -8,13 +8,14 @@ other files were asked for in the same run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source
+from dmaverify.language.expr import Symbol
 from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.cfg import other_build
 from dmaverify.machines.rngd.rust.code import Code, walk
@@ -22,15 +23,21 @@ from dmaverify.machines.rngd.rust.crate import Crate, crate_of, rust_files
 from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.module import Item, NameScope
-from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site
-from dmaverify.machines.rngd.rust.sites import waits_for_a_caller
-from dmaverify.machines.rngd.rust.values import Unknown, Value
+from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site, Supposed
+from dmaverify.machines.rngd.rust.sites import told_by_calls, waits_for_a_caller
+from dmaverify.machines.rngd.rust.values import Map, Numbers, Unknown, Value
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
 MOST_BUILDS = 8  # of one file
+_SIZED = re.compile(
+    r"\bconst\s+(\w+)\s*:\s*[ui](?:size|\d+)|\b([A-Z]\w*)\s*:\s*(?:[\w:]+\s*\+\s*)*(?:\w+::)*(?:AxisName|M)\b(?!\s*:)"
+)
+"""Generic parameters that are sizes: constants, axes, and any mapping, which may stand for an axis: where every
+position is kept apart, so is whatever it maps them to."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +114,8 @@ def _sites(
     _visit(reader, scope)
     if callers is not None:
         callers()
-    _uncalled_anyway(reader)
+    for item in _uncalled_anyway(reader):
+        _suppose(reader, item, scope, code, tree)
     own = [site for site in reader.sites if callers is None or site.span.source is code.source]
     for say in (_owners, _told_alone, _crowded, _left_out):
         say(own, reader)
@@ -205,10 +213,12 @@ def _callers(session: CrateSession, own: Path, code: Code) -> None:
             continue
 
 
-def _uncalled_anyway(reader: Bodies) -> None:
-    """Visits generic functions without arguments: what does not depend on them is found all the same."""
+def _uncalled_anyway(reader: Bodies) -> list[Item]:
+    """Visits generic functions without arguments: what does not depend on them is found all the same. Gives those."""
+    every: list[Item] = []
     for _ in range(3):
         left = _uncalled(reader)
+        every += left
         for item in left:
             why = f"`{item.name}` is generic, and no call of it with known arguments was found"
             span = item.code.span(item.node.child_by_field_name("name") or item.node)
@@ -218,6 +228,41 @@ def _uncalled_anyway(reader: Bodies) -> None:
             }
             _function(reader, item, unknown, reader._self_of(item), "")
         _drain(reader)
+    return every
+
+
+def _suppose(reader: Bodies, item: Item, scope: NameScope, code: Code, tree: Node) -> None:
+    """Says of calls in a function that nobody calls how they are read at sizes, where all that it leaves open are."""
+    sizes = {name for pair in _SIZED.findall(item.head) for name in pair}
+    names = tuple(name for name, _ in item.generics if name in sizes)
+    if not names or item.code.source is not code.source or len(names) < len(told_by_calls(item)):
+        return
+    span = item.code.span(item.node)
+    for site in reader.sites:
+        if site.span.source is span.source and span.start <= site.span.start < span.end and not site.moves:
+            again = partial(_read_at, reader.library, item, scope, code, tree, site.span.start)
+            site.supposed = Supposed(names, tuple(dict(item.generics)[name] for name in names), again)
+
+
+def _read_at(
+    library: Library, item: Item, scope: NameScope, code: Code, tree: Node, start: int, sizes: Mapping[str, Any]
+) -> Site | None:
+    """A call read anew, with numbers for constants and axes of these sizes for the types of its function."""
+    reader = Bodies(library)
+    _discover(reader, scope, code, tree)
+    reader.visited.add(item)
+    kinds = dict(item.generics)
+    bound: dict[str, Value] = {
+        name: Numbers.of(size) if kinds[name] == "const" else Map(Symbol(f"{name}~", size))
+        for name, size in sizes.items()
+    }
+    _function(reader, item, bound, reader._self_of(item), "")
+    _drain(reader)
+    for site in reader.sites:
+        if site.span.source is code.source and site.span.start == start:
+            site.function, site.attributes = site.function or item.name, site.attributes or item.attributes
+            return site
+    return None
 
 
 def _owners(sites: Sequence[Site], reader: Bodies) -> None:

@@ -9,11 +9,11 @@ more, and the second reading replaces the first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.values import Opaque, Pending, Record, RustTensor, Sequence, Tuple, Unknown, Value
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from dmaverify.machines.rngd.rust.code import Code

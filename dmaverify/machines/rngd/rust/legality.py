@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -34,6 +33,7 @@ from dmaverify.program.space import Space, layout_of
 from dmaverify.program.tensor import PLACES
 from dmaverify.prove.move.feasible import entangled, missing
 from dmaverify.targets.target import Engines, Target
+from dmaverify.values import dataclass
 from dmaverify.verdict import Finding, Label, Severity
 
 _LIBRARY = "furiosa-opt v0.6.0, coverage of a read (every live cell of the source is consumed)"

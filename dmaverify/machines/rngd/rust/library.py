@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from dmaverify.values import dataclass
 
 _VENDOR = ("furiosa-opt-", "furiosa-visa-", "furiosa-mapping")
 NAMES = ("furiosa-opt-std", "furiosa-visa-std")

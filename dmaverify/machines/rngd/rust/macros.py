@@ -9,10 +9,10 @@ expanded stands at its invocation.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.code import Code, named, parse_made
+from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node

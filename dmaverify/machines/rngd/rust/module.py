@@ -9,13 +9,15 @@ Law: a name means what rustc would make it mean, or nothing; private or public m
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
-from dmaverify.machines.rngd.rust.cfg import configured
+from dmaverify.machines.rngd.rust.cfg import built, configured
 from dmaverify.machines.rngd.rust.code import Code, child, named
 from dmaverify.machines.rngd.rust.macros import Rules, expand, read_rules
+from dmaverify.machines.rngd.rust.uses import UsePath, uses_of
+from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -47,12 +49,16 @@ class Item:
     left_out: str = ""  # the condition that leaves a function out of the build
 
     @property
-    def callables(self) -> frozenset[str]:
-        """The generic parameters that are functions or closures: no type of a tensor depends on them."""
+    def head(self) -> str:
+        """The text of a function before its body."""
         body = self.node.child_by_field_name("body")
         end = body.start_byte if body is not None else self.node.end_byte
-        head = self.code.data[self.node.start_byte : end].decode("utf-8", "replace")
-        return frozenset(_CALLABLE.findall(head))
+        return self.code.data[self.node.start_byte : end].decode("utf-8", "replace")
+
+    @property
+    def callables(self) -> frozenset[str]:
+        """The generic parameters that are functions or closures: no type of a tensor depends on them."""
+        return frozenset(_CALLABLE.findall(self.head))
 
     @property
     def generics(self) -> list[tuple[str, str]]:
@@ -64,14 +70,6 @@ class Item:
             if name is not None and one.type != "lifetime_parameter" and one.type != "lifetime":
                 out.append((self.code.text(name), "const" if one.type == "const_parameter" else "type"))
         return out
-
-
-@dataclass(eq=False)
-class UsePath:
-    """`use path as name`; name `*` takes everything."""
-
-    path: tuple[str, ...]
-    name: str
 
 
 @dataclass(eq=False)
@@ -224,14 +222,17 @@ def fill(scope: NameScope, code: Code, nodes: Iterable[Node]) -> None:
     """
     attributes: list[str] = []
     left: list[tuple[Node, tuple[str, ...]]] = []
+    unsure: list[Node] = []
     features = scope.module.features
     for node in nodes:
         if node.type == "attribute_item":
             attributes.append(code.text(node))
             continue
         if node.type not in ("line_comment", "block_comment"):
-            if all(configured(text, features) for text in attributes):
+            if all(built(text, features) is not False for text in attributes):
                 _take(scope, code, node, tuple(attributes))
+                if None in [built(text, features) for text in attributes]:
+                    unsure.append(node)
             else:
                 left.append((node, tuple(attributes)))
             attributes = []
@@ -240,10 +241,15 @@ def fill(scope: NameScope, code: Code, nodes: Iterable[Node]) -> None:
         before = len(scope.functions), len(scope.inline)
         if node.type not in ("use_declaration", "macro_definition"):
             _take(scope, code, node, above)
-        condition = next(text for text in above if not configured(text, features))
-        _leave_out(scope.functions[before[0] :], scope.inline[before[1] :], condition)
+        condition = next((text for text in above if not configured(text, features)), "")
+        if condition:
+            _leave_out(scope.functions[before[0] :], scope.inline[before[1] :], condition)
     scope.types.update(there[0])
     scope.values.update(there[1])
+    names = Counter(code.text(own) for one in unsure if (own := one.child_by_field_name("name")) is not None)
+    for twin in (name for name, count in names.items() if count > 1):
+        for known in (scope.types, scope.values):
+            known.pop(twin, None)
 
 
 def _leave_out(functions: Iterable[Item], scopes: Iterable[NameScope], condition: str) -> None:
@@ -259,7 +265,7 @@ def _take(scope: NameScope, code: Code, node: Node, attributes: tuple[str, ...])
         _declare(scope, code, node, attributes)
     elif node.type == "use_declaration":
         argument = node.child_by_field_name("argument")
-        scope.uses += list(_uses(code, argument, ())) if argument is not None else []
+        scope.uses += list(uses_of(code, argument, ())) if argument is not None else []
     elif node.type == "impl_item":
         scope.impls.append((code, node, scope))
         _methods(scope, code, node)
@@ -317,7 +323,7 @@ def _methods(scope: NameScope, code: Code, node: Node) -> None:
             name = one.child_by_field_name("name")
             text = code.text(name) if name is not None else ""
             item = Item("method", text, code, one, scope, attributes=tuple(attributes))
-            left = (text for text in attributes if not configured(text, scope.module.features))
+            left = (text for text in attributes if built(text, scope.module.features) is False)
             item.left_out = next(left, "")
             scope.functions.append(item)
             attributes = []
@@ -355,36 +361,3 @@ def declare_axes(scope: NameScope, code: Code, body: Node) -> None:
         item = Item("axis", found[1], code, body, scope, found[2])
         scope.types[found[1]] = item
         at = found.end()
-
-
-def _uses(code: Code, node: Node, before: tuple[str, ...]) -> Iterator[UsePath]:
-    text = code.text(node)
-    if node.type == "use_list":
-        for one in named(node):
-            yield from _uses(code, one, before)
-    elif node.type == "scoped_use_list":
-        path, items = node.child_by_field_name("path"), node.child_by_field_name("list")
-        more = _parts(code.text(path)) if path is not None else ()
-        if items is not None:
-            yield from _uses(code, items, before + more)
-    elif node.type == "use_wildcard":
-        yield UsePath(before + _parts(text.rstrip("*").rstrip().removesuffix("::")), "*")
-    elif node.type == "use_as_clause":
-        path, alias = node.child_by_field_name("path"), node.child_by_field_name("alias")
-        if path is not None and alias is not None:
-            yield _use(before + _parts(code.text(path)), code.text(alias))
-    else:
-        parts = _parts(text)
-        if parts:
-            yield _use(before + parts, parts[-1])
-
-
-def _use(path: tuple[str, ...], name: str) -> UsePath:
-    """`a::{self}` imports `a`."""
-    if path[-1] == "self" and len(path) > 1:
-        return UsePath(path[:-1], path[-2] if name == "self" else name)
-    return UsePath(path, name)
-
-
-def _parts(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split("::") if part.strip())

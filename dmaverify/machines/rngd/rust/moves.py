@@ -10,8 +10,7 @@ Source: docs/machines/rngd.md 5 and 7.2 (furiosa-opt v0.6.0, furiosa-opt-std: te
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dmaverify.errors import Span
@@ -30,6 +29,7 @@ from dmaverify.machines.rngd.rust.values import (
     sources_of,
 )
 from dmaverify.program.access import PlanProblem
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Severity
 
 SIMPLE = ("to_dm", "to_hbm", "to_host")
@@ -59,6 +59,15 @@ class KernelMove:
     dead: str = ""  # why it does not run as the constants are
 
 
+@dataclass(frozen=True)
+class Supposed:
+    """A generic function that nobody calls: the parameters that are sizes, and the call read again with these."""
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]  # type or const
+    read: Callable[[Mapping[str, Any]], Site | None]
+
+
 @dataclass
 class Site:
     """One call of a transfer in the text. `span` is the name of the method, `let` the variable that takes the result.
@@ -86,6 +95,7 @@ class Site:
     dead: str = ""  # why the call that is being read does not run
     unbuilt: str = ""  # the condition that leaves it out of the build
     build: str = ""  # the build that it was read in, where that is another one
+    supposed: Supposed | None = None  # where nobody calls the function that it stands in
 
     def remark(self, finding: Finding) -> None:
         """Adds what is said of this call beside its verdict, once."""
@@ -258,8 +268,9 @@ def _into_view(call: Call, source: RustTensor) -> Value:
     dest = next((value for value in reversed(call.arguments) if isinstance(value, RustTensor)), None)
     done = Opaque("()", sources_of(source) | {call.site.number})
     if dest is None:
-        why = next((v for v in reversed(call.arguments) if isinstance(v, Unknown) and v.reason), None)
-        call.site.refuse(why or Unknown("the destination is no tensor whose type is known here", call.site.span))
+        why = next((v for v in reversed(call.arguments[1:]) if isinstance(v, Unknown) and v.reason), None)
+        said = "the destination is no tensor whose type is known here"
+        call.site.refuse(why or Unknown(said, call.site.span, "let a variable hold its view, with the type annotated"))
         return done
     if dest.missing is not None:
         call.site.refuse(_because(dest.missing, "the destination", call.site.span))

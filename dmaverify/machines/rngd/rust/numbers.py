@@ -138,7 +138,9 @@ class _NumberReader:
     def cast(self, value: Numbers) -> Numbers:
         while self.peek() == "as" or (self.peek() == "." and self.peek(2) == "("):
             if self.peek() == "as":
-                if not self.peek(1).isidentifier():
+                kind = re.fullmatch(r"([ui])(8|16|32|64|128|size)|\w+", self.peek(1))
+                bits = int(((kind and kind[2]) or "128").replace("size", "64")) - (kind is not None and kind[1] == "i")
+                if kind is None or value.high >> bits > 0:
                     raise _Stop
                 self.at += 2
             else:

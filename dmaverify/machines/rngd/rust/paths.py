@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+
+from dmaverify.values import dataclass, field, replace
 
 MOST_STEPS, MOST_DECISIONS = 20_000, 200
 
@@ -192,6 +193,11 @@ class WayWalk:
     def leave(self, kind: str, label: str = "") -> None:
         """Nothing of the innermost scope of that kind runs from here on; nothing at all for a kind without one."""
         found = next(
-            (n for n, own, name in reversed(self.scopes) if (own == kind and not label) or (label and label == name)), 0
+            (
+                n
+                for n, own, name in reversed(self.scopes)
+                if label in ("", name) and (own == kind or (label and own == "block"))
+            ),
+            0,
         )
         self.exits.append((found, self.path))

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from types import MappingProxyType
@@ -31,6 +30,7 @@ from dmaverify.program.access import PlanProblem
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target, load_target
+from dmaverify.values import dataclass, field, replace
 
 _TARGET = "rngd"
 
@@ -88,7 +88,7 @@ def plan_of(kernel: KernelFile, target: str | None = None) -> KernelPlan:
         names, missing = [], []
         for move in site.moves:
             name = _name(site, used)
-            made = _transfer(name, site, move, machine, target or _TARGET, kernel.library)
+            made = transfer_of(name, site, move, machine, target or _TARGET, kernel.library)
             if isinstance(made, str):
                 missing.append(made)
                 continue
@@ -145,7 +145,7 @@ def by_index(plan: Plan, name: str) -> str:
 # ---------------------------------------------------------------- one move
 
 
-def _transfer(
+def transfer_of(
     name: str, site: Site, move: KernelMove, machine: Target, key: str, library: Library
 ) -> PlanTransfer | str:
     """The transfer of a move, or why there is none."""

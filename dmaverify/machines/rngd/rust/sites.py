@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import Span
@@ -34,7 +33,7 @@ from dmaverify.machines.rngd.rust.values import (
     known,
     sources_of,
 )
-from dmaverify.verdict import Finding
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -125,7 +124,7 @@ class Sites:
     value: Callable[[Code, Node, Frame, Value | None], Value]
     closure: Callable[[Code, Node, Frame, Value | list[Value], Value | None], Value]
     merged: Callable[[Value, Value | None], Value]
-    built: Callable[[Code, Node, Frame], list[Node]]
+    built: Callable[[Code, Node, Frame], list[tuple[Node, str]]]
     inlines: Callable[[Item, Mapping[str, Value], bool], bool]
     inlined: Callable[[Item, dict[str, Value], Value | None, list[Value], str], Value]
     transfer_call: Callable[..., Value]
@@ -158,7 +157,7 @@ class Sites:
 
     def unmoved(self, item: Item, about: Any) -> Site | None:
         """A site for what is wrong with a kernel that moves nothing: where it makes the tensor."""
-        span = about.span if isinstance(about, Finding) else None
+        span = about.span
         if span is None or not is_kernel(item):
             return None
         key = (span.source.name, span.start)

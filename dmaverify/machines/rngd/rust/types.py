@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
 from dmaverify.language.expr import Expr, Symbol
 from dmaverify.language.parse import parse
-from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment
+from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment, parts_of
 from dmaverify.machines.rngd.rust.const_blocks import const_block
 from dmaverify.machines.rngd.rust.escapes import Escapes, as_map, axes_around, clip, constructed, item_in, no_size
 from dmaverify.machines.rngd.rust.module import Item, NameScope
@@ -36,6 +35,7 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
 )
 from dmaverify.targets.table import suggestion
+from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -134,7 +134,7 @@ class Types:
 
     def _named(self, code: Code, node: Node, given: tuple[Value, ...], frame: Frame) -> Value:
         text = code.text(node)
-        parts = tuple(part.strip() for part in text.split("::") if part.strip())
+        parts = parts_of(text)
         qualified = _QUALIFIED.fullmatch(text.strip())
         parts = (qualified[1], qualified[2]) if qualified is not None else parts
         name = parts[-1] if parts else text
@@ -276,7 +276,7 @@ class Types:
         return found
 
     def _path(self, text: str, frame: Frame) -> Numbers | None:
-        parts = tuple(part.strip() for part in text.split("::") if part.strip())
+        parts = parts_of(text)
         if len(parts) == 1:
             for names in (frame.locals, frame.generics):
                 if parts[0] in names:
@@ -321,7 +321,7 @@ class Types:
 
     def _called(self, path: str, given: str, frame: Frame) -> Numbers | None:
         """The value of a function over numbers: `let` and `if` over one another, and an expression at the end."""
-        parts = tuple(part.strip() for part in path.split("::") if part.strip())
+        parts = parts_of(path)
         item = frame.scope.path(parts, values=True)
         body = item.node.child_by_field_name("body") if item is not None and item.kind == "fn" else None
         if item is None or body is None or item.generics:

@@ -8,13 +8,13 @@ Law: what is not known is an `Unknown` with its reason, never a guess. Reference
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from math import gcd
 from typing import TYPE_CHECKING, Union
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import Expr
 from dmaverify.program.access import PlanProblem
+from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from dmaverify.machines.rngd.rust.module import Item
@@ -234,6 +234,23 @@ def sources_of(value: Value | None) -> frozenset[int]:
             return sources_of(part)
         case _:
             return frozenset()
+
+
+def changing(value: Value, why: Unknown) -> Value:
+    """A value that is changed in place: its numbers are not known, its tensors are followed by their buffers."""
+    match value:
+        case Numbers():
+            return why
+        case Tuple(parts):
+            return Tuple(tuple(changing(part, why) for part in parts))
+        case Record():
+            return replace(value, parts={name: changing(part, why) for name, part in value.parts.items()})
+        case Sequence(part, _, items):
+            kept = tuple(changing(one, why) for one in items) if items is not None else None
+            made = changing(part, why)
+            return value if (made, kept) == (part, items) else Sequence(made)
+        case _:
+            return value
 
 
 def held(value: Value | None, span: Span | None) -> Held | None:

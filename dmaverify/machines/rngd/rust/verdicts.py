@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from math import prod
 
@@ -19,7 +18,7 @@ from dmaverify.lower.programs import space_of
 from dmaverify.machines.rngd.rust.code import first_error
 from dmaverify.machines.rngd.rust.comments import expectations, name_of
 from dmaverify.machines.rngd.rust.legality import index_note, judge
-from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
+from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site, Supposed
 from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, widest
 from dmaverify.machines.rngd.rust.values import Dtype, RustTensor
 from dmaverify.machines.rngd.rust.views import live_cells
@@ -29,6 +28,7 @@ from dmaverify.prove.boundary import guarded
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.static import Ruling, transfer_instances
 from dmaverify.targets.target import Target, load_obligations
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict, settled
 
 UNRESOLVED = "core/unresolved-transfer"
@@ -59,6 +59,10 @@ def _site_verdict(
     keep: dict[str, list[tuple[str, str, str]]] | None, expected: Mapping[str, tuple[str, ...] | None],
 ) -> list[Verdict]:  # fmt: skip
     machine = next(iter(plan.targets.values()))
+    if one.site.supposed is not None and not one.site.moves:
+        made = _supposed(plan, one.site, one.site.supposed, options)
+        if made is not None:
+            return [replace(made, name=name_of(one), expect=expected.get(name_of(one)))]
     runs = [item for item in items if not plan.moves[item.name].dead]
     judged = [_judged(plan, one.site, item, machine, options, keep) for item in runs or items]
     made = _of_site(plan, one, judged, machine)
@@ -70,6 +74,28 @@ def _site_verdict(
         claim = "; ".join(part for part in (made.claim, said) if part)
         made = replace(made, findings=tuple(findings), assumptions=(*made.assumptions, said), claim=claim)
     return [replace(made, expect=expected.get(made.name))]
+
+
+def _supposed(plan: KernelPlan, site: Site, supposed: Supposed, options: Options) -> Verdict | None:
+    """The verdict on a call in a generic function that nobody calls."""
+    from dmaverify.machines.rngd.rust.generic import GenericCall
+
+    machine = next(iter(plan.targets.values()))
+
+    def judge_one(own: KernelPlan) -> Verdict:
+        return _site_verdict(own, own.sites[0], own.transfers, options, None, {})[0]
+
+    def beside(made: Site, item: PlanTransfer, move: KernelMove) -> tuple[list[Finding], tuple[str, ...]]:
+        found = [*made.remarks, *crowded(made, machine)]
+        if not _sound(item):
+            return found, ()
+        if LEVEL not in options.readings and plan.library.asserts_layouts:
+            found += _asserted(item, machine, options)
+        spaces = (space_of(machine, item.transfer.source.tier), space_of(machine, item.transfer.dest.tier))
+        own = judge(made, move, item.transfer, machine, spaces, plan.library)
+        return [*found, *own.findings], own.open
+
+    return GenericCall(plan, site, supposed, replace(options, repair=False), judge_one, beside).verdict()
 
 
 def _judged(
@@ -212,8 +238,10 @@ def _of_site(
     reasons += [_unresolved(site, why, None) for why in one.missing]
     if not judged and not reasons and not site.remarks:
         broken = first_error(site.span.source)
-        said = "the file cannot be parsed here" if broken is not None else _never(site)
+        left = next((own.reason for own in site.open if own.given), "")
+        said = "the file cannot be parsed here" if broken is not None else left or _never(site)
         hint = "a bracket or a sign is missing here or above" if broken is not None else ""
+        hint = hint or ("call a function of this crate by its name, or write it here" if left else "")
         reasons = [_unresolved(site, said, broken, hint)]
     findings = _once(f for verdict in judged for f in _instanced(verdict, len(judged)))
     assumptions = [a for verdict in judged for a in verdict.assumptions if not a.startswith("for ")]

@@ -13,7 +13,6 @@ Source: docs/machines/rngd.md 7.2 (furiosa-opt v0.6.0: `config_tile`, `config_pa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import gcd, prod
@@ -38,6 +37,7 @@ from dmaverify.layout.digits import Digit, DigitForm, NotDigits, digits_of
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, RustTensor, Unknown
 from dmaverify.program.access import PlanProblem
+from dmaverify.values import dataclass, replace
 
 MOST_STARTS = 4096
 

@@ -1,0 +1,58 @@
+"""`use` declarations as paths.
+
+Knows: lists, `as`, `self`, `*`.
+Does not know: what a path leads to (`module`).
+Law: every name that a declaration imports is one path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.values import dataclass
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+@dataclass(eq=False)
+class UsePath:
+    """`use path as name`; name `*` takes everything."""
+
+    path: tuple[str, ...]
+    name: str
+
+
+def uses_of(code: Code, node: Node, before: tuple[str, ...]) -> Iterator[UsePath]:
+    text = code.text(node)
+    if node.type == "use_list":
+        for one in named(node):
+            yield from uses_of(code, one, before)
+    elif node.type == "scoped_use_list":
+        path, items = node.child_by_field_name("path"), node.child_by_field_name("list")
+        more = _parts(code.text(path)) if path is not None else ()
+        if items is not None:
+            yield from uses_of(code, items, before + more)
+    elif node.type == "use_wildcard":
+        yield UsePath(before + _parts(text.rstrip("*").rstrip().removesuffix("::")), "*")
+    elif node.type == "use_as_clause":
+        path, alias = node.child_by_field_name("path"), node.child_by_field_name("alias")
+        if path is not None and alias is not None:
+            yield _use(before + _parts(code.text(path)), code.text(alias))
+    else:
+        parts = _parts(text)
+        if parts:
+            yield _use(before + parts, parts[-1])
+
+
+def _use(path: tuple[str, ...], name: str) -> UsePath:
+    """`a::{self}` imports `a`."""
+    if path[-1] == "self" and len(path) > 1:
+        return UsePath(path[:-1], path[-2] if name == "self" else name)
+    return UsePath(path, name)
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split("::") if part.strip())
