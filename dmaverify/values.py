@@ -30,6 +30,7 @@ else:
 
 
 def _made(cls: type, frozen: bool, slots: bool, eq: bool, kw_only: bool) -> type:
+    cls.__doc__ = cls.__doc__ or cls.__name__  # the standard library would write the signature, and load what does
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
     methods: dict[str, Any] = {"__init__": _later(made, "__init__", _init), "__repr__": _repr}
     if eq:

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dmaverify.cost.compiled import array_maker
+from dmaverify.cost.compiled import COMPILED, Table, array_maker, compiling_alone, jit, jit_cached
 from dmaverify.cost.kernel import (
     C_END,
     C_ENGINE,
@@ -32,7 +33,6 @@ from dmaverify.cost.kernel import (
     C_SIZE,
     C_START,
     C_STARTUP,
-    COMPILED,
     E_COMMAND,
     E_DONE,
     E_LAST,
@@ -59,7 +59,6 @@ from dmaverify.cost.kernel import (
     U_CHANNEL,
     U_LEFT,
     U_PACKET,
-    Table,
     _account,
     _begin,
     _best_hit,
@@ -79,8 +78,6 @@ from dmaverify.cost.kernel import (
     _server,
     _slice_row,
     _transfer,
-    jit,
-    jit_cached,
 )
 
 array_at: Any = array_maker() if COMPILED else None
@@ -328,7 +325,8 @@ def event_loop(stamp: int) -> Callable[[Sequence[Table], int, int], int]:
     def compiled(tables: Sequence[Table], spms: int, links: int) -> int:
         at = np.array([table.ctypes.data for table in tables], dtype=np.int64)
         of = np.array([(*table.shape, 1, 1)[:3] for table in tables], dtype=np.int64)
-        return int(run(at, of, spms, links))
+        with nullcontext() if run.signatures else compiling_alone():
+            return int(run(at, of, spms, links))
 
     return compiled
 

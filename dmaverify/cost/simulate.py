@@ -24,7 +24,7 @@ from dmaverify.targets.address_maps import parity
 from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
-    from dmaverify.cost.kernel import Table
+    from dmaverify.cost.compiled import Table
 
 MOST_PACKETS = 40_000_000
 """Packets of one simulation; beyond it the tables would not fit."""

@@ -107,8 +107,8 @@ def _reach(layout: Layout, axis: str, weight: int, term: Expr) -> _Reach:
 
 def _values(digit: Digit, held: Sequence[Digit]) -> int:
     """How many values of its axis a digit steps over: where another digit goes on, its further slots are padding."""
-    behind = [d.weight for d in held if not _starts_by(d, digit.weight)] if below(digit.live, digit.slots) else []
-    return min([digit.slots, *(weight // digit.weight for weight in behind)])
+    behind = [d.weight // digit.weight for d in held if not _starts_by(d, digit.weight)]
+    return min(digit.slots, *behind) if behind and below(digit.live, digit.slots) else digit.slots
 
 
 def _starts_by(digit: Digit, weight: int) -> bool:

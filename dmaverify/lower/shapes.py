@@ -11,6 +11,7 @@ Source: "DMA Engine" (How the compiler derives sequencers: the packet is inferre
 from __future__ import annotations
 
 from dmaverify.language.expr import ONE, Expr, pair, terms_of
+from dmaverify.language.wellformed import problems
 from dmaverify.lower.derive import derive
 from dmaverify.lower.pairing import Trouble
 from dmaverify.program.move import Stream
@@ -22,6 +23,8 @@ def stream_of_shape(
     shape: Expr, source: Tensor, dest: Tensor, spaces: tuple[Space, Space], dtype_bits: int, packet_max_bytes: int
 ) -> Stream:
     """The shape cut into time and packet."""
+    if any(p.fatal for expr in (shape, source.mapping, dest.mapping) for p in problems(expr)):
+        return Stream(shape, ONE, span=shape.span)  # what is wrong is told where the move is judged
     terms = terms_of(shape)
     unit = unit_bits_of(dtype_bits)
     for cut in range(len(terms)):

@@ -186,6 +186,57 @@ def test_a_whole_tensor_that_is_written_again_unread_is_a_condition(steps: list[
     assert (bool(own), seen) == (lost, lost), (stores, both)
 
 
+SLICED = """schema = 1
+target = "rngd"
+[axes]
+S = 16
+M = {rows}
+W = 8
+A = 16
+[transfer.load]
+dtype = "i8"
+source = {{ tier = "hbm", element = "A{beside}, W" }}
+dest = {{ tier = "dm", base = {{ slice = {first}, element = 262144 }}, slice = "A{beside}", element = "W" }}
+stream = {{ time = "A{beside}", packet = "W" }}
+[access.use]
+engine = "fetch"
+context = "main"
+dtype = "i8"
+loop = {{ t = {count} }}
+memory = {{ tier = "dm", slice = "S", element = "M, W # 128", view = {{ tile = "S", length = {tile}, \
+start = "{start}", place = "slice" }} }}
+stream = {{ time = "M", packet = "W" }}
+[program.p]
+step = [{{ transfer = "load" }}, {{ access = "use" }}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "tile", "start", "count", "first", "proof"),
+    [
+        (15, 4, "t", 13, 0, "proved"), (16, 4, "t", 13, 0, "refuted"),  # a slice sees 4 of 13 iterations
+        (30, 4, "2 * t", 7, 0, "proved"), (32, 4, "2 * t", 7, 0, "refuted"),  # 2 of 7
+        (20, 5, "2 * t", 6, 0, "proved"), (21, 5, "2 * t", 6, 0, "refuted"),  # 3 or 2
+        (60, 4, "t", 13, 0, "refuted"),
+        (16, 4, "12 - t", 13, 0, "refuted"), (15, 4, "12 - t", 13, 0, "proved"),
+    ],
+)  # fmt: skip
+def test_a_slice_of_a_tile_that_overlaps_itself_sees_its_own_iterations(
+    rows: int, tile: int, start: str, count: int, first: int, proof: str
+) -> None:
+    text = SLICED.format(rows=rows, tile=tile, start=start, count=count, first=first, beside="")
+    both = judged_twice(text, "p", PLAIN)
+    assert (both.proof, both.run, both.against) == (proof, "right" if proof == "proved" else "wrong", ""), both
+
+
+@pytest.mark.parametrize(("first", "proof"), [(0, "proved"), (2, "proved"), (3, "refuted"), (14, "proved")])
+def test_only_slices_that_dma_reaches_count(first: int, proof: str) -> None:
+    """The first slices of the tile see fewer iterations: slice 0 one, slice 3 and those after it four."""
+    text = SLICED.format(rows=20, tile=4, start="t", count=13, first=first, beside=" = 1")
+    both = judged_twice(text, "p", PLAIN)
+    assert (both.proof, both.run, both.against) == (proof, "right" if proof == "proved" else "wrong", ""), both
+
+
 SCATTERED = """schema = 1
 target = "rngd"
 [axes]

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from dmaverify.cost.model import Cost
 from dmaverify.errors import InputError
 from dmaverify.language.expr import axes_of
+from dmaverify.language.numbers import largest_part
 from dmaverify.layout.addresses import Layout
 from dmaverify.lower.programs import given_program, program_of_transfer, space_of
 from dmaverify.machines.idma.law import Depth, Totals, bounds
@@ -172,7 +173,7 @@ def nest_of(box: AtomNest, length_max: int) -> BoxNest:
         if inner is None:
             break
         loops.remove(inner)
-        fits = _largest_divisor(inner.count, length_max // length)
+        fits = largest_part(inner.count, length_max // length, 1)
         if fits < inner.count:
             loops.append(Loop(inner.count // fits, length * fits, length * fits, inner.label))
             length *= fits
@@ -194,12 +195,6 @@ def trimmed(nest: BoxNest, dest: Layout) -> BoxNest:
         if values is not None and dest.kind_at(values) is None:
             return replace(nest, length=last + 1)
     return nest
-
-
-def _largest_divisor(number: int, limit: int) -> int:
-    return (
-        max((d for d in range(1, min(number, limit) + 1) if number % d == 0), default=1) if number > limit else number
-    )
 
 
 def _merged(loops: Sequence[Loop]) -> list[Loop]:

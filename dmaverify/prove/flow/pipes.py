@@ -20,6 +20,7 @@ from dmaverify.prove.flow.pipe_state import EMPTY, OLD, Instance, State, renamed
 from dmaverify.prove.flow.pipe_steps import PipeSteps
 from dmaverify.values import dataclass, field
 
+MOST_SPENT = 1_000_000  # solver units of one kernel, behind which its order is followed no further
 MOST_STATES = 24
 
 
@@ -54,7 +55,8 @@ class PipeJudge(PipeSteps):
         try:
             ends = self._run(events, [EMPTY], At({}))
         except TooLong:
-            self._open(f"more than {self.most_steps:,} steps of pipes to follow")
+            steps = f"more than {self.most_steps:,} steps of pipes to follow"
+            self._open(steps if self.steps > self.most_steps else f"more than {MOST_SPENT:,} units of the solver")
             return
         for state in ends:
             for flag, (_, start) in state.flags.items():
@@ -72,7 +74,7 @@ class PipeJudge(PipeSteps):
                 states = [after for state in states for after in self._branch(event, state, at)]
             else:
                 self.steps += len(states)
-                if self.steps > self.most_steps:
+                if self.steps > self.most_steps or self.asker.session.spent > MOST_SPENT:
                     raise TooLong
                 states = [self._step(event, one, at) for state in states for one in self._parted(event, state, at)]
             states = self._merged(states)
