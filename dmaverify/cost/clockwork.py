@@ -32,6 +32,8 @@ from dmaverify.cost.kernel import (
     C_SIZE,
     C_START,
     C_STARTUP,
+    CHANNEL,
+    CHANNEL_BITS,
     COMPILED,
     E_COMMAND,
     E_DONE,
@@ -59,6 +61,7 @@ from dmaverify.cost.kernel import (
     U_CHANNEL,
     U_LEFT,
     U_PACKET,
+    W_AGE,
     Table,
     _account,
     _begin,
@@ -88,33 +91,49 @@ array_at: Any = array_maker() if COMPILED else None
 
 @jit
 def _serve_channels(
-    now: int, queue: Table, channels: Table, wakes: Table, rows: Table, groups: Table, commands: Table, packets: Table,
-    fifo: Table, sums: Table, trace: Table, traced: Table, k: Table, links: int,
-) -> int:  # fmt: skip
-    """Every channel that is due opens rows and, if its bus is free, transfers one hit. When the next is due, FAR if
-    none.
-    """
-    soonest = FAR
+    now: int, queue: Table, waits: Table, channels: Table, wakes: Table, rows: Table, groups: Table, commands: Table,
+    packets: Table, fifo: Table, sums: Table, trace: Table, traced: Table, k: Table, links: int, woken: Table,
+) -> None:  # fmt: skip
+    """Every channel that is woken, from the lowest on, opens rows and, if its bus is free, transfers one hit."""
+    for index in range(1, woken[0] + 1):
+        channel = woken[index]
+        wake = _open_rows(channel, now, queue, waits, channels, rows, k)
+        if channels[channel, H_BUSY] <= now:
+            place = _best_hit(channel, now, queue, waits, channels, rows, groups, k)
+            if place >= 0:
+                entry = queue[channel, waits[channel, W_AGE, place]]
+                end = _transfer(channel, entry, now, channels, rows, groups, k)
+                command, packet, address = entry[Q_COMMAND], entry[Q_PACKET], entry[Q_ADDRESS]
+                write, size = entry[Q_WRITE], entry[Q_BYTES]
+                _leave(channel, place, waits, channels)
+                _account(sums, 2 * command + write, address, size)
+                _record(trace, traced, 0, channel, now, end, commands[command, C_ENGINE], write, address)
+                end += _partial_ticks(command, write, address, size, commands, k)
+                _complete(command, packet, write, size, end, commands, packets, fifo, k, links)
+        if channels[channel, H_BUSY] > now:
+            wake = min(wake, channels[channel, H_BUSY])
+        wakes[channel] = wake if channels[channel, H_WAITING] > 0 else FAR
+    woken[0] = 0
+    woken[-1] = 1
+
+
+@jit
+def _wake_due(now: int, wakes: Table, woken: Table) -> None:
+    """Notes the channels that are due."""
     for channel in range(wakes.shape[0]):
         if wakes[channel] <= now:
-            wake = _open_rows(channel, now, queue, channels, rows, k)
-            if channels[channel, H_BUSY] <= now:
-                slot = _best_hit(channel, now, queue, channels, rows, groups, k)
-                if slot >= 0:
-                    end = _transfer(channel, slot, now, queue, channels, rows, groups, k)
-                    command, packet = queue[channel, Q_COMMAND, slot], queue[channel, Q_PACKET, slot]
-                    write, size = queue[channel, Q_WRITE, slot], queue[channel, Q_BYTES, slot]
-                    address = queue[channel, Q_ADDRESS, slot]
-                    _leave(channel, slot, queue, channels)
-                    _account(sums, 2 * command + write, address, size)
-                    _record(trace, traced, 0, channel, now, end, commands[command, C_ENGINE], write, address)
-                    end += _partial_ticks(command, write, address, size, commands, k)
-                    _complete(command, packet, write, size, end, commands, packets, fifo, k, links)
-            if channels[channel, H_BUSY] > now:
-                wake = min(wake, channels[channel, H_BUSY])
-            wakes[channel] = wake if channels[channel, H_WAITING] > 0 else FAR
-        soonest = min(soonest, wakes[channel])
-    return int(soonest)
+            woken[0] += 1
+            woken[woken[0]] = channel
+
+
+@jit
+def _sort_woken(woken: Table) -> None:
+    for index in range(2, woken[0] + 1):
+        channel, at = woken[index], index
+        while at > 1 and woken[at - 1] > channel:
+            woken[at] = woken[at - 1]
+            at -= 1
+        woken[at] = channel
 
 
 @jit
@@ -140,8 +159,8 @@ def _advance(
 
 @jit
 def _issue(
-    engine: int, role: int, now: int, queue: Table, channels: Table, wakes: Table, rows: Table, order: Table,
-    maps: Table, bits: Table,
+    engine: int, role: int, now: int, queue: Table, waits: Table, channels: Table, wakes: Table, rows: Table,
+    woken: Table, maps: Table,
     commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table,
     packets: Table,
     fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table, spms: int, links: int,
@@ -164,7 +183,7 @@ def _issue(
     address, packet = cursor[U_ADDRESS], cursor[U_PACKET]
     size = _request_bytes(address, cursor[U_LEFT], k[K_WINDOW], sides[side, S_SPLIT])
     if sides[side, S_TIER] == HBM:
-        channel = cursor[U_CHANNEL]
+        place, channel = cursor[U_CHANNEL] >> CHANNEL_BITS, cursor[U_CHANNEL] & CHANNEL
         if _is_full(channel, now, channels, k):
             return FAR
         port = _port_row(side, channel, sides, k)
@@ -172,7 +191,9 @@ def _issue(
             if fifo[port, F_FREE] > now:
                 return int(fifo[port, F_FREE])
             fifo[port, F_FREE] = now + k[K_PORT]
-        _enqueue(channel, address, size, role, command, packet, now, queue, channels, wakes, rows, order, bits, k)
+        _enqueue(
+            channel, place, address, size, role, command, packet, now, queue, waits, channels, wakes, rows, woken, k
+        )  # fmt: skip
     else:
         where = _slice_row(side, address, sides, k)
         when = _fifo_time(side, where, sides, slices, now)
@@ -216,27 +237,29 @@ def _next_command(
 
 @jit
 def play(
-    queue: Table, channels: Table, wakes: Table, rows: Table, groups: Table, order: Table, maps: Table, bits: Table,
-    commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table,
-    packets: Table, fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table,
+    queue: Table, waits: Table, channels: Table, wakes: Table, rows: Table, groups: Table, woken: Table, maps: Table,
+    commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table,
+    engines: Table, packets: Table, fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table,
     spms: int, links: int,
 ) -> int:  # fmt: skip
     """Plays all commands; the tick at which the last ends. -1 where nothing can move any more (never, unless the
     tables lie). Every function is called at one place only, because it is compiled there.
     """
     active = engines.shape[0]
-    now, due, turn, seen = -1, FAR, 0, 0
+    now, due, turn = -1, FAR, 0
     while active > 0:
         soonest = FAR
         for phase in range(3):
             if phase != 1:
-                if (phase == 0 and now >= due) or (phase == 2 and order[0] > seen):
-                    due = _serve_channels(
-                        now, queue, channels, wakes, rows, groups, commands, packets, fifo, sums, trace, traced, k,
-                        links,
+                if phase == 0 and now >= due:
+                    _wake_due(now, wakes, woken)
+                if woken[0] > 0:
+                    _sort_woken(woken)
+                    _serve_channels(
+                        now, queue, waits, channels, wakes, rows, groups, commands, packets, fifo, sums, trace, traced,
+                        k, links, woken,
                     )  # fmt: skip
                 continue
-            seen = order[0]
             engine = turn - 1
             for _ in range(engines.shape[0]):
                 engine = engine + 1 if engine + 1 < engines.shape[0] else 0
@@ -261,8 +284,8 @@ def play(
                         soonest = min(soonest, engines[engine, free])
                         continue
                     when = _issue(
-                        engine, role, now, queue, channels, wakes, rows, order, maps, bits, commands, counts, strides,
-                        sides, cursors, counters, engines, packets,
+                        engine, role, now, queue, waits, channels, wakes, rows, woken, maps, commands, counts,
+                        strides, sides, cursors, counters, engines, packets,
                         fifo, slices, sums, trace, traced, k, spms, links,
                     )  # fmt: skip
                     if when < 0:
@@ -271,6 +294,11 @@ def play(
                     else:
                         soonest = min(soonest, when)
                         engines[engine, E_STALL] += 1
+        if woken[-1] == 1:
+            due = FAR
+            for channel in range(wakes.shape[0]):
+                due = min(due, wakes[channel])
+            woken[-1] = 0
         soonest = min(soonest, due)
         turn = turn + 1 if turn + 1 < engines.shape[0] else 0
         if active > 0 and soonest >= FAR:
@@ -300,12 +328,12 @@ def event_loop(stamp: int) -> Callable[[Sequence[Table], int, int], int]:
         """`at` holds the addresses of the tables in the order of `play`, `of` their shapes."""
         return play(  # type: ignore[no-any-return]
             array_at(at[0], (of[0, 0], of[0, 1], of[0, 2])),
-            array_at(at[1], (of[1, 0], of[1, 1])),
-            array_at(at[2], (of[2, 0],)),
-            array_at(at[3], (of[3, 0], of[3, 1], of[3, 2])),
-            array_at(at[4], (of[4, 0], of[4, 1])),
-            array_at(at[5], (of[5, 0],)),
-            array_at(at[6], (of[6, 0], of[6, 1])),
+            array_at(at[1], (of[1, 0], of[1, 1], of[1, 2])),
+            array_at(at[2], (of[2, 0], of[2, 1])),
+            array_at(at[3], (of[3, 0],)),
+            array_at(at[4], (of[4, 0], of[4, 1], of[4, 2])),
+            array_at(at[5], (of[5, 0], of[5, 1])),
+            array_at(at[6], (of[6, 0],)),
             array_at(at[7], (of[7, 0], of[7, 1])),
             array_at(at[8], (of[8, 0], of[8, 1])),
             array_at(at[9], (of[9, 0], of[9, 1])),
