@@ -273,7 +273,7 @@ def answers_to(scripts: Iterable[str], rlimit: int = RLIMIT) -> Iterator[list[st
 
     context = _contexts.pop() if _contexts else z3.Context()
     for script in scripts:
-        limited = f"(reset)(set-option :rlimit {rlimit})\n{script}(set-option :rlimit 0)"  # it outlives its context
+        limited = f"{_AFRESH}(set-option :rlimit {rlimit})\n{script}(set-option :rlimit 0)"  # it outlives its context
         try:
             said = z3.Z3_eval_smtlib2_string(context.ref(), limited)
         except z3.Z3Exception as error:  # a limit that ran out within a scope, for one
@@ -285,6 +285,7 @@ def answers_to(scripts: Iterable[str], rlimit: int = RLIMIT) -> Iterator[list[st
 
 
 _contexts: list[Any] = []  # for scripts, made once: that takes as long as a few answers
+_AFRESH = "(reset)(set-info :status unknown)"  # a reset keeps the status that the script before was said to have
 
 
 def _checked(solver: Any) -> str:
