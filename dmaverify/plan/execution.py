@@ -229,7 +229,7 @@ class PlanExecution:
                 )
         read, pair = (partial(self.read, partial(how, **counted)) for how in (parse_config, parse_paired))
         most = target.limits.get("packet_max", 1) * counted["byte_units"]
-        return list(spelled_out(one, ranges, read, pair, most, scale))
+        return list(spelled_out(one, ranges, read, pair, most, scale, 8 * counted["byte_units"]))
 
     def formed(
         self, table: schema.TransferTable, target: Target, source: HeldTensor, dest: HeldTensor

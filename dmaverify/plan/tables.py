@@ -235,7 +235,7 @@ class TableReader:
             table, self.engine_places(of, target),
             lambda text: self.texts.config((*path, "read"), text, counted),
             lambda text: self.texts.paired((*path, "sequencer"), text, counted),
-            target.limits.get("packet_max", 1) * counted["byte_units"], scale,
+            target.limits.get("packet_max", 1) * counted["byte_units"], scale, 8 * counted["byte_units"],
         )  # fmt: skip
         found = (self.command(path, one, unit, target, of.dtype) for one in whole)
         return [one for one in found if one is not None]
