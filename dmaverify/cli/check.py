@@ -178,15 +178,14 @@ def finished(
 
 def own_mistakes(verdicts: Sequence[Any]) -> list[str]:
     """What to say of each verdict that tells of a mistake of dmaverify: on which input, and how to report it."""
-    from dmaverify.jobs.reduce import saved
     from dmaverify.verdict import OURS
 
-    said = []
-    for verdict in verdicts:
-        for finding in verdict.findings:
-            if finding.rule in OURS:
-                name = f"{verdict.path}::{verdict.name}"
-                said.append(f"internal error: {name}: {finding.message}\n{saved(verdict)}")
+    ours = [(verdict, finding) for verdict in verdicts for finding in verdict.findings if finding.rule in OURS]
+    if not ours:
+        return []
+    from dmaverify.jobs.reduce import saved
+
+    said = [f"internal error: {one.path}::{one.name}: {found.message}\n{saved(one)}" for one, found in ours]
     return said[:MOST_MISTAKES] + ([f"and {len(said) - MOST_MISTAKES} more"] if len(said) > MOST_MISTAKES else [])
 
 
