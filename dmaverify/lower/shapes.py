@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from dmaverify.language.expr import ONE, Expr, pair, terms_of
 from dmaverify.language.wellformed import problems
-from dmaverify.lower.derive import StreamProblem, derive
+from dmaverify.lower.derive import derive
+from dmaverify.lower.pairing import Trouble
 from dmaverify.program.move import Stream
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor
@@ -31,7 +32,7 @@ def stream_of_shape(
         if stream.packet.size * dtype_bits > packet_max_bytes * 8:
             continue
         found = derive(source, dest, spaces, dtype_bits, stream)
-        if isinstance(found, StreamProblem):
+        if isinstance(found, Trouble):
             continue
         if all(command.burst == stream.packet.size * dtype_bits // unit for command in found.commands):
             return stream

@@ -23,7 +23,7 @@ from dmaverify.values import replace
 from dmaverify.verdict import Finding, Severity
 
 if TYPE_CHECKING:
-    from dmaverify.plan.kernels import PlanMove
+    from dmaverify.program.access import PlanMove
 
 
 MOST_EVENTS = 500  # of a kernel that is judged under each reading
