@@ -97,6 +97,7 @@ def _requests(path: str, options: Mapping[str, int | str], dims: int | None) -> 
 
 
 def _of_image(file: str, options: Mapping[str, int | str], dims: int | None) -> Iterator[Named]:
+    from dmaverify.language.files import read_text
     from dmaverify.machines.idma.check import image_of_file, setup_for
     from dmaverify.machines.idma.nd import requests
     from dmaverify.machines.idma.setup import setup_of
@@ -104,7 +105,7 @@ def _of_image(file: str, options: Mapping[str, int | str], dims: int | None) -> 
 
     target = load_target("idma")
     wide = setup_of(target, options).backend.address_width if options else 32
-    image = image_of_file(Source(file, Path(file).read_text(encoding="utf-8")), dims, wide)
+    image = image_of_file(Source(file, read_text(file)), dims, wide)
     for number, told in enumerate(image.told):
         setup = setup_for(told, target, options)
         width = setup.backend.address_width

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dmaverify.jobs.synthesis import SynthSettings, synthesize_named
 from dmaverify.plan.plan import Plan
 from dmaverify.plan.read import read_plan_text
+from dmaverify.prove.limits import MEMORY, TIMEOUT, Limits, bounded
+from dmaverify.prove.smt import RLIMIT
 from dmaverify.values import replace
 
 
@@ -20,7 +22,8 @@ def with_streams(plan: Plan) -> Plan:
     for item in plan.transfers:
         transfer = item.transfer
         silent = transfer.stream is None and not transfer.streams and not transfer.given and not transfer.views
-        found = synthesize_named(plan, item.name, SynthSettings(simulate=False, routes=False)) if silent else None
+        with bounded(Limits(TIMEOUT, MEMORY, RLIMIT // 4)):
+            found = synthesize_named(plan, item.name, SynthSettings(simulate=False, routes=False)) if silent else None
         if found is not None and found.found:
             target = str(plan.targets[transfer.target].folder)
             (own,) = (one.transfer for one in read_plan_text(found.plan, target=target).transfers)

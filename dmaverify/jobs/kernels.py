@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError, Span
+from dmaverify.language.files import read_text
 from dmaverify.machines.pto.emit import canonical, fields_of, words_of_copy
 from dmaverify.machines.pto.named import NamedFunction, functions_of, kernel_at
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, unpack
@@ -172,7 +172,7 @@ def _same_words(a: str, b: str) -> tuple[Sameness, str]:
     """Unpacks every word and compares its fields with what the copy says: both halves, counts and strides."""
     _, _, kernel = kernel_at(a, canonical=True)
     try:
-        given = json.loads(Path(b).read_text(encoding="utf-8"))
+        given = json.loads(read_text(b))
         entries = [(g["kind"], {w: int(v, 16) for w, v in g["words"].items()}, g["src"], g["dst"]) for g in given]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{b} holds no words: {error}", None, "dmaverify emit PATH --as words --json") from error

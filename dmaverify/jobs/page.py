@@ -8,10 +8,10 @@ Law: what cannot be read again or has no cost is left out of the page, never mad
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError
+from dmaverify.language.files import text_of
 from dmaverify.report.order import in_order, place_of
 from dmaverify.report.page import Exhibit, report_page
 from dmaverify.verdict import Status, Verdict
@@ -109,7 +109,7 @@ def _lines(verdict: Verdict, texts: dict[str, list[str]]) -> tuple[tuple[int, st
     """The table of a transfer in its file; elsewhere a few lines around it and around each finding."""
     if verdict.path not in texts:
         try:
-            texts[verdict.path] = Path(verdict.path).read_text(encoding="utf-8-sig", errors="replace").splitlines()
+            texts[verdict.path] = text_of(verdict.path).removeprefix("\ufeff").splitlines()
         except (OSError, ValueError):
             texts[verdict.path] = []
     lines = texts[verdict.path]

@@ -36,9 +36,13 @@ def is_text(text: str) -> bool:
 
 
 def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
-    """At most `most` bytes of a regular file. Raises OSError, also for what is none; ValueError for no file name."""
+    """At most `most` bytes of a regular file. Raises OSError, also for what is none and for a link that leads out of
+    its project; ValueError for no file name.
+    """
     if (unsaved := _unsaved.get()) and (text := unsaved.get(os.path.abspath(path))) is not None:
         return text.encode("utf-8", "surrogatepass")[:most]
+    if os.path.islink(path) and not is_inside(path, Path(path).parent):
+        raise OSError(22, "a link that leads out of the project (--allow-path DIR allows it)", str(path))
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(handle, "rb") as file:
         kind = os.fstat(handle).st_mode

@@ -20,6 +20,7 @@ from dmaverify.values import dataclass, field
 
 RLIMIT = 20_000_000
 _PLANS_PER_CONTEXT = 500
+_SMALLER = 2_000_000  # units that a smaller counterexample is worth
 _SHARED_RLIMIT = 200_000  # of one question to the shared solver; what takes more is asked in a context of its own
 _SHARED_PRICE = 4  # units charged per character: what the shared solver really spends depends on the plans before
 
@@ -209,16 +210,20 @@ class Session:
     def smallest(self, query: Query, order: Sequence[str], first: Answer | None = None) -> Answer:
         """The model that is smallest in the values of `order`, compared from left to right; bisection per variable.
 
-        If the solver gives up on the way, the best model found so far is returned: still a true counterexample.
+        If the solver gives up on the way, or all of it takes more than _SMALLER units, the best model found so far is
+        returned: still a true counterexample.
         """
         best = first if first is not None and first.status == "sat" else self.ask(query)
         if best.status != "sat":
             return best
         lows = {name: low for name, low, _ in query.variables}
         fixed: list[str] = []
+        until = self.spent + _SMALLER
         for name in order:
             low = lows.get(name)
             while low is not None and best.model[name] > low:
+                if self.spent > until:
+                    return best
                 # The least value is by far the most likely one: ask for it first, then bisect.
                 middle = low if low == lows[name] else (low + best.model[name] - 1) // 2
                 trial = self.ask(query.with_constraints(*fixed, f"(<= {name} {number(middle)})"))

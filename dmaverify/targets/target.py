@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.files import read_text
 from dmaverify.targets.facts import EVERY_PORT, SCOPES, Fact, Scope
 from dmaverify.targets.rule import Figure, Readings, Rule
 from dmaverify.targets.rulebook import SEVERITIES, Names, basis_of, read_rules
@@ -255,7 +256,7 @@ def load_target(name_or_path: str, relative_to: Path | None = None) -> Target:
 
 def _read(file: Path) -> Source:
     try:
-        return Source(str(file), file.read_text(encoding="utf-8"))
+        return Source(str(file), read_text(file))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: cannot be read: {error}") from error
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from dmaverify.prove import smt
 from dmaverify.prove.smt import Query, Session, apart
 
 RANGES = (("x", 0, 3), ("y", 0, 3), ("xy", 0, 3), ("z", 0, 3))
@@ -55,3 +56,12 @@ def test_the_version_of_the_solver_is_the_same_whether_it_is_loaded_or_not() -> 
     code = "from dmaverify.prove.smt import solver_version as v; print(v()); import z3; print(v())"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split("\n")
     assert said[0] == said[1] != ""
+
+
+def test_a_smaller_counterexample_is_sought_only_so_long(monkeypatch):
+    query = Query((("x", 0, 1000),), ("(> (* x x) 200)",))
+    assert Session().smallest(query, ["x"]).model == {"x": 15}
+    monkeypatch.setattr(smt, "_SMALLER", -1)
+    found = Session().smallest(query, ["x"])
+    assert found.status == "sat"
+    assert found.model["x"] ** 2 > 200, "whatever it is, it is one"

@@ -313,6 +313,32 @@ def test_a_plan_names_no_file_outside_of_its_project(shell, tmp_path_factory):
     assert "lies outside of the project" in shell("check", "plan.toml")[1]
 
 
+@pytest.mark.parametrize(
+    ("link", "named"),
+    [
+        ("dmaverify.toml", "plan.toml"), ("pyproject.toml", "plan.toml"), ("Cargo.toml", "src/lib.rs"),
+        (".gitignore", "."), ("link.toml", "."), ("link.toml", "link.toml"), ("link.mlir", "link.mlir"),
+        ("link.pto", "link.pto"), ("link.rs", "link.rs"), ("src/away.rs", "src/lib.rs"), ("link.c", "link.c"),
+        ("link.job", "link.job"), ("link.csv", "link.csv"), ("own/target.toml", "machine.toml"),
+        ("own/rules.smt2", "machine.toml"), ("base.json", "plan.toml --baseline base.json"),
+    ],
+)  # fmt: skip
+def test_a_link_out_of_the_project_is_not_followed_whoever_reads_it(shell, good, link, named, tmp_path_factory):
+    away = tmp_path_factory.mktemp("away") / "file"
+    away.write_text('dmaverify secret: [sesame = "open\n')
+    shell.write(good)
+    shell.write("mod away;\n", "src/lib.rs")
+    shell.write(good.replace('"toy"', '"own"'), "machine.toml")
+    toy = Path(__file__).resolve().parents[2] / "encodings" / "toy"
+    for name in ("target.toml", "rules.smt2"):
+        shell.write((toy / name).read_text(), f"own/{name}")
+    (shell.folder / link).unlink(missing_ok=True)
+    (shell.folder / link).symlink_to(away)
+    _, out, err = shell("check", *named.split(), "-v")
+    assert "sesame" not in out + err
+    assert "Traceback" not in out + err
+
+
 def test_settings_write_nothing_outside_of_their_folder(shell, good, tmp_path_factory):
     away = tmp_path_factory.mktemp("away")
     shell.write(good)
@@ -344,6 +370,8 @@ def test_a_forged_cache_entry_is_dropped_and_reported(shell, good, wrong, monkey
         body = zlib.compress(json.dumps(record_of(proved)).encode())
         for code in (hashlib.sha256(key.encode() + body), hmac.new(b"guessed", key.encode() + body, hashlib.sha256)):
             database.execute("update proof set digest = ?, body = ?", (code.hexdigest(), body))
+    code, out, err = shell("check", "plan.toml", "--locked")
+    assert (code, "REFUTED" in out, "cache" in err) == (1, True, False)
     code, out, err = shell("check", "plan.toml")
     assert (code, "REFUTED" in out) == (1, True)
     assert "cache: 1 entry dropped" in err

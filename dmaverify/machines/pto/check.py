@@ -364,7 +364,7 @@ def copies_of(
     path: str, name: str | None = None, readings: Mapping[str, str] | None = None
 ) -> list[tuple[str, Copy, Span]]:
     """Every copy of a file with the name of its function."""
-    source = Source(path, Path(path).read_text(encoding="utf-8"))
+    source = Source(path, read_text(path))
     whole, functions = read_kernels(source)
     notes = read_notes(source, whole.comments, 0, len(source.text))
     out = []

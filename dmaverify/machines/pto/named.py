@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dmaverify.errors import InputError, Source
-from dmaverify.language.files import named
+from dmaverify.language.files import named, read_text
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
@@ -47,7 +47,7 @@ def functions_of(path: str) -> list[NamedFunction]:
     """The functions of a file that hold something, or the one behind `::`. Raises InputError."""
     file, name = named(path)
     try:
-        source = Source(file, Path(file).read_text(encoding="utf-8"))
+        source = Source(file, read_text(file))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: cannot be read") from error
     return [one for one in named_in(source) if (one.name == name if name else not one.function.called)]

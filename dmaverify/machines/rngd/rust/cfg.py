@@ -14,6 +14,8 @@ import tomllib
 from itertools import combinations
 from pathlib import Path
 
+from dmaverify.language.files import read_text
+
 VARIABLE = "DMAVERIFY_FEATURES"
 """Features beside the defaults, with commas between; `--features` sets it, for other processes too."""
 TEST = "cfg test"  # among features: the build is one of tests
@@ -34,7 +36,7 @@ def _with_theirs(package: Path | None, more: frozenset[str]) -> frozenset[str]:
     declared: dict[str, list[str]] = {}
     if package is not None:
         try:
-            data = tomllib.loads((package / "Cargo.toml").read_text(encoding="utf-8"))
+            data = tomllib.loads(read_text(package / "Cargo.toml"))
             declared = {str(name): [str(one) for one in more] for name, more in data.get("features", {}).items()}
         except (OSError, ValueError, AttributeError, TypeError):
             declared = {}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
+from dmaverify.language.files import text_of
 from dmaverify.machines.rngd.rust.cfg import features_of
 from dmaverify.machines.rngd.rust.code import Code, parse_file
 from dmaverify.machines.rngd.rust.library import Library, dependencies, library_of
@@ -212,7 +213,7 @@ def _package(folder: Path) -> tuple[Path, str] | None:
         file = one / "Cargo.toml"
         if file.is_file():
             try:
-                text = file.read_text(encoding="utf-8", errors="replace")
+                text = text_of(file)
             except OSError:
                 return None
             found = re.search(r'^\s*name\s*=\s*"([^"]+)"', text, re.MULTILINE)

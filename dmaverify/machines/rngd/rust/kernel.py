@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source
 from dmaverify.language.expr import Symbol
+from dmaverify.language.files import text_of
 from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.cfg import other_build
 from dmaverify.machines.rngd.rust.code import Code, walk
@@ -206,7 +207,7 @@ def _callers(session: CrateSession, own: Path, code: Code) -> None:
         if file.resolve() == own.resolve():
             continue
         try:
-            text = file.read_text(encoding="utf-8", errors="replace")
+            text = text_of(file)
             if any(name in text for name in names):
                 _visit(reader, session.crate.at(file)[0])
         except (OSError, InputError, ValueError):

@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dmaverify.language.files import read_text
 from dmaverify.values import dataclass
 
 _VENDOR = ("furiosa-opt-", "furiosa-visa-", "furiosa-mapping")
@@ -110,7 +111,7 @@ def _version(text: Any) -> tuple[int, int] | None:
 
 def _toml(folder: Path | None) -> dict[str, Any] | None:
     try:
-        return _parsed((folder / "Cargo.toml").read_text(encoding="utf-8")) if folder is not None else None
+        return _parsed(read_text(folder / "Cargo.toml")) if folder is not None else None
     except (OSError, ValueError):
         return None
 
