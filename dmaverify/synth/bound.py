@@ -29,8 +29,8 @@ from dmaverify.cost.rows import row_use
 from dmaverify.cost.sides import SideCost, pairs_of, request_ticks, slices_of
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command
+from dmaverify.synth.atoms import Atom
 from dmaverify.synth.ends import part_bounds
-from dmaverify.synth.regions import Atom
 from dmaverify.synth.space import Nested, SynthMachine
 from dmaverify.values import dataclass, replace
 

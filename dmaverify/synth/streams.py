@@ -19,8 +19,8 @@ from dmaverify.lower.pairing import Trouble
 from dmaverify.program.command import Command
 from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import SPAN, Space
+from dmaverify.synth.atoms import Atom
 from dmaverify.synth.orders import arranged
-from dmaverify.synth.regions import Atom
 from dmaverify.synth.shares import Layering
 from dmaverify.synth.space import Nested, SynthMachine, nested
 from dmaverify.values import replace

@@ -17,7 +17,8 @@ from dmaverify.machines.idma.search import BoxNest, nest_of, runs_are_maximal, s
 from dmaverify.machines.idma.setup import setup_of
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.command import Loop
-from dmaverify.synth.regions import Atom, AtomNest
+from dmaverify.synth.atoms import Atom
+from dmaverify.synth.regions import AtomNest
 from dmaverify.synth.result import Synthesis
 from dmaverify.verdict import Status
 

@@ -100,7 +100,7 @@ def test_turns_of_any_number_of_rounds_need_no_range() -> None:
 
 def test_a_kernel_that_takes_too_many_steps_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipes.PipeJudge, "most_steps", 2)
-    monkeypatch.setattr("dmaverify.prove.flow.kernels.proved_by_cases", lambda *_: None)
+    monkeypatch.setattr("dmaverify.prove.flow.kernels.proved_at_once", lambda *_: None)
     judge = pipes.PipeJudge.__init__
     monkeypatch.setattr(pipes.PipeJudge, "__init__", lambda self, *a, **k: judge(self, *a, **{**k, "most_steps": 2}))
     found = check(TURNS)

@@ -29,7 +29,8 @@ from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.prove.flow.instructions import CopyJudge
 from dmaverify.prove.flow.needs import judge_fits, judge_needs
 from dmaverify.prove.flow.other_core import meets_arrival, with_other_core
-from dmaverify.prove.flow.pipe_cases import found_at_values, proved_by_cases
+from dmaverify.prove.flow.pipe_cases import found_at_values
+from dmaverify.prove.flow.pipe_fixpoint import proved_at_once
 from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.prove.flow.stating import grounds, notes_to_paste, plainer, plainer_term, shown_sum
 from dmaverify.prove.flow.two_cores import RULE as OTHER
@@ -176,7 +177,7 @@ def _order(
     events: Sequence[Event], asker: Asker, ordered: Sequence[str], outer: Sequence[str], *, followed: bool
 ) -> PipeJudge:
     """The order of a kernel's pipes: proved by cases, found at values, or followed as it stands."""
-    sure = proved_by_cases(events, asker, ordered, outer)
+    sure = proved_at_once(events, asker, ordered, outer)
     found = found_at_values(events, asker, ordered, outer) if sure is None and followed else None
     if sure is not None or found is not None:
         return sure or found or PipeJudge(asker)
