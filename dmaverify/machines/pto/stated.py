@@ -77,7 +77,7 @@ def relate(world: World, relations: Sequence[tuple[SizeFact, Span]], rlimit: int
         world.given.append(_condition(fact, world, span))
     if not relations:
         return True
-    answer = Asker(world, rlimit).possible([]).status
+    answer = Asker(world, rlimit).possible(world.given).status
     if answer == "proved":
         raise InputError("no values meet what is stated", relations[-1][1], "state what every launch keeps")
     return answer == "refuted"

@@ -120,13 +120,24 @@ class Asker:
         A need of each iteration of a loop says nothing of a loop that does not run: for a question that is not about
         an iteration it is what the last one needs, if there is one.
         """
-        scopes = [frozenset(n for n in self.world.roots(need) if self._within(n)) for need in self.needs]
-        if not any(scopes):
+        stated, assumed = self.world.given, self.needs[len(self.world.given) :]
+        scopes = [frozenset(n for n in self.world.roots(need) if self._within(n)) for need in assumed]
+        if not stated and not any(scopes):
             return self.needs
-        known: set[str] = set()
-        for name in names:
-            known |= self.world.roots(Lin(0, ((name, 1),)))
-        return [self._about(n, scope - known) for n, scope in zip(self.needs, scopes, strict=True)]
+        known = {root for name in names for root in self.world.roots(Lin(0, ((name, 1),)))}
+        about = [self._about(need, scope - known) for need, scope in zip(assumed, scopes, strict=True)]
+        return [*self._related(known), *about]
+
+    def _related(self, known: set[str]) -> list[Cond]:
+        """What is stated of the symbols of a question and of what is assumed: the rest can hold beside any of it."""
+        todo = list(self.world.given)
+        reached = known.union(*map(self.world.roots, self.needs[len(todo) :]))
+        out: list[Cond] = []
+        while near := [one for one in todo if self.world.roots(one) & reached]:
+            out += near
+            todo = [one for one in todo if one not in near]
+            reached = reached.union(*map(self.world.roots, near))
+        return out
 
     def _within(self, name: str) -> bool:
         """Whether a symbol is there in an iteration only."""

@@ -232,7 +232,13 @@ class RuleJudge:
             self._kept.add(seen)
             return False
         if reply.status == "unknown":
-            self.status[rule.id] = "unknown"
+            if severity is Severity.ERROR:
+                self.status[rule.id] = "unknown"
+            elif all(found.rule != rule.id for found in self.findings):  # a warning, as what it would say
+                left = f"whether the {what} keeps this for all values was not decided"
+                self.findings.append(
+                    Finding(rule.id, severity, left, what, whole, source=rule.source, basis=rule.basis, hint=rule.hint)
+                )
             return False
         values = {port: self.value(term, reply) for port, term in terms.items()}
         words = {"tier": "", "side": "", "place": what}

@@ -100,9 +100,8 @@ def judge_kernel(
             judge.judge_number("buffer", "buffer_id", event.token, event.span)
     out = JudgedKernel(list(judge.findings))
     broken = {f.rule for f in out.findings if f.severity.value == "error"}
-    warned = {f.rule for f in out.findings} & target.rules.keys()  # no worse where another place of it is open
     for name in sorted(judge.evaluated | judge.used):
-        status = "refuted" if name in broken else "proved" if name in warned else judge.status.get(name, "proved")
+        status = "refuted" if name in broken else judge.status.get(name, "proved")
         out.obligations[name] = (status, "for all values" if program.world.symbols else "numbers", "")
     cores = TwoCores(tuple(others))
     if not sequential:

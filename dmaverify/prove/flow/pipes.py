@@ -20,7 +20,7 @@ from dmaverify.prove.flow.pipe_state import EMPTY, OLD, Instance, State, renamed
 from dmaverify.prove.flow.pipe_steps import PipeSteps
 from dmaverify.values import dataclass, field
 
-MOST_SPENT = 1_000_000  # solver units of one kernel, behind which its order is followed no further
+MOST_SPENT = 1_000_000  # solver units for the order of one kernel, behind which it is followed no further
 MOST_FACTS = 40  # parts of what tells paths apart
 
 
@@ -38,6 +38,7 @@ class PipeJudge(PipeSteps):
     most_states: int = 24
     judged: bool = False
     _rounds: int = 0
+    _begun: int = 0  # units that were spent before
     _flat: dict[int, list[Copy | Use] | None] = field(default_factory=dict)
 
     def judge(self, events: Sequence[Event]) -> None:
@@ -49,7 +50,7 @@ class PipeJudge(PipeSteps):
         }
         self.shared = frozenset(t.place.memory for e in accesses if isinstance(e, Use) and e.foreign for t in e.touches)
         self.near = near(accesses, self.world, (*self.ordered, OTHER_CORE))
-        self.judged = True
+        self.judged, self._begun = True, self.asker.session.spent
         try:
             ends = self._run(events, [EMPTY], At({}))
         except TooLong:
@@ -72,7 +73,7 @@ class PipeJudge(PipeSteps):
                 states = [after for state in states for after in self._branch(event, state, at)]
             else:
                 self.steps += len(states)
-                if self.steps > self.most_steps or self.asker.session.spent > MOST_SPENT:
+                if self.steps > self.most_steps or self.asker.session.spent - self._begun > MOST_SPENT:
                     raise TooLong
                 states = [self._step(event, one, at) for state in states for one in self._parted(event, state, at)]
             states = self._merged(states)
