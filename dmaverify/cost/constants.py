@@ -125,11 +125,12 @@ def cost_data(profile: str = "book", readings: Mapping[str, str] | None = None) 
     """The data of a profile under those of the readings that memories have (`memory/...`). Raises InputError for a
     profile or a reading of the channel bits that does not exist.
     """
-    return _cost_data(profile, tuple(sorted(one for one in (readings or {}).items() if one[0].startswith("memory/"))))
+    return profile_data(profile, tuple(sorted(one for one in (readings or {}).items() if one[0].startswith("memory/"))))
 
 
 @lru_cache(maxsize=32)
-def _cost_data(profile: str, asked: tuple[tuple[str, str], ...]) -> CostData:
+def profile_data(profile: str, asked: tuple[tuple[str, str], ...]) -> CostData:
+    """`cost_data`, kept: once for each profile and readings."""
     tables = data()
     if profile not in tables["cost"]:
         known = profiles()

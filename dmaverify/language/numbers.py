@@ -281,6 +281,11 @@ def _extreme(values: tuple[Any, ...], *, most: bool) -> Any:
     return max(values) if most else min(values)
 
 
+def largest_part(number: int, most: int, word: int) -> int:
+    """The largest divisor of `number` up to `most`: in whole words where any is, 1 at least."""
+    return (largest_divisor(number, most, word) or largest_divisor(number, most) or 1) if number > 0 else 1
+
+
 def largest_divisor(number: int, most: int, step: int = 1) -> int:
     """The largest multiple of `step` that divides `number` and is at most `most`; 0 where there is none.
 

@@ -1,6 +1,6 @@
 """The packet of a stream that names none: the longest run of both sides that its innermost terms make.
 
-Knows: how a stream becomes commands, what of them is contiguous.
+Knows: how a stream becomes commands, what of them is contiguous. A term that is too long, or a run in part, is cut.
 Does not know: texts, verdicts.
 Law: time and packet together are the terms that were given, in their order; the packet is legal and contiguous on both
 sides, or the single element. Where a mapping has no meaning, nothing is inferred: the checker says what is wrong.
@@ -10,9 +10,11 @@ Source: "DMA Engine", DMA Sequencer Internals (the packet size is inferred from 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from math import gcd
 
-from dmaverify.language.expr import ONE, Expr, pair, terms_of
+from dmaverify.language.expr import ONE, Modulo, Stride, pair, terms_of
+from dmaverify.language.numbers import largest_divisor
 from dmaverify.language.wellformed import problems
 from dmaverify.lower.programs import derived_program
 from dmaverify.program.move import Stream
@@ -28,15 +30,31 @@ def with_packet(
     used = [stream.time, *(tensor.field(place) for tensor in (source, dest) for place in PLACES)]
     if any(problem.fatal for expr in used for problem in problems(expr, axes)):
         return stream
-    terms, best = list(terms_of(stream.time)), stream
+    terms, best, run = list(terms_of(stream.time)), stream, 1
     most = target.limits.get("packet_max", 1) * 8 // dtype_bits
-    for cut in range(len(terms) - 1, -1, -1):
-        packet: Expr = pair(*terms[cut:])
-        if packet.size > most:
-            break
-        trial = replace(stream, time=pair(*terms[:cut]) if cut else ONE, packet=packet)
-        commands = derived_program(source, dest, trial, dtype_bits, target)
-        if not isinstance(commands, tuple) or any(command.burst != command.packet for command in commands):
-            break
+    for place in range(len(terms) - 1, -1, -1):
+        term, outer = terms[place], terms[:place]
+        for keep in _parts(term.size, most // run, 64 // gcd(64, run * dtype_bits)):
+            time, packet = (outer, term) if keep == term.size else ([*outer, Stride(term, keep)], Modulo(term, keep))
+            trial = replace(stream, time=pair(*time) if time else ONE, packet=pair(packet, *terms[place + 1 :]))
+            commands = derived_program(source, dest, trial, dtype_bits, target)
+            if isinstance(commands, tuple) and all(command.burst == command.packet for command in commands):
+                break
+        else:
+            return best
         best = trial
+        if keep < term.size:
+            return best
+        run *= keep
     return best
+
+
+def _parts(size: int, most: int, words: int) -> Iterator[int]:
+    """What of a term may be of a packet: the whole, then its divisors from the largest, words of 8 bytes first."""
+    if size <= most:
+        yield size
+    for step in (words, 1):
+        keep = largest_divisor(size, min(most, size - 1), step)
+        while keep > 1:
+            yield keep
+            keep = largest_divisor(size, keep - 1, step)

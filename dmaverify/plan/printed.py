@@ -18,10 +18,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
-from math import prod
+from math import gcd, prod
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError
+from dmaverify.language.numbers import largest_part
 from dmaverify.program.command import Sequencer
 
 if TYPE_CHECKING:
@@ -62,10 +63,11 @@ def _lacks_packet(text: str) -> bool:
 
 def spelled_out(
     table: TransferTable | CommandTable, ranges: Mapping[str, Sequence[int]], read: Read, pair: Pair, most: int,
-    scale: int,
+    scale: int, word: int,
 ) -> Iterator[CommandTable]:  # fmt: skip
     """The commands that a table stands for, one of each engine, in the order of engines. `ranges` are the places of
-    engines that letters go through, `most` the largest packet in units, of which the text's own unit is `scale`.
+    engines that letters go through, `most` the largest packet in units, of which the text's own unit is `scale`,
+    and `word` are 8 bytes.
     """
     from dmaverify.plan.schema import CommandTable, EngineTable
 
@@ -77,7 +79,7 @@ def spelled_out(
             text = text[: found.start()] + text[found.end() :]
             engine = engine or EngineTable(*(int(number) for number in found.groups()))
         if _lacks_packet(text) and "stride0" not in text:
-            text += f", stride0 = {_packet(pair(f'{text}, stride0 = 1'), most) // scale}"
+            text += f", stride0 = {_packet(pair(f'{text}, stride0 = 1'), most, word) // scale}"
         yield CommandTable(engine=engine, sequencer=text, unit=unit)
         return
     if table.read is None or table.write is None:
@@ -95,7 +97,7 @@ def spelled_out(
         of = dict(zip(letters, numbers, strict=True))
         one, other = (_with_numbers(text, of) for text in sides)
         if _lacks_packet(one) and _lacks_packet(other):
-            size = _packet((read(_with_packet(one, 1)), read(_with_packet(other, 1))), most) // scale
+            size = _packet((read(_with_packet(one, 1)), read(_with_packet(other, 1))), most, word) // scale
             one, other = _with_packet(one, size), _with_packet(other, size)
         engine = table.engine
         if letters and engine is None:
@@ -125,14 +127,14 @@ def _with_packet(text: str, packet: int) -> str:
     return f"{text[:close]}:{packet}{text[close:]}"
 
 
-def _packet(sides: Sequence[Sequencer], most: int) -> int:
-    """The largest packet that divides the innermost entry, runs on on both sides and is allowed; one unit else."""
+def _packet(sides: Sequence[Sequencer], most: int, word: int) -> int:
+    """The largest packet that divides the innermost entry, runs on on both sides and is allowed, in whole words if any
+    is; one unit else.
+    """
     inner = [side.entries[-1] for side in sides]
     if any(entry.stride != 1 for entry in inner):
         return sides[0].packet
-    run = min(entry.count for entry in inner)
-    fits = (n for n in range(min(run, most), 0, -1) if all(entry.count % n == 0 for entry in inner))
-    return next(fits, 1)
+    return largest_part(gcd(*(entry.count for entry in inner)), most, word)
 
 
 def places_of(chips: Sequence[int], clusters: Sequence[int], slices: tuple[int, int], each: int) -> dict[str, range]:

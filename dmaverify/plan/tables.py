@@ -108,7 +108,7 @@ class TableReader:
             here = here[part] if isinstance(here, list) and isinstance(part, int) else here.get(part, {})
         return frozenset(here)
 
-    def tensor(self, path: Path, table: schema.TensorTable, target: Target, problems: list[PlanProblem]) -> Tensor:
+    def tensor(self, path: Path, table: schema.MemoryTable, target: Target, problems: list[PlanProblem]) -> Tensor:
         if table.tier not in target.tiers:
             known = f"known: {', '.join(target.tiers)}"
             hint = did_you_mean(table.tier, target.tiers) or known
@@ -235,7 +235,7 @@ class TableReader:
             table, self.engine_places(of, target),
             lambda text: self.texts.config((*path, "read"), text, counted),
             lambda text: self.texts.paired((*path, "sequencer"), text, counted),
-            target.limits.get("packet_max", 1) * counted["byte_units"], scale,
+            target.limits.get("packet_max", 1) * counted["byte_units"], scale, 8 * counted["byte_units"],
         )  # fmt: skip
         found = (self.command(path, one, unit, target, of.dtype) for one in whole)
         return [one for one in found if one is not None]

@@ -87,6 +87,20 @@ def test_a_packet_that_is_left_out_is_the_run_of_both_sides(text: str, packet: i
     assert (command.packet, command.engine) == (packet, engine)
 
 
+@pytest.mark.parametrize(("size", "packet"), [(4096, 4096), (8448, 2816), (8200, 1640), (8198, 2), (4099, 1)])
+@pytest.mark.parametrize(
+    "text", ['stream = { time = "L" }', 'sequencer = "[L=%d:(1, 1)], base=(0, 16777216)"'], ids=["stream", "sequencer"]
+)
+def test_a_run_longer_than_a_packet_is_cut_where_it_divides(text: str, size: int, packet: int):
+    """"DMA Engine", Performance: 4,099 is prime, so that one command moves a byte at a time."""
+    tensor = '{ tier = "hbm", base = %d, element = "L" }'
+    text = text % size if "%" in text else text
+    head = f'schema = 1\ntarget = "rngd"\n[axes]\nL = {size}\n[transfer.t]\ndtype = "i8"\n'
+    whole = f"{head}source = {tensor % 0}\ndest = {tensor % 2**24}\n{text}\n"
+    assert broken(whole) == set()
+    assert program_of(load(whole), "t")[0].packet == packet
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -107,7 +121,9 @@ def test_a_stream_of_a_case_or_an_access_names_its_packet(text: str):
         ("[0, 8192, 16384, 24576]", "core/same-element"),
         ("[0, 0, 0, 0]", "core/same-element"),
         ("[0, 65536, 32768, 98304]", "core/same-element"),
-        ("[8, 32776, 65544, 98312]", "no loops with strides"),
+        ("[8, 32776, 65544, 98312]", "core/in-bounds"),
+        ("[98304, 65536, 32768, 0]", "core/same-element"),
+        ("[8, 32776, 65544, 98304]", "no loops with strides"),
         ("[0, 32768, 65536]", "3 offsets for 4 iterations"),
     ],
 )
