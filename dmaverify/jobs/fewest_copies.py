@@ -78,7 +78,6 @@ class FewestCopies:
 
 
 def is_copied(move: Transfer, target: Target) -> bool:
-
     """Whether a move is one of copy instructions between gm and ub, on a machine whose data states their limits."""
     return {move.source.tier, move.dest.tier} <= {"gm", "ub"} and target.limits.keys() >= COPY_LIMITS
 

@@ -326,7 +326,6 @@ def layout_text(tensor: Tensor) -> str:
     return tensor_text(tensor)
 
 
-
 def layout_job(job: tuple[str, SynthSettings]) -> dict[str, Any]:
     """The answer for one file as data, for a process pool; what cannot be read or priced is told in it."""
     from dmaverify.errors import InputErrors, errors_of

@@ -264,5 +264,3 @@ def _has_prices(move: Transfer, target: Target) -> None:
     if strange:
         said = f"the cost model has no memory `{strange[0]}`, and this search compares cycles"
         raise InputError(said, move.span, f"the memories that it has are {', '.join(SERVICES)}")
-
-

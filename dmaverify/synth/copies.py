@@ -247,9 +247,7 @@ def _paddings(
 # ------------------------------------------------------------------------------------------ the search
 
 
-def fewest(
-    nests: Sequence[RowNest], kind: str, rights: Sequence[int | None], item: int, limits: CopyLimits
-) -> Fewest:
+def fewest(nests: Sequence[RowNest], kind: str, rights: Sequence[int | None], item: int, limits: CopyLimits) -> Fewest:
     """Every choice of levels for the hardware; those with the fewest instructions, and the bound."""
     kept: list[tuple[CopyPlan, ...]] = [()]
     total = searched = 0

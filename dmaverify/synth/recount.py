@@ -44,14 +44,9 @@ def counts_of(floor: Floor, data: CostData) -> dict[str, Any]:
 def _nest(side: SideCost) -> dict[str, Any]:
     """One direction of one command, in bytes: packets of `size` at base + counters times strides."""
     return {
-        "role": side.role,
-        "tier": side.port.tier,
-        "chip": side.port.chip,
-        "cluster": side.port.cluster,
-        "base": side.nest.base,
-        "loops": [list(loop) for loop in side.nest.loops],
-        "size": side.nest.size,
-    }
+        "role": side.role, "tier": side.port.tier, "chip": side.port.chip, "cluster": side.port.cluster,
+        "base": side.nest.base, "loops": [list(loop) for loop in side.nest.loops], "size": side.nest.size,
+    }  # fmt: skip
 
 
 def _counts(side: SideCost, data: CostData) -> dict[str, Any]:

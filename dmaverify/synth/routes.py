@@ -6,9 +6,9 @@ Law: a middle tensor holds every live cell of the move once; each hop is searche
 that the route holds because both hops hold. A route is offered only where it is cheaper than the direct plan, or where
 there is none. Where the middle tensor lies is a statement, printed with the plan: its bytes must be free.
 
-The middles tried are those that kernel writers use: the outermost digits of one side over slices (and clusters), the
-rest of the digits in the order of either side; in a memory without slices, the order of either side. The best route is
-the best of these, not of all layouts.
+The middles tried are those that kernel writers use: the outermost digits of one side, or those that fill all slices,
+over slices (and clusters), the rest of the digits in the order of either side; in a memory without slices, the order of
+either side. The best route is the best of these, not of all layouts.
 
 Source: "DMA Engine" (introduction: tiers and their routes), "Memory Performance" (DMNs and slices work side by side).
 """
@@ -128,8 +128,9 @@ def middles(move: Transfer, target: Target, atoms: Sequence[Atom]) -> Iterator[T
         joined = (move.source.tier, tier.name) in target.routes and (tier.name, move.dest.tier) in target.routes
         if not joined or tier.name == move.dest.tier:
             continue
-        base = _free_base(move.source, tier, target.dtypes[move.dtype])
-        for outer in orders:
+        base, most = _free_base(move.source, tier, target.dtypes[move.dtype]), tier.sizes.get("slice", 0)
+        full = [sorted(order, key=lambda a: a.count % most > 0) for order in orders] if most else []
+        for outer in (*orders, *full):
             for inner in orders:
                 for tensor in spread(tier, outer, inner, base):
                     if str(tensor) not in seen:
@@ -200,10 +201,7 @@ def _free_base(source: Tensor, tier: Tier, dtype_bits: int) -> int:
 
 def _hops(move: Transfer, middle: Tensor) -> tuple[Transfer, Transfer]:
     bare = replace(move, stream=None, streams=(), given=(), expect=None)
-    return (
-        replace(bare, name=f"{move.name}-in", dest=middle),
-        replace(bare, name=f"{move.name}-out", source=middle),
-    )
+    return (replace(bare, name=f"{move.name}-in", dest=middle), replace(bare, name=f"{move.name}-out", source=middle))
 
 
 def _answer(
@@ -241,4 +239,3 @@ def _answer(
         evaluations=direct.evaluations + first.evaluations + second.evaluations,
         route=TwoHops(middle, (first, second), direct.cycles if direct.found else None),
     )
-

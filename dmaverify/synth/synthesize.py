@@ -3,9 +3,7 @@
 Knows: which part does what, what the caller fixed, what to do when nothing is legal.
 Does not know: plan files, command lines.
 Law: a returned plan was proved by `check_transfer` on its commands as they print (and executed where small); a plan
-that cannot be
-proved is never returned. Without a legal plan the rule or obligation that refuses is named.
-
+that cannot be proved is never returned. Without a legal plan the rule or obligation that refuses is named.
 """
 
 from __future__ import annotations
@@ -86,13 +84,11 @@ def synthesize(
     """The cheapest legal plan of a move, proved, with a bound and its evidence.
 
     `packet` in bytes, `engines` of a chip, `order_prefix` labels of the outermost loops (`A/4%32`), `entries` a hard
-    limit of loop
-    entries a side, `commands` at most. `evaluations` is the deterministic budget, and `ties` what may be spent beyond
-    it on plans as cheap as the winner; with `budget_seconds` results may
-    differ from run
-    to run, and say so. `accept` is asked of every plan before it is handed out; a plan that it refuses, because its
-    printed text does not hold, is dropped, and the search goes on with the next. Raises InputError where a tier has no
-    cost model or a fixed part makes no sense.
+    limit of loop entries a side, `commands` at most. `evaluations` is the deterministic budget, and `ties` what may be
+    spent beyond it on plans as cheap as the winner; with `budget_seconds` results may differ from run to run, and say
+    so. `accept` is asked of every plan before it is handed out; a plan that it refuses, because its printed text does
+    not hold, is dropped, and the search goes on with the next. Raises InputError where a tier has no cost model or a
+    fixed part makes no sense.
     """
     started = time.perf_counter()
     move = replace(transfer, limits=_limits(transfer, entries))
@@ -143,30 +139,16 @@ def _units(size: int, unit_bits: int) -> int:
 
 
 def refused(
-    move: Transfer,
-    target: Target,
-    axes: Mapping[str, int],
-    profile: str,
-    reasons: list[tuple[str, str, str]],
+    move: Transfer, target: Target, axes: Mapping[str, int], profile: str, reasons: list[tuple[str, str, str]],
     started: float,
-) -> Synthesis:
+) -> Synthesis:  # fmt: skip
     """The answer without a plan: what refuses, as (rule, message, hint)."""
     evidence = tuple(f"{rule}: {message}" for rule, message, _ in reasons)
     bare = replace(move, stream=None, streams=(), given=())
     return Synthesis(
-        bare,
-        target,
-        axes,
-        profile,
-        (),
-        None,
-        float("inf"),
-        0.0,
-        False,
-        evidence,
-        refused=tuple(reasons),
+        bare, target, axes, profile, (), None, float("inf"), 0.0, False, evidence, refused=tuple(reasons),
         seconds=time.perf_counter() - started,
-    )
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- search
@@ -228,18 +210,9 @@ def plainest_cover(move: Transfer, target: Target, engines: int | None = None) -
 
 
 def _proved(
-    move: Transfer,
-    target: Target,
-    axes: Mapping[str, int],
-    found: SearchFound,
-    machine: SynthMachine,
-    data: CostData,
-    options: Options,
-    simulate: bool,
-    advise: bool,
-    started: float,
-    accept: Callable[[Synthesis], bool] | None,
-) -> Synthesis:
+    move: Transfer, target: Target, axes: Mapping[str, int], found: SearchFound, machine: SynthMachine, data: CostData,
+    options: Options, simulate: bool, advise: bool, started: float, accept: Callable[[Synthesis], bool] | None,
+) -> Synthesis:  # fmt: skip
     """The best member that the check proves. A member that it does not prove is dropped, with its cover."""
     table = contest(found, data, simulate)
     plays = {id(m): play for m, play in zip(table.ranked, table.plays, strict=True)}
@@ -254,28 +227,13 @@ def _proved(
             ]
             continue
         others = tuple((m.layering.split, m.cycles, plays[id(m)]) for m in table.ranked if m is not member)
+        evidence = (*_evidence(found, member, verdict, plays[id(member)]), *_artefact(table, member))
         result = Synthesis(
-            plan,
-            target,
-            axes,
-            data.profile,
-            member.commands,
-            member.cost,
-            member.cycles,
-            found.bound,
-            member.cycles <= found.bound + HAIR,
-            (*_evidence(found, member, verdict, plays[id(member)]), *_artefact(table, member)),
-            found.floor,
-            verdict,
-            None,
-            before_of(move, target, data, simulate),
-            plays[id(member)],
-            others,
-            (),
-            tuple(asked),
-            member.layering.split,
-            found.evaluations,
-        )
+            plan, target, axes, data.profile, member.commands, member.cost, member.cycles, found.bound,
+            member.cycles <= found.bound + HAIR, evidence, found.floor, verdict, None,
+            before_of(move, target, data, simulate), plays[id(member)], others, (), tuple(asked),
+            member.layering.split, found.evaluations,
+        )  # fmt: skip
         if accept is not None and not accept(result):
             reasons.append("core/well-formed: its printed text is not proved")
             continue

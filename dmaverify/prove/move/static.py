@@ -26,7 +26,7 @@ from dmaverify.prove.move.ports import (
 )
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass, field
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 
@@ -126,20 +126,7 @@ class Ruling:
         """One more command breaks a rule that is reported already."""
         old = self.findings[index]
         times = int(old.values.get("times", 1)) + 1
-        self.findings[index] = Finding(
-            old.rule,
-            old.severity,
-            old.message,
-            old.place,
-            old.span,
-            {**old.values, "times": times},
-            old.witness,
-            old.source,
-            old.basis,
-            old.hint,
-            old.notes,
-            old.labels,
-        )
+        self.findings[index] = replace(old, values={**old.values, "times": times})
 
     def _finding(self, rule: Rule, instance: Instance, values: Mapping[str, int], severity: Severity) -> Finding:
         words: dict[str, Any] = {

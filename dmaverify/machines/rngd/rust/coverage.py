@@ -32,6 +32,15 @@ _OVERLAP = "furiosa-opt v0.6.0, tile (starts are not multiplied by the length, a
 _FRESH = "furiosa-opt v0.6.0, HbmTensor::new (memory that is not initialized)"
 COVER, ONCE, DEFINITE = "core/tiles-cover", "core/tiles-once", "core/definite"
 
+_SETTLES = {
+    "takes no turn": "a bound that is a constant here would settle it, or a write before the loop",
+    "knows where the tile": "a start made of constants and loop variables would settle it",
+    "follow no progression": "a start made of constants and loop variables would settle it",
+    "condition of each turn": "a condition that no turn changes would settle it",
+    "too many": "tiles of equal steps over fewer cells would settle it",
+    "no digits": "mappings whose cuts divide each other would settle it",
+}
+
 Told = tuple[Site, "Finding | Unjudged"]
 
 
@@ -269,7 +278,8 @@ def _way(passed: Passed) -> str:
 def _open(buffer: UsedBuffer, need: HeldNeed, why: str) -> Told:
     what = "read" if need.site is not None else "given away"
     line = f" in line {need.site.span.line}" if need.site is not None else ""
-    reason = f"that all of `{buffer.name}` is written before it is {what}{line} is not decided: {why}"
+    settles = next((told for sign, told in _SETTLES.items() if sign in why), "a write on every way would settle it")
+    reason = f"that all of `{buffer.name}` is written before it is {what}{line} is not decided: {why}; {settles}"
     return buffer.last, Unjudged(COVER if buffer.tiled else DEFINITE, reason, True)
 
 

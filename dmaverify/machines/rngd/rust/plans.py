@@ -77,9 +77,7 @@ def plan_of(kernel: KernelFile, target: str | None = None) -> KernelPlan:
     machine = load_target(target or _TARGET)
     lacks = {"hbm", "dm"} - set(machine.tiers)
     if lacks:
-        raise InputError(
-            f"{machine.name} has no {' and no '.join(sorted(lacks))}", None, f"kernels are for {_TARGET}"
-        )
+        raise InputError(f"{machine.name} has no {' and no '.join(sorted(lacks))}", None, f"kernels are for {_TARGET}")
     used: set[str] = set()
     transfers: list[PlanTransfer] = []
     sites: list[SiteTransfers] = []

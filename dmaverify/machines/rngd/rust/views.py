@@ -210,9 +210,7 @@ def _shape_problems(
         )  # fmt: skip
 
 
-def _start_problems(
-    index: Expr, length: int, start: Numbers, tile: TileCall, mutable: bool
-) -> Iterable[PlanProblem]:
+def _start_problems(index: Expr, length: int, start: Numbers, tile: TileCall, mutable: bool) -> Iterable[PlanProblem]:
     live = _live(index)
     if length > index.size:
         yield PlanProblem(
