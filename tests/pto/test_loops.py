@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,8 @@ from dmaverify.machines.pto.check import check_text
 from dmaverify.program.instructions import Branch, KernelLoop
 from dmaverify.prove.flow import pipes
 from dmaverify.prove.flow.loops import At, period_of, steady
+from dmaverify.prove.flow.pipe_fixpoint import joined
+from dmaverify.prove.flow.pipe_state import State, renamed
 from dmaverify.prove.flow.step_events import NOWHERE
 from dmaverify.verdict import Status, Verdict
 
@@ -125,3 +129,63 @@ def test_what_a_condition_or_an_inner_loop_makes_of_an_iteration_is_not_that_of_
         for event in (Branch(compare("lt", term - 1), (), (), NOWHERE), KernelLoop("j", term, (), NOWHERE)):
             outer = KernelLoop("k", Lin(3), (event,), NOWHERE)
             assert [steady(world, [one], name, 2, At({})) for one in (event, outer)] == [same, same]
+
+
+def turning(depth: int, by: str, turns: int, *, ranged: bool) -> str:
+    """Tiles through so many buffers in turn, in a nest of loops; the turn is that of the outer or the inner counter."""
+    args = ", ".join(f"%n{i}: index" for i in range(depth))
+    lines = [f"// dmaverify: assume %n{i} in 1..50" for i in range(depth) if ranged]
+    lines += [head(1).replace(f"(%s: {GM})", f"(%a: {GM}, %o: {GM}, {args})"), f"%p = arith.constant {turns} : index"]
+    ids = [f'pto.{{}}_flag["PIPE_MTE3", "PIPE_MTE2", "EVENT_ID{i}"]' for i in range(turns)]
+    lines += [one.format("set") for one in ids]
+    at = "%i0"
+    for i in range(depth):
+        lines += [f"scf.for %x{i} = %i0 to %n{i} step %i1 {{", f"%m{i} = arith.muli {at}, %n{i} : index"]
+        lines += [f"%q{i} = arith.addi %m{i}, %x{i} : index"]
+        at = f"%q{i}"
+    turn = {"inner": f"%x{depth - 1}", "outer": "%x0"}[by]
+    lines += [
+        f"%t = arith.remui {turn}, %p : index",
+        f"%w = arith.constant 8 : index\n%e = arith.muli {at}, %w : index",
+    ]
+    lines += [f"%s = pto.addptr %a, %e : {GM} -> {GM}", f"%g = pto.addptr %o, %e : {GM} -> {GM}"]
+    lines += ["%y = arith.index_cast %t : index to i64", "%c = arith.muli %y, %l : i64"]
+    lines += [f"%d = pto.castptr %c : i64 -> {UB}"]
+    step = 'pto.{}_flag_dyn["PIPE_{}", "PIPE_{}", %t]'
+    lines += [step.format("wait", "MTE3", "MTE2"), LOAD, *(step.format(a, "MTE2", "MTE3") for a in ("set", "wait"))]
+    lines += [f"pto.mte_ub_gm %d, %g, %l nburst(%one, %l, %l) : {UB}, {GM}, i64, i64, i64, i64"]
+    lines += [step.format("set", "MTE3", "MTE2"), *["}"] * depth, *(one.format("wait") for one in ids), "return\n}\n"]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("ranged", [True, False])
+@pytest.mark.parametrize(("depth", "by", "turns"), [(1, "inner", 8), (2, "inner", 2), (3, "outer", 2), (5, "outer", 1)])
+def test_nests_that_take_turns_are_proved_for_all_numbers_of_rounds(
+    depth: int, by: str, turns: int, ranged: bool
+) -> None:
+    text = turning(depth, by, turns, ranged=ranged)
+    assert check(text).status is Status.PROVED
+    if ranged and turns > 1 and depth < 3:
+        assert check(text.replace("%c = arith.muli %y, %l", "%c = arith.muli %z, %l")).status is Status.REFUTED
+
+
+def test_accesses_that_become_one_are_no_witness_where_not_the_same_is_known_of_them() -> None:
+    new, old, last = ((1, (("i", "now", age),)) for age in (5, 6, 7))
+    for known, handed, blurs in (({"V"}, {old, new}, True), (set(), {new}, True), (set(), {old, new}, False)):
+        found: set[Any] = set()
+        state = State({("S", "V", 0): (frozenset(handed), 0)}, {new: frozenset(known), old: frozenset()}, {})
+        renamed(state, lambda _: last, found)
+        assert (last in found) is blurs
+
+
+def test_a_joined_state_covers_both() -> None:
+    one, two, three = ((n, (("i", "now", -1),)) for n in (1, 2, 3))
+    flag, rng = ("MTE2", "MTE3", 0), random.Random(3)
+    for _ in range(200):
+        states = []
+        for _ in range(2):
+            pending = {i: frozenset(rng.sample(["MTE2", "MTE3", "V"], rng.randrange(3))) for i in (one, two, three)
+                       if rng.random() < 0.7}  # fmt: skip
+            done = frozenset(i for i in pending if rng.random() < 0.5)
+            states.append(State({flag: (done, 0)}, pending, {}))
+        assert all(joined(*states).covers(state) for state in states)

@@ -112,11 +112,18 @@ class State:
 EMPTY = State({}, {}, {})
 
 
-def renamed(state: State, change: Any) -> State:
-    """Instances under new names. Where several become one, a pipe or flag knows the one only if it knew them all."""
+def renamed(state: State, change: Any, blurred: set[Instance]) -> State:
+    """Instances under new names. Where several become one, a pipe or flag knows the one only if it knew them all; those
+    of which it knew some are `blurred`: what they are found to be is no witness.
+    """
     groups: dict[Instance, list[Instance]] = {}
     for instance in state.pending:
         groups.setdefault(change(instance), []).append(instance)
+    handed = [done for done, _ in (*state.flags.values(), *state.tokens.values())]
+    for new, old in groups.items():
+        shares = {len(done.intersection(old)) for done in handed}
+        if len({state.pending[i] for i in old}) > 1 or shares - {0, len(old)} or not blurred.isdisjoint(old):
+            blurred.add(new)
 
     def known(done: frozenset[Instance]) -> frozenset[Instance]:
         return frozenset(new for new, old in groups.items() if all(i in done for i in old))

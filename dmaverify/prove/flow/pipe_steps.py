@@ -34,6 +34,7 @@ from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.pipe_meets import LOADED, Meetings
 from dmaverify.prove.flow.pipe_state import (
+    OLD,
     Ages,
     Encounter,
     Flagged,
@@ -73,6 +74,7 @@ class PipeSteps:
     lost: bool = False  # an event that orders something was not understood: what seems to lack order may have it
     why: str = ""
     pipes: frozenset[str] = frozenset()
+    blurred: set[Instance] = field(default_factory=set)  # that stand for accesses of which not the same is known
     shared: frozenset[tuple[str, str]] = frozenset()  # memories of which the other core touches something
     near: Mapping[int, frozenset[int]] = field(default_factory=dict)  # accesses that may share a byte
     _depends: dict[int, frozenset[str]] = field(default_factory=dict)
@@ -351,6 +353,8 @@ class PipeSteps:
             why = f"whether {where} meet depends on values that are not followed"
             if both.doubtful:
                 return
+        elif met and both.instance in self.blurred:
+            why = f"whether {where} are ordered is not followed for more than {OLD} iterations"
         if why:
             if self.status[f"core/hazard-{kind}"] != "refuted":
                 self.status[f"core/hazard-{kind}"] = "unknown"

@@ -269,7 +269,7 @@ class PipeJudge(PipeSteps):
             )
 
         kept = tuple(f for f in state.facts if not self.world.changes(f, (loop.counter,)))
-        return renamed(state.under(kept), older)
+        return renamed(state.under(kept), older, self.blurred)
 
     def _left(self, loop: KernelLoop, state: State) -> State:
         """Outside of a loop, an age counts from its end: 1 is the last iteration."""
@@ -278,4 +278,4 @@ class PipeJudge(PipeSteps):
             number, ages = instance
             return number, tuple((n, "end" if n == loop.counter else k, a) for n, k, a in ages)
 
-        return renamed(state, left)
+        return renamed(state, left, self.blurred)
