@@ -20,13 +20,43 @@ from typing import Any
 import numpy as np
 
 from dmaverify.cost import kernel as q
-from dmaverify.cost.compiled import array_maker
 
 from dmaverify.cost.kernel import (  # isort: skip
     COMPILED, Table, _account, _begin, _best_hit, _complete, _enqueue, _fifo_serve, _fifo_time, _is_full, _leave,
     _move_to, _next_packet, _open_rows, _partial_ticks, _port_row, _record, _request_bytes, _server, _slice_row,
     _transfer, jit, jit_cached,
 )  # fmt: skip
+
+def array_maker() -> Any:
+    """What compiled code calls as `array_at(address, shape)`: an array of integers over memory that the caller keeps
+    alive, which owns nothing. Raises ImportError without numba.
+    """
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import intrinsic
+    from numba.np import arrayobj
+
+    unpack: Any = cgutils.unpack_tuple
+    populate: Any = arrayobj.populate_array
+
+    def array_at(typing: Any, address: Any, shape: Any) -> Any:
+        kind = types.Array(types.int64, shape.count, "C")
+
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array = context.make_array(kind)(context, builder)
+            item = context.get_constant(types.intp, 8)
+            sizes = unpack(builder, arguments[1], shape.count)
+            strides = [item]
+            for size in reversed(sizes[1:]):
+                strides.insert(0, builder.mul(strides[0], size))
+            data = builder.inttoptr(arguments[0], context.get_data_type(types.int64).as_pointer())
+            populate(array, data=data, shape=sizes, strides=strides, itemsize=item, meminfo=None)
+            return array._getvalue()
+
+        return kind(types.int64, shape), emit
+
+    return intrinsic(array_at)
+
 
 array_at: Any = array_maker() if COMPILED else None
 
@@ -292,7 +322,6 @@ def event_loop(stamp: int) -> Callable[[Sequence[Table], int, int], int]:
 
 
 def source_stamp() -> int:
-    """A number of the text of this module, of cost.kernel and of cost.compiled."""
+    """A number of the text of this module and of cost.kernel."""
     here = Path(__file__)
-    text = b"".join(path.read_bytes() for path in (here, here.with_name("kernel.py"), here.with_name("compiled.py")))
-    return zlib.crc32(text)
+    return zlib.crc32(here.read_bytes() + here.with_name("kernel.py").read_bytes())

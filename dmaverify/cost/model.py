@@ -91,7 +91,6 @@ def cost(commands: Sequence[Command], target: CostData | str = "rngd", profile: 
     Source: "DMA Engine", Performance and Examples; "Memory Performance".
     """
     data = target if isinstance(target, CostData) else cost_data(profile)
-    commands = [command.normal for command in commands]
     pairs = pairs_of(commands, data)
     by_engine: dict[Engine, list[tuple[Command, tuple[SideCost, SideCost]]]] = defaultdict(list)
     for command, pair in zip(commands, pairs, strict=True):
