@@ -66,9 +66,7 @@ def _hbm_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
             extra[index] += count * (data.ticks("hbm_partial") - s)
     rows = _row_loads(sides, data)
     loads = [n * s for n in channels]
-    found = [
-        _busiest("channels", loads, sides, chip, _channel_why(channels), data.source("hbm_request")),
-    ]
+    found = [_busiest("channels", loads, sides, chip, _channel_why(channels), data.source("hbm_request"))]
     if any(extra):
         why = "windows written in part are read, changed and written back"
         both = [a + b for a, b in zip(loads, extra, strict=True)]

@@ -26,7 +26,7 @@ from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.exact import is_exact
 from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command, Engine
-from dmaverify.values import dataclass, field
+from dmaverify.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +249,4 @@ def shared_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) ->
     for sides in by_memory(pairs).values():
         found += [bound for bound in memory_bounds(sides, data) if not bound.name.endswith("order")]
     found += [*link_bounds(pairs, data), *port_bounds(pairs, data)]
-    return [_all_engines(bound) for bound in found if bound.ticks > 0]
-
-
-def _all_engines(bound: Bound) -> Bound:
-    return Bound(f"{bound.name}, all engines", bound.ticks, bound.resource, bound.why, bound.source)
+    return [replace(bound, name=f"{bound.name}, all engines") for bound in found if bound.ticks > 0]

@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from math import ceil, prod
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, nest_of, residues, spread, windows
+from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, joined, nest_of, residues, spread, windows
 from dmaverify.cost.rows import RowUse, kernel, row_use
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine, Port
@@ -168,13 +168,8 @@ Region = tuple[tuple[str, int, int], int, tuple[tuple[int, int], ...]]
 
 def region_of(side: SideCost) -> Region:
     """What a side walks over: its memory, base, and the loops that move it, in the fewest loops."""
-    loops: list[tuple[int, int]] = []
-    for count, step in reversed(side.nest.loops):
-        if step and loops and step == loops[-1][0] * loops[-1][1]:
-            loops[-1] = (count * loops[-1][0], loops[-1][1])
-        elif step:
-            loops.append((count, step))
-    return side.memory, side.nest.base, tuple(loops)
+    moving = (loop for loop in reversed(side.nest.loops) if loop[1])
+    return side.memory, side.nest.base, tuple(joined(moving))
 
 
 REREADS = 4

@@ -16,6 +16,7 @@ Law: a comment that begins with `dmaverify:` is understood whole or refused at i
 from __future__ import annotations
 
 import re
+from math import prod
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.program.instructions import Shared
@@ -112,7 +113,4 @@ def extent_of(text: str, span: Span | None = None) -> int:
     if digits is None or not all(p.isdecimal() for p in parts[:-1]):
         raise InputError(f"`{text}` is no extent", span, "write 4096 bytes, or a shape such as 32x32xf32")
     bits = 8 if parts[-1].startswith("f8") else int(digits[0])
-    total = 1
-    for part in parts[:-1]:
-        total *= int(part)
-    return total * bits // 8
+    return prod(map(int, parts[:-1]), start=bits) // 8
