@@ -66,9 +66,7 @@ def _hbm_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
             extra[index] += count * (data.ticks("hbm_partial") - s)
     rows = _row_loads(sides, data)
     loads = [n * s for n in channels]
-    found = [
-        _busiest("channels", loads, sides, chip, _channel_why(channels), data.source("hbm_request")),
-    ]
+    found = [_busiest("channels", loads, sides, chip, _channel_why(channels), data.source("hbm_request"))]
     if any(extra):
         why = "windows written in part are read, changed and written back"
         both = [a + b for a, b in zip(loads, extra, strict=True)]
@@ -91,13 +89,10 @@ def _busiest(name: str, loads: Sequence[int], sides: Sequence[SideCost], where: 
 
 def _channel_loads(sides: Iterable[SideCost], data: CostData) -> list[int]:
     """Requests per channel; a stream that cannot be counted is spread evenly, which no channel can beat."""
-    total, loose = [0] * data.hbm_channels, 0
-    for side in sides:
-        assert side.hbm is not None
-        if side.hbm.channels is None:
-            loose += side.requests
-        else:
-            total = [a + b for a, b in zip(total, side.hbm.channels, strict=True)]
+    counted = [(side.requests, side.hbm.channels) for side in sides if side.hbm is not None]
+    loose = sum(requests for requests, channels in counted if channels is None)
+    rows = [channels for _, channels in counted if channels is not None]
+    total = [sum(column) for column in zip(*rows, strict=True)] or [0] * data.hbm_channels
     if not loose:
         return total
     level = -(-(sum(total) + loose) // data.hbm_channels)

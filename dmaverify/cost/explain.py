@@ -295,9 +295,9 @@ def _row_advice(side: SideFacts, data: CostData) -> list[str]:
     said = f"at least {side.row_switches:,} of {side.windows:,} {side.role} requests switch a row"
     if not row_bits:
         return [f"{said}: not within {INNER_REQUESTS} requests, but where outer loops or other commands go on"]
-    said += f": the innermost loops toggle row bits {_list(row_bits)}"
+    said += f": the innermost loops toggle row bits {listed(row_bits)}"
     if low_bits:
-        return [f"{said}; move the loops that toggle bits {_list(low_bits)} inside of them"]
+        return [f"{said}; move the loops that toggle bits {listed(low_bits)} inside of them"]
     return [f"{said}; no loop of this layout toggles bits 8 to 16 instead"]
 
 
@@ -314,5 +314,5 @@ def _window_advice(side: SideFacts) -> list[str]:
     return found
 
 
-def _list(bits: Sequence[int]) -> str:
+def listed(bits: Sequence[int]) -> str:
     return ", ".join(str(bit) for bit in bits)

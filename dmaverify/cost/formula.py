@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import TICKS, CostData, cost_data
@@ -56,7 +57,7 @@ def formula(command: Command, target: CostData | str = "rngd", profile: str = "b
     names = list(_names(command))
     symbols = {name: sympy.Symbol(name, positive=True, integer=True) for name, _ in names}
     values = {symbols[name]: count for name, count in names}
-    packets = sympy.Mul(*symbols.values()) * (read.nest.packets // max(1, _product(count for _, count in names)))
+    packets = sympy.Mul(*symbols.values()) * (read.nest.packets // max(1, prod(count for _, count in names)))
     cycle = sympy.Rational(1, TICKS)
     found = [("start-up", sympy.Integer(read.startup) * cycle)]
     same = data.in_turn(read.memory, write.memory)
@@ -73,13 +74,6 @@ def formula(command: Command, target: CostData | str = "rngd", profile: str = "b
             each = sympy.Rational(data.ticks("dm_request"), TICKS * 2)
             found.append((f"{side.role} DMNs, both in turn", _requests(side, packets, sympy) * each))
     return tuple(_term(name, expression, values, names) for name, expression in found)
-
-
-def _product(counts: Iterator[int] | Sequence[int]) -> int:
-    total = 1
-    for count in counts:
-        total *= count
-    return total
 
 
 def _requests(side: SideCost, packets: Any, sympy: Any) -> Any:

@@ -105,9 +105,7 @@ def _next_packet(
 
 @jit
 def _channel_of(side: int, address: int, sides: Table, maps: Table, k: Table) -> int:
-    """The channel of an HBM address, counted over all chips, above it bank group and bank; `maps` has what each byte
-    adds.
-    """
+    """The channel of an HBM address over all chips, above it bank group and bank; `maps` has what each byte adds."""
     channel = 0
     for index in range(maps.shape[0]):
         channel ^= maps[index, (address >> (8 * index)) & 255]

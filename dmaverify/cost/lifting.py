@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.explain import INNER_REQUESTS, Explanation, SideFacts
+from dmaverify.cost.explain import INNER_REQUESTS, Explanation, SideFacts, listed
 from dmaverify.cost.sides import REREADS
 from dmaverify.values import asdict, dataclass
 
@@ -58,12 +58,8 @@ def _of(sides: Sides, tier: str) -> Sides:
     return [side for side in sides if side.tier == tier]
 
 
-def _list(bits: Sequence[int]) -> str:
-    return ", ".join(str(bit) for bit in bits)
-
-
 def _bits(bits: Sequence[int]) -> str:
-    return f"bit {bits[0]}" if len(bits) == 1 else f"bits {_list(bits)}"
+    return f"bit {bits[0]}" if len(bits) == 1 else f"bits {listed(bits)}"
 
 
 def _many(count: int, what: str) -> str:
@@ -166,7 +162,7 @@ def _groups(sides: Sides, found: Explanation, data: CostData) -> Told:
 def _partial(sides: Sides, found: Explanation, data: CostData) -> Told:
     for side in _of(sides, "hbm"):
         if side.role == "write" and side.partial_windows:
-            offsets = _list(side.offsets[:6]) + (", ..." if len(side.offsets) > 6 else "")
+            offsets = listed(side.offsets[:6]) + (", ..." if len(side.offsets) > 6 else "")
             many = f"{side.partial_windows:,} of {side.windows:,} windows in part"
             told = f"{many}: runs of {side.run_bytes:,} B at {offsets} mod 256"
             return told, "runs that begin and end on 256 bytes: pad the destination's rows, or store whole rows"

@@ -27,7 +27,7 @@ from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.exact import is_exact
 from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command, Engine
-from dmaverify.values import dataclass, field
+from dmaverify.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,6 @@ def cost(commands: Sequence[Command], target: CostData | str = "rngd", profile: 
     Source: "DMA Engine", Performance and Examples; "Memory Performance".
     """
     data = target if isinstance(target, CostData) else cost_data(profile)
-    commands = [command.normal for command in commands]
     pairs = pairs_of(commands, data)
     by_engine: dict[Engine, list[tuple[Command, tuple[SideCost, SideCost]]]] = defaultdict(list)
     for command, pair in zip(commands, pairs, strict=True):
@@ -257,8 +256,4 @@ def shared_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) ->
     for sides in by_memory(pairs).values():
         found += [bound for bound in memory_bounds(sides, data) if not bound.name.endswith("order")]
     found += [*link_bounds(pairs, data), *port_bounds(pairs, data)]
-    return [_all_engines(bound) for bound in found if bound.ticks > 0]
-
-
-def _all_engines(bound: Bound) -> Bound:
-    return Bound(f"{bound.name}, all engines", bound.ticks, bound.resource, bound.why, bound.source)
+    return [replace(bound, name=f"{bound.name}, all engines") for bound in found if bound.ticks > 0]

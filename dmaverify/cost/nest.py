@@ -13,7 +13,7 @@ Relied on (proofs/): packet-split-count, windows-aligned, windows-touched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from math import gcd, prod
 
@@ -293,7 +293,8 @@ def _digit_spread(nest: PacketNest, masks: tuple[int, ...], window: int) -> tupl
     low = window.bit_length() - 1
     many = touched(0, nest.size, window)
     limit = window * many - nest.size
-    waiting = sorted(((s & -s).bit_length() - 1, s >> ((s & -s).bit_length() - 1), n) for n, s in _joined(nest) if s)
+    loops = joined(sorted(nest.loops, key=lambda loop: loop[1]))
+    waiting = sorted(((s & -s).bit_length() - 1, s >> ((s & -s).bit_length() - 1), n) for n, s in loops if s)
     width = (nest.packets * (many + 1)).bit_length()
     lanes, steps = 1 << len(masks), tuple[int, ...]()
     states: dict[State, int] = {(nest.base, 0, ()): prod(count for count, stride in nest.loops if stride == 0)}
@@ -321,10 +322,10 @@ def _digit_spread(nest: PacketNest, masks: tuple[int, ...], window: int) -> tupl
 State = tuple[int, int, tuple[int, ...]]
 
 
-def _joined(nest: PacketNest) -> list[tuple[int, int]]:
-    """The loops of a nest in the order of their strides, those that go on where another ends made one."""
+def joined(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Loops, innermost first, those that go on where another ends made one."""
     found: list[tuple[int, int]] = []
-    for count, stride in sorted(nest.loops, key=lambda loop: loop[1]):
+    for count, stride in loops:
         if found and stride and found[-1][0] * found[-1][1] == stride:
             found[-1] = (found[-1][0] * count, found[-1][1])
         else:

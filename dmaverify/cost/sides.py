@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import ceil, prod
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, nest_of, residues, spread, windows
+from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, joined, nest_of, residues, spread, windows
 from dmaverify.cost.rows import RowUse, kernel, row_use
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine, Port
@@ -97,7 +97,7 @@ class SideCost:
     part: int = 0  # of a scratchpad that each DMN has of its own: the first DMN
     parts: int = 1  # and how many it walks over
 
-    @property
+    @cached_property
     def memory(self) -> tuple[str, int, int]:
         """Which memory it is: tier, chip, and cluster where the tier is per cluster, DMN where it is per DMN."""
         place = 0 if self.port.tier == "hbm" else self.port.cluster
@@ -168,13 +168,8 @@ Region = tuple[tuple[str, int, int], int, tuple[tuple[int, int], ...]]
 
 def region_of(side: SideCost) -> Region:
     """What a side walks over: its memory, base, and the loops that move it, in the fewest loops."""
-    loops: list[tuple[int, int]] = []
-    for count, step in reversed(side.nest.loops):
-        if step and loops and step == loops[-1][0] * loops[-1][1]:
-            loops[-1] = (count * loops[-1][0], loops[-1][1])
-        elif step:
-            loops.append((count, step))
-    return side.memory, side.nest.base, tuple(loops)
+    moving = (loop for loop in reversed(side.nest.loops) if loop[1])
+    return side.memory, side.nest.base, tuple(joined(moving))
 
 
 REREADS = 4
@@ -201,7 +196,8 @@ def _issue_of(read: SideCost, write: SideCost, engines: int, target: CostData) -
 def _placed(
     read: SideCost, write: SideCost, readers: int, stores: Stores, target: CostData
 ) -> tuple[SideCost, SideCost]:
-    issue, first, second = _issue_of(read, write, readers, target), service(read, target), service(write, target)
+    issue = _issue_of(read, write, readers, target)
+    first, second = (request_ticks(side.port.tier, target) for side in (read, write))
     into_hbm = write.port.tier == "hbm"
     startup = target.ticks("startup_store" if into_hbm else "startup")
     again, setup = target.ticks("startup_reread"), target.ticks("slice_setup")
@@ -231,11 +227,6 @@ def slices_of(nest: PacketNest, side: SideCost, target: CostData) -> int:
     if side.port.tier != "dm":
         return 0
     return prod(count for count, step in nest.loops if step and step % target.dm.slice_stride == 0)
-
-
-def service(side: SideCost, target: CostData) -> int:
-    """Ticks that one undisturbed request of a side needs of its memory."""
-    return request_ticks(side.port.tier, target)
 
 
 def request_ticks(tier: str, target: CostData) -> int:

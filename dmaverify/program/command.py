@@ -13,6 +13,8 @@ Source: "DMA Engine" (DMA Command Syntax, DMA Sequencer Internals), "Sequencer" 
 
 from __future__ import annotations
 
+from math import prod
+
 from dmaverify.errors import Span
 from dmaverify.values import dataclass, field, replace
 
@@ -132,10 +134,7 @@ class Command:
     @property
     def amount(self) -> int:
         """Units moved."""
-        total = self.burst
-        for loop in self.loops:
-            total *= loop.count
-        return total
+        return prod((loop.count for loop in self.loops), start=self.burst)
 
     @property
     def normal(self) -> Command:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from math import prod
 from typing import Any
 
 from dmaverify.program.command import Command
@@ -23,9 +24,7 @@ def walked(command: Command, most: int) -> Iterator[tuple[int, int]]:
     """(read address, write address) of the first packets of a command, in units."""
     step = command.packet if command.packet and command.burst % command.packet == 0 else command.burst
     inner = max(1, command.burst // max(1, step))
-    total = inner
-    for loop in command.loops:
-        total *= loop.count
+    total = prod((loop.count for loop in command.loops), start=inner)
     for number in range(min(most, total)):
         rest, part = divmod(number, inner)
         read, write = command.read.base + part * step, command.write.base + part * step

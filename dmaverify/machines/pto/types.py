@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
+from math import prod
 
 from dmaverify.errors import InputError
 from dmaverify.language.notation import Token
@@ -176,9 +177,7 @@ class TypeReader:
             for size in reversed(sizes[1:]):
                 steps.append(steps[-1] * (size or 0))
             strides = tuple(reversed(steps[: len(sizes)])) if sizes else ()
-        total = bits_of(element) // 8
-        for size in sizes:
-            total *= size or 0
+        total = prod((size or 0 for size in sizes), start=bits_of(element) // 8)
         return ValueType("pointer", element, bits_of(element), space, total if dense else 0, strides)
 
     def _angle(self, cursor: TokenCursor) -> list[Token]:

@@ -9,6 +9,7 @@ way that a run can take, past all that may write it. All else is unjudged, with 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import Span
@@ -243,9 +244,7 @@ class _Cells:
         for need in buffer.needs:
             self.covers[id(need.tensor)] = cover_of(need.tensor, self.sizes)
         every = [cover for cover in (self.whole, *self.covers.values()) if cover is not None]
-        total = 1
-        for size in self.sizes:
-            total *= size
+        total = prod(self.sizes)
         self.space = CellSpace(max(1, total), every)
         self.why = f"its {total:,} cells are too many to be counted"
 
