@@ -20,17 +20,18 @@ if TYPE_CHECKING:
 else:
     from dataclasses import asdict, field, fields, is_dataclass, replace
 
-    def dataclass(cls=None, /, *, frozen=False, slots=False, eq=True):
+    def dataclass(cls=None, /, *, frozen=False, slots=False, eq=True, kw_only=False):
         """The decorator, with the options that are used."""
 
         def decorated(cls):
-            return _made(cls, frozen, slots, eq)
+            return _made(cls, frozen, slots, eq, kw_only)
 
         return decorated if cls is None else decorated(cls)
 
 
-def _made(cls: type, frozen: bool, slots: bool, eq: bool) -> type:
-    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
+def _made(cls: type, frozen: bool, slots: bool, eq: bool, kw_only: bool) -> type:
+    cls.__doc__ = cls.__doc__ or cls.__name__  # the standard library would write the signature, and load what does
+    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
     methods: dict[str, Any] = {"__init__": _later(made, "__init__", _init), "__repr__": _repr}
     if eq:
         methods["__eq__"] = _later(made, "__eq__", _eq)
@@ -64,6 +65,7 @@ def _compiled(text: str, known: dict[str, Any]) -> Any:
 def _init(made: Any, fields: list[Any]) -> Any:
     known: dict[str, Any] = {"_missing": dataclasses.MISSING, "_set": object.__setattr__}
     takes, does = ["self"], []
+    by_name: list[str] = []
     for field in fields:
         name, value = field.name, field.name
         if field.default_factory is not dataclasses.MISSING:
@@ -76,7 +78,7 @@ def _init(made: Any, fields: list[Any]) -> Any:
             continue
         if field.init:
             default = "_missing" if f"_new_{name}" in known else f"_is_{name}"
-            takes.append(f"{name}={default}" if default in known else name)
+            (by_name if field.kw_only else takes).append(f"{name}={default}" if default in known else name)
         slot = getattr(made, name, None)
         if isinstance(slot, MemberDescriptorType):
             known[f"_set_{name}"] = slot.__set__
@@ -85,6 +87,7 @@ def _init(made: Any, fields: list[Any]) -> Any:
             does.append(f"_set(self, {name!r}, {value})")
     if hasattr(made, "__post_init__"):
         does.append("self.__post_init__()")
+    takes += ["*", *by_name] if by_name else []
     return _compiled(f"def method({', '.join(takes)}):\n " + "\n ".join(does or ["pass"]), known)
 
 

@@ -5,18 +5,39 @@
 
 import gc
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # No test depends on what an earlier run proved, nor on the workflow that runs it; tests of these set them again.
 os.environ["DMAVERIFY_NO_CACHE"] = "1"
 os.environ.pop("GITHUB_ACTIONS", None)
 
+# Tests start hundreds of processes: each would compile the package again where nothing keeps what the first compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 settings.register_profile(
     "ci", max_examples=40, derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("search", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """In a fresh tree one worker after the other reads the tests, so that only the first has them to compile."""
+    kept = Path(__file__).parent / "house" / "__pycache__"
+    with ExitStack() as held:
+        if sys.platform != "win32" and not any(kept.glob("test_*.pyc")):
+            from fcntl import LOCK_EX, flock
+
+            flock(held.enter_context(open(__file__, "rb")), LOCK_EX)
+        return (yield)
 
 
 def pytest_collection_finish() -> None:

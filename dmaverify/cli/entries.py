@@ -73,7 +73,7 @@ def rows_of_indirect(plan: Plan, item: Indirect) -> RowMoves | str:
     target = plan.targets[item.target]
     if "hbm" not in target.tiers:
         return f"{target.name} has no model of it"
-    case = IndirectCase(item, target, Options(), plan.axes)
+    case = IndirectCase(item, target=target, options=Options(), axes=plan.axes)
     row = case.row() if case.shaped() else None
     if row is None:
         return case.findings[0].message

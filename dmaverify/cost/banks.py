@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 MOST = 1 << 14
 """Requests that are looked at one by one."""
 FAR = 1 << 62  # beyond, 64 bits hold no address
-BANK_BITS = 16
-"""A bank's number within the channel is below 2 to this; its channel is above."""
+ROW_BITS, BANK_BITS = 32, 16
+"""A row's number is below 2 to the first; a bank's within its channel below 2 to the second, its channel above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,15 @@ def _uses(nests: tuple[PacketNest, ...], data: CostData) -> tuple[BankUse, ...] 
     if len(every) > MOST:
         return None
     bank, row = _places(every, where)
-    must = _must_switch(bank, row, look) if len(nests) == 1 else _other_rows(bank, row)
-    numbers, inverse = np.unique(bank, return_inverse=True)
-    requests = np.bincount(inverse)
-    switches = np.bincount(inverse, weights=must).astype(np.int64)
-    return tuple(
-        BankUse(int(number) >> BANK_BITS, int(many), int(changes))
-        for number, many, changes in zip(numbers, requests, switches, strict=True)
-    )
+    if len(nests) == 1:
+        must = _must_switch(bank, row, look)
+        numbers, inverse = np.unique(bank, return_inverse=True)
+        requests, switches = np.bincount(inverse), np.bincount(inverse, weights=must).astype(np.int64)
+    else:  # whatever the order, every row of a bank but one must be opened in place of another
+        rows, counts = np.unique(bank << ROW_BITS | row, return_counts=True)
+        numbers, starts = np.unique(rows >> ROW_BITS, return_index=True)
+        requests, switches = np.add.reduceat(counts, starts), np.diff(starts, append=len(rows)) - 1
+    return tuple(map(BankUse, (numbers >> BANK_BITS).tolist(), requests.tolist(), switches.tolist()))
 
 
 def _windows(nest: PacketNest, window: int) -> Numbers:
@@ -108,19 +109,6 @@ def _places(addresses: Numbers, where: HbmMap) -> tuple[Numbers, Numbers]:
     bank = part << len(inner) | bits(inner)
     row = bits([1 << bit for bit in where.row]) | np.where(high == 1, low, top) << len(where.row)
     return bits(where.channel_masks) << BANK_BITS | bank, row
-
-
-def _other_rows(bank: Numbers, row: Numbers) -> Numbers:
-    """1 at one request of each row of a bank but one: whatever the order, so many must be opened in place of others."""
-    import numpy as np
-
-    pairs = np.stack([bank, row], axis=1)
-    _, first = np.unique(pairs, axis=0, return_index=True)
-    must = np.zeros(len(bank), dtype=np.int64)
-    must[first] = 1
-    _, alone = np.unique(bank[first], return_index=True)
-    must[first[alone]] = 0
-    return must
 
 
 def _must_switch(bank: Numbers, row: Numbers, look: int) -> Numbers:

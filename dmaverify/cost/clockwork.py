@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,43 +21,13 @@ from typing import Any
 import numpy as np
 
 from dmaverify.cost import kernel as q
+from dmaverify.cost.compiled import COMPILED, Table, array_maker, compiling_alone, jit, jit_cached
 
 from dmaverify.cost.kernel import (  # isort: skip
-    COMPILED, Table, _account, _begin, _best_hit, _complete, _enqueue, _fifo_serve, _fifo_time, _is_full, _leave,
+    _account, _begin, _best_hit, _complete, _enqueue, _fifo_serve, _fifo_time, _is_full, _leave,
     _move_to, _next_packet, _open_rows, _partial_ticks, _port_row, _record, _request_bytes, _server, _slice_row,
-    _transfer, jit, jit_cached,
+    _transfer,
 )  # fmt: skip
-
-def array_maker() -> Any:
-    """What compiled code calls as `array_at(address, shape)`: an array of integers over memory that the caller keeps
-    alive, which owns nothing. Raises ImportError without numba.
-    """
-    from numba import types
-    from numba.core import cgutils
-    from numba.extending import intrinsic
-    from numba.np import arrayobj
-
-    unpack: Any = cgutils.unpack_tuple
-    populate: Any = arrayobj.populate_array
-
-    def array_at(typing: Any, address: Any, shape: Any) -> Any:
-        kind = types.Array(types.int64, shape.count, "C")
-
-        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            array = context.make_array(kind)(context, builder)
-            item = context.get_constant(types.intp, 8)
-            sizes = unpack(builder, arguments[1], shape.count)
-            strides = [item]
-            for size in reversed(sizes[1:]):
-                strides.insert(0, builder.mul(strides[0], size))
-            data = builder.inttoptr(arguments[0], context.get_data_type(types.int64).as_pointer())
-            populate(array, data=data, shape=sizes, strides=strides, itemsize=item, meminfo=None)
-            return array._getvalue()
-
-        return kind(types.int64, shape), emit
-
-    return intrinsic(array_at)
-
 
 array_at: Any = array_maker() if COMPILED else None
 
@@ -316,12 +287,14 @@ def event_loop(stamp: int) -> Callable[[Sequence[Table], int, int], int]:
     def compiled(tables: Sequence[Table], spms: int, links: int) -> int:
         at = np.array([table.ctypes.data for table in tables], dtype=np.int64)
         of = np.array([(*table.shape, 1, 1)[:3] for table in tables], dtype=np.int64)
-        return int(run(at, of, spms, links))
+        with nullcontext() if run.signatures else compiling_alone():
+            return int(run(at, of, spms, links))
 
     return compiled
 
 
 def source_stamp() -> int:
-    """A number of the text of this module and of cost.kernel."""
+    """A number of the text of this module, of cost.kernel and of cost.compiled."""
     here = Path(__file__)
-    return zlib.crc32(here.read_bytes() + here.with_name("kernel.py").read_bytes())
+    text = b"".join(path.read_bytes() for path in (here, here.with_name("kernel.py"), here.with_name("compiled.py")))
+    return zlib.crc32(text)

@@ -18,37 +18,7 @@ last read. Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Exampl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Table = np.ndarray[Any, np.dtype[np.int64]]
-
-    def jit(function: Callable[..., Any]) -> Callable[..., Any]: ...
-
-    def jit_cached(function: Callable[..., Any]) -> Callable[..., Any]: ...
-
-    COMPILED = True
-
-else:
-    Table = np.ndarray
-    try:
-        from numba import config, njit
-
-        jit = njit(nogil=True, error_model="numpy", inline="always")
-        jit_cached = njit(cache=True, nogil=True, error_model="numpy")
-        COMPILED = not config.DISABLE_JIT
-    except ImportError:
-        COMPILED = False
-
-        def jit(function):
-            return function
-
-        jit_cached = jit
-
+from dmaverify.cost.compiled import Table, jit
 
 FAR = 1 << 62
 HBM, DM, SPM, HOST = 0, 1, 2, 3

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 
 from dmaverify.cost.bounds import Bound as Bound
 from dmaverify.cost.bounds import by_memory, link_bounds, memory_bounds, port_bounds
@@ -95,17 +96,8 @@ def cost(commands: Sequence[Command], target: CostData | str = "rngd", profile: 
     by_engine: dict[Engine, list[tuple[Command, tuple[SideCost, SideCost]]]] = defaultdict(list)
     for command, pair in zip(commands, pairs, strict=True):
         by_engine[engine_of(command)].append((command, pair))
-    known: dict[object, int] = {}
-
-    def longest(command: Command, pair: tuple[SideCost, SideCost]) -> int:
-        """The ticks of a command by itself; commands of one form need the same."""
-        form = _form(pair)
-        if form not in known:
-            known[form] = max((b.ticks for b in own_bounds(command, pair, data)), default=0)
-        return known[form]
-
     alone = {
-        engine: sum(read.startup + longest(command, (read, write)) for command, (read, write) in own)
+        engine: sum(pair[0].startup + _longest(_Alone(_form(pair), command, pair), data) for command, pair in own)
         for engine, own in by_engine.items()
     }
     shared = shared_bounds(pairs, data)
@@ -129,6 +121,21 @@ def cost(commands: Sequence[Command], target: CostData | str = "rngd", profile: 
         ),
         tuple(pairs),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """A command by itself: commands of one form are equal here, for their bounds are."""
+
+    form: tuple[object, ...]
+    command: Command = field(compare=False)
+    pair: tuple[SideCost, SideCost] = field(compare=False)
+
+
+@lru_cache(maxsize=4096)
+def _longest(one: _Alone, data: CostData) -> int:
+    """The ticks of a command by itself."""
+    return max((b.ticks for b in own_bounds(one.command, one.pair, data)), default=0)
 
 
 def _order(engine: Engine) -> tuple[int, int, int]:

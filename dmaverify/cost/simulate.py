@@ -14,6 +14,7 @@ cost.kernel.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import TICKS, CostData, cost_data
@@ -24,7 +25,7 @@ from dmaverify.targets.address_maps import parity
 from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
-    from dmaverify.cost.kernel import Table
+    from dmaverify.cost.compiled import Table
 
 MOST_PACKETS = 40_000_000
 """Packets of one simulation; beyond it the tables would not fit."""
@@ -130,6 +131,7 @@ class Tables:
 
         channels = chips * data.hbm_channels
         groups = 3 << len(data.hbm.bank_group)
+        fields = tuple(data.hbm.channel_masks), tuple(data.hbm.bank), tuple(data.hbm.bank_group)
         table: dict[str, Any] = {
             "queue": zeros(channels, data.hbm_queue, q.Q_COLUMNS),
             "waits": zeros(channels, q.W_COLUMNS, data.hbm_queue),
@@ -138,7 +140,7 @@ class Tables:
             "rows": zeros(channels, groups << len(data.hbm.bank), q.R_COLUMNS),
             "groups": zeros(channels, groups),
             "woken": zeros(channels + 2),
-            "maps": np.array(_channel_bytes(data), dtype=np.int64),
+            "maps": np.array(_channel_bytes(*fields), dtype=np.int64),
             "commands": zeros(len(program), q.C_COLUMNS),
             "counts": zeros(len(program), max(1, depth)),
             "strides": zeros(2 * len(program), max(1, depth)),
@@ -204,15 +206,14 @@ def _side_row(row: Table, side: RequestWalk, spm_stride: int) -> None:
         row[q.S_PLACE] = 8 * row[q.S_PLACE] + side.first // spm_stride
 
 
-def _channel_bytes(data: CostData) -> list[list[int]]:
+@lru_cache(maxsize=8)
+def _channel_bytes(masks: tuple[int, ...], bank: tuple[int, ...], group: tuple[int, ...]) -> list[list[int]]:
     """What each byte of an address (lowest first), by its value, contributes to the number of the channel, and above
     it to bank group and bank in one number.
     """
     from dmaverify.cost.kernel import CHANNEL_BITS
 
-    where = data.hbm
-    fields = [*enumerate(where.channel_masks)]
-    fields += [(CHANNEL_BITS + i, 1 << bit) for i, bit in enumerate((*where.bank, *where.bank_group))]
+    fields = [*enumerate(masks), *((CHANNEL_BITS + i, 1 << bit) for i, bit in enumerate((*bank, *group)))]
     many = -(-max(mask.bit_length() for _, mask in fields) // 8)
 
     def added(value: int) -> int:

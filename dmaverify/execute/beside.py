@@ -8,7 +8,6 @@ It lives no longer than the `beside_wanted` around it.
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -95,6 +94,8 @@ class Beside:
 
     def broken(self, task: BesideQuestion) -> frozenset[str] | None:
         """As `task.broken`. Raises OSError or EOFError when the child is gone."""
+        import pickle
+
         _send(self.ask, pickle.dumps(task))
         found: frozenset[str] | None = pickle.loads(_received(self.answer))
         return found
@@ -151,6 +152,8 @@ def _serve(asks: int, answers: int, others: tuple[int, int]) -> None:
             os.dup2(nothing, standard)
         for other in others:
             os.close(other)
+        import pickle
+
         import dmaverify.execute.interpret  # noqa: F401 (what takes long)
 
         while True:

@@ -15,8 +15,8 @@ from dmaverify.errors import InputError
 from dmaverify.language.numbers import largest_divisor
 from dmaverify.layout.addresses import BYTE
 from dmaverify.lower.adapters import derived_access
-from dmaverify.lower.derive import StreamProblem
-from dmaverify.lower.programs import Trouble, port_rule, space_of, streamed_program
+from dmaverify.lower.pairing import Trouble
+from dmaverify.lower.programs import port_rule, space_of, streamed_program
 from dmaverify.lower.segments import cases_text, needs_segments, propose_segments
 from dmaverify.lower.tables import fetch_size, merged, render_merged, render_table, table_json, table_of
 from dmaverify.lower.text import number_text, sequencer_text
@@ -145,7 +145,7 @@ def segments_of(item: Transfer | Access, target: Target) -> tuple[str, Status] |
     if isinstance(item, Access) or item.stream is None or not needs_segments(item.stream):
         return None
     found = propose_segments(item.stream)
-    if isinstance(found, StreamProblem):
+    if isinstance(found, Trouble):
         return None
     verdict = check_transfer(replace(item, stream=None, streams=found, given=(), expect=None), target=target)
     return cases_text(found, item.name), verdict.status

@@ -75,7 +75,10 @@ def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | Non
 
         for template in plan.templates:
             template.machine.check_readings(chosen.readings)
-            found.append(check_template(template, chosen))
+            asked: list[tuple[str, str, str]] = []
+            found.append(check_template(template, chosen, asked))
+            if keep is not None:
+                keep[template.name] = asked
         return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)
     begin_beside(plan, chosen)
     found += [unreadable(e.errors, plan.path, Verdict(e.name, "", Status.ERROR, line=e.line)) for e in plan.unread]

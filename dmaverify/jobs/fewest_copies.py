@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
-from dmaverify.machines.pto.values import Setting
+from dmaverify.machines.pto.stated import Setting
 from dmaverify.values import dataclass
 
 if TYPE_CHECKING:

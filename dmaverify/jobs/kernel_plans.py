@@ -42,7 +42,8 @@ def _kernel(named: NamedFunction, kernel: Kernel, axes: dict[str, int], mark: st
     yield f'file = "{Path(named.source.name).name}"'
     if named.function.name:
         yield f'function = "{named.function.name}"'
-    extents = [f'{argument} = "{size} bytes"' for argument, size in named.notes.extents.items()]
+    stated = [(argument, size) for argument, size in named.notes.extents.items() if isinstance(size, int)]
+    extents = [f'{argument} = "{size} bytes"' for argument, size in stated]
     ranges = [f'{argument} = "{low}..{high}"' for argument, (low, high) in named.notes.ranges.items()]
     for key, values in (("gm", extents), ("assume", ranges)):
         if values:

@@ -134,7 +134,8 @@ def check(
 
 def program_of(plan: Plan, name: str, target: Target | None = None) -> tuple[Command, ...]:
     """The commands of a transfer: those given, else those of its stream. Raises InputError where there are none."""
-    from dmaverify.lower.programs import Trouble, given_program, streamed_program
+    from dmaverify.lower.pairing import Trouble
+    from dmaverify.lower.programs import given_program, streamed_program
     from dmaverify.prove.move.preconditions import require
 
     item = next(t for t in plan.transfers if t.name == name)

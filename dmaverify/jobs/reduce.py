@@ -8,10 +8,8 @@ new file beside the work, never over one that is there. Nothing is sent anywhere
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +28,9 @@ def saved(verdict: Verdict) -> str:
     if text is None:
         return how
     suffix = Path(verdict.path).suffix or ".toml"
+    import hashlib
+    import tempfile
+
     name = f"dmaverify-report-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}{suffix}"
     for folder in (Path(), Path(tempfile.gettempdir())):
         try:

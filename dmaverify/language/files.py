@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -126,6 +125,8 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     if streams and (target.is_char_device() or target.is_fifo()):  # /dev/stdout, a pipe of the shell
         target.write_bytes(data)
         return
+    import tempfile
+
     handle, beside = tempfile.mkstemp(prefix=f".{target.name[:80]}.", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -79,6 +79,12 @@ class Token:
     why: str = ""
     hint: str = ""
 
+    @property
+    def shown(self) -> str:
+        """The text as a message shows it: printable and short."""
+        text = self.text if self.text.isprintable() else ascii(self.text)[1:-1]
+        return text if len(text) <= 40 else f"{text[:37]}..."
+
 
 def tokens(text: str) -> list[Token]:
     """All tokens of `text`, white space left out, with one of kind "end" behind the last. Linear in the length."""

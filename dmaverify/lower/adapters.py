@@ -17,8 +17,8 @@ from dmaverify.language.expr import ONE, Expr, pair
 from dmaverify.language.numbers import gcd, least, most, step_gcd
 from dmaverify.layout.addresses import BYTE
 from dmaverify.layout.digits import Digit, Gap, NotDigits, compile_digits
-from dmaverify.lower.derive import Fragment, StreamProblem, coalesce, command_of, derive
-from dmaverify.lower.pairing import Mismatch, PortRule
+from dmaverify.lower.derive import Fragment, coalesce, command_of, derive
+from dmaverify.lower.pairing import PortRule, Trouble
 from dmaverify.lower.pairing import pair as pair_up
 from dmaverify.lower.tables import access_bytes_of, contiguous_run
 from dmaverify.program.access import Access
@@ -62,19 +62,19 @@ def slice_move(access: Access) -> tuple[Tensor, Tensor]:
 # ---------------------------------------------------------------- what an access cannot say
 
 
-def leaves_slice(access: Access) -> StreamProblem | None:
+def leaves_slice(access: Access) -> Trouble | None:
     """A stream that walks what chips, clusters or slices of the memory hold: no slice reaches another's memory."""
     memory = access.memory
     for place in PLACES[:-1]:
         named: Expr = getattr(access.stream, place)
         if named != ONE and named != memory.field(place):
-            return StreamProblem(
+            return Trouble(
                 f"the {place} of the stream is `{named}`, of the memory `{memory.field(place)}`: an access stays in it",
                 named.span or access.stream.span, f"leave `{place}` out of the stream, or make the two equal",
             )  # fmt: skip
         found = _shared(memory.field(place), pair(access.stream.time, access.stream.packet))
         if found is not None:
-            return StreamProblem(
+            return Trouble(
                 f"the stream walks indices of {found} that lie over {place}s of the memory (`{memory.field(place)}`): "
                 f"an access stays within its {place}",
                 access.stream.span, "walk only the part of the axis that the element mapping holds", found,
@@ -102,7 +102,7 @@ def _overlap(a: Digit, b: Digit) -> bool:
 # ---------------------------------------------------------------- commands
 
 
-def derived_access(access: Access, space: Space, dtype_bits: int) -> Command | StreamProblem:
+def derived_access(access: Access, space: Space, dtype_bits: int) -> Command | Trouble:
     """The command of the access's stream, or why there is none. Addresses are those of one slice."""
     problem = leaves_slice(access)
     if problem is not None:
@@ -111,7 +111,7 @@ def derived_access(access: Access, space: Space, dtype_bits: int) -> Command | S
     memory = next(t for t in slice_move(access) if t.tier != STREAM)
     # both sides are the memory: the stream side needs no layout, it is dense by construction
     found = derive(memory, memory, (space, space), dtype_bits, stream)
-    if isinstance(found, StreamProblem):
+    if isinstance(found, Trouble):
         return found
     fetch = is_fetch(access)
     width = dtype_bits // unit_bits_of(dtype_bits)
@@ -122,14 +122,14 @@ def derived_access(access: Access, space: Space, dtype_bits: int) -> Command | S
         fragments.append(replace(fragment, read=step if fetch else inside, write=inside if fetch else step))
         inside *= fragment.count
     if inside != access.stream.time.size * access.stream.packet.size * width:
-        return StreamProblem("the entries do not count the stream: a term is no box of loops", access.stream.span)
+        return Trouble("the entries do not count the stream: a term is no box of loops", access.stream.span)
     near, far = found.commands[0].read, replace(found.commands[0].read, tier=STREAM, base=0)
     ports = (near, far) if fetch else (far, near)
     packet = access.stream.packet.size * width
     return command_of(fragments[::-1], *ports, packet, dtype_bits, None)
 
 
-def given_access(access: Access, dtype_bits: int, rule: PortRule | None = None) -> Command | list[Mismatch]:
+def given_access(access: Access, dtype_bits: int, rule: PortRule | None = None) -> Command | list[Trouble]:
     """The command of the printed configuration, the stream side dense with the same counts, or what makes no sense.
 
     `rule` reads a printed base of the memory (default: a plain address within the slice). A base with a place, such as
@@ -149,13 +149,13 @@ def given_access(access: Access, dtype_bits: int, rule: PortRule | None = None) 
     return pair_up(given, *slice_move(access), rules, unit_bits_of(dtype_bits))
 
 
-def _misfits(access: Access, config: Sequencer, dtype_bits: int) -> list[Mismatch]:
+def _misfits(access: Access, config: Sequencer, dtype_bits: int) -> list[Trouble]:
     width = dtype_bits // unit_bits_of(dtype_bits)
     wanted = access.stream.time.size * access.stream.packet.size * width
     out = []
     if config.place:
         out.append(
-            Mismatch(
+            Trouble(
                 "the base names a place, but every slice runs the same access on its own memory",
                 config.base_span or config.medium_span or config.span,
                 "write the byte address within the slice alone",
@@ -165,16 +165,14 @@ def _misfits(access: Access, config: Sequencer, dtype_bits: int) -> list[Mismatc
         word = "reads" if is_fetch(access) else "writes"
         packets = f"{access.stream.time.size} * {access.stream.packet.size}"
         out.append(
-            Mismatch(
+            Trouble(
                 f"the configuration {word} {config.amount // width} elements, the stream has {packets}",
                 config.span, "the counts of the entries multiply to the elements of the stream",
-                access.stream.span, "the stream",
+                other=access.stream.span, other_text="the stream",
             )
         )  # fmt: skip
     problem = leaves_slice(access)
-    if problem is not None:
-        out.append(Mismatch(problem.message, problem.span, problem.hint))
-    return out
+    return out if problem is None else [*out, problem]
 
 
 def _dense(config: Sequencer) -> Sequencer:

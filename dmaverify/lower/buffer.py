@@ -25,7 +25,7 @@ from dmaverify.language.expr import (
     walk,
 )
 from dmaverify.layout.digits import Digit, NotDigits, compile_digits
-from dmaverify.lower.derive import StreamProblem
+from dmaverify.lower.pairing import Trouble
 from dmaverify.values import dataclass, replace
 
 
@@ -49,7 +49,7 @@ class BufferPiece:
 
 
 class NoEntry(Exception):
-    def __init__(self, problem: StreamProblem) -> None:
+    def __init__(self, problem: Trouble) -> None:
         super().__init__(problem.message)
         self.problem = problem
 
@@ -90,7 +90,7 @@ def pieces_of(buffer: Expr) -> tuple[BufferPiece, ...]:
             form = compile_digits(term)
         except NotDigits as error:
             message = f"the buffer `{term}` cannot be walked by loops: {error.reason}"
-            raise NoEntry(StreamProblem(message, term.span)) from None
+            raise NoEntry(Trouble(message, term.span)) from None
         step //= max(1, term.size)
         plain = not form.offsets and all(
             isinstance(node, (Symbol, Stride, Modulo, Pair)) or (isinstance(node, Padding) and node.kind is Kind.TOP)

@@ -4,7 +4,7 @@ Knows: layouts of the two sides, the terms of a stream, engines by position, the
 Does not know: limits and alignments of a machine (its rules judge the result), solvers.
 Law: the entries of a term, outer to inner, have the term's size as product; an entry's stride is the address step of
 the piece of axis it walks, 0 where the memory does not hold that piece. Where no common refinement exists, nothing is
-derived: `StreamProblem`.
+derived: `Trouble`.
 
 Source: "Sequencer", Configuration and Configuration Examples; "DMA Engine", Implementation Details;
 docs/machines/rngd.md 4.1.
@@ -21,8 +21,8 @@ from dmaverify.language.expr import Expr, Resize, axes_of, terms_of
 from dmaverify.language.numbers import below, moves, same
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit, DigitForm, Gap, NotDigits, compile_digits
+from dmaverify.lower.pairing import Trouble
 from dmaverify.lower.stream_places import Incompatible, base_at, engines_of, port_at
-from dmaverify.lower.stream_places import StreamProblem as StreamProblem
 from dmaverify.program.command import Command, Engine, Entry, Loop, Port, Sequencer
 from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space, layout_of, unit_bits_of
@@ -120,8 +120,8 @@ def _ends_behind(digit: Digit, weight: int) -> bool:
     return below(weight, digit.weight * digit.slots)
 
 
-def _clash(axis: str, cut: int, other: int, term: Expr) -> StreamProblem:
-    return StreamProblem(
+def _clash(axis: str, cut: int, other: int, term: Expr) -> Trouble:
+    return Trouble(
         f"no common refinement on axis {axis}: `{term}` cuts it at {cut}, a memory at {other}, "
         "and neither divides the other",
         term.span,
@@ -138,10 +138,10 @@ def _fragments_of(
     try:
         form = compile_digits(term)
     except NotDigits as error:
-        raise Incompatible(StreamProblem(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
+        raise Incompatible(Trouble(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
     if any(g.kind is Gap.VOID for g in form.guards):
         raise Incompatible(
-            StreamProblem(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
+            Trouble(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
         )
     sizes = axes_of(term)
     out: list[Fragment] = []
@@ -208,8 +208,8 @@ def _walk(
         weight, left, live = weight * count, left // count, -(-live // count)
 
 
-def _uneven(axis: str, term: Expr, end: int, cut: int) -> StreamProblem:
-    return StreamProblem(
+def _uneven(axis: str, term: Expr, end: int, cut: int) -> Trouble:
+    return Trouble(
         f"`{term}` ends at {end} on axis {axis}, which the cut at {cut} does not divide: "
         "one nest of loops cannot stop there",
         term.span,
@@ -230,7 +230,7 @@ def derive(
     dtype_bits: int,
     stream: Stream,
     engine: Engine | None = None,
-) -> Derivation | StreamProblem:
+) -> Derivation | Trouble:
     """The commands of `stream`, one per engine that has work, or the reason why there are none.
 
     Raises NotDigits never: a side without digits is a Problem. `engine` names the engine of a stream without places.
@@ -249,7 +249,7 @@ def _derive(
         layout, opaque = layout_of(tensor, space, dtype_bits)
         if opaque:
             message = "the mapping cannot be walked by loops: a cut falls inside a digit"
-            raise Incompatible(StreamProblem(message, tensor.span))
+            raise Incompatible(Trouble(message, tensor.span))
         layouts.append(layout)
     sides = (layouts[0], layouts[1])
     terms = (*terms_of(stream.time), *terms_of(stream.packet))
@@ -275,7 +275,7 @@ def _derive(
             command_of(fragments, ports[0], ports[1], stream.packet.size * width, dtype_bits, place or engine)
         )
     if not commands:
-        raise Incompatible(StreamProblem("no engine has work: every place of the stream is padding", stream.span))
+        raise Incompatible(Trouble("no engine has work: every place of the stream is padding", stream.span))
     return Derivation(tuple(fragments), tuple(commands), terms)
 
 
@@ -302,7 +302,7 @@ def _stay_in_place(fragments: Sequence[Fragment], terms: Sequence[Expr]) -> None
                 place = "chip" if abs(step) >= SPAN["chip"] else "cluster"
                 term = terms[fragment.term]
                 raise Incompatible(
-                    StreamProblem(
+                    Trouble(
                         f"`{term}` walks over {place}s in time, but a command stays within one {place}",
                         term.span,
                         f"give the stream a `{place}` field that takes this axis",

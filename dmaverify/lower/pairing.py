@@ -3,7 +3,7 @@
 Knows: how two lists of counts become common loops, where a printed base lies, which texts make no sense together.
 Does not know: mappings, solvers, limits of a machine.
 Law: the loops of the command walk, in order, exactly what each sequencer walks by itself; where the counts have no
-common refinement, not even after merging neighbours, there is no command, only `Mismatch`es that name the entries.
+common refinement, not even after merging neighbours, there is no command, only `Trouble`es that name the entries.
 
 Source: "DMA Engine", Implementation Details (read and write amounts must match) and DMA Command Syntax; "Sequencer",
 Merging Entries; the plan file format (Configuration text).
@@ -21,12 +21,16 @@ from dmaverify.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
-class Mismatch:
-    """Why two sequencers make no command: a finding of core/well-formed."""
+class Trouble:
+    """Why a stream, or two sequencers, make no command: a finding of core/well-formed. `axis` and `cuts` name the two
+    cuts of a stream that do not fit.
+    """
 
     message: str
     span: Span | None = None
     hint: str = ""
+    axis: str = ""
+    cuts: tuple[int, ...] = ()
     other: Span | None = None
     other_text: str = ""
 
@@ -41,17 +45,17 @@ class PortRule:
 
 def pair(
     given: GivenCommand, source: Tensor, dest: Tensor, rules: tuple[PortRule, PortRule], unit_bits: int
-) -> Command | list[Mismatch]:
+) -> Command | list[Trouble]:
     problems = [*_check(given.read, "read"), *_check(given.write, "write")]
     if problems:
         return problems
     if given.read.packet != given.write.packet:
         problems.append(
-            Mismatch(
+            Trouble(
                 f"the read packet is {given.read.packet}, the write packet {given.write.packet}; "
                 "one packet crosses both",
                 given.write.packet_span or given.write.span, "write the same packet on both sides",
-                given.read.packet_span, f"reads {given.read.packet} at once",
+                other=given.read.packet_span, other_text=f"reads {given.read.packet} at once",
             )
         )
     if given.read.amount != given.write.amount:
@@ -59,9 +63,9 @@ def pair(
     if problems:
         return problems
     loops = _common_loops(given.read.entries, given.write.entries)
-    if isinstance(loops, Mismatch):
+    if isinstance(loops, Trouble):
         merged = _common_loops(_merged(given.read.entries), _merged(given.write.entries))
-        if isinstance(merged, Mismatch):
+        if isinstance(merged, Trouble):
             return [loops]
         loops = merged
     ports = tuple(
@@ -73,12 +77,12 @@ def pair(
     return Command(ports[0], ports[1], outer, burst, read.packet, given.engine, unit_bits, read, write, given.span)
 
 
-def _check(seq: Sequencer, side: str) -> list[Mismatch]:
+def _check(seq: Sequencer, side: str) -> list[Trouble]:
     out = []
     for index, entry in enumerate(seq.entries):
         if entry.count < 1:
             out.append(
-                Mismatch(
+                Trouble(
                     f"{side} entry {index} `{entry}` runs {entry.count} times", entry.count_span or entry.span,
                     "a loop runs at least once",
                 )
@@ -86,7 +90,7 @@ def _check(seq: Sequencer, side: str) -> list[Mismatch]:
     return out
 
 
-def _amounts(read: Sequencer, write: Sequencer) -> Mismatch:
+def _amounts(read: Sequencer, write: Sequencer) -> Trouble:
     """Names the first entry whose counts differ, when the two nests have the same number of entries."""
     span, other, detail = write.span, read.span, ""
     if len(read.entries) == len(write.entries):
@@ -95,13 +99,14 @@ def _amounts(read: Sequencer, write: Sequencer) -> Mismatch:
                 span, other = b.count_span or b.span, a.count_span or a.span
                 detail = f": entry {index} runs {a.count} times in `{a}` and {b.count} times in `{b}`"
                 break
-    return Mismatch(
+    return Trouble(
         f"the read moves {read.amount} units, the write {write.amount}{detail}", span,
-        "one loop nest has a read and a write stride per loop: give both sides the same counts", other, "read amount",
+        "one loop nest has a read and a write stride per loop: give both sides the same counts",
+        other=other, other_text="read amount",
     )
 
 
-def _common_loops(read: Sequence[Entry], write: Sequence[Entry]) -> tuple[Loop, ...] | Mismatch:
+def _common_loops(read: Sequence[Entry], write: Sequence[Entry]) -> tuple[Loop, ...] | Trouble:
     """Innermost first, cut the longer of the two entries at the shorter; a cut must divide."""
     loops: list[Loop] = []
     a, b = list(read), list(write)
@@ -115,9 +120,9 @@ def _common_loops(read: Sequence[Entry], write: Sequence[Entry]) -> tuple[Loop, 
             a.append(x)
             continue
         if x.count % count or y.count % count:
-            return Mismatch(
+            return Trouble(
                 f"`{x}` and `{y}` have no common loops: neither {x.count} nor {y.count} divides the other", y.span,
-                "order and cut the loops alike on both sides", x.span, "read entry",
+                "order and cut the loops alike on both sides", other=x.span, other_text="read entry",
             )
         label = x.label if x.label == y.label or not y.label else (y.label if not x.label else f"{x.label}|{y.label}")
         loops.append(Loop(count, x.stride, y.stride, label, x.span, y.span))

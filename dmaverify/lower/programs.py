@@ -14,31 +14,20 @@ from typing import TYPE_CHECKING
 
 from dmaverify.errors import Span
 from dmaverify.lower.adapters import STREAM
-from dmaverify.lower.derive import StreamProblem, coalesce, derive
-from dmaverify.lower.pairing import Mismatch, PortRule, pair
+from dmaverify.lower.derive import coalesce, derive
+from dmaverify.lower.pairing import PortRule, Trouble, pair
 from dmaverify.program.command import Command, Engine, GivenCommand
 from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass, replace
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 COMPARE_UNITS = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """Why there is no program: a finding of core/well-formed."""
-
-    message: str
-    span: Span | None
-    hint: str
-    other: Span | None = None
-    other_text: str = ""
 
 
 def space_of(target: Target, tier: str) -> Space:
@@ -68,9 +57,7 @@ def derived_program(
     engine = engine or (engine_of[0].engine if len(engine_of) == 1 else None)
     spaces = (space_of(target, source.tier), space_of(target, dest.tier))
     found = derive(source, dest, spaces, dtype_bits, stream, engine)
-    if isinstance(found, StreamProblem):
-        return Trouble(found.message, found.span, found.hint)
-    return found.commands
+    return found if isinstance(found, Trouble) else found.commands
 
 
 def program_of_transfer(
@@ -115,12 +102,8 @@ def given_program(
             commands.append(found)
             continue
         word = f"command {index}: " if len(given) > 1 else ""
-        troubles.extend(_trouble(word, m) for m in found)
+        troubles.extend(replace(one, message=word + one.message) for one in found)
     return troubles or tuple(commands)
-
-
-def _trouble(word: str, mismatch: Mismatch) -> Trouble:
-    return Trouble(word + mismatch.message, mismatch.span, mismatch.hint, mismatch.other, mismatch.other_text)
 
 
 # ---------------------------------------------------------------- comparing

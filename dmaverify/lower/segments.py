@@ -18,7 +18,7 @@ from itertools import pairwise, product
 
 from dmaverify.language.expr import ONE, Drop, Expr, Resize, axes_of, pair, terms_of
 from dmaverify.layout.digits import NotDigits, compile_digits
-from dmaverify.lower.derive import StreamProblem
+from dmaverify.lower.pairing import Trouble
 from dmaverify.program.command import Engine
 from dmaverify.program.move import EngineStream, Stream
 from dmaverify.values import dataclass
@@ -37,16 +37,16 @@ Cut = tuple[int, int, int]
 """Of a term: (its index, the first value, how many)."""
 
 
-def propose_segments(stream: Stream) -> tuple[EngineStream, ...] | StreamProblem:
+def propose_segments(stream: Stream) -> tuple[EngineStream, ...] | Trouble:
     """The commands of every engine, those of uneven engines segmented. A Problem where the time does not walk an axis
     in digits that follow each other, or an axis is cut inside the packet.
     """
     try:
         return _propose(stream)
     except NotDigits as error:
-        return StreamProblem(f"`{error.expr}` has no digits to segment: {error.reason}", stream.span)
+        return Trouble(f"`{error.expr}` has no digits to segment: {error.reason}", stream.span)
     except _Unsegmentable as error:
-        return StreamProblem(
+        return Trouble(
             str(error), stream.span, "walk each axis in single terms of the time, as in `A % 2, A / 2 % 2`"
         )
 
@@ -163,7 +163,7 @@ def _cut(term: Expr, cut: Cut | None) -> Expr:
 def needs_segments(stream: Stream) -> bool:
     """Whether some engine reaches into padding, so that its part is not one box of live elements."""
     found = propose_segments(stream)
-    if isinstance(found, StreamProblem):
+    if isinstance(found, Trouble):
         return False
     return any(one.stream.time != stream.time for one in found)
 

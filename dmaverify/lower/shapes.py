@@ -11,7 +11,9 @@ Source: "DMA Engine" (How the compiler derives sequencers: the packet is inferre
 from __future__ import annotations
 
 from dmaverify.language.expr import ONE, Expr, pair, terms_of
-from dmaverify.lower.derive import StreamProblem, derive
+from dmaverify.language.wellformed import problems
+from dmaverify.lower.derive import derive
+from dmaverify.lower.pairing import Trouble
 from dmaverify.program.move import Stream
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor
@@ -21,6 +23,8 @@ def stream_of_shape(
     shape: Expr, source: Tensor, dest: Tensor, spaces: tuple[Space, Space], dtype_bits: int, packet_max_bytes: int
 ) -> Stream:
     """The shape cut into time and packet."""
+    if any(p.fatal for expr in (shape, source.mapping, dest.mapping) for p in problems(expr)):
+        return Stream(shape, ONE, span=shape.span)  # what is wrong is told where the move is judged
     terms = terms_of(shape)
     unit = unit_bits_of(dtype_bits)
     for cut in range(len(terms)):
@@ -28,7 +32,7 @@ def stream_of_shape(
         if stream.packet.size * dtype_bits > packet_max_bytes * 8:
             continue
         found = derive(source, dest, spaces, dtype_bits, stream)
-        if isinstance(found, StreamProblem):
+        if isinstance(found, Trouble):
             continue
         if all(command.burst == stream.packet.size * dtype_bits // unit for command in found.commands):
             return stream

@@ -12,31 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import prod
 
-from dmaverify.errors import Span
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import DigitForm, NotDigits, compile_digits
+from dmaverify.lower.pairing import Trouble
 from dmaverify.program.command import Engine, Port
 from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space
-from dmaverify.values import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class StreamProblem:
-    """Why a stream has no commands, with the two cuts or the place that do not fit."""
-
-    message: str
-    span: Span | None = None
-    hint: str = ""
-    axis: str = ""
-    cuts: tuple[int, ...] = ()
-
 
 MOST_ENGINES = 4096  # commands are written out per engine
 
 
 class Incompatible(Exception):
-    def __init__(self, problem: StreamProblem) -> None:
+    def __init__(self, problem: Trouble) -> None:
         super().__init__(problem.message)
         self.problem = problem
 
@@ -88,12 +75,12 @@ def engines_of(stream: Stream) -> Iterator[tuple[Engine | None, dict[str, int]]]
         forms = [compile_digits(e) for e in (stream.chip, stream.cluster, stream.slice)]
     except NotDigits as error:
         raise Incompatible(
-            StreamProblem(f"`{error.expr}` does not place engines: {error.reason}", error.expr.span)
+            Trouble(f"`{error.expr}` does not place engines: {error.reason}", error.expr.span)
         ) from None
     engines = prod(f.size for f in forms)
     if engines > MOST_ENGINES:
         raise Incompatible(
-            StreamProblem(
+            Trouble(
                 f"the stream names {engines:,} engines", stream.span, f"no machine has more than {MOST_ENGINES:,}"
             )
         )

@@ -39,7 +39,7 @@ from dmaverify.lower.buffer import (
     part_of,
     pieces_of,
 )
-from dmaverify.lower.derive import StreamProblem
+from dmaverify.lower.pairing import Trouble
 from dmaverify.program.move import Stream
 from dmaverify.values import dataclass, replace
 
@@ -77,7 +77,7 @@ class DerivationTable:
     stream: str
     packet_size: int
     rows: tuple[Row, ...]
-    problem: StreamProblem | None = None
+    problem: Trouble | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -143,10 +143,10 @@ class _Derivation:
         try:
             form, core = compile_digits(term), compile_digits(_whole(term))
         except NotDigits as error:
-            raise NoEntry(StreamProblem(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
+            raise NoEntry(Trouble(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
         if any(g.kind is Gap.VOID for g in form.guards):
             raise NoEntry(
-                StreamProblem(
+                Trouble(
                     f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands"
                 )
             )
@@ -181,7 +181,7 @@ class _Derivation:
         if any(a == axis and low <= weight < high for a, low, high in self.taken):
             message = f"`{term}` takes what an outer term of the stream took of {axis}: their coordinates would add up"
             raise NoEntry(
-                StreamProblem(message, term.span, "name each piece of an axis once in a stream", axis, (weight,))
+                Trouble(message, term.span, "name each piece of an axis once in a stream", axis, (weight,))
             )
         held = [p for p in self.now if p.axis == axis]
         inside = [p for p in held if p.weight <= weight < p.end]
@@ -275,16 +275,16 @@ def _whole(term: Expr) -> Expr:
     return term
 
 
-def _clash(axis: str, cut: int, other: int, term: Expr) -> StreamProblem:
-    return StreamProblem(
+def _clash(axis: str, cut: int, other: int, term: Expr) -> Trouble:
+    return Trouble(
         f"incompatible shapes: `{term}` cuts {axis} at {cut}, Buf at {other}, and neither divides the other: "
         "no common factorization exists",
         term.span, "cut the axis alike in Buf and stream", axis, (cut, other),
     )  # fmt: skip
 
 
-def _uneven(axis: str, term: Expr, end: int, cut: int) -> StreamProblem:
-    return StreamProblem(
+def _uneven(axis: str, term: Expr, end: int, cut: int) -> Trouble:
+    return Trouble(
         f"incompatible shapes: `{term}` ends at {end} on {axis}, which the cut of Buf at {cut} does not divide",
         term.span, "cut the axis alike in Buf and stream", axis, (end, cut),
     )  # fmt: skip

@@ -22,6 +22,7 @@ from difflib import get_close_matches
 from typing import NoReturn
 
 from dmaverify.errors import InputError, NoValue, Source, Span
+from dmaverify.language.notation import Token
 from dmaverify.language.numbers import Symbolic, exact_quotient, floor_quotient
 from dmaverify.values import dataclass
 
@@ -33,22 +34,6 @@ MAX_POWER = 8
 _TOKEN = re.compile(r"(?P<number>[0-9]\w*)|(?P<name>[^\W\d][\w']*)|(?P<sign>->|\*\*|//|\S)")
 _DECIMAL = re.compile(r"[0-9]+(?:_[0-9]+)*")
 _HEX = re.compile(r"0[xX][0-9a-fA-F]+(?:_[0-9a-fA-F]+)*")
-
-
-@dataclass(frozen=True, slots=True)
-class ArithmeticToken:
-    """A piece of text: a `number`, a `name` or a `sign`, from character `start` to `end`."""
-
-    kind: str
-    text: str
-    start: int
-    end: int
-
-    @property
-    def shown(self) -> str:
-        """The text as a message shows it: printable and short."""
-        text = self.text if self.text.isprintable() else ascii(self.text)[1:-1]
-        return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +66,7 @@ class Cursor:
         self.offset = offset
         self.constants = constants
         self.sizes = sizes or {}
-        self.tokens = [ArithmeticToken(m.lastgroup or "", m[0], m.start(), m.end()) for m in _TOKEN.finditer(text)]
+        self.tokens = [Token(m.lastgroup or "", m[0], m.start(), m.end()) for m in _TOKEN.finditer(text)]
         self.at = 0
         self.stop = len(self.tokens)
         self._depth = 0
@@ -105,7 +90,7 @@ class Cursor:
         end = self.tokens[self.at - 1].end if self.at else 0
         self.fail(message, end, end, hint)
 
-    def peek(self) -> ArithmeticToken | None:
+    def peek(self) -> Token | None:
         return self.tokens[self.at] if self.at < self.stop else None
 
     def sees(self, *texts: str) -> bool:
@@ -238,7 +223,7 @@ class Cursor:
             self.fail("this parenthesis is not closed", token.start, token.end, "add `)`")
         return Number(inner.plain, inner.fixed, token.start, close.end)
 
-    def _integer(self, token: ArithmeticToken) -> int:
+    def _integer(self, token: Token) -> int:
         if len(token.text) > MAX_DIGITS:
             self._too_large(token.start, token.end)
         if _HEX.fullmatch(token.text):
@@ -247,7 +232,7 @@ class Cursor:
             self.fail(f"`{token.shown}` is no integer", token.start, token.end, "write digits, as 1024, 1_024 or 0x400")
         return int(token.text.replace("_", ""))
 
-    def _constant(self, token: ArithmeticToken) -> Number:
+    def _constant(self, token: Token) -> Number:
         if token.text not in self.constants and token.text in self.sizes:
             self.at += 1
             return Number(self.sizes[token.text], 0, token.start, token.end)

@@ -23,7 +23,8 @@ from difflib import get_close_matches
 from typing import NoReturn
 
 from dmaverify.errors import Source
-from dmaverify.plan.arithmetic import LIMIT_BITS, ArithmeticToken, Cursor, Number
+from dmaverify.language.notation import Token
+from dmaverify.plan.arithmetic import LIMIT_BITS, Cursor, Number
 from dmaverify.plan.media import BRACKETS, MEDIA, Medium
 from dmaverify.program.command import Entry, Sequencer
 from dmaverify.values import dataclass, replace
@@ -200,7 +201,7 @@ def _closing(cursor: Cursor, first: int) -> int:
     return index
 
 
-def _outside(tokens: Sequence[ArithmeticToken], first: int, last: int, wanted: tuple[str, ...]) -> list[int]:
+def _outside(tokens: Sequence[Token], first: int, last: int, wanted: tuple[str, ...]) -> list[int]:
     """The tokens between `first` and `last` that are `wanted` and stand in no brackets."""
     depth, found = 0, []
     for index in range(first, last):
@@ -214,7 +215,7 @@ def _outside(tokens: Sequence[ArithmeticToken], first: int, last: int, wanted: t
     return found
 
 
-def _split(tokens: Sequence[ArithmeticToken], first: int, last: int) -> list[tuple[int, int]]:
+def _split(tokens: Sequence[Token], first: int, last: int) -> list[tuple[int, int]]:
     """Token ranges between the commas that stand in no brackets."""
     commas = _outside(tokens, first, last, (",",))
     starts = [first, *(index + 1 for index in commas)]
@@ -454,7 +455,7 @@ def _given(cursor: Cursor) -> dict[str, tuple[int, int]]:
     return given
 
 
-def _unknown(cursor: Cursor, name: ArithmeticToken | None) -> NoReturn:
+def _unknown(cursor: Cursor, name: Token | None) -> NoReturn:
     if name is None:
         cursor.fail_here("a setting is missing after `,`", f"known: {', '.join(_SETTINGS)}")
     close = get_close_matches(name.text, _SETTINGS, n=1)

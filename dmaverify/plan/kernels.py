@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import OUTSIDE, is_inside, near_file, read_text
+from dmaverify.language.numbers import Poly
 from dmaverify.plan.notes import extent_of
-from dmaverify.program.tensor import Tensor
+from dmaverify.program.access import PlanMove
 from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
@@ -26,19 +27,6 @@ _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class PlanMove:
-    """A claimed move: which copies, which tensors."""
-
-    copies: tuple[int, ...]
-    dtype: str
-    source: Tensor
-    dest: Tensor
-    span: Span
-    problems: tuple[PlanProblem, ...] = ()
-    copies_span: Span | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class PlanKernel:
     """A kernel of a plan. `under` maps `RULE=NAME` to the expectation there."""
 
@@ -46,7 +34,7 @@ class PlanKernel:
     target: str
     source: Source
     function: str | None
-    extents: Mapping[str, int]
+    extents: Mapping[str, int | Poly]
     ranges: Mapping[str, tuple[int, int]]
     moves: tuple[PlanMove, ...]
     expect: tuple[str, ...] | None

@@ -4,7 +4,9 @@ Knows: the four notes and how they are written. Does not know: kernels, rules.
 Law: a comment that begins with `dmaverify:` is understood whole or refused at its place.
 
     // dmaverify: gm %arg0 = 1024x512xf16        or  = 4096 bytes: what the tensor behind an argument holds
+    // dmaverify: gm %arg0 = %n x %p x f32        or  = 4 * %n * %p bytes
     // dmaverify: assume %n in 1..64
+    // dmaverify: assume %n * %p <= 262144 and 64 | %n
     // dmaverify: expect proved                  or the ids of the errors, with commas
     // dmaverify: other core writes ub 0..1023   (or reads; or `%arg0 0..63`, or `%arg0`) what another core does:
                                                  `after 4`: only once this kernel has set flag 4; `before 3`: it is done
@@ -19,11 +21,17 @@ import re
 from math import prod
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.numbers import Poly
+from dmaverify.plan.relations import relations_in, sum_in
 from dmaverify.program.instructions import Shared
+from dmaverify.prove.sizes.facts import SizeFact
 from dmaverify.values import dataclass, field
 
-_GM = re.compile(r"gm\s+%([\w$.-]+)\s*=\s*(?:(\d+)\s+bytes|((?:\d+x)*)(?:(\d*)x)?([a-z]+\d+\w*))\s*")
+_GM = re.compile(r"gm\s+%([\w$.-]+)\s*=\s*(.+)")
+_SHAPE = re.compile(r"(?:\d+x)*(?:\d*x)?[a-z]+\d+\w*")
+_CROSS = re.compile(r"\s+x\s+")
 _ASSUME = re.compile(r"assume\s+%([\w$.-]+)\s+in\s+(-?\d+)\s*\.\.\s*(-?\d+)\s*")
+_RELATES = re.compile(r"<|>|==|\|")
 _ALLOW = re.compile(r"allow\(\s*([a-z0-9-]+/[a-z0-9-]+(?:\s*,\s*[a-z0-9-]+/[a-z0-9-]+)*)\s*\)\s*(.*)")
 _CORE = re.compile(
     r"other core (writes|reads)\s+(?:(ub)|%([\w$.-]+))(?:\s+(\d+)\s*\.\.\s*(\d+))?((?:\s+(?:before|after)\s+\d+)*)\s*"
@@ -38,8 +46,9 @@ class Notes:
     """What the comments of one function say. `allow` maps a rule to (line, reason), `spans` a name to its notes; `core`
     is what the other core does."""
 
-    extents: dict[str, int] = field(default_factory=dict)
+    extents: dict[str, int | Poly] = field(default_factory=dict)
     ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
+    relations: list[tuple[SizeFact, Span]] = field(default_factory=list)
     expect: tuple[str, ...] | None = None
     allow: dict[str, tuple[Span, str]] = field(default_factory=dict)
     core: list[Shared] = field(default_factory=list)
@@ -59,9 +68,9 @@ def read_notes(source: Source, comments: tuple[tuple[int, str], ...], start: int
 def _note(notes: Notes, text: str, span: Span) -> None:
     if found := _GM.fullmatch(text):
         notes.spans["gm", found[1]] = span
-        notes.extents[found[1]] = int(found[2]) if found[2] else extent_of(text.split("=", 1)[1].strip(), span)
-        if notes.extents[found[1]] > 1 << 64:
-            said = f"%{found[1]} would hold {notes.extents[found[1]]:,} bytes, more than 64 bits can address"
+        extent = notes.extents[found[1]] = extent_of(found[2].strip(), span)
+        if isinstance(extent, int) and extent > 1 << 64:
+            said = f"%{found[1]} would hold {extent:,} bytes, more than 64 bits can address"
             raise InputError(said, span, "state what the tensor holds")
     elif found := _ASSUME.fullmatch(text):
         low, high = int(found[2]), int(found[3])
@@ -69,6 +78,10 @@ def _note(notes: Notes, text: str, span: Span) -> None:
             raise InputError(f"the range {low}..{high} is empty", span)
         notes.ranges[found[1]] = (low, high)
         notes.spans["assume", found[1]] = span
+    elif text.startswith("assume ") and _RELATES.search(text):
+        at = text.index("assume ") + len("assume ")
+        start = span.start + span.source.text[span.start : span.end].find(text[at:])
+        notes.relations += [(fact, span) for fact in relations_in(text[at:], span.source, start)]
     elif found := _CORE.fullmatch(text):
         notes.core.append(_shared(found, span))
         notes.spans["core", f"{len(notes.core)}"] = span
@@ -85,7 +98,7 @@ def _note(notes: Notes, text: str, span: Span) -> None:
             raise InputError("expect takes `proved` or ids such as core/in-bounds", span)
         notes.expect = () if words == ["proved"] else tuple(words)
     else:
-        hint = "gm %arg = 32x32xf32, assume %n in 1..64, expect proved, allow(rule) why, other core writes ub 0..1023"
+        hint = "gm %arg = 32x32xf32, assume %n in 1..64, assume %n * %p <= 4096, expect proved, allow(rule) why"
         raise InputError("this note is not understood", span, hint)
 
 
@@ -104,13 +117,31 @@ def _shared(found: re.Match[str], span: Span) -> Shared:
     return Shared(found[1][0], space, root, start, end, flags.get("before"), flags.get("after"))
 
 
-def extent_of(text: str, span: Span | None = None) -> int:
-    """Bytes of `4096 bytes` or of a shape such as `32x32xf32`."""
+def extent_of(text: str, span: Span) -> int | Poly:
+    """Bytes of `4096 bytes`, of a shape such as `32x32xf32`, or of both with marked numbers: `%n x %p x f32`."""
+    if "%" in text:
+        return _symbolic_extent(text, span)
     if found := re.fullmatch(r"(\d+)\s+bytes", text):
         return int(found[1])
     parts = text.split("x")
     digits = re.search(r"\d+", parts[-1])
-    if digits is None or not all(p.isdecimal() for p in parts[:-1]):
+    if not _SHAPE.fullmatch(text) or digits is None or not all(p.isdecimal() for p in parts[:-1]):
         raise InputError(f"`{text}` is no extent", span, "write 4096 bytes, or a shape such as 32x32xf32")
-    bits = 8 if parts[-1].startswith("f8") else int(digits[0])
-    return prod(map(int, parts[:-1]), start=bits) // 8
+    return prod(int(part) for part in parts[:-1]) * _item_bits(parts[-1]) // 8
+
+
+def _item_bits(name: str) -> int:
+    found = re.search(r"\d+", name)
+    return 8 if name.startswith("f8") or found is None else int(found[0])
+
+
+def _symbolic_extent(text: str, span: Span) -> Poly:
+    if text.endswith(" bytes"):
+        return sum_in(text.removesuffix("bytes"), span.source, span.start)
+    *sizes, kind = _CROSS.split(text)
+    if not sizes or not re.fullmatch(r"[a-z]+\d+\w*", kind):
+        raise InputError(f"`{text}` is no extent", span, "write %n x %p x f32, or 4 * %n * %p bytes")
+    whole = sum_in(" * ".join(f"({size})" for size in sizes), span.source, span.start).scaled(_item_bits(kind))
+    if any(factor % 8 for factor in whole.terms.values()):
+        raise InputError(f"`{text}` is no whole number of bytes", span, "state the bytes: %n bytes")
+    return Poly({mono: factor // 8 for mono, factor in whole.terms.items()})

@@ -23,12 +23,28 @@ if TYPE_CHECKING:
 
 
 class PlanProblem(NamedTuple):
-    """Something that can be read but makes no sense: the finding `core/well-formed`, at its place."""
+    """Something that can be read but makes no sense: the finding `core/well-formed`, at its place. `warning`: it may
+    well be meant.
+    """
 
     message: str
-    span: Span
+    span: Span | None
     hint: str
     fatal: bool = True  # whether the meaning of the whole is in doubt, so that nothing else can be judged
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlanMove:
+    """A move that copies of a kernel (by their order in the text, from 1) are claimed to make together."""
+
+    copies: tuple[int, ...]
+    dtype: str
+    source: Tensor
+    dest: Tensor
+    span: Span
+    problems: tuple[PlanProblem, ...] = ()
+    copies_span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

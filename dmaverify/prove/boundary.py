@@ -9,7 +9,6 @@ our own, under a rule id that makes the exit code 4. None of them is a pass.
 from __future__ import annotations
 
 import os
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -81,6 +80,8 @@ def unreadable(errors: Sequence[InputError], path: str, base: Verdict | None = N
 
 def internal_text(error: BaseException) -> str:
     """The exception and the place in our code, on one line."""
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "dmaverify" in Path(frame.filename).parts] or list(frames)
     place = f" at {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
@@ -95,6 +96,8 @@ def _exhausted(here: Verdict, said: str) -> Verdict:
 
 
 def _own_mistake(here: Verdict, rule: str, said: str, span: Span | None) -> Verdict:
+    import traceback
+
     all_of_it = (traceback.format_exc(),) if os.environ.get("DMAVERIFY_TRACEBACK") else ()
     finding = Finding(rule, Severity.ERROR, said, "", span, hint=_REPORT, source="dmaverify itself", notes=all_of_it)
     return Verdict(here.name, here.target, Status.ERROR, (finding,), path=here.path, line=here.line)

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd
 
+from dmaverify.program.command import Command
 from dmaverify.prove.smt import Query, Session, linear, number
 from dmaverify.values import dataclass
 
@@ -48,6 +49,12 @@ class Walk:
             return self
         moved = tuple((count, stride * factor) for count, stride in self.loops)
         return Walk(self.base * factor, (*moved, (factor, 1)))
+
+
+def side_of(command: Command, *, writes: bool) -> Walk:
+    """What one side of a command touches, counted from where its port does."""
+    loops = tuple((x.count, x.write if writes else x.read) for x in command.loops)
+    return Walk((command.write if writes else command.read).base, (*loops, (command.burst, 1)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -271,7 +271,7 @@ def answers_to(scripts: Iterable[str], rlimit: int = RLIMIT) -> Iterator[list[st
     """
     import z3
 
-    context = z3.Context()
+    context = _contexts.pop() if _contexts else z3.Context()
     for script in scripts:
         limited = f"(reset)(set-option :rlimit {rlimit})\n{script}(set-option :rlimit 0)"  # it outlives its context
         try:
@@ -281,6 +281,10 @@ def answers_to(scripts: Iterable[str], rlimit: int = RLIMIT) -> Iterator[list[st
             context = z3.Context()
             z3.Z3_eval_smtlib2_string(context.ref(), "(set-option :rlimit 0)")
         yield [line.strip() for line in said.splitlines() if line.strip()]
+    _contexts.append(context)
+
+
+_contexts: list[Any] = []  # for scripts, made once: that takes as long as a few answers
 
 
 def _checked(solver: Any) -> str:

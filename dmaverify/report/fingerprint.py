@@ -8,7 +8,6 @@ baseline excuses as many findings of a file as it was written with, and nothing 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -23,6 +22,8 @@ _HINT = "write it with `dmaverify check PATH --write-baseline FILE`"
 
 
 def digest(*parts: str) -> str:
+    import hashlib
+
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 

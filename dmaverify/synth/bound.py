@@ -23,14 +23,14 @@ from fractions import Fraction
 from math import prod
 
 from dmaverify.cost.constants import TICKS, CostData
-from dmaverify.cost.model import Bound, Cost, own_bounds, shared_bounds
+from dmaverify.cost.model import Bound, Cost, Term, own_bounds, shared_bounds
 from dmaverify.cost.nest import nest_of, windows
 from dmaverify.cost.rows import row_use
 from dmaverify.cost.sides import SideCost, pairs_of, request_ticks, slices_of
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command
+from dmaverify.synth.atoms import Atom
 from dmaverify.synth.ends import part_bounds
-from dmaverify.synth.regions import Atom
 from dmaverify.synth.space import Nested, SynthMachine
 from dmaverify.values import dataclass, replace
 
@@ -51,24 +51,13 @@ FREE = (
 
 
 @dataclass(frozen=True, slots=True)
-class FloorTerm:
-    """One bound with its count: at least `cycles`, because `why`."""
-
-    name: str
-    cycles: float
-    resource: str
-    why: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
 class Floor:
     """The bound of a cover: its greatest term. `shared` is what shared memories need beyond the shortest start-up,
     `program` the commands it was counted on.
     """
 
     cycles: float
-    terms: tuple[FloorTerm, ...]
+    terms: tuple[Term, ...]
     shared: float = 0.0
     program: tuple[Command, ...] = ()
 
@@ -112,7 +101,7 @@ def floor_of(commands: Sequence[Command], engines: int, data: CostData, *, chose
         pairs = pairs_of(commands, data)
     except InputError:
         least = min(data.ticks("startup"), data.ticks("startup_store")) / TICKS
-        only = FloorTerm("start-up", least, "engine", "every command waits for its start-up", data.source("startup"))
+        only = Term("start-up", least, "engine", "every command waits for its start-up", data.source("startup"))
         return Floor(least, (only,))
     startup = min(data.ticks("startup_store" if write.port.tier == "hbm" else "startup") for _, write in pairs)
     rounds, issue, why = _issue(pairs, engines, chosen, startup, data)
@@ -123,9 +112,9 @@ def floor_of(commands: Sequence[Command], engines: int, data: CostData, *, chose
     most = max((b.ticks for b in terms), default=0) / TICKS
     terms.append(Bound("engine issue", issue, "engines", why, data.source("issue")))
     waits = "every command waits for its start-up"
-    found = [FloorTerm("start-up", rounds * startup / TICKS, "engine", waits, data.source("startup"))]
+    found = [Term("start-up", rounds * startup / TICKS, "engine", waits, data.source("startup"))]
     found += [
-        FloorTerm(b.name.removesuffix(", all engines"), (startup + b.ticks) / TICKS, b.resource, b.why, b.source)
+        Term(b.name.removesuffix(", all engines"), (startup + b.ticks) / TICKS, b.resource, b.why, b.source)
         for b in terms
     ]
     found.sort(key=lambda term: -term.cycles)

@@ -19,7 +19,7 @@ from math import prod
 from dmaverify.language.expr import ONE, Expr, Kind, Padding, axes_of, pair, terms_of, walk
 from dmaverify.layout.digits import Digit, NotDigits, compile_digits
 from dmaverify.program.tensor import Tensor
-from dmaverify.synth.regions import Atom
+from dmaverify.synth.atoms import Atom
 from dmaverify.synth.routes import spread
 from dmaverify.synth.streams import piece
 from dmaverify.targets.target import Target

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from dmaverify.cost.model import Cost
 from dmaverify.program.command import Command
+from dmaverify.synth.atoms import Atom
 from dmaverify.synth.bound import Floor
-from dmaverify.synth.regions import Atom
 from dmaverify.synth.shares import Layering
 from dmaverify.synth.space import Nested
 from dmaverify.values import dataclass, field
@@ -21,7 +21,7 @@ EVALUATIONS = 600
 """Commands priced before the search stops with a gap."""
 TIE_EVALUATIONS = 24
 """Commands priced beyond the first winner, to find others as cheap to choose from."""
-SIMULATED_TIES = 240
+SIMULATED_TIES = 120
 """The same where the simulator chooses."""
 MOST_BARREN = 600
 """Illegal choices in a row, before any legal one, after which the rules are taken to refuse all."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from dmaverify.synth.regions import Atom
+from dmaverify.synth.atoms import Atom
 from dmaverify.synth.space import Nested, SynthMachine
 
 

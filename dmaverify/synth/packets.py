@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from dmaverify.synth.regions import Atom, AtomNest, Cover
+from dmaverify.synth.atoms import Atom
+from dmaverify.synth.regions import AtomNest, Cover
 from dmaverify.values import replace
 
 

@@ -18,8 +18,7 @@ from math import prod
 
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit
-from dmaverify.layout.fuse import parts_of
-from dmaverify.lower.derive import label_of
+from dmaverify.synth.atoms import Atom
 from dmaverify.synth.spans import low_first, ranges, reach
 from dmaverify.values import dataclass, replace
 
@@ -39,75 +38,6 @@ class NoPlan(Exception):
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.message}"
-
-
-@dataclass(frozen=True, slots=True)
-class Atom:
-    """One loop: `count` values of a piece of an axis, `read` and `write` units apart. `axis` None: replicas."""
-
-    axis: str | None
-    weight: int
-    count: int
-    read: int
-    write: int
-    size: int = 0  # of the axis
-
-    @property
-    def label(self) -> str:
-        """The piece as plans write it, without blanks; pieces of fused axes one after the other."""
-        if self.axis == BYTE:
-            return ""
-        pieces = self.pieces
-        if pieces is not None:
-            return " x ".join(label_of(*piece) for piece in pieces)
-        names = " x ".join(dict.fromkeys(name.split("|")[0] for name, _ in parts_of(self.axis or "")))
-        return label_of(names, self.weight, self.count, self.size)
-
-    @property
-    def pieces(self) -> tuple[tuple[str | None, int, int, int], ...] | None:
-        """(axis, weight, count, size) of the plain axes that it steps over, outer to inner; None where it cuts one."""
-        parts = parts_of(self.axis or "")
-        if not parts:
-            return ((self.axis, self.weight, self.count, self.size),)
-        out: list[tuple[str | None, int, int, int]] = []
-        base, left, weight = 1, self.count, self.weight
-        for name, size in reversed(parts):
-            if left > 1 and weight < base * size:
-                own, rest = divmod(weight, base)
-                if rest or size % own or (left > size // own and left % (size // own)):
-                    return None
-                take = min(left, size // own)
-                out.append(_piece_of(name, own, take, size))
-                left, weight = left // take, weight * take
-            base *= size
-        return tuple(_one_piece(out[::-1])) if left == 1 else None
-
-    def cut(self, at: int) -> tuple[Atom, Atom]:
-        """(high, low) with `at` values in the low part. `at` divides the count."""
-        high = replace(
-            self, weight=self.weight * at, count=self.count // at, read=self.read * at, write=self.write * at
-        )
-        return high, replace(self, count=at)
-
-
-def _piece_of(name: str, own: int, take: int, size: int) -> tuple[str | None, int, int, int]:
-    """(axis, weight, count, size of the axis) of `take` values; `H|2|8` is the piece of H = 8 with weight 2."""
-    axis, weight, whole = (*name.split("|"), "1", str(size))[:3] if "|" in name else (name, "1", str(size))
-    return axis, own * int(weight), take, int(whole)
-
-
-def _one_piece(pieces: Sequence[tuple[str | None, int, int, int]]) -> Iterator[tuple[str | None, int, int, int]]:
-    """Neighbours that are one piece of their axis, as one."""
-    held: tuple[str | None, int, int, int] | None = None
-    for axis, weight, count, size in pieces:
-        if held is not None and held[0] == axis and held[1] == weight * count:
-            held = (axis, weight, held[2] * count, size)
-            continue
-        if held is not None:
-            yield held
-        held = (axis, weight, count, size)
-    if held is not None:
-        yield held
 
 
 @dataclass(frozen=True, slots=True)

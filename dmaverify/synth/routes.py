@@ -23,7 +23,8 @@ from dmaverify.language.expr import ONE, Expr, Padding, pair
 from dmaverify.layout.addresses import BYTE
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
-from dmaverify.synth.regions import Atom, Cover
+from dmaverify.synth.atoms import Atom
+from dmaverify.synth.regions import Cover
 from dmaverify.synth.result import Synthesis, TwoHops
 from dmaverify.synth.streams import piece
 from dmaverify.targets.target import Target, Tier

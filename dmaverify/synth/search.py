@@ -21,6 +21,7 @@ from math import factorial
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.model import cost
 from dmaverify.program.command import Command, Engine
+from dmaverify.synth.atoms import Atom
 from dmaverify.synth.bound import (
     Floor,
     Shapes,
@@ -35,7 +36,7 @@ from dmaverify.synth.legal import Law
 from dmaverify.synth.members import NEAR, Choice, Member, Option, SearchFound, SearchLimits
 from dmaverify.synth.orders import arranged, fits, neighbours, preferred
 from dmaverify.synth.packets import chain_of, packets_of
-from dmaverify.synth.regions import Atom, Cover
+from dmaverify.synth.regions import Cover
 from dmaverify.synth.shares import Layering, Profiles, home, lanes_of, layerings, profiles_of
 from dmaverify.synth.space import Nested, SynthMachine, Work, command, nested
 

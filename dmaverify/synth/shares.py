@@ -16,8 +16,9 @@ from itertools import product
 
 from dmaverify.program.command import Engine
 from dmaverify.program.space import SPAN
+from dmaverify.synth.atoms import Atom
 from dmaverify.synth.packets import chain_of
-from dmaverify.synth.regions import Atom, AtomNest, Cover
+from dmaverify.synth.regions import AtomNest, Cover
 from dmaverify.synth.space import SynthMachine, Work
 from dmaverify.values import dataclass, replace
 

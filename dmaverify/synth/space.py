@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dmaverify.lower.derive import Fragment, command_of
 from dmaverify.program.command import Command, Engine, Port
 from dmaverify.program.space import SPAN, Space
+from dmaverify.synth.atoms import Atom
 from dmaverify.synth.packets import chain_of
-from dmaverify.synth.regions import Atom, AtomNest
+from dmaverify.synth.regions import AtomNest
 from dmaverify.values import dataclass, replace
 
 

@@ -14,12 +14,13 @@ from collections.abc import Sequence
 
 from dmaverify.language.expr import Broadcast, Expr, Modulo, Padding, Resize, Stride, Symbol, pair
 from dmaverify.layout.addresses import BYTE
-from dmaverify.lower.derive import StreamProblem, derive
+from dmaverify.lower.derive import derive
+from dmaverify.lower.pairing import Trouble
 from dmaverify.program.command import Command
 from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import SPAN, Space
+from dmaverify.synth.atoms import Atom
 from dmaverify.synth.orders import arranged
-from dmaverify.synth.regions import Atom
 from dmaverify.synth.shares import Layering
 from dmaverify.synth.space import Nested, SynthMachine, nested
 from dmaverify.values import replace
@@ -117,7 +118,7 @@ def derives(
         found = derive(move.source, move.dest, spaces, dtype_bits, stream, engine)
     except (ValueError, ZeroDivisionError):
         return False
-    return not isinstance(found, StreamProblem) and _nests(found.commands) == _nests(commands)
+    return not isinstance(found, Trouble) and _nests(found.commands) == _nests(commands)
 
 
 def _nests(commands: Sequence[Command]) -> list[tuple[object, ...]]:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError
+from dmaverify.targets.table import shipped_toml
 from dmaverify.values import dataclass
 
 
@@ -33,16 +34,11 @@ def data_file(name: str) -> Path:
     raise InputError(f"the data of target rngd has no file {name}")
 
 
-FIRST = "[memory.hbm]"
-
-
 @lru_cache(maxsize=4)
 def data(path: Path | None = None) -> Mapping[str, Any]:
-    """The sections `memory` and `cost` of `target.toml` (or of another file that has them). They stand at its end, and
-    what is before them is not read.
-    """
+    """`target.toml`, of which the sections `memory` and `cost` are asked for; or another file that has them."""
     text = (path or data_file("target.toml")).read_text(encoding="utf-8")
-    return tomllib.loads(text[max(0, text.find(FIRST)) :])
+    return tomllib.loads(text) if path else shipped_toml(data_file("target.toml"), text)
 
 
 def parity(value: int) -> int:

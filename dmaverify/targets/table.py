@@ -1,18 +1,24 @@
 """Tables of a TOML text, read with types: what is missing or misspelt is refused in one line, with its place.
 
-Knows: TOML tables, keys and where they stand. Does not know: targets, rules.
+Knows: TOML tables, keys and where they stand; what was read of files that ship. Does not know: targets, rules.
 Law: every key of a table is asked for or refused; nothing is read with a silent default that the caller did not name.
 """
 
 from __future__ import annotations
 
 import json
+import marshal
 import re
+import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, NoReturn
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.files import write_bytes
 
 _HEADER = re.compile(r"^[ \t]*\[+([^\[\]\n]+)\]+", re.MULTILINE)
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -31,6 +37,24 @@ def _dotted(path: Iterable[str]) -> str:
     return ".".join(part if _BARE.fullmatch(part) else json.dumps(part) for part in path)
 
 
+@lru_cache(maxsize=16)
+def shipped_toml(file: Path, text: str) -> dict[str, Any]:
+    """The text of a TOML file that ships with the package: what it says is kept where Python keeps the byte code of
+    this module, beside the text, and found there as long as the text is the same. Raises as `tomllib` does.
+    """
+    code = getattr(__spec__, "cached", None)
+    kept = Path(code).with_name(f"{file.parent.name}.{file.stem}.{sys.implementation.cache_tag}.pyc") if code else None
+    with suppress(OSError, ValueError, EOFError, TypeError):
+        of, data = marshal.loads(kept.read_bytes()) if kept else ("", {})
+        if of == text and kept:
+            return data  # type: ignore[no-any-return]
+    data = tomllib.loads(text)
+    if kept and not sys.dont_write_bytecode:
+        with suppress(OSError, ValueError):
+            write_bytes(kept, marshal.dumps((text, data)))
+    return data
+
+
 class Table:
     """One table of a TOML text. `path` is its header, outermost name first; `called` is what messages call it."""
 
@@ -42,10 +66,10 @@ class Table:
         self._asked: set[str] = set()
 
     @classmethod
-    def parse(cls, source: Source) -> Table:
+    def parse(cls, source: Source, ships: bool = False) -> Table:
         """The whole text. Raises InputError, with the place, where it is no TOML."""
         try:
-            return cls(source, tomllib.loads(source.text))
+            return cls(source, shipped_toml(Path(source.name), source.text) if ships else tomllib.loads(source.text))
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"not TOML: {error}", _toml_place(source, str(error))) from error
 

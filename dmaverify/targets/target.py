@@ -270,7 +270,7 @@ def _load(folder: Path, stamp: tuple[int, ...]) -> Target:
 
 def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Target:
     """A target from the texts of its two files. Raises InputError as `load_target` does."""
-    table = Table.parse(data)
+    table = Table.parse(data, ships=folder.parent in _roots() and data.name == str(folder / "target.toml"))
     schema = table.integer("schema")
     if schema != 1:
         table.refuse(f"schema is {schema}; this version reads schema 1", "schema")
@@ -520,7 +520,7 @@ def core_definitions(*files: str) -> str:
 
 def read_obligations(source: Source) -> Mapping[str, CoreObligation]:
     """Obligations from the text of `core/obligations.toml`."""
-    table = Table.parse(source)
+    table = Table.parse(source, ships=source.name == str(core_folder() / "obligations.toml"))
     obligations = {name: _obligation(name, part) for name, part in table.tables("obligation")}
     table.finish()
     return MappingProxyType(obligations)

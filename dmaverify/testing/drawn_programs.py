@@ -72,7 +72,7 @@ def banks(draw: Draw, fault: str) -> tuple[str, str]:
         "transfer.load", 'dtype = "i8"', f"source = {tensor('hbm', 0, 'A, C')}",
         f"dest = {tensor('dm', 262144, 'C', slice_='A')}", stream(["A"], "C"),
     )  # fmt: skip
-    how = draw.choice(("loop", "time", "view", "slices"))
+    how = draw.choice(("loop", "time", "view", "slices", "overlapping"))
     pitch = 128
     slices = "8"
     view, loop, time, element = "", "", ["M"], f"M, W # {pitch}"
@@ -83,6 +83,10 @@ def banks(draw: Draw, fault: str) -> tuple[str, str]:
     elif how == "view":
         loop, element = f"loop = {{ t = {outer} }}", f"T, M, W # {pitch}"
         view = tile("T", 1, "t")
+    elif how == "overlapping":  # a slice sees as many iterations as the tile is long
+        length = draw.choice((2, 3, 4))
+        page.axes.update(S=8, M=-(-whole // length) if fault else whole // length or 1)
+        slices, view, loop = "S", tile("S", length, "t", "slice"), f"loop = {{ t = {9 - length} }}"
     else:
         page.axes["S"], slices = 8, "S"
         view, loop = tile("S", 4, 0, "slice"), f"loop = {{ t = {outer} }}"

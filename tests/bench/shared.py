@@ -19,7 +19,7 @@ PROVE = str(ROOT / "dmaverify" / "prove")
 MACHINES = {
     "rngd": ("first.toml", "dma-engine", "sequencer", "programs", "found", "sizes", "start", "rust"),
     "pto": ("pto", "start/pto.mlir", "start/pto.toml"),
-    "idma": ("idma", "start/idma.toml"),
+    "idma": ("idma", "start/idma.toml", "sizes"),
 }
 SUFFIXES = {".toml", ".rs", ".pto", ".mlir"}
 

@@ -137,7 +137,7 @@ def dependent_opinions(name: str, tree: ast.Module) -> Iterator[str]:
                 yield f"line {line} imports {dotted}"
 
 
-SIMULATOR = {"cost/simulate.py", "cost/requests.py", "cost/kernel.py", "cost/clockwork.py"}
+SIMULATOR = {"cost/simulate.py", "cost/requests.py", "cost/kernel.py", "cost/clockwork.py", "cost/compiled.py"}
 SHARED_BY_PRICES = ("dmaverify.cost.constants",)
 """The simulator; what it may share with the closed form inside of `cost`."""
 

@@ -83,3 +83,20 @@ def test_a_value_that_was_pickled_is_whole_in_a_process_that_never_made_one() ->
     assert pickle.loads(pickle.dumps(loop)) == loop
     assert hash(pickle.loads(pickle.dumps(loop))) == hash(loop)
     assert set(before) <= set(Loop.__dict__)
+
+
+@pytest.mark.parametrize("dataclass", [dataclasses.dataclass, values.dataclass], ids=["library", "own"])
+def test_fields_by_name_stand_behind_those_of_a_class_that_inherits(dataclass: Callable[..., Any]) -> None:
+    @dataclass(kw_only=True)
+    class Base:
+        size: int
+        names: list[str] = values.field(default_factory=list)
+
+    @dataclass
+    class Derived(Base):
+        place: int
+        note: str = ""
+
+    made: Any = Derived
+    assert repr(made(3, "x", size=1)).endswith("Derived(size=1, names=[], place=3, note='x')")
+    assert told(lambda: made(3, "x", 1)) == told(lambda: made(3)) == "TypeError"

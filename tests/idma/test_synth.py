@@ -13,10 +13,12 @@ from dmaverify.cli import app as cli
 from dmaverify.machines.idma.derive import descriptor_of
 from dmaverify.machines.idma.forms import read_image
 from dmaverify.machines.idma.nd import starts
-from dmaverify.machines.idma.search import BoxLoop, BoxNest, nest_of, runs_are_maximal, synthesize
+from dmaverify.machines.idma.search import BoxNest, nest_of, runs_are_maximal, synthesize
 from dmaverify.machines.idma.setup import setup_of
 from dmaverify.plan.read import read_plan_text
-from dmaverify.synth.regions import Atom, AtomNest
+from dmaverify.program.command import Loop
+from dmaverify.synth.atoms import Atom
+from dmaverify.synth.regions import AtomNest
 from dmaverify.synth.result import Synthesis
 from dmaverify.verdict import Status
 
@@ -122,10 +124,10 @@ def test_what_needs_too_many_descriptors_is_refused_with_the_rule() -> None:
 def test_merged_runs_are_the_longest() -> None:
     box = AtomNest(0, 0, (Atom("A", 1, 3, 64, 128), Atom("B", 1, 4, 16, 16), Atom("C", 1, 16, 1, 1)))
     nest = nest_of(box, 1 << 20)
-    assert (nest.length, nest.loops) == (64, (BoxLoop(3, 64, 128, nest.loops[0].label),))
+    assert (nest.length, nest.loops) == (64, (Loop(3, 64, 128, nest.loops[0].label),))
     assert nest_of(box, 40).length == 32
     assert runs_are_maximal([nest])
-    assert not runs_are_maximal([BoxNest(0, 0, 8, (BoxLoop(4, 8, 8),))])
+    assert not runs_are_maximal([BoxNest(0, 0, 8, (Loop(4, 8, 8),))])
 
 
 @pytest.mark.parametrize("form", ["auto", "reg32_3d", "desc64", "job", "nd"])

@@ -14,7 +14,8 @@ from dmaverify.errors import Disagreement
 from dmaverify.execute.address import TooLarge, batches, region_of
 from dmaverify.execute.interpret import execute
 from dmaverify.language import wellformed
-from dmaverify.lower.programs import Trouble, derived_program, given_program, space_of
+from dmaverify.lower.pairing import Trouble
+from dmaverify.lower.programs import derived_program, given_program, space_of
 from dmaverify.plan.plan import PlanTransfer
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.command import Command

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import random
 import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 import z3
 
 from dmaverify.errors import InputError, Source
+from dmaverify.targets import table as table_module
 from dmaverify.targets.facts import SCOPES, Fact
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import (
@@ -431,3 +434,24 @@ def test_the_core_has_its_obligations_in_order_those_of_a_move_first() -> None:
 def test_an_obligation_that_is_not_whole_is_refused() -> None:
     with pytest.raises(InputError, match="missing `why`"):
         read_obligations(Source("o", '[obligation."core/x"]\ntitle = "t"\n'))
+
+
+def test_what_is_kept_of_a_shipped_file_counts_for_the_same_text_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_module.__spec__, "cached", str(tmp_path / "table.pyc"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    read = table_module.shipped_toml.__wrapped__
+    file = Path("machines", "target.toml")
+    assert read(file, "a = 1") == {"a": 1}
+    (kept,) = tmp_path.iterdir()
+    kept.write_bytes(marshal.dumps(("a = 1", {"a": 2})))
+    assert read(file, "a = 1") == {"a": 2}, "what was kept is not parsed again"
+    assert read(file, "a = 3") == {"a": 3}
+    for damaged in (b"", b"\x00", b"not marshal", marshal.dumps(7), marshal.dumps(("a = 3",))):
+        kept.write_bytes(damaged)
+        assert read(file, "a = 3") == {"a": 3}
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    kept.unlink()
+    assert read(file, "a = 3") == {"a": 3}
+    assert not list(tmp_path.iterdir())

@@ -11,7 +11,7 @@ from dmaverify.errors import InputError
 from dmaverify.jobs.derivation import derivation_json
 from dmaverify.language.expr import ONE
 from dmaverify.language.parse import parse
-from dmaverify.lower.derive import StreamProblem
+from dmaverify.lower.pairing import Trouble
 from dmaverify.lower.segments import needs_segments, propose_segments
 from dmaverify.plan.commands import (
     Homogeneous,
@@ -98,7 +98,7 @@ def stream(size: int, *, time: str = "[A # 16] % 2, B, [A # 16] / 2 % 2") -> Str
 )
 def test_an_uneven_axis_over_four_engines_has_the_fewest_boxes(size: int, commands: int, last: int) -> None:
     found = propose_segments(stream(size))
-    assert not isinstance(found, StreamProblem)
+    assert not isinstance(found, Trouble)
     assert len(found) == commands
     assert sum(one.engine.chip == one.engine.cluster == 0 and one.engine.dmn == 3 for one in found) == last
     assert needs_segments(stream(size)) == (size % 4 != 0)
@@ -126,7 +126,7 @@ def test_a_time_that_leaves_a_gap_is_not_segmented() -> None:
     assert isinstance(propose_segments(stream(15, time="B, [A # 16] / 2 % 2")), tuple)
     assert isinstance(propose_segments(stream(15, time="[A # 16] % 4, B")), tuple)
     gap = Stream(parse("[A # 16] / 8, [A # 16] % 2", {**AXES, "A": 9}), parse("C", AXES))
-    assert isinstance(propose_segments(gap), StreamProblem)
+    assert isinstance(propose_segments(gap), Trouble)
 
 
 CASES = """\

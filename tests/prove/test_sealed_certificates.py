@@ -68,6 +68,25 @@ def test_the_scripts_hold_both_mappings_both_sequencers_and_the_negated_obligati
     assert "(assert false)" not in text
 
 
+def test_a_certificate_of_symbols_asks_of_all_sizes_and_at_one_of_each_region_and_says_what_is_left(
+    tmp_path: Path,
+) -> None:
+    text = PLAN.replace("B = 8\n", "B = { min = 1, max = 64 }\n").replace("A = 64\n", "A = 16\n")
+    text = text.replace("[B=8:", "[B=B:").replace("A=64:2048", "A=16:256 * B").replace("A=64:", "A=16:")
+    (tmp_path / "plan.toml").write_text(text)
+    write_certificate(tmp_path / "cert", [(str(tmp_path / "plan.toml"), None, None, FULL)])
+    found = check_certificate(tmp_path / "cert", solver=False)
+    assert found.refused == []
+    left = [said.rpartition(": ")[2] for said in found.open]
+    assert left == ["that all sizes of a region run as those that were asked"]
+    files = {p.name for p in (tmp_path / "cert").glob("*.smt2")}
+    assert any("admitted-sizes-in-no-region" in name for name in files)
+    assert any("at-B-" in name and "command-0" in name for name in files)
+    file = next((tmp_path / "cert").glob("*no-region*"))
+    file.write_text(file.read_text().replace("(assert (<= 1 n0 64))", "(assert (<= 1 n0 8))"))
+    assert check_certificate(tmp_path / "cert", solver=False).refused
+
+
 # ---------------------------------------------------------------- tampers
 
 Manifest = dict[str, Any]

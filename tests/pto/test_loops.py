@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from dmaverify.errors import Source
+from dmaverify.language.affine import Lin, World, compare
 from dmaverify.machines.pto.check import check_text
+from dmaverify.program.instructions import Branch, KernelLoop
 from dmaverify.prove.flow import pipes
+from dmaverify.prove.flow.loops import At, period_of, steady
+from dmaverify.prove.flow.step_events import NOWHERE
 from dmaverify.verdict import Status, Verdict
 
 GM, UB = "!pto.ptr<f32, gm>", "!pto.ptr<f32, ub>"
@@ -96,9 +100,28 @@ def test_turns_of_any_number_of_rounds_need_no_range() -> None:
 
 def test_a_kernel_that_takes_too_many_steps_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipes.PipeJudge, "most_steps", 2)
-    monkeypatch.setattr("dmaverify.prove.flow.kernels.proved_by_cases", lambda *_: None)
+    monkeypatch.setattr("dmaverify.prove.flow.kernels.proved_at_once", lambda *_: None)
     judge = pipes.PipeJudge.__init__
     monkeypatch.setattr(pipes.PipeJudge, "__init__", lambda self, *a, **k: judge(self, *a, **{**k, "most_steps": 2}))
     found = check(TURNS)
     assert found.status is Status.UNKNOWN
     assert any("more than 2 steps of pipes" in o.why for o in found.obligations)
+
+
+@pytest.mark.parametrize(("turns", "found"), [(1, 1), (2, 2), (5, 5), (7, 7), (16, 16), (17, None)])
+def test_buffers_that_take_turns_have_a_period(turns: int, found: int | None) -> None:
+    world = World()
+    counter = world.free("i", 0, None)
+    loop = KernelLoop(counter.terms[0][0], Lin(100), (), NOWHERE)
+    assert period_of(world, loop, [world.modulo(counter, turns) * 32], At({})) == found
+    assert period_of(world, loop, [counter * 32], At({})) is None
+
+
+def test_what_a_condition_or_an_inner_loop_makes_of_an_iteration_is_not_that_of_a_period_before() -> None:
+    world = World()
+    counter = world.free("i", 0, None)
+    name, turn = counter.terms[0][0], world.modulo(counter, 2)
+    for term, same in ((turn, True), (counter, False)):
+        for event in (Branch(compare("lt", term - 1), (), (), NOWHERE), KernelLoop("j", term, (), NOWHERE)):
+            outer = KernelLoop("k", Lin(3), (event,), NOWHERE)
+            assert [steady(world, [one], name, 2, At({})) for one in (event, outer)] == [same, same]

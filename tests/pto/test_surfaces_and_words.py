@@ -16,8 +16,8 @@ from dmaverify.jobs.kernels import same_kernels, words_json
 from dmaverify.machines.pto.emit import canonical, fields_of
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
+from dmaverify.machines.pto.stated import Setting
 from dmaverify.machines.pto.surfaces import emitted
-from dmaverify.machines.pto.values import Setting
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, WORD_BITS, misfits, pack, unpack
 from dmaverify.plan.read import read_plan_text
 

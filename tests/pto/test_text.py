@@ -204,7 +204,7 @@ def test_a_fragment_has_the_constants_that_its_names_say() -> None:
 @pytest.mark.parametrize(
     ("note", "said"),
     [
-        ("// dmaverify: gm %a = 12", "not understood"),
+        ("// dmaverify: gm %a = 12", "is no extent"),
         ("// dmaverify: assume %n in 5..1", "empty"),
         ("// dmaverify: allow(pto/tail-block)", "without a reason"),
         ("// dmaverify: expect nonsense", "expect takes"),

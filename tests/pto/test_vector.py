@@ -15,7 +15,7 @@ from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.distributions import vector_unit
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
-from dmaverify.machines.pto.values import Setting
+from dmaverify.machines.pto.stated import Setting
 from dmaverify.program.instructions import Use
 from dmaverify.verdict import Status, Verdict
 

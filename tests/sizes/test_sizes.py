@@ -353,3 +353,37 @@ def test_zero_padding_ends_as_zero_at_every_size(
         if done.region is not None:
             held = {status for v, status in known if done.region.holds(v)}
             assert held == {Status.PROVED if done.status == "proved" else Status.REFUTED}
+
+
+ALONE = """schema = 1
+target = "rngd"
+[axes]
+A = {{ min = 1, max = 2048 }}
+B = 256
+[transfer.t]
+dtype = "{}"
+source = {{ tier = "hbm", base = 0, element = "{}" }}
+dest = {{ tier = "dm", base = 0, slice = "{}", element = "{}" }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "source", "slices", "element", "wanted"),
+    [
+        ("i32", "A, B", "A", "B", ["A <= 256"]),
+        ("i8", "B, A", "B", "A # 512", ["A % 8 == 0 and A <= 511", "A == 512"]),
+        ("i8", "B, A", "B", "A", ["A % 8 == 0"]),
+        ("i8", "A, 3", "2", "A, 3", []),
+        ("i8", "A", "A", "B", []),
+    ],
+)
+def test_a_move_without_a_stream_is_judged_for_all_sizes_as_at_each_by_itself(
+    dtype: str, source: str, slices: str, element: str, wanted: list[str]
+) -> None:
+    one = template(ALONE.format(dtype, source, slices, element))
+    found = conditions(one, Options())
+    assert [" and ".join(f.text for f in facts) for facts in found.any] == wanted
+    assert found.status == "exact"
+    for size in (1, 2, 4, 8, 12, 248, 255, 256, 257, 504, 511, 512, 513, 520, 2048):
+        held = any(all(f.holds({"A": size}) for f in facts) for facts in found.any)
+        assert verdict_at(one, {"A": size}, Options()).status is (Status.PROVED if held else Status.REFUTED), size

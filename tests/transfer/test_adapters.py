@@ -20,8 +20,7 @@ from dmaverify.lower.adapters import (
     memory_facts,
     slice_move,
 )
-from dmaverify.lower.derive import StreamProblem
-from dmaverify.lower.pairing import PortRule
+from dmaverify.lower.pairing import PortRule, Trouble
 from dmaverify.lower.tables import fetch_size, table_of
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Entry, Sequencer
@@ -177,7 +176,7 @@ def test_a_commit_walks_the_replicas_of_its_memory():
 
 def test_an_incompatible_stream_has_no_command():
     found = derived_access(access("A % 5, A / 5", "1", "A % 3, A / 3", {"A": 15}), DM, 8)
-    assert isinstance(found, StreamProblem)
+    assert isinstance(found, Trouble)
     assert found.axis == "A"
 
 
@@ -185,7 +184,7 @@ def test_an_incompatible_stream_has_no_command():
 def test_a_stream_over_what_other_places_hold_is_refused(place):
     axes = {"A": 8, "B": 4}
     found = derived_access(access("A % 4, B", "A", "B", axes, **{place: "A / 4"}), DM, 8)
-    assert isinstance(found, StreamProblem)
+    assert isinstance(found, Trouble)
     assert f"over {place}s" in found.message
     assert found.axis == "A"
     command = derived(access("A % 4, B", "A % 4", "B", axes, **{place: "A / 4"}))  # its own part
@@ -205,7 +204,7 @@ def test_a_stream_that_names_another_place_is_refused():
         "a", "rngd", "fetch", "main", "i8", one.memory,
         Stream(one.stream.time, one.stream.packet, slice=parse("A", axes)),
     )  # fmt: skip
-    assert isinstance(derived_access(elsewhere, DM, 8), StreamProblem)
+    assert isinstance(derived_access(elsewhere, DM, 8), Trouble)
     assert isinstance(derived_access(same, DM, 8), Command)
 
 

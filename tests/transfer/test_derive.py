@@ -15,7 +15,8 @@ from dmaverify.language.expr import Pair, axes_of
 from dmaverify.language.meaning import live_index
 from dmaverify.language.parse import parse
 from dmaverify.language.wellformed import problems
-from dmaverify.lower.derive import Derivation, StreamProblem, coalesce, derive, label_of
+from dmaverify.lower.derive import Derivation, coalesce, derive, label_of
+from dmaverify.lower.pairing import Trouble
 from dmaverify.program.command import Command, Engine
 from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space, global_address, unit_bits_of
@@ -42,9 +43,9 @@ def derived(source: Tensor, dest: Tensor, how: Stream, bits: int = 8, engine: En
     return found
 
 
-def refused(source: Tensor, dest: Tensor, how: Stream, bits: int = 8) -> StreamProblem:
+def refused(source: Tensor, dest: Tensor, how: Stream, bits: int = 8) -> Trouble:
     found = derive(source, dest, (SPACES[source.tier], SPACES[dest.tier]), bits, how)
-    assert isinstance(found, StreamProblem)
+    assert isinstance(found, Trouble)
     return found
 
 
@@ -503,7 +504,7 @@ def test_every_derived_unit_lands_on_its_own_element_exactly_once(move):
     source, dest, how, bits = move
     spaces = (SPACES[source.tier], SPACES[dest.tier])
     found = derive(source, dest, spaces, bits, how)
-    if isinstance(found, StreamProblem):
+    if isinstance(found, Trouble):
         assert found.cuts, found
         assert found.cuts[0] % found.cuts[1], found
         return
@@ -539,7 +540,7 @@ def test_a_stream_over_more_engines_than_any_machine_has_is_refused_at_once():
     found = derive(
         mem(axes, "A, B"), mem(axes, "A, B"), (MEM, MEM), 8, stream(axes, chip="A", time="1", packet="B")
     )  # fmt: skip
-    assert isinstance(found, StreamProblem)
+    assert isinstance(found, Trouble)
     assert "4,194,304 engines" in found.message
 
 

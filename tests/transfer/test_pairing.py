@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dmaverify.errors import Source, Span
 from dmaverify.language.expr import ONE
-from dmaverify.lower.pairing import Mismatch, PortRule, pair, split_burst
+from dmaverify.lower.pairing import PortRule, Trouble, pair, split_burst
 from dmaverify.program.command import Command, Engine, Entry, GivenCommand, Loop, Port, Sequencer
 from dmaverify.program.tensor import Tensor
 
@@ -35,7 +35,7 @@ def seq(entries: list[tuple[int, int]], packet: int = 1, labels: str = "", **mor
 def pair_of(
     read: Sequencer, write: Sequencer, engine: Engine | None = None, source: Tensor | None = None,
     dest: Tensor | None = None, unit_bits: int = 8,
-) -> Command | list[Mismatch]:  # fmt: skip
+) -> Command | list[Trouble]:  # fmt: skip
     a, b = source or Tensor("hbm", ONE), dest or Tensor("dm", ONE)
     return pair(GivenCommand(engine, read, write), a, b, (RULES[a.tier], RULES[b.tier]), unit_bits)
 
@@ -50,7 +50,7 @@ def paired(*args: object, **more: object) -> Command:
     return found
 
 
-def mismatches(*args: object, **more: object) -> list[Mismatch]:
+def mismatches(*args: object, **more: object) -> list[Trouble]:
     found = pair_of(*args, **more)  # type: ignore[arg-type]
     assert isinstance(found, list)
     return found

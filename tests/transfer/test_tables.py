@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from dmaverify.language.expr import Expr, axes_of, terms_of
 from dmaverify.language.parse import parse
-from dmaverify.lower.derive import StreamProblem, coalesce, derive
+from dmaverify.lower.derive import coalesce, derive
+from dmaverify.lower.pairing import Trouble
 from dmaverify.lower.tables import (
     DerivationTable,
     access_bytes_of,
@@ -339,20 +340,20 @@ def test_the_json_has_every_row_and_the_config():
 # ---------------------------------------------------------------- against derive
 
 
-def derived_entries(buffer: Expr, stream: Stream) -> list[tuple[int, int]] | StreamProblem:
+def derived_entries(buffer: Expr, stream: Stream) -> list[tuple[int, int]] | Trouble:
     """(count, stride) of the memory side as `derive` finds them, which knows layouts and no volumes."""
     memory = Tensor("mem", buffer)
     found = derive(memory, memory, (MEMORY, MEMORY), 8, stream)
-    return found if isinstance(found, StreamProblem) else [(f.count, f.read) for f in found.fragments]
+    return found if isinstance(found, Trouble) else [(f.count, f.read) for f in found.fragments]
 
 
 def assert_agrees(buffer: Expr, stream: Stream) -> bool:
     """Whether both derive something. Where a table has a problem, `derive` has one or a piece is named twice."""
     mine, other = table_of(buffer, stream), derived_entries(buffer, stream)
     if mine.problem is not None:
-        assert isinstance(other, StreamProblem) or "add up" in mine.problem.message, (str(buffer), stream)
+        assert isinstance(other, Trouble) or "add up" in mine.problem.message, (str(buffer), stream)
         return False
-    assert not isinstance(other, StreamProblem), (str(buffer), str(stream.mapping), other.message)
+    assert not isinstance(other, Trouble), (str(buffer), str(stream.mapping), other.message)
     moving = [e for e in mine.entries if e[0] > 1]
     if "#" in str(buffer):  # layouts may keep a cut of padding that moves nothing: the merged entries decide
         moving, other = coalesce(moving), coalesce(other)
@@ -368,7 +369,7 @@ def test_the_strides_are_those_of_derive_on_every_example(example):
 
 def test_both_refuse_the_incompatible_example():
     buffer, time, packet, axes = INCOMPATIBLE
-    assert isinstance(derived_entries(parse(buffer, axes), stream_of(time, packet, axes)), StreamProblem)
+    assert isinstance(derived_entries(parse(buffer, axes), stream_of(time, packet, axes)), Trouble)
     assert not assert_agrees(parse(buffer, axes), stream_of(time, packet, axes))
 
 

@@ -28,7 +28,7 @@ from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.hazards import StepJudge
 from dmaverify.prove.flow.pipe_state import Encounter
 from dmaverify.prove.flow.step_events import NOWHERE, hand, touch_of
-from dmaverify.prove.meet import Walk, found_meeting
+from dmaverify.prove.meet import Walk, found_meeting, side_of
 from dmaverify.prove.move.overlap import Early, written_early
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import Derived
@@ -198,7 +198,7 @@ def _events(image: Image, setups: Sequence[Setup], walks: dict[int, Walk]) -> It
                 yield from hand(pipes[0], pipe)
             lanes.setdefault(told.channel, {})[pipe] = None
             if protocol not in NO_ADDRESS:
-                walks[len(walks) + 1] = walk = walk_of(command, writes=writes)
+                walks[len(walks) + 1] = walk = side_of(command, writes=writes)
                 touch = touch_of(Place("mem", "", Lin(walk.base)), walk.loops, writes=writes)
                 yield Use(len(walks), pipe, (touch,), told.span or NOWHERE, f"launch {number}", step=number)
 
@@ -216,10 +216,3 @@ def beside(image: Image, setup: Setup) -> list[Derived]:
             "wait before it, or give it memory of its own",
         )  # fmt: skip
     return [fact for one in found for fact in one.facts]
-
-
-def walk_of(command: Command, *, writes: bool) -> Walk:
-    """What one side of a command touches."""
-    port = command.write if writes else command.read
-    loops = tuple((x.count, x.write if writes else x.read) for x in command.loops)
-    return Walk(port.base, (*loops, (command.burst, 1)))

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 from dmaverify.machines.idma.engine import NO_ADDRESS
 from dmaverify.machines.idma.nd import Descriptor
-from dmaverify.machines.idma.order import RLIMIT, command_of, walk_of
+from dmaverify.machines.idma.order import RLIMIT, command_of
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import PlantedError, ToldDescriptor
-from dmaverify.prove.meet import Walk, apart, difference, question
+from dmaverify.prove.meet import Walk, shared, side_of
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import Derived
 
@@ -28,9 +28,9 @@ def comes(descriptor: Descriptor, error: PlantedError, setup: Setup) -> bool:
     protocol = request.src_protocol if error.side == "read" else request.dst_protocol
     if not descriptor.bytes or protocol in NO_ADDRESS:
         return False
-    walk = walk_of(command_of(descriptor, setup.backend.address_width), writes=error.side == "write")
-    eq = difference(walk, Walk(error.address - error.address % word, ((word, 1),)))
-    return not apart(eq) and Session(RLIMIT).ask(question(eq), "idma/error-address").status != "unsat"
+    walk = side_of(command_of(descriptor, setup.backend.address_width), writes=error.side == "write")
+    touched = Walk(error.address - error.address % word, ((word, 1),))
+    return shared(walk, touched, Session(RLIMIT), "idma/error-address") != "unsat"
 
 
 def planted_facts(told: ToldDescriptor, setup: Setup) -> Iterator[Derived]:

@@ -242,10 +242,12 @@ def _residues(command: Command, side: str, modulus: int) -> NDArray[np.int64]:
     found[port.base * command.unit_bits // 8 % modulus] = 1
     for dim in dims_of(command):
         stride = (dim.src_stride if side == "read" else dim.dst_stride) % modulus
-        period = modulus // gcd(stride, modulus) if stride else 1
+        period = modulus // gcd(stride, modulus)
         whole, rest = divmod(dim.reps, period)
-        grown = np.zeros_like(found)
-        for step in range(min(period, dim.reps)):
-            grown += np.roll(found, step * stride) * (whole + (step < rest))
-        found = grown
+        walks = (np.arange(modulus // period)[:, None] + stride * np.arange(period)) % modulus
+        lies = found[walks]
+        sums = np.cumsum(np.concatenate([np.zeros_like(lies[:, :1]), lies, lies], axis=1), axis=1)
+        end = period + 1  # where a walk's sum up to its first place stands, one turn before it included
+        turns = whole * lies.sum(axis=1, keepdims=True)
+        found[walks] = turns + sums[:, end:] - sums[:, end - rest : end + period - rest]
     return found

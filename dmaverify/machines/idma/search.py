@@ -28,7 +28,7 @@ from dmaverify.machines.idma.law import Depth, Totals, bounds
 from dmaverify.machines.idma.legalizer import is_coupled, window_bits
 from dmaverify.machines.idma.price import measured, memory_of, price_on, programming
 from dmaverify.machines.idma.setup import Setup, setup_of
-from dmaverify.program.command import Command, Entry, GivenCommand, Sequencer
+from dmaverify.program.command import Command, Entry, GivenCommand, Loop, Sequencer
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.check import Options, check_transfer
@@ -59,23 +59,13 @@ SHOWN_RUNS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class BoxLoop:
-    """`count` steps of `read` and `write` units."""
-
-    count: int
-    read: int
-    write: int
-    label: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class BoxNest:
     """A box as a contiguous run of `length` units under loops, at its base addresses."""
 
     read: int
     write: int
     length: int
-    loops: tuple[BoxLoop, ...]
+    loops: tuple[Loop, ...]
 
 
 def synthesize(
@@ -176,7 +166,7 @@ def nest_of(box: AtomNest, length_max: int) -> BoxNest:
     """The longest contiguous run of a box that fits the length field, and the rest as loops, merged where they can be,
     the largest write stride first.
     """
-    loops = [BoxLoop(a.count, a.read, a.write, a.label) for a in box.atoms if a.count > 1]
+    loops = [Loop(a.count, a.read, a.write, a.label) for a in box.atoms if a.count > 1]
     length = 1
     while True:
         inner = next((x for x in loops if x.read == x.write == length), None)
@@ -185,7 +175,7 @@ def nest_of(box: AtomNest, length_max: int) -> BoxNest:
         loops.remove(inner)
         fits = largest_part(inner.count, length_max // length, 1)
         if fits < inner.count:
-            loops.append(BoxLoop(inner.count // fits, length * fits, length * fits, inner.label))
+            loops.append(Loop(inner.count // fits, length * fits, length * fits, inner.label))
             length *= fits
             break
         length *= inner.count
@@ -207,7 +197,7 @@ def trimmed(nest: BoxNest, dest: Layout) -> BoxNest:
     return nest
 
 
-def _merged(loops: Sequence[BoxLoop]) -> list[BoxLoop]:
+def _merged(loops: Sequence[Loop]) -> list[Loop]:
     """Any two loops that step as one, as one: order has no meaning here."""
     out = list(loops)
     while True:
@@ -223,20 +213,20 @@ def _merged(loops: Sequence[BoxLoop]) -> list[BoxLoop]:
         a, b = pair
         out = [x for x in out if x is not a and x is not b]
         label = " ".join(name for name in (a.label, b.label) if name)
-        out.append(BoxLoop(a.count * b.count, b.read, b.write, label))
+        out.append(Loop(a.count * b.count, b.read, b.write, label))
 
 
-def _fewest(nest: BoxNest, outer: int) -> tuple[tuple[BoxLoop, ...], tuple[BoxLoop, ...]]:
+def _fewest(nest: BoxNest, outer: int) -> tuple[tuple[Loop, ...], tuple[Loop, ...]]:
     """The loops that the mid-end takes, and those that software unrolls: the choice with the fewest descriptors."""
     more = len(nest.loops) - outer
     if more <= 0:
         return nest.loops, ()
     unrolled = min(combinations(nest.loops, more), key=lambda chosen: prod(loop.count for loop in chosen))
-    return tuple(loop for loop in nest.loops if loop not in unrolled), unrolled
+    return tuple(loop for loop in nest.loops if not any(loop is other for other in unrolled)), unrolled
 
 
 def _descriptors(
-    nest: BoxNest, inside: Sequence[BoxLoop], unrolled: Sequence[BoxLoop], tiers: tuple[str, str]
+    nest: BoxNest, inside: Sequence[Loop], unrolled: Sequence[Loop], tiers: tuple[str, str]
 ) -> Iterator[GivenCommand]:
     for steps in product(*(range(loop.count) for loop in unrolled)):
         read = nest.read + sum(s * loop.read for s, loop in zip(steps, unrolled, strict=True))

@@ -19,8 +19,9 @@ from dmaverify.machines.pto.distributions import Distribution, VectorUnit, vecto
 from dmaverify.machines.pto.lanes import Demand, demands_of
 from dmaverify.machines.pto.ops import Operand
 from dmaverify.machines.pto.sources import Origin, sources_of
+from dmaverify.machines.pto.stated import Setting
 from dmaverify.machines.pto.tile_events import TileMeaning
-from dmaverify.machines.pto.values import Lanes, Setting, Value
+from dmaverify.machines.pto.values import Lanes, Value
 from dmaverify.program.instructions import CopyTouch, Place, StoredSource, Use
 from dmaverify.values import dataclass, replace
 

@@ -13,8 +13,9 @@ import re
 from collections.abc import Sequence
 
 from dmaverify.errors import InputError
+from dmaverify.language.notation import Token
 from dmaverify.machines.pto.copies import CopyReader
-from dmaverify.machines.pto.mlir import MlirToken, Op
+from dmaverify.machines.pto.mlir import Op
 from dmaverify.machines.pto.ops import (
     INDEX,
     LOCAL,
@@ -204,7 +205,7 @@ def _sides(kind: str) -> tuple[str, str]:
     return ("ub", "gm") if kind == STORE else ("ub", "ub") if kind == LOCAL else ("gm", "ub")
 
 
-def _lists(op: Op, tokens: Sequence[MlirToken]) -> dict[str, list[Operand]]:
+def _lists(op: Op, tokens: Sequence[Token]) -> dict[str, list[Operand]]:
     """Operands in brackets by the word in front of them (`offset: [...]`); the first without a word under ``."""
     out: dict[str, list[Operand]] = {}
     name, found = "", None

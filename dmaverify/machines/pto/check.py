@@ -9,7 +9,7 @@ contested point would change the verdict or the bytes, the verdict says so.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,8 +39,9 @@ from dmaverify.values import replace
 from dmaverify.verdict import Finding, Obligation, Severity, Verdict, settled
 
 if TYPE_CHECKING:
-    from dmaverify.plan.kernels import PlanKernel, PlanMove
+    from dmaverify.plan.kernels import PlanKernel
     from dmaverify.plan.plan import Plan
+    from dmaverify.program.access import PlanMove
 
 SUFFIXES = (".pto", ".mlir")
 STANDARD = Options()
@@ -217,7 +218,7 @@ def _plan_verdict(
     return replace(verdict, expect=expect, path=plan.path, line=entry.line)
 
 
-def _separate(kernel: Kernel, extents: Mapping[str, int], *, stated: bool) -> Iterator[str]:
+def _separate(kernel: Kernel, extents: Collection[str], *, stated: bool) -> Iterator[str]:
     """What is taken for granted of memories that differ only by the argument that points into them: who states the
     extents of tensors states tensors of their own.
     """
@@ -228,7 +229,7 @@ def _separate(kernel: Kernel, extents: Mapping[str, int], *, stated: bool) -> It
         places = [(copy.read, False) for copy in kernel.copies] + [(copy.write, True) for copy in kernel.copies]
         mine = {(place.root, written) for place, written in places if place.space == space}
         roots = {root for root, _ in mine}
-        known = space == "gm" and roots <= extents.keys()
+        known = space == "gm" and roots <= set(extents)
         if len(roots) > 1 and any(written for _, written in mine) and known == stated:
             yield said
 

@@ -23,7 +23,10 @@ from dmaverify.values import replace
 from dmaverify.verdict import Finding, Severity
 
 if TYPE_CHECKING:
-    from dmaverify.plan.kernels import PlanMove
+    from dmaverify.program.access import PlanMove
+
+
+MOST_EVENTS = 500  # of a kernel that is judged under each reading
 
 
 def alternatives(
@@ -38,6 +41,8 @@ def alternatives(
     """For each other reading of a contested point that changes a byte: which bytes, and whether the verdict."""
     out = []
     findings, open_ = known
+    if sum(1 for _ in every(kernel.events)) > MOST_EVENTS:
+        return [f"the chosen readings: no other was tried, there are more than {MOST_EVENTS} events"]
     errors = {f.rule for f in findings if f.severity is Severity.ERROR}
     for knob, names in KNOBS.items():
         chosen = options.readings.get(knob, names[0])

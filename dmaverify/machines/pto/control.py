@@ -15,11 +15,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dmaverify.errors import InputError, Span
+from dmaverify.language.notation import Token
 from dmaverify.machines.pto.blocks import Structure
 from dmaverify.machines.pto.buffers import BufferReader
 from dmaverify.machines.pto.generic import is_generic
 from dmaverify.machines.pto.jumps import BasicBlock, BlockGraph, edges_of
-from dmaverify.machines.pto.mlir import MlirFile, MlirToken, Op
+from dmaverify.machines.pto.mlir import MlirFile, Op
 from dmaverify.machines.pto.ops import (
     CUBE,
     INDEX,
@@ -383,7 +384,7 @@ def _must_yield(op: Op, body: Sequence[Stmt], count: int) -> None:
 def _renamed(op: Op, suffix: str) -> Op:
     """The operation with a suffix on every value, for one call."""
 
-    def token(one: MlirToken) -> MlirToken:
+    def token(one: Token) -> Token:
         return replace(one, text=one.text + suffix) if one.kind == "value" else one
 
     return replace(

@@ -74,7 +74,7 @@ class _Machine(RunCopies):
         for stmt in body:
             if isinstance(stmt, ops.Yield):
                 self.registers_of.sink(stmt.args)
-                given = [self.values[a.name] for a in stmt.args]
+                given = [self._value(a) for a in stmt.args]
             else:
                 self._statement(stmt)
         return given
@@ -242,6 +242,8 @@ class _Machine(RunCopies):
         }
         if op in table:
             return table[op]
+        if not 0 <= b < stmt.bits:
+            raise Undetermined(f"{op} by {b:,} of {stmt.bits} bits")
         return a << b if op == "shli" else a >> b
 
 

@@ -232,6 +232,9 @@ class RunCopies(TileRun):
         item = stmt.item_bytes or item
         if not stmt.moved:  # a pointer that moves on moves behind the access
             at += sum(self._int(index) * elements for index, elements in stmt.offsets) * item
+        stride = 0 if stmt.stride is None else self._int(stmt.stride)
+        if abs(at) >> 62 or abs(stride) >> 50:
+            raise Undetermined("addresses beyond 62 bits")
         self.values |= dict.fromkeys(stmt.results, 0)
         pipe = "S" if stmt.form == "scalar" and not self.inside else "V"
         empty = np.zeros(0, np.int64)
@@ -241,7 +244,6 @@ class RunCopies(TileRun):
             self._bounds(place, touched, 0)
             self._happened(RunEvent(pipe, {place: empty if stmt.results else touched}, {}))
             return
-        stride = 0 if stmt.stride is None else self._int(stmt.stride)
         touched, foul = self.registers_of.store(stmt, at, item, stride)
         self._bounds(place, touched, 0)
         there = (touched >= 0) & (touched < len(self.run.memory[place].state))

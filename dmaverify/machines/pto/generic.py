@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dmaverify.errors import InputError
-from dmaverify.machines.pto.mlir import MlirToken, Op
+from dmaverify.language.notation import Token
+from dmaverify.machines.pto.mlir import Op
 from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, CopyLevel, Operand
 from dmaverify.machines.pto.types import TokenCursor, integer_of
 
@@ -31,11 +32,11 @@ def is_generic(op: Op) -> bool:
     return op.source.text[op.name_start] == '"'
 
 
-def attributes(op: Op) -> dict[str, tuple[MlirToken, ...]]:
+def attributes(op: Op) -> dict[str, tuple[Token, ...]]:
     """Every attribute of an operation with the tokens behind its `=`; none for a flag."""
-    found: dict[str, tuple[MlirToken, ...]] = {}
+    found: dict[str, tuple[Token, ...]] = {}
     depth, name = 0, None
-    value: list[MlirToken] = []
+    value: list[Token] = []
     for index, token in enumerate(op.tokens):
         mark = token.text if token.kind == "mark" else ""
         if mark == "{" and depth == 0:
@@ -55,7 +56,7 @@ def attributes(op: Op) -> dict[str, tuple[MlirToken, ...]]:
     return found
 
 
-def word_in(tokens: Sequence[MlirToken], prefix: str) -> str:
+def word_in(tokens: Sequence[Token], prefix: str) -> str:
     """The first word with a prefix (`PIPE_`), also in quotes; empty where there is none."""
     return next((t.text.strip('"') for t in tokens if t.text.strip('"').startswith(prefix)), "")
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.pto.moves import ORDERED_PIPES, UB_MEMORY
-from dmaverify.machines.pto.values import Kernel, Setting
+from dmaverify.machines.pto.stated import Setting, term_of
+from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
 from dmaverify.program.instructions import BufferToken, Remark, Signal, Use
 from dmaverify.program.rewrite import every
@@ -22,11 +23,11 @@ from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
 if TYPE_CHECKING:
-    from dmaverify.plan.kernels import PlanMove
+    from dmaverify.program.access import PlanMove
 
 
 def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:
-    return Setting(notes.ranges, notes.extents, readings)
+    return Setting(notes.ranges, notes.extents, readings, notes.relations)
 
 
 def judged_kernel(
@@ -34,12 +35,16 @@ def judged_kernel(
 ) -> JudgedKernel:
     """All that can be said of a kernel, the moves that its copies should make included."""
     shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != UB_MEMORY[0]}
+    extents = {
+        root: size if isinstance(size, int) else term_of(size, kernel.world, notes.spans["gm", root])
+        for root, size in notes.extents.items()
+    }
     followed = not any(r.kind == "unresolved" for r in kernel.remarks)
     judged = judge_kernel(
         kernel,
         target,
         options,
-        shapes | notes.extents,
+        shapes | extents,
         ORDERED_PIPES,
         UB_MEMORY,
         others=notes.core,
@@ -55,18 +60,17 @@ def judged_kernel(
             judged.obligations["core/definite"] = ("unknown", "", "an operation that is not resolved may write them")
     order = ("proved", "reported", "not judged", "unknown", "refuted")
     for move in moves:
-        from dmaverify.prove.flow.claims import CopyClaim, judge_claim
+        from dmaverify.prove.flow.claims import judge_claim
 
         problems = [p for p in move.problems if p.fatal]
         for p in problems:
             judged.findings.append(Finding("core/well-formed", Severity.ERROR, p.message, "move", p.span, hint=p.hint))
         if problems:
             continue
-        claim = CopyClaim("move", move.copies, move.dtype, move.source, move.dest, move.span, move.copies_span)
         if not followed and not all(number in {copy.order for copy in kernel.copies} for number in move.copies):
             judged.obligations["core/same-element"] = ("not judged", "", "a copy of the kernel could not be read")
             continue
-        result = judge_claim(claim, kernel.events, target, options)
+        result = judge_claim(move, kernel.events, target, options)
         judged.findings += [f for f in result.findings if f not in judged.findings]
         for name, status in result.status.items():
             old = judged.obligations.get(name)

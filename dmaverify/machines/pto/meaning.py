@@ -17,7 +17,8 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.accesses import Accesses
 from dmaverify.machines.pto.ops import CUBE, Stmt
 from dmaverify.machines.pto.registers import joined
-from dmaverify.machines.pto.values import Kernel, Register, Setting, Value, copies_in, name_of
+from dmaverify.machines.pto.stated import Register, Setting, relate
+from dmaverify.machines.pto.values import Kernel, Value, copies_in, name_of
 from dmaverify.program.instructions import (
     Arrival,
     Branch,
@@ -32,12 +33,14 @@ from dmaverify.program.instructions import (
     Use,
 )
 from dmaverify.program.rewrite import spread
+from dmaverify.prove.flow.ask import shown
 from dmaverify.values import replace
 
 
 def meaning_of(function: ops.KernelFunction, setting: Setting) -> Kernel:
     """The events of a function."""
     meaning = _Meaning(function, setting)
+    meaning.state()
     kernel = meaning.kernel
     kernel.events = tuple(spread(meaning.block(function.body), meaning.overwritten))
     kernel.idle = [stmt.span for stmt in copies_in(function.body) if meaning.order_of[id(stmt)] not in meaning.reached]
@@ -50,6 +53,17 @@ def meaning_of(function: ops.KernelFunction, setting: Setting) -> Kernel:
 
 class _Meaning(Accesses):
     """Walks statements in order of issue."""
+
+    def state(self) -> None:
+        """Takes the relations between arguments for granted; those of a fragment are met here."""
+        for fact, span in self.setting.relations:
+            for name in sorted({*fact.poly.symbols, *(fact.by.symbols if fact.by else ())}):
+                if self.fragment and f"%{name}" not in self.values:
+                    self.argument(f"%{name}", ops.INDEX, span)
+        if not relate(self.world, self.setting.relations):
+            self.suppose("what is stated of the arguments can hold at once")
+        for given in self.world.given:
+            self.assume(shown(given, self.world))
 
     # ------------------------------------------------------------ statements
 

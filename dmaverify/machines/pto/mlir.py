@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.notation import Token
 from dmaverify.values import dataclass, field
 
 _TOKEN = re.compile(
@@ -42,14 +43,7 @@ MOST_NESTED = 64
 """Deepest nesting of regions that is read."""
 
 
-@dataclass(frozen=True, slots=True)
-class MlirToken:
-    """One token: `kind` is a group of the pattern, or `region` with the number of the region as its text."""
-
-    kind: str
-    text: str
-    start: int
-    end: int
+# A token of MLIR has the kind of its group in the pattern, or `region` with the number of the region as its text.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +52,7 @@ class Op:
 
     name: str
     results: tuple[str, ...]
-    tokens: tuple[MlirToken, ...]
+    tokens: tuple[Token, ...]
     regions: tuple[tuple[Op, ...], ...]
     source: Source = field(repr=False, compare=False)
     start: int = 0
@@ -74,7 +68,7 @@ class Op:
         length = len(self.name) + (2 if self.source.text[self.name_start] == '"' else 0)
         return Span(self.source, self.name_start, self.name_start + length)
 
-    def at(self, token: MlirToken) -> Span:
+    def at(self, token: Token) -> Span:
         return Span(self.source, token.start, token.end)
 
 
@@ -84,7 +78,7 @@ class MlirFile:
 
     source: Source
     ops: tuple[Op, ...]
-    aliases: dict[str, tuple[MlirToken, ...]]
+    aliases: dict[str, tuple[Token, ...]]
     comments: tuple[tuple[int, str], ...]
 
     def walk(self) -> Iterator[Op]:
@@ -105,7 +99,7 @@ def read_mlir(source: Source) -> MlirFile:
     return MlirFile(source, ops, reader.aliases, comments)
 
 
-def _tokens(source: Source) -> tuple[list[MlirToken], tuple[tuple[int, str], ...]]:
+def _tokens(source: Source) -> tuple[list[Token], tuple[tuple[int, str], ...]]:
     text, at, out, comments = source.text, 0, [], []
     match = _TOKEN.match
     while at < len(text):
@@ -114,7 +108,7 @@ def _tokens(source: Source) -> tuple[list[MlirToken], tuple[tuple[int, str], ...
             raise InputError(f"`{text[at]}` begins nothing in MLIR text", Span(source, at, at + 1))
         kind = found.lastgroup or ""
         if kind != "skip":
-            out.append(MlirToken(kind, found.group(), at, found.end()))
+            out.append(Token(kind, found.group(), at, found.end()))
         elif text.startswith("//", at):
             comments.append((at, found.group()[2:].strip()))
         at = found.end()
@@ -124,11 +118,11 @@ def _tokens(source: Source) -> tuple[list[MlirToken], tuple[tuple[int, str], ...
 class _MlirReader:
     """Walks the tokens once."""
 
-    def __init__(self, source: Source, tokens: list[MlirToken]) -> None:
+    def __init__(self, source: Source, tokens: list[Token]) -> None:
         self.source = source
         self.tokens = tokens
         self.at = 0
-        self.aliases: dict[str, tuple[MlirToken, ...]] = {}
+        self.aliases: dict[str, tuple[Token, ...]] = {}
 
     def block(self, depth: int, *, closing: bool) -> tuple[Op, ...]:
         """Operations up to the closing brace (which is taken), or to the end of the text."""
@@ -217,7 +211,7 @@ class _MlirReader:
                 f"`{name.text}` begins no operation", self._span(self.at), "an operation is `dialect.name`"
             )
         self.at += 1
-        inside: list[MlirToken] = []
+        inside: list[Token] = []
         regions: list[tuple[Op, ...]] = []
         plain = name.text[1:-1] if name.kind == "string" else name.text
         if name.kind == "label":
@@ -238,7 +232,7 @@ class _MlirReader:
                 break
             if token.text == "{" and token.kind == "mark" and self._region(plain, inside):
                 self.at += 1
-                inside.append(MlirToken("region", str(len(regions)), token.start, token.end))
+                inside.append(Token("region", str(len(regions)), token.start, token.end))
                 regions.append(self.block(depth + 1, closing=True))
             elif token.text in _OPEN and token.kind == "mark":
                 self._brackets(inside, regions, depth)
@@ -266,14 +260,14 @@ class _MlirReader:
         ends = ends or (before.kind == "mark" and before.text in ")>]}")
         return ends or (before.kind == token.kind == "value")
 
-    def _label(self, inside: list[MlirToken], regions: list[tuple[Op, ...]], depth: int) -> None:
+    def _label(self, inside: list[Token], regions: list[tuple[Op, ...]], depth: int) -> None:
         """`^name(%argument: type, ...):`, which ends at its colon."""
         if self._is(self.at, "("):
             self._brackets(inside, regions, depth)
         if self._is(self.at, ":"):
             self.at += 1
 
-    def _region(self, name: str, before: list[MlirToken]) -> bool:
+    def _region(self, name: str, before: list[Token]) -> bool:
         """Whether the brace at hand opens a region rather than an attribute dictionary."""
         if before and before[-1].text == "attributes":
             return False
@@ -291,7 +285,7 @@ class _MlirReader:
             return self.tokens[after + 1].text not in ("=", ",", "}") and self._starts(after)
         return self._starts(after)
 
-    def _dictionary(self, before: list[MlirToken]) -> bool:
+    def _dictionary(self, before: list[Token]) -> bool:
         """Whether `{` is followed by what only attributes have; behind a region also `{flag}` and `{}`."""
         if self.at + 2 >= len(self.tokens):
             return False
@@ -303,7 +297,7 @@ class _MlirReader:
             return False
         return after.text in ("=", ",") or (after.text == "}" and behind)
 
-    def _brackets(self, inside: list[MlirToken], regions: list[tuple[Op, ...]], depth: int) -> None:
+    def _brackets(self, inside: list[Token], regions: list[tuple[Op, ...]], depth: int) -> None:
         """Takes everything up to the matching bracket; `({...})` of the generic form holds regions."""
         opened, level = self.at, 0
         while self.at < len(self.tokens):
@@ -312,7 +306,7 @@ class _MlirReader:
                 generic = token.text == "{" and self.tokens[self.at - 1].text in ("(", ",") and level == 1
                 if generic and self._region("", inside):
                     self.at += 1
-                    inside.append(MlirToken("region", str(len(regions)), token.start, token.end))
+                    inside.append(Token("region", str(len(regions)), token.start, token.end))
                     regions.append(self.block(depth + 1, closing=True))
                     continue
                 level += (token.text in _OPEN) - (token.text in _CLOSE)

@@ -15,7 +15,8 @@ from dmaverify.language.files import named
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
-from dmaverify.machines.pto.values import Kernel, Setting
+from dmaverify.machines.pto.stated import Setting
+from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes, read_notes
 from dmaverify.values import dataclass
 
@@ -30,7 +31,7 @@ class NamedFunction:
 
     def kernel(self, *, canonical: bool = False, readings: Mapping[str, str] | None = None) -> Kernel:
         """What it does. Raises InputError for what cannot be resolved."""
-        setting = Setting(self.notes.ranges, self.notes.extents, readings or {}, canonical)
+        setting = Setting(self.notes.ranges, self.notes.extents, readings or {}, self.notes.relations, canonical)
         kernel = meaning_of(self.function, setting)
         lost = [r for r in kernel.remarks if r.always and r.kind in ("unresolved", "state", "ill")]
         if lost:

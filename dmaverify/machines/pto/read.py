@@ -228,8 +228,11 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
         if token is None or (token.kind != "number" and token.text not in ("true", "false")):
             return self._results_of(op)
         cursor.at += 1
-        kind = self._type(cursor) if cursor.take(":") else ValueType("int", "i1", 1)
+        untyped = OTHER if token.kind == "number" else ValueType("int", "i1", 1)
+        kind = self._type(cursor) if cursor.take(":") else untyped
         shown = token.text
+        if kind.kind not in ("int", "float"):
+            raise InputError(f"{op.results[0] if op.results else op.name} has no type of a number", op.at(token))
         value = float_bits(shown, kind.name, kind.bits) if kind.kind == "float" else integer_of(shown)
         self.types[op.results[0]] = kind
         self.numbers[op.results[0]] = value

@@ -18,7 +18,7 @@ from dmaverify.machines.pto.arith import Arithmetic
 from dmaverify.machines.pto.limits import block_bytes
 from dmaverify.machines.pto.moves import PIPE_OF, touches_of
 from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, ValueType
-from dmaverify.machines.pto.values import Register
+from dmaverify.machines.pto.stated import Register
 from dmaverify.program.instructions import MIXED, UNSAID, Copy, CopyStep, Fill, Place
 from dmaverify.values import replace
 

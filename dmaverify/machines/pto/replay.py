@@ -54,7 +54,8 @@ def disagreement(
         return ""
     if any(r.kind == "unresolved" for r in kernel.remarks) or notes.allow:
         return ""
-    sizes = {root: notes.extents.get(root) or kind.bytes or UNSTATED for root, kind in kernel.roots.items()}
+    stated = {root: size for root, size in notes.extents.items() if isinstance(size, int)}
+    sizes = {root: stated.get(root) or kind.bytes or UNSTATED for root, kind in kernel.roots.items()}
     if sum(sizes.values()) > MOST_BYTES or any(kind.space == "ub" for kind in kernel.roots.values()):
         return ""
     try:
@@ -65,7 +66,7 @@ def disagreement(
         return ""
     errors = {f.rule for f in findings if f.severity is Severity.ERROR}
     told = {rule: TROUBLE[rule] for rule in errors & TROUBLE.keys()}
-    unstated = any(root not in notes.extents and not kind.bytes for root, kind in kernel.roots.items())
+    unstated = any(root not in stated and not kind.bytes for root, kind in kernel.roots.items())
     missing = [rule for rule, trouble in told.items() if trouble not in ran]
     if status is Status.REFUTED and missing and not any(r.kind == "flags" for r in kernel.remarks):
         return f"{', '.join(sorted(missing))} is found, and a run of the text shows nothing of it"

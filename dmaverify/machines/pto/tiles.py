@@ -15,7 +15,8 @@ from functools import lru_cache
 from math import prod
 
 from dmaverify.errors import InputError, Span
-from dmaverify.machines.pto.mlir import MlirToken, Op
+from dmaverify.language.notation import Token
+from dmaverify.machines.pto.mlir import Op
 from dmaverify.machines.pto.ops import OTHER, Operand, Stmt, ValueType
 from dmaverify.machines.pto.types import TokenCursor, bits_of
 from dmaverify.targets.target import load_target
@@ -120,7 +121,7 @@ def is_tile_op(op: Op) -> bool:
     return op.name.startswith("pto.t") and "outs" in words
 
 
-def tile_type(tokens: Sequence[MlirToken]) -> TileType | None:
+def tile_type(tokens: Sequence[Token]) -> TileType | None:
     """The type behind the last `!pto.tile_buf`, or of a memref in a memory of the core; None for anything else."""
     start = next((i for i in reversed(range(len(tokens))) if tokens[i].text == "!pto.tile_buf"), None)
     text = "".join(t.text for t in (tokens if start is None else tokens[start + 1 :]))

@@ -14,7 +14,8 @@ from collections import Counter
 from math import prod
 
 from dmaverify.errors import InputError
-from dmaverify.machines.pto.mlir import MlirFile, MlirToken, Op
+from dmaverify.language.notation import Token
+from dmaverify.machines.pto.mlir import MlirFile, Op
 from dmaverify.machines.pto.ops import OTHER, Operand, ValueType
 
 CUBE_SPACES = ("l1", "l0a", "l0b", "l0c", "fb", "mat", "left", "right", "acc", "bias", "scaling")
@@ -29,12 +30,12 @@ GROUPS = ("nburst", "loop", "loop1", "loop2", "pad", "l2_cache_ctl")
 class TokenCursor:
     """Walks the tokens of one operation."""
 
-    def __init__(self, op: Op, tokens: tuple[MlirToken, ...] | None = None) -> None:
+    def __init__(self, op: Op, tokens: tuple[Token, ...] | None = None) -> None:
         self.op = op
         self.tokens = tuple(t for t in (op.tokens if tokens is None else tokens) if t.kind != "region")
         self.at = 0
 
-    def peek(self, ahead: int = 0) -> MlirToken | None:
+    def peek(self, ahead: int = 0) -> Token | None:
         index = self.at + ahead
         return self.tokens[index] if index < len(self.tokens) else None
 
@@ -179,7 +180,7 @@ class TypeReader:
         total = prod((size or 0 for size in sizes), start=bits_of(element) // 8)
         return ValueType("pointer", element, bits_of(element), space, total if dense else 0, strides)
 
-    def _angle(self, cursor: TokenCursor) -> list[MlirToken]:
+    def _angle(self, cursor: TokenCursor) -> list[Token]:
         depth, words = 0, []
         while (token := cursor.peek()) is not None:
             depth += (token.text == "<") - (token.text == ">")

@@ -10,13 +10,14 @@ Source: PTO castptr (bytes) and addptr (elements).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.moves import reading_of
 from dmaverify.machines.pto.ops import Operand, ValueType
+from dmaverify.machines.pto.stated import PLAIN, Register, Setting
 from dmaverify.machines.pto.tiles import TileType
 from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, NumberNeed, Place, Remark
 from dmaverify.targets.table import suggestion
@@ -57,41 +58,6 @@ class TensorPart:
 
 Value = Lin | Place | Cond | Lanes | TileValue | TensorPart | None
 _NAMED = re.compile(r"%c(_?)(\d+)(?:_(?:i\d+|index))?(?:_\d+)?")
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What the text does not say: ranges of arguments (inclusive), bytes of GM tensors, chosen readings."""
-
-    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    extents: Mapping[str, int] = field(default_factory=dict)
-    readings: Mapping[str, str] = field(default_factory=dict)
-    canonical: bool = False  # arguments and counters named by their order, to compare kernels
-    one_tile: bool = False  # tiles of one type at one address are one
-
-
-@dataclass(frozen=True, slots=True)
-class Register:
-    """A sticky register: its two values and where they were set; `mixed` where that depends on the path."""
-
-    first: Lin
-    second: Lin
-    span: Span | None = None
-    mixed: tuple[Span, ...] = ()
-    by: str = "set"
-    type: ValueType = ops.OTHER
-
-    def same(self, other: Register | None) -> bool:
-        return other is not None and (self.first, self.second, self.mixed, self.type) == (
-            other.first,
-            other.second,
-            other.mixed,
-            other.type,
-        )
-
-
-PLAIN = Register(ZERO, ZERO, type=ValueType("atomic", ""))
-"""Stores that write; the name of the type is what they do instead, its space the elements that they do it to."""
 
 
 @dataclass

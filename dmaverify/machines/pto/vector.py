@@ -14,9 +14,10 @@ import re
 from collections.abc import Sequence
 
 from dmaverify.errors import InputError
+from dmaverify.language.notation import Token
 from dmaverify.machines.pto.copies import CopyReader
 from dmaverify.machines.pto.distributions import vector_unit
-from dmaverify.machines.pto.mlir import MlirFile, MlirToken, Op
+from dmaverify.machines.pto.mlir import MlirFile, Op
 from dmaverify.machines.pto.ops import (
     OTHER,
     AccessOp,
@@ -358,7 +359,7 @@ def _integer(text: str) -> int:
         return 0
 
 
-def _named(tokens: Sequence[MlirToken]) -> dict[str, str]:
+def _named(tokens: Sequence[Token]) -> dict[str, str]:
     """The strings of an attribute dictionary by name."""
     out: dict[str, str] = {}
     for name, mark, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
@@ -367,7 +368,7 @@ def _named(tokens: Sequence[MlirToken]) -> dict[str, str]:
     return out
 
 
-def _before_comma(words: Sequence[MlirToken]) -> str:
+def _before_comma(words: Sequence[Token]) -> str:
     """The text before the first comma of what stands in angle brackets."""
     cut = next((i for i, w in enumerate(words) if w.text == ","), len(words))
     return "".join(w.text for w in words[:cut])

@@ -108,7 +108,7 @@ class Asker:
     def __init__(self, world: World, rlimit: int) -> None:
         self.world = world
         self.session = Session(min(rlimit, 2_000_000))
-        self.needs: list[Cond] = []
+        self.needs: list[Cond] = list(world.given)
         self._asked: dict[Query, Reply] = {}
         self._known: dict[tuple[Cond, tuple[Cond, ...], int], Reply] = {}
         self._possible: dict[tuple[tuple[Cond, ...], int, bool], Reply] = {}
@@ -315,6 +315,11 @@ def shown(when: Cond, world: World) -> str:
         return f" {when.op} ".join(f"({shown(p, world)})" if p.parts else shown(p, world) for p in when.parts)
     if when.op == "not":
         return f"not ({shown(when.parts[0], world)})"
+    if when.op == "eq" and len(when.left.terms) == 1 and not when.left.const:
+        what, *args = world.symbols[when.left.terms[0][0]].definition or ("",)
+        if what == "mod" and isinstance(args[0], Lin):
+            text = term_text(args[0], world)
+            return f"{args[1]} | {text}"
     when = _reduced(when)
     positive = Lin(0, tuple((n, f) for n, f in when.left.terms if f > 0))
     negative = Lin(0, tuple((n, -f) for n, f in when.left.terms if f < 0))
@@ -345,6 +350,8 @@ def term_text(term: Lin, world: World) -> str:
                 for a in args
             ]
             text = f"{what}({', '.join(inner)})"
+            if what == "mul":
+                text = " * ".join(f"({one})" if " " in one and not one.startswith("(") else one for one in inner)
         else:
             text = symbol.shown or name
         parts.append(text if factor == 1 else f"{factor} * {text}")

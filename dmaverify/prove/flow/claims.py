@@ -15,6 +15,7 @@ from typing import Any
 from dmaverify.errors import Span
 from dmaverify.language.expr import Kind, axes_of
 from dmaverify.lower.programs import space_of
+from dmaverify.program.access import PlanMove
 from dmaverify.program.command import Command, Port
 from dmaverify.program.command import Loop as Nest
 from dmaverify.program.instructions import Branch, Copy, CopyTouch, Event, KernelLoop
@@ -31,19 +32,6 @@ from dmaverify.verdict import Finding, Label, Severity
 _DATA, _UNTOUCHED, _UNKNOWN = -3, -1, -2
 
 
-@dataclass(frozen=True, slots=True)
-class CopyClaim:
-    """`copies` (by their order in the text, from 1) make this move."""
-
-    name: str
-    copies: tuple[int, ...]
-    dtype: str
-    source: Tensor
-    dest: Tensor
-    span: Span
-    copies_span: Span | None = None
-
-
 @dataclass
 class ClaimResult:
     """Findings, statuses by obligation, and how many bytes the destination has."""
@@ -54,7 +42,7 @@ class ClaimResult:
     units: int = 0
 
 
-def judge_claim(claim: CopyClaim, events: Sequence[Event], target: Target, options: Options) -> ClaimResult:
+def judge_claim(claim: PlanMove, events: Sequence[Event], target: Target, options: Options) -> ClaimResult:
     """Every obligation of a claimed move."""
     out = ClaimResult()
     placed = {copy.order: (copy, loops) for copy, loops in placed_copies(events, ())}
@@ -172,7 +160,7 @@ def _without_zero(expr: Any) -> Any:
 
 
 def _padding(
-    claim: CopyClaim, nests: Sequence[tuple[Copy, tuple[KernelLoop, ...]]], bits: int, out: ClaimResult
+    claim: PlanMove, nests: Sequence[tuple[Copy, tuple[KernelLoop, ...]]], bits: int, out: ClaimResult
 ) -> None:
     """What lies in the cells that the destination declares as Zero or Bottom padding."""
     import numpy as np
@@ -217,7 +205,7 @@ def _padding(
         out.status["core/padding"] = "proved"
 
 
-def _not_zero(claim: CopyClaim, copy: Copy, at: int, state: int, count: int, width: int) -> Finding:
+def _not_zero(claim: PlanMove, copy: Copy, at: int, state: int, count: int, width: int) -> Finding:
     said = {_UNTOUCHED: "is never written", _UNKNOWN: "holds unknown bytes", _DATA: "holds data"}.get(
         state, f"holds {state:#04x}"
     )
@@ -246,7 +234,7 @@ def _not_zero(claim: CopyClaim, copy: Copy, at: int, state: int, count: int, wid
     )
 
 
-def _outside(claim: CopyClaim, copy: Copy, outside: dict[str, int], out: ClaimResult) -> None:
+def _outside(claim: PlanMove, copy: Copy, outside: dict[str, int], out: ClaimResult) -> None:
     """Padding that leaves the destination is wrong; the unknown rest of a block is said."""
     for kind, severity in (("fill", Severity.ERROR), ("unknown", Severity.WARNING)):
         if outside[kind]:

@@ -40,6 +40,7 @@ from dmaverify.prove.flow.iterations import (
     longest_of,
     nests_of_iterations,
     operations,
+    turns_by_slice,
     turns_of_access,
     waits_between,
 )
@@ -168,12 +169,17 @@ def _parts(
             turns, apart, exact = turns_of_access(steps[step], access)
             if waits_between(order, step):
                 apart = len(turns)
-            nests = nests_of_iterations(nest, turns, banks, apart)
-            lane = order.pieces[order.of_step[step][0]].lane
-            yield _AccessPart(
-                step, access, nests, longest_of([bank_runs(one, banks) for one in nests]),
-                access_slices(access, target), max(1, bits // 8), lane, operations(nest, turns), exact,
-            )  # fmt: skip
+            lane, slices = order.pieces[order.of_step[step][0]].lane, access_slices(access, target)
+            ways = [(nest, turns, slices)]
+            by_slice = [] if exact or nest.base is None else turns_by_slice(access)
+            if by_slice:
+                ways = [(*one.nest(nest, turns), slices.of(one.slices, moving=not one.always)) for one in by_slice]
+            for own, around, reached in ways:
+                nests = nests_of_iterations(own, around, banks, apart)
+                yield _AccessPart(
+                    step, access, nests, longest_of([bank_runs(one, banks) for one in nests]),
+                    reached, max(1, bits // 8), lane, operations(own, around), exact or bool(by_slice),
+                )  # fmt: skip
 
 
 def access_nest(access: Access, command: Command, dtype_bits: int) -> AccessNest | None:

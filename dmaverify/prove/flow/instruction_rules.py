@@ -14,7 +14,7 @@ from typing import Any
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, both, compare
 from dmaverify.program.instructions import Copy, CopyTouch, Place, accumulate
-from dmaverify.prove.flow.ask import Asker, Reply, condition_of, shown, term_text
+from dmaverify.prove.flow.ask import Asker, Reply, condition_of, term_text
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
@@ -28,10 +28,11 @@ class RuleJudge:
     target: Target
     asker: Asker
     readings: Mapping[str, str]
-    extents: Mapping[str, int]
+    extents: Mapping[str, int | Lin]
     findings: list[Finding] = field(default_factory=list)
     status: dict[str, str] = field(default_factory=dict)
-    assumed: dict[str, None] = field(default_factory=dict)
+    assumed: dict[tuple[Cond, str], None] = field(default_factory=dict)  # with what asks for it
+    unbounded: bool = False  # sums of 64 bits of values that nobody bounds
     differs: dict[str, None] = field(default_factory=dict)
     reached: dict[str, list[Lin]] = field(default_factory=dict)
     evaluated: set[str] = field(default_factory=set)
@@ -160,7 +161,7 @@ class RuleJudge:
         self.used.add(rule)
         reply = self.asker.required(claim, when)
         if reply.status == "assumed":
-            self.assumed |= {f"{shown(part, self.world)} ({rule}{note})": None for part in reply.assumed}
+            self.assumed |= {(part, f"{rule}{note}"): None for part in reply.assumed}
         elif reply.status != "proved":
             self.worse(rule, reply.status)
         return reply if reply.status == "refuted" else None
@@ -179,7 +180,8 @@ class RuleJudge:
         if reply is None:
             return None
         first, last = self.value(low, reply), self.value(end, reply)
-        said = f"before `{place.root}`" if extent is None else f"`{place.root}` has {extent:,} bytes"
+        has = self.value(extent, reply) if isinstance(extent, Lin) else extent
+        said = f"before `{place.root}`" if has is None else f"`{place.root}` has {has:,} bytes"
         made = Finding(
             "core/in-bounds",
             Severity.ERROR,
@@ -226,8 +228,7 @@ class RuleJudge:
             return False  # a warning about a value that nobody bounded would only say so
         reply = self.asker.required(claim, when)
         if reply.status in ("proved", "assumed"):  # what was assumed holds from there on
-            for part in reply.assumed:
-                self.assumed[f"{shown(part, self.world)} ({rule.id})"] = None
+            self.assumed |= {(part, rule.id): None for part in reply.assumed}
             self._kept.add(seen)
             return False
         if reply.status == "unknown":

@@ -18,8 +18,10 @@ from math import prod
 from dmaverify.program.access import Access
 from dmaverify.program.schedule import Order, Step
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, Runs
-from dmaverify.values import replace
+from dmaverify.prove.flow.touches import shown_positions
+from dmaverify.values import dataclass, replace
 
+MOST_SEEN = 1 << 14  # slices of all iterations, listed one by one
 MOST_OPERATIONS = 512  # of one context, one after the other, to see what they would make without a change of operation
 
 
@@ -43,6 +45,58 @@ def turns_of_access(step: Step, access: Access) -> tuple[tuple[tuple[int, int], 
         return loops, 0, False
     still = not any(moves[i] for i in away)  # a slice sees one base only
     return loops, max(away, default=-1) + 1, len(away) <= 1 and still
+
+
+@dataclass(frozen=True, slots=True)
+class SliceTurns:
+    """Slices that the same iterations of a loop reach: `count` of them from `first` on, every `step`-th."""
+
+    loop: int
+    first: int
+    count: int
+    step: int
+    slices: frozenset[int]
+    always: bool  # all iterations of the loop
+
+    def nest(
+        self, nest: AccessNest, turns: Sequence[tuple[int, int]]
+    ) -> tuple[AccessNest, tuple[tuple[int, int], ...]]:
+        """The nest where those iterations begin, and the loops around it as these slices see them."""
+        move = turns[self.loop][1]
+        seen = ((self.count, move * self.step) if i == self.loop else turn for i, turn in enumerate(turns))
+        base = None if nest.base is None else nest.base + self.first * move
+        return replace(nest, base=base), tuple(seen)
+
+
+def turns_by_slice(access: Access) -> list[SliceTurns]:
+    """A tile of slices that overlaps itself in the next iteration of one loop, slice by slice; nothing where it is not
+    so, or where a slice sees iterations that are no run of steps.
+    """
+    views = access.views
+    view = None if views is None else views.source if access.engine == "fetch" else views.dest
+    if views is None or view is None:
+        return []
+    away = [i for i, (t, s) in enumerate(zip(views.turns, view.shift[2].steps, strict=True)) if s and t.count > 1]
+    shown = [access.memory.at_slice]
+    for count, stride in shown_positions(access.memory, view, "slice"):
+        shown = [at + stride * c for at in shown for c in range(count)] if len(shown) * count <= MOST_SEEN else []
+    if len(away) != 1 or len(shown) * views.turns[away[0]].count > MOST_SEEN:
+        return []
+    (loop,) = away
+    count, shift = views.turns[loop].count, view.shift[2].steps[loop]
+    seen: dict[int, list[int]] = {}
+    for turn, at in product(range(count), shown):
+        seen.setdefault(at + shift * turn, []).append(turn)
+    alike: dict[tuple[int, ...], set[int]] = {}
+    for slice_, iterations in seen.items():
+        alike.setdefault(tuple(iterations), set()).add(slice_)
+    out = []
+    for turns, slices in alike.items():
+        first, step = turns[0], turns[1] - turns[0] if len(turns) > 1 else 1
+        if turns != tuple(range(first, turns[-1] + 1, step)):
+            return []
+        out.append(SliceTurns(loop, first, len(turns), step, frozenset(slices), len(turns) == count))
+    return out
 
 
 def waits_between(order: Order, step: int) -> bool:

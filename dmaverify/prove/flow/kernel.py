@@ -10,8 +10,8 @@ Source: docs/design.md; "DMA Engine", "Memory Performance" as the parts name the
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from dmaverify.program.access import Access
 from dmaverify.program.move import Transfer
@@ -27,35 +27,29 @@ from dmaverify.prove.flow.tiles import judge as judge_tiles
 from dmaverify.prove.flow.tiles_elsewhere import OtherDeclarations
 from dmaverify.prove.flow.tiles_told import tile_findings
 from dmaverify.prove.flow.touches import StepWork, work_of
+from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.meet import Walk, shared
 from dmaverify.prove.move.check import Options, check_access, check_transfer
+from dmaverify.prove.move.full import FROM_DEFINITIONS
 from dmaverify.prove.move.indirect import check_indirect
 from dmaverify.prove.move.indirect_case import RUN_TIME
 from dmaverify.prove.move.preconditions import meaningless
-from dmaverify.prove.smt import Session, solver_version
+from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import kept_memory
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass, field, replace
-from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict, settled
+from dmaverify.values import dataclass, replace
+from dmaverify.verdict import Finding, Label, Severity, Status, Verdict
 
 TILES = ("core/tiles-once", "core/tiles-cover")
 REGIONS = ("core/regions", "core/region-capacity", "core/lifetime")
 
 
 @dataclass
-class _Case:
+class _Case(Judgement):
     """A program on its way to a verdict."""
 
     program: Program
-    target: Target
-    options: Options
-    axes: Mapping[str, int]
     session: Session
-    findings: list[Finding] = field(default_factory=list)
-    status: dict[str, str] = field(default_factory=dict)
-    by: dict[str, str] = field(default_factory=dict)
-    assumptions: list[str] = field(default_factory=list)
-    conditions: list[str] = field(default_factory=list)
 
     # ------------------------------------------------------------ steps
 
@@ -99,14 +93,13 @@ class _Case:
 
     def _judge(self, work: Transfer | Access, index: int, path: str) -> Verdict:
         indirect = self.program.steps[index].indirect
+        given: Any = {"axes": self.axes, "target": self.target, "options": self.options, "path": path}
         if indirect is not None:
-            return check_indirect(indirect, axes=self.axes, target=self.target, options=self.options, path=path)
+            return check_indirect(indirect, keep=self.session.asked, **given)
         if isinstance(work, Access):
-            return check_access(work, axes=self.axes, target=self.target, options=self.options, path=path)
+            return check_access(work, keep=self.session.asked, **given)
         problems = self.program.steps[index].problems
-        return check_transfer(
-            work, axes=self.axes, problems=problems, target=self.target, options=self.options, path=path
-        )
+        return check_transfer(work, problems=problems, keep=self.session.asked, **given)
 
     def _step_finding(self, index: int, work: Transfer | Access, verdict: Verdict) -> None:
         step = self.program.steps[index]
@@ -142,6 +135,19 @@ class _Case:
                 self.assumptions.append(f"`{step.name}` may touch every row of its table")
             elif work.whole:
                 self.assumptions.append(f"`{step.name}` has neither stream nor commands: it touches its tensors whole")
+
+    def ask(self, works: list[StepWork], order: Order) -> None:
+        """What was proved of the steps together once more, from definitions."""
+        from dmaverify.prove.flow.program_questions import ask_program
+
+        if not self.options.full or {"unknown", "refuted"} & set(self.status.values()):
+            return
+        whole, left = ask_program(
+            self.program, works, order, list(self.status), self.options.rlimit, self.session.asked,
+            launched=self.target.engines.launched,
+        )  # fmt: skip
+        self.assumptions += left
+        self.by |= dict.fromkeys(whole, FROM_DEFINITIONS)
 
     def _kept(self, index: int, works: Sequence[StepWork]) -> Iterator[Finding]:
         """Memory that a step needs besides its tensors, and another one touches, before it or behind it."""
@@ -303,8 +309,7 @@ def check_program(
 
     `keep` receives the solver's questions (name, SMT-LIB text, answer). Raises Disagreement as `check_transfer`.
     """
-    started = time.perf_counter()
-    case = _Case(program, target, options, axes, Session(options.rlimit))
+    case = _Case(program, Session(options.rlimit), target=target, options=options, axes=axes)
     for problem in program.problems:
         case.ill(problem.message, problem.hint)
     if not program.problems:
@@ -318,7 +323,9 @@ def check_program(
     if keep is not None:
         keep += case.session.asked
     case.status.setdefault("core/well-formed", "proved")
-    return _verdict(case, time.perf_counter() - started, path)
+    first = ("core/well-formed", "core/steps", *HAZARDS, *TILES, *REGIONS)
+    names = (*first, *(name for name in case.status if name not in first))
+    return case.concluded(program.name, names, path, program.line, program.expect, f"{len(program.steps)} steps")
 
 
 def _meaningless(step: Step, case: _Case) -> bool:
@@ -332,12 +339,6 @@ def _meaningless(step: Step, case: _Case) -> bool:
 
 def _judge(case: _Case) -> None:
     program = case.program
-    without = [step.name for step in program.steps if _meaningless(step, case)]
-    if without:
-        names = ", ".join(f"`{name}`" for name in without)
-        case.assumptions.append(f"nothing else was judged: {names} has no defined meaning")
-        case.status["core/steps"] = worse(case.status.get("core/steps"), "unknown")
-        return
     works = [work_of(index, step, case.target) for index, step in enumerate(program.steps)]
     for step, work in zip(program.steps, works, strict=True):
         for trouble in work.troubles:
@@ -363,27 +364,6 @@ def _judge(case: _Case) -> None:
     )
     for part in parts:
         part(works, order)
+    case.ask(works, order)
     if not any(work.troubles for work in works):
         case.findings += hop_findings(program, order, case.target, case.axes, case.options)
-
-
-def _verdict(case: _Case, seconds: float, path: str) -> Verdict:
-    status = settled(case.findings, case.status.values())
-    first = ("core/well-formed", "core/steps", *HAZARDS, *TILES, *REGIONS)
-    names = [name for name in first if name in case.status] + [name for name in case.status if name not in first]
-    return Verdict(
-        case.program.name,
-        case.target.name,
-        status,
-        tuple(case.findings),
-        tuple(Obligation(name, case.status[name], case.by.get(name, "")) for name in names),
-        tuple(dict.fromkeys(case.assumptions)),
-        dict(case.options.readings),
-        seconds,
-        solver_version(),
-        path,
-        case.program.line,
-        case.program.expect,
-        f"{len(case.program.steps)} steps",
-        conditions=tuple(dict.fromkeys(case.conditions)),
-    )

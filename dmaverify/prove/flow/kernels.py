@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from dmaverify.language.affine import World
+from dmaverify.language.affine import Lin, World
 from dmaverify.program.instructions import (
     Arrival,
     BufferToken,
@@ -29,9 +29,10 @@ from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.prove.flow.instructions import CopyJudge
 from dmaverify.prove.flow.needs import judge_fits, judge_needs
 from dmaverify.prove.flow.other_core import meets_arrival, with_other_core
-from dmaverify.prove.flow.pipe_cases import found_at_values, proved_by_cases
+from dmaverify.prove.flow.pipe_cases import found_at_values
+from dmaverify.prove.flow.pipe_fixpoint import proved_at_once
 from dmaverify.prove.flow.pipes import PipeJudge
-from dmaverify.prove.flow.stating import notes_to_paste
+from dmaverify.prove.flow.stating import grounds, notes_to_paste, plainer, plainer_term, shown_sum
 from dmaverify.prove.flow.two_cores import RULE as OTHER
 from dmaverify.prove.flow.two_cores import TwoCores, other_core_of
 from dmaverify.prove.flow.uses import judge_uses
@@ -68,7 +69,7 @@ def judge_kernel(
     program: KernelProgram,
     target: Target,
     options: Options,
-    extents: Mapping[str, int],
+    extents: Mapping[str, int | Lin],
     ordered: Sequence[str],
     memory: tuple[str, int],
     others: Sequence[Shared] = (),
@@ -99,8 +100,9 @@ def judge_kernel(
             judge.judge_number("buffer", "buffer_id", event.token, event.span)
     out = JudgedKernel(list(judge.findings))
     broken = {f.rule for f in out.findings if f.severity.value == "error"}
+    warned = {f.rule for f in out.findings} & target.rules.keys()  # no worse where another place of it is open
     for name in sorted(judge.evaluated | judge.used):
-        status = "refuted" if name in broken else judge.status.get(name, "proved")
+        status = "refuted" if name in broken else "proved" if name in warned else judge.status.get(name, "proved")
         out.obligations[name] = (status, "for all values" if program.world.symbols else "numbers", "")
     cores = TwoCores(tuple(others))
     if not sequential:
@@ -150,10 +152,15 @@ def judge_kernel(
         out.obligations["core/definite"] = (status, "every path", why)
     if definite.arrivals:
         out.assumptions += _given(others, definite.arrivals)
-    needed = [*judge.assumed, *(f"{shown(need, program.world)} (core/definite)" for need in definite.supposed)]
-    out.conditions += needed
-    pasted = list(notes_to_paste(asker.needs, program.world)) if needed else []
-    undeclared = list(_undeclared(judge, program.events))
+    needed = [*judge.assumed, *((need, "core/definite") for need in definite.supposed)]
+    ground = grounds(asker)
+    plain = [(plainer(need, ground), rule) for need, rule in needed]
+    out.conditions += dict.fromkeys(f"{shown(one, program.world)} ({rule})" for one, rule in plain if one.known is None)
+    if judge.unbounded:
+        out.conditions.append("sums and products of 64 bits do not wrap, of values without a stated range")
+    supposed = [plainer(need, ground) for need in asker.needs[len(program.world.given) :]]
+    pasted = list(notes_to_paste(supposed, program.world)) if needed else []
+    undeclared = list(_undeclared(judge, program.events, ground))
     pasted += [note for _, note in undeclared if note]
     if pasted:
         out.assumptions.append(f"to state them, write: {'; '.join(pasted)}")
@@ -171,7 +178,7 @@ def _order(
     events: Sequence[Event], asker: Asker, ordered: Sequence[str], outer: Sequence[str], *, followed: bool
 ) -> PipeJudge:
     """The order of a kernel's pipes: proved by cases, found at values, or followed as it stands."""
-    sure = proved_by_cases(events, asker, ordered, outer)
+    sure = proved_at_once(events, asker, ordered, outer)
     found = found_at_values(events, asker, ordered, outer) if sure is None and followed else None
     if sure is not None or found is not None:
         return sure or found or PipeJudge(asker)
@@ -207,7 +214,7 @@ def _given(others: Sequence[Shared], arrivals: Mapping[str, Arrival]) -> Iterato
             yield f"{shared.shown} are written by the other core before {where} goes on"
 
 
-def _undeclared(judge: CopyJudge, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+def _undeclared(judge: CopyJudge, events: Sequence[Event], ground: Asker) -> Iterator[tuple[str, str]]:
     """Tensors whose extent nobody declared, with how far the copies reach, and that they hold what is read there; and
     the note that would state it, where it is a number.
     """
@@ -218,8 +225,10 @@ def _undeclared(judge: CopyJudge, events: Sequence[Event]) -> Iterator[tuple[str
         top: Any = ends[0]
         for end in ends[1:]:
             top = judge.world.least(top, end, most=True)
+        top = plainer_term(top, ground)
         high = judge.world.interval(top)[1]
         shown = f"{high:,}" if high is not None else term_text(top, judge.world)
         written = ", written where they are read" if root in taken else ""
-        note = f"// dmaverify: gm %{root} = {high} bytes" if high is not None and spaces[root] == "gm" else ""
+        told = f"{high}" if high is not None else shown_sum(top, judge.world)
+        note = f"// dmaverify: gm %{root} = {told} bytes" if told and spaces[root] == "gm" else ""
         yield f"`{root}` holds at least {shown} bytes{written} (its extent is not declared)", note

@@ -48,7 +48,7 @@ def judge_fits(judge: CopyJudge, fits: Sequence[Fit]) -> None:
         if judge.asker.plainly_never([*fit.when, fit.claim.negated()]):
             continue
         if fit.type in WIDE:
-            judge.assumed["sums and products of 64 bits do not wrap, of values without a stated range"] = None
+            judge.unbounded = True
             continue
         reply = judge.contradicted(WRAP, fit.claim, fit.when, f": {fit.type} holds it")
         if reply is not None:

@@ -33,6 +33,8 @@ class Meetings:
 
     asker: Asker
     loops_of: dict[int, tuple[KernelLoop, ...]] = field(default_factory=dict)
+    turns: dict[str, int] = field(default_factory=dict)  # of a loop: an age of -n is n iterations, or n and some turns
+    _turns_ago: dict[str, Lin] = field(default_factory=dict)
     _extents: dict[int, tuple[Extent, ...]] = field(default_factory=dict)
     _answers: dict[Any, bool | str | None] = field(default_factory=dict)
     _anew: dict[frozenset[str], Mapping[str, Lin]] = field(default_factory=dict)
@@ -93,7 +95,7 @@ class Meetings:
             return True
         ages = {name: age for name, kind, age in two.instance[1] if kind == "now"}
         first = {**counters, **dict.fromkeys(open_, Lin(0))}
-        second = {**two.at.counters, **{name: Lin(ages.get(name, 0)) for name in open_}}
+        second = {**two.at.counters, **{name: Lin(abs(ages.get(name, 0))) for name in open_}}
         return bool(
             self.share(placed(two.theirs, self.world, first), placed(two.mine, self.world, second), conditions)
         )
@@ -122,8 +124,12 @@ class Meetings:
         for loop, (name, kind, age) in zip(self.loops_of[number], ages, strict=True):
             trip = self.world.put(loop.trip, {**at.counters, **counters})
             top = at.counters[name] if kind == "now" and name in at.counters else trip
-            if age < OLD:
+            if 0 <= age < OLD:
                 counters[name] = top - age
+            elif age < 0:
+                if name not in self._turns_ago:
+                    self._turns_ago[name] = self.world.free(f"before_{name}", 0, None, shown=f"turns before {name}")
+                counters[name] = top + age - self._turns_ago[name] * self.turns.get(name, 1)
             else:
                 self._fresh += 1
                 counters[name] = self.world.free(f"before{self._fresh}", 0, None, shown=f"earlier {name}")

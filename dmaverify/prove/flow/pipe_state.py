@@ -17,7 +17,7 @@ from dmaverify.prove.flow.loops import At
 from dmaverify.values import dataclass
 from dmaverify.verdict import Finding, Label, Severity
 
-Ages = tuple[tuple[str, str, int], ...]  # (loop, "now" | "end", age); an age of OLD means OLD or more
+Ages = tuple[tuple[str, str, int], ...]  # (loop, "now" | "end", age); OLD means OLD or more; -n: n, or n and some turns
 Instance = tuple[int, Ages]
 Flagged = tuple[str, str, int]
 OLD = 6  # ages from this on are one: "at least so many iterations ago"

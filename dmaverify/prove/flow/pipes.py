@@ -20,9 +20,7 @@ from dmaverify.prove.flow.pipe_state import EMPTY, OLD, Instance, State, renamed
 from dmaverify.prove.flow.pipe_steps import PipeSteps
 from dmaverify.values import dataclass, field
 
-MOST_STATES = 24
-
-
+MOST_SPENT = 1_000_000  # solver units of one kernel, behind which its order is followed no further
 MOST_FACTS = 40  # parts of what tells paths apart
 
 
@@ -37,6 +35,7 @@ class PipeJudge(PipeSteps):
     blunt: bool = False  # nothing is kept of where a loop ended
     coarse: bool = False  # behind loops, states that only know less stand for the others: enough for most kernels
     most_steps: int = 1_500
+    most_states: int = 24
     judged: bool = False
     _rounds: int = 0
     _flat: dict[int, list[Copy | Use] | None] = field(default_factory=dict)
@@ -54,7 +53,8 @@ class PipeJudge(PipeSteps):
         try:
             ends = self._run(events, [EMPTY], At({}))
         except TooLong:
-            self._open(f"more than {self.most_steps:,} steps of pipes to follow")
+            steps = f"more than {self.most_steps:,} steps of pipes to follow"
+            self._open(steps if self.steps > self.most_steps else f"more than {MOST_SPENT:,} units of the solver")
             return
         for state in ends:
             for flag, (_, start) in state.flags.items():
@@ -72,7 +72,7 @@ class PipeJudge(PipeSteps):
                 states = [after for state in states for after in self._branch(event, state, at)]
             else:
                 self.steps += len(states)
-                if self.steps > self.most_steps:
+                if self.steps > self.most_steps or self.asker.session.spent > MOST_SPENT:
                     raise TooLong
                 states = [self._step(event, one, at) for state in states for one in self._parted(event, state, at)]
             states = self._merged(states)
@@ -85,9 +85,9 @@ class PipeJudge(PipeSteps):
         for state in states:
             if not any(other.covers(state) for other in kept):
                 kept = [*(other for other in kept if not state.covers(other)), state]
-        if len(kept) > MOST_STATES:
+        if len(kept) > self.most_states:
             self._open("more paths than can be followed")
-        return kept[:MOST_STATES]
+        return kept[: self.most_states]
 
     def _branch(self, event: Branch, state: State, at: At) -> Iterator[State]:
         when = self.world.put_cond(event.when, at.counters)
@@ -254,11 +254,16 @@ class PipeJudge(PipeSteps):
             return False  # they speak of nothing in common
         return self.asker.possible([*around, fact.negated()]).status == "proved"
 
+    def older(self, loop: KernelLoop, age: int) -> int:
+        """An age one iteration later."""
+        del loop
+        return min(OLD, age + 1)
+
     def _aged(self, loop: KernelLoop, state: State) -> State:
         def older(instance: Instance) -> Instance:
             number, ages = instance
             return number, tuple(
-                (name, kind, min(OLD, age + 1)) if name == loop.counter and kind == "now" else (name, kind, age)
+                (name, kind, self.older(loop, age)) if name == loop.counter and kind == "now" else (name, kind, age)
                 for name, kind, age in ages
             )
 
@@ -268,8 +273,8 @@ class PipeJudge(PipeSteps):
     def _left(self, loop: KernelLoop, state: State) -> State:
         """Outside of a loop, an age counts from its end: 1 is the last iteration."""
 
-        def ended(instance: Instance) -> Instance:
+        def left(instance: Instance) -> Instance:
             number, ages = instance
             return number, tuple((n, "end" if n == loop.counter else k, a) for n, k, a in ages)
 
-        return renamed(state, ended)
+        return renamed(state, left)

@@ -32,6 +32,10 @@ class Slices:
     def add(self, memory: Memory, slices: Iterable[int]) -> None:
         self.reached[memory] = self.reached.get(memory, frozenset()) | frozenset(slices)
 
+    def of(self, slices: frozenset[int], *, moving: bool) -> Slices:
+        """Those of them alone."""
+        return Slices({memory: mine & slices for memory, mine in self.reached.items()}, moving)
+
 
 def access_slices(access: Access, target: Target) -> Slices:
     """The slices of an access in all iterations: every slice of its mapping, of a tile its own."""

@@ -16,7 +16,8 @@ from itertools import product
 
 from dmaverify.errors import Span
 from dmaverify.lower.adapters import derived_access, given_access, is_fetch
-from dmaverify.lower.programs import Trouble, program_of_transfer, space_of
+from dmaverify.lower.pairing import Trouble
+from dmaverify.lower.programs import program_of_transfer, space_of
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Loop
 from dmaverify.program.indirect import Indirect
@@ -26,7 +27,7 @@ from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.turns import Turn, turns_of
 from dmaverify.program.views import View, Views
-from dmaverify.prove.meet import Walk
+from dmaverify.prove.meet import Walk, side_of
 from dmaverify.prove.move.views import shift_units
 from dmaverify.targets.modules import queue_of, write_port
 from dmaverify.targets.target import Target
@@ -182,8 +183,7 @@ def _command_touches(
 ) -> Iterator[Touch]:
     names = (*loop_names(command), "in packet")
     for writes, port, tensor in ((False, command.read, transfer.source), (True, command.write, transfer.dest)):
-        loops = tuple((x.count, x.write if writes else x.read) for x in command.loops)
-        walk = Walk(port.base, (*loops, (command.burst, 1)))
+        walk = side_of(command, writes=writes)
         memory = (target.memory_of(port.tier), port.chip, port.cluster)
         what = f"command {number}" if command.engine is None else f"command {number} on engine {command.engine}"
         yield Touch(index, lane, writes, memory, walk, names, what, command.unit_bits, command.span or tensor.span)
@@ -295,9 +295,7 @@ def _access_work(index: int, step: Step, target: Target) -> StepWork:
             continue
         made.append((access, command))
         fetch = is_fetch(access)
-        port = command.read if fetch else command.write
-        loops = tuple((x.count, x.read if fetch else x.write) for x in command.loops)
-        walk = Walk(port.base, (*loops, (command.burst, 1)))
+        walk = side_of(command, writes=not fetch)
         names = (*loop_names(command), "in packet")
         view = _view(access, "source" if fetch else "dest")
         for memory, moved, where in _in_places(access.memory, walk, names, target, command.unit_bits, view):
@@ -320,12 +318,9 @@ def _access_work(index: int, step: Step, target: Target) -> StepWork:
 def access_command(access: Access, bits: int, target: Target) -> Command | list[Trouble]:
     """The printed configuration, else the derived one; addresses are those of one slice."""
     if access.config is not None:
-        paired = given_access(access, bits)
-        if isinstance(paired, Command):
-            return paired
-        return [Trouble(m.message, m.span, m.hint, m.other, m.other_text) for m in paired]
+        return given_access(access, bits)
     found = derived_access(access, space_of(target, access.memory.tier), bits)
-    return found if isinstance(found, Command) else [Trouble(found.message, found.span, found.hint)]
+    return found if isinstance(found, Command) else [found]
 
 
 # ---------------------------------------------------------------- words

@@ -15,7 +15,7 @@ from dmaverify.prove.flow.ask import Asker
 
 
 def wrong_reach(
-    copy: Copy, side: str, ends: tuple[Lin, Lin], extent: int, asker: Asker, when: Sequence[Cond]
+    copy: Copy, side: str, ends: tuple[Lin, Lin], extent: int | Lin, asker: Asker, when: Sequence[Cond]
 ) -> Iterator[str]:
     """Why a side leaves its tensor, if an offset or a stride is one unit too large."""
     place = copy.read if side == "read" else copy.write

@@ -9,16 +9,18 @@ Source: docs/design.md; the plan file format (What is judged).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from dmaverify.errors import Disagreement, Span
 from dmaverify.layout.digits import NotDigits
-from dmaverify.lower.programs import Trouble, first_difference, same_nests, same_units
+from dmaverify.lower.pairing import Trouble
+from dmaverify.lower.programs import first_difference, same_nests, same_units
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of, unit_bits_of
 from dmaverify.program.tensor import Tensor
+from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.move.names import other_size, wrong_numbers
 from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
@@ -28,12 +30,12 @@ from dmaverify.prove.move.scene import Scene, Side
 from dmaverify.prove.move.static import Instance, RuleReport, Ruling, transfer_instances
 from dmaverify.prove.move.witness import finding_of
 from dmaverify.prove.options import Options as Options
-from dmaverify.prove.smt import Session, solver_version
+from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import derived
 from dmaverify.targets.rule import Rule
-from dmaverify.targets.target import Target, load_obligations
+from dmaverify.targets.target import load_obligations
 from dmaverify.values import dataclass, field, replace
-from dmaverify.verdict import Edit, Finding, Label, Obligation, Severity, Verdict, settled
+from dmaverify.verdict import Edit, Finding, Label, Severity, Verdict
 
 REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
 MOST_TOLD = 6  # wrong numbers that one message lists
@@ -41,23 +43,14 @@ REPAIR_COMMANDS = 48  # commands judged to prove proposals: a single number rare
 
 
 @dataclass
-class Case:
+class Case(Judgement):
     """A transfer on its way to a verdict."""
 
     transfer: Transfer
-    target: Target
-    options: Options
-    axes: Mapping[str, int]
     spaces: tuple[Space, Space]
-    findings: list[Finding] = field(default_factory=list)
-    status: dict[str, str] = field(default_factory=dict)
-    by: dict[str, str] = field(default_factory=dict)
-    assumptions: list[str] = field(default_factory=list)
-    conditions: list[str] = field(default_factory=list)
     asked: list[tuple[str, str, str]] = field(default_factory=list)
     units: int = 0
     differs: tuple[str, ...] = ()
-    rules: int = 0
     programs: list[tuple[str, tuple[Command, ...]]] = field(default_factory=list)  # what was judged, by name
     held: list[tuple[Rule, tuple[int, ...], str]] = field(default_factory=list)
     not_asked: tuple[str, ...] = ()  # what the questions from definitions leave out
@@ -339,43 +332,18 @@ class Case:
 
     # ------------------------------------------------------------ verdict
 
-    def verdict(self, seconds: float, path: str, line: int) -> Verdict:
-        errors = [f for f in self.findings if f.severity is Severity.ERROR]
-        status = settled(self.findings, self.status.values())
+    def verdict(self, path: str, line: int) -> Verdict:
         order = ("core/well-formed", *OBLIGATIONS, "core/overlap", "core/same-program")
-        obligations = [
-            Obligation(name, self.status[name], self.by.get(name, "")) for name in order if name in self.status
-        ]
-        if self.rules:
-            broken = {f.rule for f in errors if not f.rule.startswith("core/")}
-            by = self.by.get("rules", f"{self.rules} rules folded")
-            obligations.append(Obligation(f"{self.target.name}/*", "refuted" if broken else "proved", by))
-        readings = dict(self.options.readings)
-        assumptions = list(self.assumptions)
-        assumptions += [
+        self.assumptions += [
             f"{finding.rule}: {finding.severity.value} (basis: {finding.basis})"
             for finding in self.findings
             if finding.severity is not Severity.ERROR and finding.basis not in ("documented", "")
         ]
-        assumptions += [f"{rule}: the verdict differs under another reading" for rule in self.differs]
+        self.assumptions += [f"{rule}: the verdict differs under another reading" for rule in self.differs]
         word = "half bytes" if unit_bits_of(self.bits) == 4 else "bytes"
         cites = self.target.raw.get("machine", {}).get("cites", {})
-        return Verdict(
-            self.transfer.name,
-            self.target.name,
-            status,
-            tuple(replace(f, source=cites.get(f.rule, f.source)) for f in self.findings),
-            tuple(obligations),
-            tuple(dict.fromkeys(assumptions)),
-            readings,
-            seconds,
-            solver_version(),
-            path,
-            line,
-            self.transfer.expect,
-            self._claim(word),
-            conditions=tuple(self.conditions),
-        )
+        self.findings = [replace(f, source=cites.get(f.rule, f.source)) for f in self.findings]
+        return self.concluded(self.transfer.name, order, path, line, self.transfer.expect, self._claim(word))
 
     def _claim(self, word: str) -> str:
         each = f", in each of {self.iterations:,} iterations" if self.iterations > 1 else ""

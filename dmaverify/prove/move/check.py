@@ -10,17 +10,11 @@ Source: docs/design.md; the plan file format (What is judged).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from dmaverify.lower.adapters import derived_access, given_access, is_fetch, slice_move
-from dmaverify.lower.programs import (
-    Trouble,
-    given_program,
-    same_nests,
-    space_of,
-    streamed_program,
-)
+from dmaverify.lower.pairing import Trouble
+from dmaverify.lower.programs import given_program, same_nests, space_of, streamed_program
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.move import Transfer
@@ -60,10 +54,9 @@ def check_transfer(
 
     Raises Disagreement when the proof and the executor, or the solver and `meaning`, contradict each other.
     """
-    started = time.perf_counter()
     machine = target or load_target(transfer.target)
     spaces = (space_of(machine, transfer.source.tier), space_of(machine, transfer.dest.tier))
-    case = Case(transfer, machine, options, axes or {}, spaces)
+    case = Case(transfer, spaces, target=machine, options=options, axes=axes or {})
     going = case.well_formed(problems)
     far = _far(transfer, case.bits) if going else []
     if far:
@@ -85,7 +78,7 @@ def check_transfer(
     if keep is not None:
         keep += case.asked
     case.status.setdefault("core/well-formed", "proved")
-    return case.verdict(time.perf_counter() - started, path, line)
+    return case.verdict(path, line)
 
 
 Program = tuple[Command, ...]
@@ -223,7 +216,6 @@ def check_access(
     Source: "Sequencer" (Configuration, Configuration Failures), docs/machines/rngd.md 4. Raises Disagreement as
     `check_transfer`.
     """
-    started = time.perf_counter()
     machine = target or load_target(access.target)
     bits = machine.dtypes[access.dtype]
     source, dest = slice_move(access)
@@ -239,7 +231,7 @@ def check_access(
         views=access.views,
     )
     spaces = (space_of(machine, source.tier), space_of(machine, dest.tier))
-    case = Case(transfer, machine, options, axes or {}, spaces)
+    case = Case(transfer, spaces, target=machine, options=options, axes=axes or {})
     if case.well_formed(access.problems, access):
         _judge_access(case, access, bits)
         ask_from_definitions(case)
@@ -248,7 +240,7 @@ def check_access(
     if keep is not None:
         keep += case.asked
     case.status.setdefault("core/well-formed", "proved")
-    return case.verdict(time.perf_counter() - started, path, access.line)
+    return case.verdict(path, access.line)
 
 
 def _packet_fits(case: Case, access: Access, config: Sequencer, bits: int) -> None:
@@ -273,18 +265,12 @@ def _packet_fits(case: Case, access: Access, config: Sequencer, bits: int) -> No
 def _judge_access(case: Case, access: Access, bits: int) -> None:
     space = space_of(case.target, access.memory.tier)
     found = derived_access(access, space, bits)
-    derived: tuple[Command, ...] | Trouble = (
-        (found,) if isinstance(found, Command) else Trouble(found.message, found.span, found.hint)
-    )
+    derived: tuple[Command, ...] | Trouble = (found,) if isinstance(found, Command) else found
     given: tuple[Command, ...] | list[Trouble] = ()
     if access.config is not None:
         _packet_fits(case, access, access.config, bits)
         paired = given_access(access, bits)
-        given = (
-            (paired,)
-            if isinstance(paired, Command)
-            else [Trouble(m.message, m.span, m.hint, m.other, m.other_text) for m in paired]
-        )
+        given = (paired,) if isinstance(paired, Command) else paired
     judged, _ = _judge_both(case, derived, given)
     limits = case.target.limits_with(access.limits)
     transfer = case.transfer

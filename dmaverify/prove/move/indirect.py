@@ -14,7 +14,6 @@ Relied on (proofs/): view-shift.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 from dmaverify.lower.programs import space_of
@@ -30,7 +29,7 @@ from dmaverify.prove.move.part_questions import index_script, row_scripts
 from dmaverify.prove.move.script import Script
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
-from dmaverify.verdict import Obligation, Severity, Verdict, settled
+from dmaverify.verdict import Severity, Verdict
 
 ROW_BY_Z3 = f"{FROM_DEFINITIONS}, one row for all"
 ORDER = ("core/well-formed", "core/in-bounds", "core/same-element", "core/covers", "core/writes-once")
@@ -50,7 +49,7 @@ class RowProgram:
 
 def row_program(move: Indirect, target: Target, axes: Mapping[str, int]) -> RowProgram | str:
     """The program of all rows, or why there is none."""
-    case = IndirectCase(move, target, Options(), axes)
+    case = IndirectCase(move, target=target, options=Options(), axes=axes)
     row = case.row() if case.shaped() else None
     if row is None:
         return case.findings[0].message
@@ -72,11 +71,8 @@ def check_indirect(
     keep: list[tuple[str, str, str]] | None = None,
 ) -> Verdict:
     """The verdict on one gather or scatter."""
-    started = time.perf_counter()
-    case = IndirectCase(move, target, options, axes)
-    rules, row = 0, None
-    if case.shaped():
-        row = case.row()
+    case = IndirectCase(move, target=target, options=options, axes=axes)
+    row = case.row() if case.shaped() else None
     if row is not None:
         case.judge_row(row, path, keep)
         case.judge_index()
@@ -84,12 +80,13 @@ def check_indirect(
         case.judge_printed()
         commands = case.commands(row)
         judge_order(case, commands)
-        rules = case.rules(commands)
+        case.rules = case.ruled(commands)
         _ask_for_all_rows(case, keep)
     else:
         case.assumptions.append(f"nothing else was judged: the {move.kind} has no defined meaning")
     case.status.setdefault("core/well-formed", "proved")
-    return _verdict(case, rules, time.perf_counter() - started, path)
+    names = (*ORDER, *(name for name in case.status if name not in ORDER and name.startswith("core/")))
+    return case.concluded(move.name, names, path, move.line, move.expect, f"{move.keys:,} rows of {move.rows:,}")
 
 
 def _ask_for_all_rows(case: IndirectCase, keep: list[tuple[str, str, str]] | None) -> None:
@@ -113,23 +110,3 @@ def _ask_for_all_rows(case: IndirectCase, keep: list[tuple[str, str, str]] | Non
     if not left:
         case.by.update({name: "z3, for every row" for name, by in case.by.items() if by == ROW_BY_Z3})
     case.assumptions += [NOT_ASKED + what for what in left]
-
-
-def _verdict(case: IndirectCase, rules: int, seconds: float, path: str) -> Verdict:
-    from dmaverify.prove.smt import solver_version
-
-    move = case.move
-    errors = [f for f in case.findings if f.severity is Severity.ERROR]
-    status = settled(case.findings, case.status.values())
-    names = [n for n in ORDER if n in case.status] + [
-        n for n in case.status if n not in ORDER and n.startswith("core/")
-    ]
-    found = [Obligation(name, case.status[name], case.by.get(name, "")) for name in names]
-    if rules:
-        bad = any(not f.rule.startswith("core/") for f in errors)
-        found.append(Obligation(f"{case.target.name}/*", "refuted" if bad else "proved", f"{rules} rules folded"))
-    return Verdict(
-        move.name, case.target.name, status, tuple(case.findings), tuple(found), tuple(dict.fromkeys(case.assumptions)),
-        dict(case.options.readings), seconds, solver_version(), path, move.line, move.expect,
-        f"{move.keys:,} rows of {move.rows:,}",
-    )  # fmt: skip

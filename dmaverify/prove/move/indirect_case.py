@@ -23,30 +23,23 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import PLACES
 from dmaverify.program.views import ViewError
-from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.prove.judgement import Judgement
+from dmaverify.prove.move.check import check_transfer
 from dmaverify.prove.move.preconditions import unmet
 from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
-from dmaverify.targets.target import Target, load_obligations
-from dmaverify.values import dataclass, field, replace
+from dmaverify.targets.target import load_obligations
+from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 RUN_TIME = "at run time"  # how assumptions end that a plan promises
-ORDER = ("core/well-formed", "core/in-bounds", "core/same-element", "core/covers", "core/writes-once")
 SOURCE = "furiosa-opt v0.6.0, dma_gather_scaled, dma_gather_unscaled and dma_scatter; Sequencer, Indirect Access"
 
 
 @dataclass
-class IndirectCase:
+class IndirectCase(Judgement):
     """An indirect move on its way to a verdict."""
 
     move: Indirect
-    target: Target
-    options: Options
-    axes: Mapping[str, int]
-    findings: list[Finding] = field(default_factory=list)
-    status: dict[str, str] = field(default_factory=dict)
-    by: dict[str, str] = field(default_factory=dict)
-    assumptions: list[str] = field(default_factory=list)
 
     @property
     def bits(self) -> int:
@@ -336,7 +329,7 @@ class IndirectCase:
 
     # ------------------------------------------------------------ rules
 
-    def rules(self, commands: Sequence[Command]) -> int:
+    def ruled(self, commands: Sequence[Command]) -> int:
         move, target = self.move, self.target
         limits = target.limits_with(move.limits)
         told = {f.rule for f in self.findings}

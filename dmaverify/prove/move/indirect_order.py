@@ -17,7 +17,7 @@ from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import Tensor
-from dmaverify.prove.meet import TooDeep, Walk, apart, difference, smallest_meeting
+from dmaverify.prove.meet import TooDeep, Walk, apart, difference, side_of, smallest_meeting
 from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.overlap import written_early
 from dmaverify.prove.smt import Session
@@ -74,8 +74,7 @@ def _width(case: IndirectCase) -> int:
 
 def _walk(command: Command, writes: bool) -> tuple[Memory, Walk]:
     port = command.write if writes else command.read
-    loops = tuple((x.count, x.write if writes else x.read) for x in command.loops)
-    return (port.tier, port.chip, port.cluster), Walk(port.base, (*loops, (command.burst, 1)))
+    return (port.tier, port.chip, port.cluster), side_of(command, writes=writes)
 
 
 def _declared(tensor: Tensor, bits: int, target: Target) -> Iterator[tuple[Memory, Walk]]:

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 
 from dmaverify.program.command import Command, Loop
 from dmaverify.program.space import global_address
-from dmaverify.prove.meet import Walk, apart, difference, equation, found_meeting, shared
+from dmaverify.prove.meet import Walk, apart, difference, equation, found_meeting, shared, side_of
 from dmaverify.prove.smt import Query, Session, linear, number
 from dmaverify.values import dataclass, replace
 
@@ -82,9 +82,8 @@ def relies_on_order(commands: Sequence[Command], session: Session) -> bool:
 
 
 def _walk(command: Command, *, writes: bool) -> Walk:
-    port = command.write if writes else command.read
-    loops = tuple((x.count, x.write if writes else x.read) for x in command.loops)
-    return Walk(global_address(port, port.base), (*loops, (command.burst, 1)))
+    walk = side_of(command, writes=writes)
+    return Walk(global_address(command.write if writes else command.read, walk.base), walk.loops)
 
 
 def _across(i: int, j: int, write: Walk, read: Walk, session: Session) -> Early | str | None:

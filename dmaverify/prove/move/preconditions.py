@@ -9,9 +9,8 @@ declared axes, and addresses of one place that never meet those of the next.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
-from dmaverify.errors import InputError, Span
+from dmaverify.errors import InputError
 from dmaverify.language import wellformed
 from dmaverify.language.expr import ONE, Expr
 from dmaverify.program.access import Access, PlanProblem
@@ -22,16 +21,6 @@ from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.targets.target import Target
 
 Work = Transfer | Access | Indirect
-
-
-class Unmet(NamedTuple):
-    """A precondition that does not hold. `fatal`: nothing can be judged. `warning`: it may well be meant."""
-
-    message: str
-    span: Span | None
-    hint: str
-    fatal: bool
-    warning: bool = False
 
 
 def tensors_of(work: Work) -> tuple[Tensor, ...]:
@@ -57,14 +46,14 @@ def expressions_of(work: Work) -> list[Expr]:
 
 def unmet(
     work: Work, axes: Mapping[str, int], target: Target, stated: Iterable[PlanProblem] = ()
-) -> Iterator[Unmet]:
+) -> Iterator[PlanProblem]:
     """Every precondition of `work` that does not hold, each once; first what its reader `stated`."""
     fatal = False
     said: set[str] = set()
     for problem in stated:
         said.add(problem.message)
         fatal = fatal or problem.fatal
-        yield Unmet(problem.message, problem.span, problem.hint, problem.fatal)
+        yield problem
     seen: set[tuple[str, int]] = set()
     for expr in expressions_of(work):
         for found in wellformed.problems(expr, axes):
@@ -73,7 +62,7 @@ def unmet(
             if key not in seen and found.message not in said:
                 seen.add(key)
                 fatal = fatal or found.fatal
-                yield Unmet(found.message, found.span, found.hint, found.fatal, found.warning)
+                yield PlanProblem(found.message, found.span, found.hint, found.fatal, found.warning)
     if not fatal:
         for tensor in tensors_of(work):
             yield from _without_place(tensor, target)
@@ -96,7 +85,7 @@ def meaningless(work: Work, axes: Mapping[str, int], target: Target, stated: Ite
     return any(problem.fatal for problem in unmet(work, axes, target, stated))
 
 
-def _without_place(tensor: Tensor, target: Target) -> Iterator[Unmet]:
+def _without_place(tensor: Tensor, target: Target) -> Iterator[PlanProblem]:
     """A mapping or an offset of a place that the memory does not have, as it is read."""
     tier = target.tiers[tensor.tier]
     for place in PLACES[:-1]:
@@ -104,10 +93,10 @@ def _without_place(tensor: Tensor, target: Target) -> Iterator[Unmet]:
         if place not in tier.places and tier.readings and (expr.size > 1 or getattr(tensor, f"at_{place}")):
             said = f"{tensor.tier} has no {place} under this reading of tier/{tensor.tier}"
             hint = f"it has {', '.join((*tier.places, 'element'))}; the default is tier/{tensor.tier}={tier.reading}"
-            yield Unmet(said, expr.span or tensor.span, hint, True)
+            yield PlanProblem(said, expr.span or tensor.span, hint, True)
 
 
-def _too_far(tensor: Tensor, target: Target, dtype_bits: int) -> Iterator[Unmet]:
+def _too_far(tensor: Tensor, target: Target, dtype_bits: int) -> Iterator[PlanProblem]:
     """A tensor whose addresses, or whose clusters, would reach into the next place chosen by a port."""
     from dmaverify.lower.programs import space_of
 
@@ -123,8 +112,8 @@ def _too_far(tensor: Tensor, target: Target, dtype_bits: int) -> Iterator[Unmet]
     if end > limit:
         last = end * unit_bits // 8
         said = f"the {tensor.tier} tensor reaches up to byte {last:,}; no place has more than {limit:,}"
-        yield Unmet(said, tensor.span, "make an axis smaller, or keep fewer positions of a term", True)
+        yield PlanProblem(said, tensor.span, "make an axis smaller, or keep fewer positions of a term", True)
     clusters, most = tensor.at_cluster + tensor.cluster.size, SPAN["chip"] // SPAN["cluster"]
     if "cluster" in space.places and clusters > most:
         said = f"the {tensor.tier} tensor lies in {clusters:,} clusters of a chip, and none has more than {most}"
-        yield Unmet(said, tensor.cluster.span or tensor.span, "spread it over chips, or over slices", True)
+        yield PlanProblem(said, tensor.cluster.span or tensor.span, "spread it over chips, or over slices", True)

@@ -89,7 +89,9 @@ def _counters(writer: ScriptWriter, command: Command, prefix: str) -> list[Lin]:
     return [writer.counter(f"{prefix}{i}", count) for i, (count, _, _) in enumerate(loops_of(command))]
 
 
-def _address(writer: ScriptWriter, name: str, base: int, counters: Sequence[Lin], strides: Sequence[int]) -> Lin:
+def address_by_steps(
+    writer: ScriptWriter, name: str, base: int, counters: Sequence[Lin], strides: Sequence[int]
+) -> Lin:
     """The address of counters, by core/loop-step, as a named number."""
     text, value = number(base), Lin(base)
     for counter, stride in zip(counters, strides, strict=True):
@@ -109,7 +111,7 @@ def _side(
     name, tensor, space = subject.sides[side]
     port = command.write if side else command.read
     strides = [loop[1 + side] for loop in loops_of(command)]
-    address = _address(writer, f"{name}.address", port.base, counters, strides)
+    address = address_by_steps(writer, f"{name}.address", port.base, counters, strides)
     at = position_of(writer, name, tensor, space, subject.dtype_bits, _port(port), address)
     return at, cell_at(writer, name, tensor, at)
 
@@ -147,7 +149,7 @@ def _writes(writer: ScriptWriter, command: Command, prefix: str) -> tuple[list[L
     """Counters of a command under their own names, and the address that they write."""
     counters = _counters(writer, command, prefix)
     strides = [loop[2] for loop in loops_of(command)]
-    return counters, _address(writer, f"{prefix}.address", command.write.base, counters, strides)
+    return counters, address_by_steps(writer, f"{prefix}.address", command.write.base, counters, strides)
 
 
 def _once_script(subject: QuestionSubject, index: int) -> Script:

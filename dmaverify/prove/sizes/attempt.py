@@ -36,7 +36,8 @@ from dmaverify.layout.digits import NotDigits
 from dmaverify.layout.fuse import fuse
 from dmaverify.layout.refine import Joint, drive
 from dmaverify.lower.adapters import derived_access, given_access, is_fetch, slice_move
-from dmaverify.lower.programs import Trouble, given_program, space_of, streamed_program
+from dmaverify.lower.pairing import Trouble
+from dmaverify.lower.programs import given_program, space_of, streamed_program
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command
 from dmaverify.program.move import Stream, Transfer

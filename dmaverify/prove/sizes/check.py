@@ -21,6 +21,7 @@ from dmaverify.program.schedule import Program
 from dmaverify.prove.flow.hazards import HAZARDS
 from dmaverify.prove.flow.kernel import TILES, check_program
 from dmaverify.prove.move.check import EACH_ITERATION, check_access, check_transfer
+from dmaverify.prove.move.full import NOT_ASKED
 from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import Attempt, attempt
@@ -56,12 +57,18 @@ class SizeCover:
     why: str = ""
     rule: str = ""
     said: tuple[str, ...] = ()
+    at: list[Mapping[str, int]] = field(default_factory=list)  # sizes at which the regions were run
+    questions: list[tuple[str, str, str]] = field(default_factory=list)  # with their answers
+
+    def add(self, region: SizeRegion, values: Mapping[str, int]) -> None:
+        self.regions.append(region)
+        self.at.append(values)
 
     def run(self, values: Mapping[str, int]) -> Attempt:
         """A run at sizes; its region is added where it proves."""
         done = attempt(self.template, values, self.options, generic=True)
         if done.status == "proved" and done.region is not None and done.region.holds(values):
-            self.regions.append(done.region)
+            self.add(done.region, values)
             self.said = done.said
         elif not self.why or done.rule:
             self.why, self.rule = done.why, done.rule
@@ -99,9 +106,9 @@ class SizeCover:
             if done.status == "proved" and done.region is not None and done.region.holds(values):
                 if number == 0 and any(f.op == "eq" and len(f.poly.symbols) == 1 for f in done.region.facts):
                     continue
-                self.regions.append(done.region)
+                self.add(done.region, values)
                 return not is_point(done.region, self.template)
-        self.regions.append(only(values))
+        self.add(only(values), values)
         return False
 
 
@@ -127,8 +134,12 @@ def _pins(template: Template, values: Mapping[str, int]) -> Iterator[tuple[str, 
     yield from (one for one in dict.fromkeys(tried) if one)
 
 
-def verdict_at(template: Template, values: Mapping[str, int], options: Options) -> Verdict:
-    """The ordinary verdict on the entry with these numbers; where they have no meaning, that is refuted."""
+def verdict_at(
+    template: Template, values: Mapping[str, int], options: Options, keep: list[tuple[str, str, str]] | None = None
+) -> Verdict:
+    """The ordinary verdict on the entry with these numbers; where they have no meaning, that is refuted. `keep`
+    receives the solver's questions.
+    """
     try:
         instance: SizedEntry = template.at(values)
     except Stuck:
@@ -142,15 +153,15 @@ def verdict_at(template: Template, values: Mapping[str, int], options: Options) 
     plain = replace(options, repair=False)
     if isinstance(instance.item, Program):
         return check_program(
-            instance.item, axes=instance.axes, target=template.machine, options=plain, path=template.path
+            instance.item, axes=instance.axes, target=template.machine, options=plain, path=template.path, keep=keep
         )
     if isinstance(instance.item, Access):
         return check_access(
-            instance.item, axes=instance.axes, target=template.machine, options=plain, path=template.path
+            instance.item, axes=instance.axes, target=template.machine, options=plain, path=template.path, keep=keep
         )
     return check_transfer(
         instance.item, axes=instance.axes, problems=instance.problems, target=template.machine, options=plain,
-        path=template.path, line=template.line,
+        path=template.path, line=template.line, keep=keep,
     )  # fmt: skip
 
 
@@ -188,10 +199,12 @@ def _as_multiples(template: Template, values: dict[str, int]) -> dict[str, int]:
     return values
 
 
-def check_template(template: Template, options: Options) -> Verdict:
-    """The verdict for all admitted sizes. Raises Disagreement as the ordinary checker."""
+def check_template(
+    template: Template, options: Options, keep: list[tuple[str, str, str]] | None = None
+) -> Verdict:
+    """The verdict for all admitted sizes. Raises Disagreement as the ordinary checker. `keep` as there."""
     started = time.perf_counter()
-    cover = SizeCover(template, options)
+    cover = SizeCover(template, options, questions=[] if keep is None else keep)
     verdict = _checked(cover)
     return replace(
         verdict, name=template.name, target=template.machine.name, path=template.path, line=template.line,
@@ -237,7 +250,7 @@ def _checked(cover: SizeCover) -> Verdict:
         if count_of(template) > FEW:
             cover.take(left)
         else:
-            cover.regions.append(only(left))
+            cover.add(only(left), left)
     left = cover.outside()
     if left == NOTHING:
         return _proved(cover)
@@ -273,13 +286,14 @@ def sizes_text(values: Mapping[str, int]) -> str:
 
 def _proved(cover: SizeCover) -> Verdict:
     template = cover.template
-    asked = confirmed(template, cover.regions)
+    asked = confirmed(template, cover.regions, cover.questions)
     symbolic = not all(is_point(region, template) for region in cover.regions)
     by = "identities of polynomials over the sizes" if symbolic else f"enumeration of all {cover.singles} sizes"
     if symbolic and cover.singles:
         by += f", and the ordinary check at {cover.singles} of them"
     by += "; z3: no admitted sizes are left out" if asked and symbolic else ""
-    said = (*cover.said, *(("what is a warning or an advice is looked for at single sizes only",) if symbolic else ()))
+    single = ("what is a warning or an advice is looked for at single sizes only",) if symbolic else ()
+    said = (*cover.said, *_from_definitions(cover), *single)
     names = ["core/well-formed", *OBLIGATIONS, "core/overlap"]
     if template.kind == "program":
         names = ["core/well-formed", "core/steps", *HAZARDS, *TILES]
@@ -294,6 +308,19 @@ def _proved(cover: SizeCover) -> Verdict:
     status = settled((), (o.status for o in obligations))
     supposed = tuple(one for one in said if one == ONE_ENGINE)
     return Verdict(template.name, "", status, (), obligations, said, claim=claim, conditions=supposed)
+
+
+def _from_definitions(cover: SizeCover) -> Iterator[str]:
+    """Where everything is to be asked: the ordinary questions at sizes of each region, and what they leave out."""
+    if not cover.options.full:
+        return
+    for values in cover.at:
+        asked: list[tuple[str, str, str]] = []
+        verdict = verdict_at(cover.template, values, replace(cover.options, cross_check=0), asked)
+        cover.questions += [(f"at {sizes_text(values)}: {name}", text, status) for name, text, status in asked]
+        yield from (note for note in verdict.assumptions if note.startswith(NOT_ASKED))
+    if not all(is_point(region, cover.template) for region in cover.regions):
+        yield f"{NOT_ASKED}that all sizes of a region run as those that were asked"
 
 
 def _refuted(cover: SizeCover, single: Verdict, values: Mapping[str, int]) -> Verdict:

@@ -87,12 +87,18 @@ def _checked(template: Template, regions: Sequence[SizeRegion], names: Mapping[s
     return Answer("sat", values)
 
 
-def confirmed(template: Template, regions: Sequence[SizeRegion]) -> bool:
-    """Whether the solver too says that no size is left; False where it gives up.
+def confirmed(
+    template: Template, regions: Sequence[SizeRegion], keep: list[tuple[str, str, str]] | None = None
+) -> bool:
+    """Whether the solver too says that no size is left; False where it gives up. `keep` receives the question.
 
     Raises Disagreement at a size that is left.
     """
     answer = outside_all(template, regions)
+    if keep is not None:
+        query, _ = _question(template, regions)
+        head = "(set-info :smt-lib-version 2.6)\n(set-logic QF_NIA)\n"
+        keep.append(("admitted sizes in no region", f"{head}{query.text()}\n(check-sat)\n", answer.status))
     if answer.status == "sat":
         said = ", ".join(f"{name} = {value}" for name, value in answer.model.items())
         raise Disagreement(f"{template.name}: the search says that no sizes are left, and the solver names {said}")

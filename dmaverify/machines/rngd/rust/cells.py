@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
 from dmaverify.machines.rngd.rust.views import form_of
-from dmaverify.values import dataclass
+from dmaverify.prove.meet import Walk
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,23 +22,7 @@ MOST_CELLS = 1 << 20  # of a buffer, less what all of its views share
 MOST_MADE = 1 << 23
 
 Run = tuple[int, int]
-"""`count` positions `step` apart, as (step, count)."""
-
-
-@dataclass(frozen=True)
-class CellCover:
-    """Positions base + the sum of one position of each run."""
-
-    base: int
-    runs: tuple[Run, ...]
-
-    @property
-    def high(self) -> int:
-        return self.base + sum(step * (count - 1) for step, count in self.runs)
-
-    @property
-    def count(self) -> int:
-        return prod(count for _, count in self.runs)
+"""So many positions, so far apart: a loop of a walk."""
 
 
 def _all_maps(tensor: RustTensor) -> bool:
@@ -60,19 +44,21 @@ def _moves(tensor: RustTensor, scales: Mapping[str, int]) -> list[Run] | None:
         if not numbers.step:
             continue
         key, step = numbers.loops, numbers.step * scales[place]
-        if key in runs and key and 0 not in key and runs[key][1] == numbers.count:
-            runs[key] = (runs[key][0] + step, numbers.count)  # one loop moves both
+        if key in runs and key and 0 not in key and runs[key][0] == numbers.count:
+            runs[key] = (numbers.count, runs[key][1] + step)  # one loop moves both
             continue
         own = {abs(loop) for loop in key} or {0}
         if own & seen or (seen and 0 in own):
             return None
         seen |= own
-        runs[key] = (step, numbers.count)
+        runs[key] = (numbers.count, step)
     return list(runs.values())
 
 
-def cover_of(tensor: RustTensor, sizes: Sequence[int]) -> CellCover | None:
-    """The live positions of a view in its buffer, whose places have these sizes; None where digits cannot tell."""
+def cover_of(tensor: RustTensor, sizes: Sequence[int]) -> Walk | None:
+    """The live positions of a view in its buffer, whose places have these sizes, the furthest apart first; None where
+    digits cannot tell.
+    """
     if not _all_maps(tensor) or not certain(tensor):
         return None
     scale = 1
@@ -84,14 +70,14 @@ def cover_of(tensor: RustTensor, sizes: Sequence[int]) -> CellCover | None:
         if form is None or expr.size != size or any(len(guard.terms) > 1 for guard in form.guards):
             return None
         scales[place] = scale
-        runs += [(digit.step * scale, digit.live) for digit in form.digits if digit.live > 1]
+        runs += [(digit.live, digit.step * scale) for digit in form.digits if digit.live > 1]
         scale *= size
     base = sum(numbers.low * scales[place] for place, numbers in tensor.window.parts)
     moves = _moves(tensor, scales)
     if moves is None:
         return None
-    made = CellCover(base, tuple(sorted((*runs, *moves))))
-    return made if made.base >= 0 and made.high < scale else None
+    made = Walk(base, tuple(sorted((*runs, *moves), key=lambda run: (run[1], run[0]), reverse=True)))
+    return made if made.low >= 0 and made.high < scale else None
 
 
 class CellSpace:
@@ -99,12 +85,12 @@ class CellSpace:
     `fits` says whether they are few enough.
     """
 
-    def __init__(self, size: int, covers: Sequence[CellCover]) -> None:
+    def __init__(self, size: int, covers: Sequence[Walk]) -> None:
         self.shared, outer = 1, list(covers)
-        while outer and all(cover.runs for cover in outer):
-            step, count = outer[0].runs[-1]
-            rest = [CellCover(cover.base, cover.runs[:-1]) for cover in outer]
-            if any(one.runs[-1] != (step, count) or part.high >= step for one, part in zip(outer, rest, strict=True)):
+        while outer and all(cover.loops for cover in outer):
+            count, step = outer[0].loops[0]
+            rest = [Walk(cover.base, cover.loops[1:]) for cover in outer]
+            if any(one.loops[0] != (count, step) or part.high >= step for one, part in zip(outer, rest, strict=True)):
                 break
             outer, size, self.shared = rest, min(size, step), self.shared * count
         joined = [_joined(cover) for cover in outer]
@@ -112,7 +98,7 @@ class CellSpace:
         own = [_in_blocks(length, cover, self.block) for length, cover in joined]
         size //= self.block
         self.size = size
-        self.fits = size <= MOST_CELLS and all(cover.count <= MOST_MADE for cover in own)
+        self.fits = size <= MOST_CELLS and all(prod(count for count, _ in cover.loops) <= MOST_MADE for cover in own)
         self._own = dict(zip(covers, own, strict=True))
 
     @property
@@ -124,34 +110,30 @@ class CellSpace:
         """The first position of the buffer that a counted one stands for."""
         return counted * self.block
 
-    def positions(self, cover: CellCover) -> NDArray[Any]:
+    def positions(self, cover: Walk) -> NDArray[Any]:
         """The counted positions of a cover, each as often as it is covered."""
         import numpy as np
 
         own = self._own[cover]
         out = np.full(1, own.base, dtype=np.int64)
-        for step, count in own.runs:
+        for count, step in reversed(own.loops):
             out = (out[:, None] + np.arange(count, dtype=np.int64) * step).reshape(-1)
         return out
 
 
-def _joined(cover: CellCover) -> tuple[int, CellCover]:
+def _joined(cover: Walk) -> tuple[int, Walk]:
     """The length of the contiguous parts, and where these start."""
-    length = 1
-    left: list[Run] = []
-    for step, count in cover.runs:
-        if step == length and not left:
-            length *= count
-        else:
-            left.append((step, count))
-    return length, CellCover(cover.base, tuple(left))
+    length, left = 1, list(cover.loops)
+    while left and left[-1][1] == length:
+        length *= left.pop()[0]
+    return length, Walk(cover.base, tuple(left))
 
 
-def _grain(length: int, cover: CellCover) -> tuple[int, ...]:
-    return (length, cover.base, *(step for step, _ in cover.runs))
+def _grain(length: int, cover: Walk) -> tuple[int, ...]:
+    return (length, cover.base, *(step for _, step in cover.loops))
 
 
-def _in_blocks(length: int, cover: CellCover, block: int) -> CellCover:
+def _in_blocks(length: int, cover: Walk, block: int) -> Walk:
     """The cover with blocks for positions."""
-    inner = ((1, length // block),) if length > block else ()
-    return CellCover(cover.base // block, (*inner, *((step // block, count) for step, count in cover.runs)))
+    inner = ((length // block, 1),) if length > block else ()
+    return Walk(cover.base // block, (*((count, step // block) for count, step in cover.loops), *inner))

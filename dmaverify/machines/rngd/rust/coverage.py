@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.errors import Span
 from dmaverify.language.distinct import distinct
 from dmaverify.language.meaning import Index, cell
-from dmaverify.machines.rngd.rust.cells import CellCover, CellSpace, certain, cover_of
+from dmaverify.machines.rngd.rust.cells import CellSpace, certain, cover_of
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.paths import OnWay, Passed, WaysUndecided, way_past
 from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
 from dmaverify.machines.rngd.rust.views import plain
+from dmaverify.prove.meet import Walk
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
@@ -228,7 +229,7 @@ class _Cells:
         parts = [buffer.whole.fields[place] for place in PLACES[buffer.whole.tier]]
         self.sizes = [part.expr.size if isinstance(part, Map) else 0 for part in parts]
         self.whole = cover_of(buffer.whole, self.sizes)
-        self.covers: dict[int, CellCover | None] = {
+        self.covers: dict[int, Walk | None] = {
             id(e.tensor): cover_of(e.tensor, self.sizes) for _, e in buffer.writes
         }
         for need in buffer.needs:

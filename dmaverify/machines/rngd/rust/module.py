@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dmaverify.machines.rngd.rust.cfg import built, configured
 from dmaverify.machines.rngd.rust.code import Code, child, named
@@ -22,6 +22,8 @@ from dmaverify.values import dataclass, field
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+T = TypeVar("T")
+Found = Callable[[tuple[str, ...]], T | None]
 _AXIS = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([^,]+?)\s*(?:,|$)")
 _CALLABLE = re.compile(r"\b([A-Z]\w*)\s*:[\s\w+']*\b(?:Fn|FnMut|FnOnce|AsyncFn\w*)\s*\(")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -122,9 +124,7 @@ class NameScope:
             return self.find(parts[0], values) if parts else None
         key = (parts, values)
         if key not in self.known:
-            scope = self._module_of(parts[0])
-            for part in parts[1:-1]:
-                scope = scope._submodule(part) if scope is not None else None
+            scope = self._scope_at(parts[:-1])
             self.known[key] = scope._inside(parts[-1], values) if scope is not None else None
         return self.known[key]
 
@@ -133,29 +133,31 @@ class NameScope:
         own = (self.values if values else self.types).get(name)
         if own is not None:
             return own
-        key = (name, "value" if values else "type")
-        if key in self.tried:
-            return None
-        self.tried.add(key)
-        try:
-            for use in self.uses:
-                if use.name == name:
-                    found = self._imported(use.path, values)
-                    if found is not None:
-                        return found
-            for use in self.uses:
-                if use.name == "*":
-                    scope = self._scope_at(use.path)
-                    found = scope._inside(name, values) if scope is not None else None
-                    if found is not None:
-                        return found
-        finally:
-            self.tried.discard(key)
-        return None
 
-    def _imported(self, path: tuple[str, ...], values: bool) -> Item | None:
-        scope = self._scope_at(path[:-1]) if len(path) > 1 else None
-        return scope._inside(path[-1], values) if scope is not None else None
+        def inside(path: tuple[str, ...], name: str) -> Item | None:
+            scope = self._scope_at(path)
+            return scope._inside(name, values) if scope is not None else None
+
+        named = lambda path: inside(path[:-1], path[-1]) if len(path) > 1 else None  # noqa: E731
+        return self._used(name, "value" if values else "type", named, lambda path: inside(path, name))
+
+    def _used(
+        self, name: str, kind: str, named: Found[T], starred: Found[T], first: Callable[[], T | None] = lambda: None
+    ) -> T | None:
+        """What `first` gives, else a `use` of the name, else one of `*`; nothing while that is sought already."""
+        if (name, kind) in self.tried:
+            return None
+        self.tried.add((name, kind))
+        try:
+            if (own := first()) is not None:
+                return own
+            for word, found in ((name, named), ("*", starred)):
+                for use in self.uses:
+                    if use.name == word and (made := found(use.path)) is not None:
+                        return made
+        finally:
+            self.tried.discard((name, kind))
+        return None
 
     def _scope_at(self, path: tuple[str, ...]) -> NameScope | None:
         if not path:
@@ -188,29 +190,17 @@ class NameScope:
             return self
         if name in self.modules:
             return self.modules[name]
-        key = (name, "module")
-        if key in self.tried:
-            return None
-        self.tried.add(key)
-        try:
-            opened = self.opens(name) if self.opens is not None else None
-            if opened is not None:
-                self.modules[name] = opened
-                return opened
-            for use in self.uses:
-                if use.name == name:
-                    found = self._scope_at(use.path)
-                    if found is not None:
-                        return found
-            for use in self.uses:
-                if use.name == "*":
-                    around = self._scope_at(use.path)
-                    found = around._submodule(name) if around is not None and around is not self else None
-                    if found is not None:
-                        return found
-        finally:
-            self.tried.discard(key)
-        return None
+        def opened() -> NameScope | None:
+            made = self.opens(name) if self.opens is not None else None
+            if made is not None:
+                self.modules[name] = made
+            return made
+
+        def starred(path: tuple[str, ...]) -> NameScope | None:
+            around = self._scope_at(path)
+            return around._submodule(name) if around is not None and around is not self else None
+
+        return self._used(name, "module", self._scope_at, starred, opened)
 
     def macro(self, name: str) -> tuple[Rules, Code] | None:
         """A `macro_rules!` by its name: textual scope, here or around, and then anywhere from the crate's root."""

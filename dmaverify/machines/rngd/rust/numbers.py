@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from dmaverify.language.notation import Token
 from dmaverify.machines.rngd.rust.values import Numbers
-from dmaverify.values import dataclass
 
 MAX_VALUE = 1 << 70
 MAX_DEPTH = 60
@@ -98,23 +98,15 @@ class _Stop(Exception):
     """The text is no constant expression that this module knows."""
 
 
-@dataclass
-class _Token:
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
 class _NumberReader:
     def __init__(self, text: str, look: Look) -> None:
         self.text = text
         self.look = look
-        self.tokens: list[_Token] = []
+        self.tokens: list[Token] = []
         for found in _TOKEN.finditer(text):
             kind = found.lastgroup if found.lastgroup != "suffix" else "number"
             if kind in ("number", "word", "sign"):
-                self.tokens.append(_Token(kind, found[kind], found.start(kind), found.end()))
+                self.tokens.append(Token(kind, found[kind], found.start(kind), found.end()))
         self.at = 0
 
     @property

@@ -78,9 +78,7 @@ def _walk(tensor: RustTensor) -> Walk:
     parts = [tensor.fields.get(place) for place in PLACES[tensor.tier]]
     sizes = [part.expr.size if isinstance(part, Map) else 0 for part in parts]
     cover = cover_of(tensor, sizes) if tensor.window.tiled else None
-    if cover is None:
-        return Walk(0, ((prod(sizes) or ALL, 1),))
-    return Walk(cover.base, tuple((count, step) for step, count in reversed(cover.runs)))
+    return Walk(0, ((prod(sizes) or ALL, 1),)) if cover is None else cover
 
 
 def _events(effects: Sequence[Effect], walks: dict[int, tuple[str, Walk]], told: dict[int, Effect]) -> Iterator[Event]:

@@ -1,0 +1,49 @@
+"""What a judgement of a plan's move, gather or program collects, and the one place where it becomes a verdict.
+
+Knows: findings, states of obligations, who decided them, what is assumed and on what condition.
+Does not know: what is judged, or how.
+Law: every state that is collected under one of the names counts, and what is not proved is told under its own name.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+
+from dmaverify.prove.options import Options
+from dmaverify.prove.smt import solver_version
+from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field
+from dmaverify.verdict import Finding, Obligation, Severity, Verdict, settled
+
+
+@dataclass(kw_only=True)
+class Judgement:
+    """Something on its way to a verdict."""
+
+    target: Target
+    options: Options
+    axes: Mapping[str, int]
+    findings: list[Finding] = field(default_factory=list)
+    status: dict[str, str] = field(default_factory=dict)
+    by: dict[str, str] = field(default_factory=dict)
+    assumptions: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
+    rules: int = 0  # of the machine, evaluated
+    started: float = field(default_factory=time.perf_counter)
+
+    def concluded(
+        self, name: str, names: Iterable[str], path: str, line: int, expect: tuple[str, ...] | None, claim: str
+    ) -> Verdict:
+        """The verdict, with its obligations in the order of `names`."""
+        obligations = [Obligation(one, self.status[one], self.by.get(one, "")) for one in names if one in self.status]
+        if self.rules:
+            broken = any(f.severity is Severity.ERROR and not f.rule.startswith("core/") for f in self.findings)
+            by = self.by.get("rules", f"{self.rules} rules folded")
+            obligations.append(Obligation(f"{self.target.name}/*", "refuted" if broken else "proved", by))
+        return Verdict(
+            name, self.target.name, settled(self.findings, self.status.values()), tuple(self.findings),
+            tuple(obligations), tuple(dict.fromkeys(self.assumptions)), dict(self.options.readings),
+            time.perf_counter() - self.started, solver_version(), path, line, expect, claim,
+            conditions=tuple(dict.fromkeys(self.conditions)),
+        )  # fmt: skip
