@@ -27,6 +27,8 @@ STYLE = (
     "svg{max-width:100%;height:auto}svg.load,svg.lives{max-width:44rem;display:block;margin:1rem 0}"
     "table{border-collapse:collapse;display:block;overflow-x:auto}td,th{padding:.2rem .7rem;text-align:left;"
     "vertical-align:top;border-bottom:1px solid #e2e8f0}td.n{text-align:right;font-variant-numeric:tabular-nums}"
+    "@media(max-width:40rem){th{display:none}td{display:block;border:0;padding:0 .2rem}td.n{text-align:left}"
+    "td.n::after{content:' cycles'}tr{display:block;border-bottom:1px solid #e2e8f0;padding:.4rem 0}}"
 )
 
 Drawn = Sequence[tuple["Plan", "PlanTransfer"]]

@@ -20,98 +20,63 @@ from typing import Any
 
 import numpy as np
 
+from dmaverify.cost import kernel as q
 from dmaverify.cost.compiled import COMPILED, Table, array_maker, compiling_alone, jit, jit_cached
-from dmaverify.cost.kernel import (
-    C_END,
-    C_ENGINE,
-    C_FIRST,
-    C_ISSUE,
-    C_LEAD,
-    C_PACKETS,
-    C_PENDING,
-    C_SAME,
-    C_SIZE,
-    C_START,
-    C_STARTUP,
-    E_COMMAND,
-    E_DONE,
-    E_LAST,
-    E_READ_FREE,
-    E_STALL,
-    E_WRITE_FREE,
-    F_FREE,
-    FAR,
-    H_BUSY,
-    H_WAITING,
-    HBM,
-    K_PORT,
-    K_WINDOW,
-    LEFT,
-    LEFT_BITS,
-    Q_ADDRESS,
-    Q_BYTES,
-    Q_COMMAND,
-    Q_PACKET,
-    Q_WRITE,
-    S_SPLIT,
-    S_TIER,
-    U_ADDRESS,
-    U_CHANNEL,
-    U_LEFT,
-    U_PACKET,
-    _account,
-    _begin,
-    _best_hit,
-    _complete,
-    _enqueue,
-    _fifo_serve,
-    _fifo_time,
-    _is_full,
-    _leave,
-    _move_to,
-    _next_packet,
-    _open_rows,
-    _partial_ticks,
-    _port_row,
-    _record,
-    _request_bytes,
-    _server,
-    _slice_row,
+
+from dmaverify.cost.kernel import (  # isort: skip
+    _account, _begin, _best_hit, _complete, _enqueue, _fifo_serve, _fifo_time, _is_full, _leave,
+    _move_to, _next_packet, _open_rows, _partial_ticks, _port_row, _record, _request_bytes, _server, _slice_row,
     _transfer,
-)
+)  # fmt: skip
 
 array_at: Any = array_maker() if COMPILED else None
 
 
 @jit
 def _serve_channels(
-    now: int, queue: Table, channels: Table, wakes: Table, rows: Table, groups: Table, commands: Table, packets: Table,
-    fifo: Table, sums: Table, trace: Table, traced: Table, k: Table, links: int,
-) -> int:  # fmt: skip
-    """Every channel that is due opens rows and, if its bus is free, transfers one hit. When the next is due, FAR if
-    none.
-    """
-    soonest = FAR
+    now: int, queue: Table, waits: Table, channels: Table, wakes: Table, rows: Table, groups: Table, commands: Table,
+    packets: Table, fifo: Table, sums: Table, trace: Table, traced: Table, k: Table, links: int, woken: Table,
+) -> None:  # fmt: skip
+    """Every channel that is woken, from the lowest on, opens rows and, if its bus is free, transfers one hit."""
+    for index in range(1, woken[0] + 1):
+        channel = woken[index]
+        wake = _open_rows(channel, now, queue, waits, channels, rows, k)
+        if channels[channel, q.H_BUSY] <= now:
+            place = _best_hit(channel, now, queue, waits, channels, rows, groups, k)
+            if place >= 0:
+                entry = queue[channel, waits[channel, q.W_AGE, place]]
+                end = _transfer(channel, entry, now, channels, rows, groups, k)
+                command, packet, address = entry[q.Q_COMMAND], entry[q.Q_PACKET], entry[q.Q_ADDRESS]
+                write, size = entry[q.Q_WRITE], entry[q.Q_BYTES]
+                _leave(channel, place, waits, channels)
+                _account(sums, 2 * command + write, address, size)
+                _record(trace, traced, 0, channel, now, end, commands[command, q.C_ENGINE], write, address)
+                end += _partial_ticks(command, write, address, size, commands, k)
+                _complete(command, packet, write, size, end, commands, packets, fifo, k, links)
+        if channels[channel, q.H_BUSY] > now:
+            wake = min(wake, channels[channel, q.H_BUSY])
+        wakes[channel] = wake if channels[channel, q.H_WAITING] > 0 else q.FAR
+    woken[0] = 0
+    woken[-1] = 1
+
+
+@jit
+def _wake_due(now: int, wakes: Table, woken: Table) -> None:
+    """Notes the channels that are due."""
     for channel in range(wakes.shape[0]):
         if wakes[channel] <= now:
-            wake = _open_rows(channel, now, queue, channels, rows, k)
-            if channels[channel, H_BUSY] <= now:
-                slot = _best_hit(channel, now, queue, channels, rows, groups, k)
-                if slot >= 0:
-                    end = _transfer(channel, slot, now, queue, channels, rows, groups, k)
-                    command, packet = queue[channel, Q_COMMAND, slot], queue[channel, Q_PACKET, slot]
-                    write, size = queue[channel, Q_WRITE, slot], queue[channel, Q_BYTES, slot]
-                    address = queue[channel, Q_ADDRESS, slot]
-                    _leave(channel, slot, queue, channels)
-                    _account(sums, 2 * command + write, address, size)
-                    _record(trace, traced, 0, channel, now, end, commands[command, C_ENGINE], write, address)
-                    end += _partial_ticks(command, write, address, size, commands, k)
-                    _complete(command, packet, write, size, end, commands, packets, fifo, k, links)
-            if channels[channel, H_BUSY] > now:
-                wake = min(wake, channels[channel, H_BUSY])
-            wakes[channel] = wake if channels[channel, H_WAITING] > 0 else FAR
-        soonest = min(soonest, wakes[channel])
-    return int(soonest)
+            woken[0] += 1
+            woken[woken[0]] = channel
+
+
+@jit
+def _sort_woken(woken: Table) -> None:
+    for index in range(2, woken[0] + 1):
+        channel, at = woken[index], index
+        while at > 1 and woken[at - 1] > channel:
+            woken[at] = woken[at - 1]
+            at -= 1
+        woken[at] = channel
 
 
 @jit
@@ -121,13 +86,13 @@ def _advance(
 ) -> None:  # fmt: skip
     """Moves a cursor past the request just issued."""
     cursor = cursors[2 * engine + role]
-    cursor[U_LEFT] -= size
-    address = cursor[U_ADDRESS] + size
-    if cursor[U_LEFT] == 0:
-        address -= commands[command, C_SIZE]
-        cursor[U_PACKET] += 1
-        cursor[U_LEFT] = commands[command, C_SIZE]
-        if cursor[U_PACKET] == commands[command, C_PACKETS]:
+    cursor[q.U_LEFT] -= size
+    address = cursor[q.U_ADDRESS] + size
+    if cursor[q.U_LEFT] == 0:
+        address -= commands[command, q.C_SIZE]
+        cursor[q.U_PACKET] += 1
+        cursor[q.U_LEFT] = commands[command, q.C_SIZE]
+        if cursor[q.U_PACKET] == commands[command, q.C_PACKETS]:
             return
         address = _next_packet(
             2 * engine + role, 2 * command + role, command, commands, counts, strides, counters, address
@@ -137,54 +102,56 @@ def _advance(
 
 @jit
 def _issue(
-    engine: int, role: int, now: int, queue: Table, channels: Table, wakes: Table, rows: Table, order: Table,
-    maps: Table, bits: Table,
+    engine: int, role: int, now: int, queue: Table, waits: Table, channels: Table, wakes: Table, rows: Table,
+    woken: Table, maps: Table,
     commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table,
     packets: Table,
     fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table, spms: int, links: int,
 ) -> int:  # fmt: skip
     """Tries to issue the next request of one side: minus the ticks it keeps the port when done, otherwise the
-    earliest time to try again (FAR: wait).
+    earliest time to try again (q.FAR: wait).
     """
-    command = engines[engine, E_COMMAND]
+    command = engines[engine, q.E_COMMAND]
     cursor = cursors[2 * engine + role]
-    if cursor[U_PACKET] >= commands[command, C_PACKETS]:
-        return FAR
-    slot = commands[command, C_FIRST] + cursor[U_PACKET]
+    if cursor[q.U_PACKET] >= commands[command, q.C_PACKETS]:
+        return q.FAR
+    slot = commands[command, q.C_FIRST] + cursor[q.U_PACKET]
     if role == 1:
         state = packets[slot]
-        if state & LEFT:
-            return FAR
-        if state >> LEFT_BITS > now:
-            return int(state >> LEFT_BITS)
+        if state & q.LEFT:
+            return q.FAR
+        if state >> q.LEFT_BITS > now:
+            return int(state >> q.LEFT_BITS)
     side = 2 * command + role
-    address, packet = cursor[U_ADDRESS], cursor[U_PACKET]
-    size = _request_bytes(address, cursor[U_LEFT], k[K_WINDOW], sides[side, S_SPLIT])
-    if sides[side, S_TIER] == HBM:
-        channel = cursor[U_CHANNEL]
+    address, packet = cursor[q.U_ADDRESS], cursor[q.U_PACKET]
+    size = _request_bytes(address, cursor[q.U_LEFT], k[q.K_WINDOW], sides[side, q.S_SPLIT])
+    if sides[side, q.S_TIER] == q.HBM:
+        place, channel = cursor[q.U_CHANNEL] >> q.CHANNEL_BITS, cursor[q.U_CHANNEL] & q.CHANNEL
         if _is_full(channel, now, channels, k):
-            return FAR
+            return q.FAR
         port = _port_row(side, channel, sides, k)
         if port >= 0:
-            if fifo[port, F_FREE] > now:
-                return int(fifo[port, F_FREE])
-            fifo[port, F_FREE] = now + k[K_PORT]
-        _enqueue(channel, address, size, role, command, packet, now, queue, channels, wakes, rows, order, bits, k)
+            if fifo[port, q.F_FREE] > now:
+                return int(fifo[port, q.F_FREE])
+            fifo[port, q.F_FREE] = now + k[q.K_PORT]
+        _enqueue(
+            channel, place, address, size, role, command, packet, now, queue, waits, channels, wakes, rows, woken, k
+        )  # fmt: skip
     else:
         where = _slice_row(side, address, sides, k)
         when = _fifo_time(side, where, sides, slices, now)
         if when > now:
             return int(when)
         server = _server(side, where, sides, k, spms)
-        start = address - commands[command, C_SIZE] + cursor[U_LEFT]
-        whole = role == 0 or (start | commands[command, C_SIZE]) & 7 == 0
+        start = address - commands[command, q.C_SIZE] + cursor[q.U_LEFT]
+        whole = role == 0 or (start | commands[command, q.C_SIZE]) & 7 == 0
         end = _fifo_serve(side, where, fifo[server], sides, slices, k, now, whole)
         _account(sums, side, address, size)
-        _record(trace, traced, sides[side, S_TIER], server, now, end, engine, role, address)
+        _record(trace, traced, sides[side, q.S_TIER], server, now, end, engine, role, address)
         _complete(command, packet, role, size, end, commands, packets, fifo, k, links)
     _advance(engine, role, size, command, commands, counts, strides, sides, cursors, counters, maps, k)
-    extra = _partial_ticks(command, role, address, size, commands, k) if sides[side, S_TIER] == HBM else 0
-    return -int(commands[command, C_ISSUE] + extra)
+    extra = _partial_ticks(command, role, address, size, commands, k) if sides[side, q.S_TIER] == q.HBM else 0
+    return -int(commands[command, q.C_ISSUE] + extra)
 
 
 @jit
@@ -195,71 +162,73 @@ def _next_command(
     """Begins the engine's first command (`now` below 0), or the one after the command that has ended; whether there was
     none left.
     """
-    command, before = engines[engine, E_COMMAND], 0
+    command, before = engines[engine, q.E_COMMAND], 0
     if now >= 0:
-        before = commands[command, C_END]
+        before = commands[command, q.C_END]
         command += 1
-    if command == engines[engine, E_LAST]:
-        engines[engine, E_DONE] = 1
+    if command == engines[engine, q.E_LAST]:
+        engines[engine, q.E_DONE] = 1
         return True
-    commands[command, C_START] = before
-    first = max(before, before + commands[command, C_STARTUP] - commands[command, C_LEAD])
-    engines[engine, E_COMMAND] = command
-    engines[engine, E_READ_FREE] = first
-    engines[engine, E_WRITE_FREE] = first
+    commands[command, q.C_START] = before
+    first = max(before, before + commands[command, q.C_STARTUP] - commands[command, q.C_LEAD])
+    engines[engine, q.E_COMMAND] = command
+    engines[engine, q.E_READ_FREE] = first
+    engines[engine, q.E_WRITE_FREE] = first
     _begin(engine, command, commands, sides, cursors, counters, maps, k)
     return False
 
 
 @jit
 def play(
-    queue: Table, channels: Table, wakes: Table, rows: Table, groups: Table, order: Table, maps: Table, bits: Table,
-    commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table,
-    packets: Table, fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table,
+    queue: Table, waits: Table, channels: Table, wakes: Table, rows: Table, groups: Table, woken: Table, maps: Table,
+    commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table,
+    engines: Table, packets: Table, fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table,
     spms: int, links: int,
 ) -> int:  # fmt: skip
     """Plays all commands; the tick at which the last ends. -1 where nothing can move any more (never, unless the
     tables lie). Every function is called at one place only, because it is compiled there.
     """
     active = engines.shape[0]
-    now, due, turn, seen = -1, FAR, 0, 0
+    now, due, turn = -1, q.FAR, 0
     while active > 0:
-        soonest = FAR
+        soonest = q.FAR
         for phase in range(3):
             if phase != 1:
-                if (phase == 0 and now >= due) or (phase == 2 and order[0] > seen):
-                    due = _serve_channels(
-                        now, queue, channels, wakes, rows, groups, commands, packets, fifo, sums, trace, traced, k,
-                        links,
+                if phase == 0 and now >= due:
+                    _wake_due(now, wakes, woken)
+                if woken[0] > 0:
+                    _sort_woken(woken)
+                    _serve_channels(
+                        now, queue, waits, channels, wakes, rows, groups, commands, packets, fifo, sums, trace, traced,
+                        k, links, woken,
                     )  # fmt: skip
                 continue
-            seen = order[0]
             engine = turn - 1
             for _ in range(engines.shape[0]):
                 engine = engine + 1 if engine + 1 < engines.shape[0] else 0
-                if engines[engine, E_DONE] == 1:
+                if engines[engine, q.E_DONE] == 1:
                     continue
-                command = engines[engine, E_COMMAND]
-                if now < 0 or cursors[2 * engine + 1, U_PACKET] >= commands[command, C_PACKETS]:
-                    if now >= 0 and commands[command, C_PENDING] > 0:
+                command = engines[engine, q.E_COMMAND]
+                if now < 0 or cursors[2 * engine + 1, q.U_PACKET] >= commands[command, q.C_PACKETS]:
+                    if now >= 0 and commands[command, q.C_PENDING] > 0:
                         continue
-                    if now >= 0 and commands[command, C_END] > now:
-                        soonest = min(soonest, commands[command, C_END])
+                    if now >= 0 and commands[command, q.C_END] > now:
+                        soonest = min(soonest, commands[command, q.C_END])
                         continue
                     if _next_command(now, engine, engines, commands, sides, cursors, counters, maps, k):
                         active -= 1
                         continue
-                    command = engines[engine, E_COMMAND]
-                same = commands[command, C_SAME] == 1
+                    command = engines[engine, q.E_COMMAND]
+                same = commands[command, q.C_SAME] == 1
                 for step in range(2):
                     role = 1 - step
-                    free = E_READ_FREE if role == 0 or same else E_WRITE_FREE
+                    free = q.E_READ_FREE if role == 0 or same else q.E_WRITE_FREE
                     if engines[engine, free] > now:
                         soonest = min(soonest, engines[engine, free])
                         continue
                     when = _issue(
-                        engine, role, now, queue, channels, wakes, rows, order, maps, bits, commands, counts, strides,
-                        sides, cursors, counters, engines, packets,
+                        engine, role, now, queue, waits, channels, wakes, rows, woken, maps, commands, counts,
+                        strides, sides, cursors, counters, engines, packets,
                         fifo, slices, sums, trace, traced, k, spms, links,
                     )  # fmt: skip
                     if when < 0:
@@ -267,13 +236,18 @@ def play(
                         soonest = min(soonest, engines[engine, free])
                     else:
                         soonest = min(soonest, when)
-                        engines[engine, E_STALL] += 1
+                        engines[engine, q.E_STALL] += 1
+        if woken[-1] == 1:
+            due = q.FAR
+            for channel in range(wakes.shape[0]):
+                due = min(due, wakes[channel])
+            woken[-1] = 0
         soonest = min(soonest, due)
         turn = turn + 1 if turn + 1 < engines.shape[0] else 0
-        if active > 0 and soonest >= FAR:
+        if active > 0 and soonest >= q.FAR:
             return -1
-        now = max(now, soonest) if soonest < FAR else now
-    return int(commands[:, C_END].max())
+        now = max(now, soonest) if soonest < q.FAR else now
+    return int(commands[:, q.C_END].max())
 
 
 @lru_cache(maxsize=1)
@@ -296,31 +270,19 @@ def event_loop(stamp: int) -> Callable[[Sequence[Table], int, int], int]:
     def run(at: Table, of: Table, spms: int, links: int) -> int:
         """`at` holds the addresses of the tables in the order of `play`, `of` their shapes."""
         return play(  # type: ignore[no-any-return]
-            array_at(at[0], (of[0, 0], of[0, 1], of[0, 2])),
-            array_at(at[1], (of[1, 0], of[1, 1])),
-            array_at(at[2], (of[2, 0],)),
-            array_at(at[3], (of[3, 0], of[3, 1], of[3, 2])),
-            array_at(at[4], (of[4, 0], of[4, 1])),
-            array_at(at[5], (of[5, 0],)),
-            array_at(at[6], (of[6, 0], of[6, 1])),
-            array_at(at[7], (of[7, 0], of[7, 1])),
-            array_at(at[8], (of[8, 0], of[8, 1])),
-            array_at(at[9], (of[9, 0], of[9, 1])),
-            array_at(at[10], (of[10, 0], of[10, 1])),
-            array_at(at[11], (of[11, 0], of[11, 1])),
-            array_at(at[12], (of[12, 0], of[12, 1])),
-            array_at(at[13], (of[13, 0], of[13, 1])),
-            array_at(at[14], (of[14, 0], of[14, 1])),
-            array_at(at[15], (of[15, 0],)),
-            array_at(at[16], (of[16, 0], of[16, 1])),
-            array_at(at[17], (of[17, 0], of[17, 1])),
-            array_at(at[18], (of[18, 0], of[18, 1])),
-            array_at(at[19], (of[19, 0], of[19, 1])),
-            array_at(at[20], (of[20, 0],)),
-            array_at(at[21], (of[21, 0],)),
-            spms,
-            links + 0 * stamp,
-        )
+            array_at(at[0], (of[0, 0], of[0, 1], of[0, 2])), array_at(at[1], (of[1, 0], of[1, 1], of[1, 2])),
+            array_at(at[2], (of[2, 0], of[2, 1])), array_at(at[3], (of[3, 0],)),
+            array_at(at[4], (of[4, 0], of[4, 1], of[4, 2])), array_at(at[5], (of[5, 0], of[5, 1])),
+            array_at(at[6], (of[6, 0],)), array_at(at[7], (of[7, 0], of[7, 1])),
+            array_at(at[8], (of[8, 0], of[8, 1])), array_at(at[9], (of[9, 0], of[9, 1])),
+            array_at(at[10], (of[10, 0], of[10, 1])), array_at(at[11], (of[11, 0], of[11, 1])),
+            array_at(at[12], (of[12, 0], of[12, 1])), array_at(at[13], (of[13, 0], of[13, 1])),
+            array_at(at[14], (of[14, 0], of[14, 1])), array_at(at[15], (of[15, 0],)),
+            array_at(at[16], (of[16, 0], of[16, 1])), array_at(at[17], (of[17, 0], of[17, 1])),
+            array_at(at[18], (of[18, 0], of[18, 1])), array_at(at[19], (of[19, 0], of[19, 1])),
+            array_at(at[20], (of[20, 0],)), array_at(at[21], (of[21, 0],)),
+            spms, links + 0 * stamp,
+        )  # fmt: skip
 
     def compiled(tables: Sequence[Table], spms: int, links: int) -> int:
         at = np.array([table.ctypes.data for table in tables], dtype=np.int64)

@@ -31,17 +31,19 @@ S_TIER, S_PLACE, S_BASE, S_SPLIT, S_PORT, S_COLUMNS = range(6)
 # columns of an engine
 E_COMMAND, E_LAST, E_READY, E_READ_FREE, E_WRITE_FREE, E_DONE, E_STALL, E_COLUMNS = range(8)
 # columns of a cursor (rows 2e and 2e + 1: read and write side of engine e): packet, address, bytes left and channel of
-# its next request
+# its next request, with bank group and bank (one number) above it
 U_PACKET, U_ADDRESS, U_LEFT, U_CHANNEL, U_COLUMNS = range(5)
+CHANNEL_BITS = 16
+CHANNEL = (1 << CHANNEL_BITS) - 1
 # columns of a channel: data bus free, requests waiting, ..., row unit free, waiting hits; when to look at it next is a
 # table of its own, `wakes`, FAR where nothing waits
 (H_BUSY, H_WAITING, H_SLICE, H_REQUESTS, H_OPENS, H_SWITCHES, H_WORK, H_PEAK, H_PARTIAL, H_ROW, H_HITS,
  H_COLUMNS) = range(12)  # fmt: skip
-# fields of a queue entry; the first H_WAITING slots of a channel are in use. The key is bank and row in one number; a
-# hit (1) is an entry whose row is open
-(Q_ORDER, Q_KEY, Q_BANK, Q_GROUP, Q_SLICE, Q_COMMAND, Q_PACKET, Q_WRITE, Q_BYTES, Q_ADDRESS, Q_HIT,
- Q_COLUMNS) = range(12)  # fmt: skip
-SLOT_BITS = 16
+# columns of a queue entry
+Q_BANK, Q_GROUP, Q_SLICE, Q_COMMAND, Q_PACKET, Q_WRITE, Q_BYTES, Q_ADDRESS, Q_COLUMNS = range(9)
+# what is looked through, by entry: bank and row in one number (-1: free), whether that row is open (1: a hit); and the
+# entries by age, the first H_WAITING of them in use, free ones behind
+W_KEY, W_HIT, W_AGE, W_COLUMNS = range(4)
 # a packet: when its last byte so far was read, and in the low bits how many bytes of it are not yet read
 LEFT_BITS = 17
 LEFT = (1 << LEFT_BITS) - 1
@@ -52,17 +54,9 @@ F_FREE, F_REQUESTS, F_WORK, F_COLUMNS = range(4)
 # constants
 (K_HBM, K_SWITCH, K_GROUP, K_SLICE, K_PARTIAL, K_DM, K_UNALIGNED, K_SPM, K_PCIE, K_QUEUE, K_CHANNELS,
  K_WINDOW, K_TOP_SLICE, K_TOP_HIGH, K_TOP_ROW, K_SLICE_SHIFT, K_SLICES, K_DMN_SHIFT, K_ROW_SHIFT, K_ROW_BITS, K_PORT,
- K_COLUMNS) = range(22)  # fmt: skip
+ K_GROUP_BITS, K_BANK_BITS, K_COLUMNS) = range(24)  # fmt: skip
 # columns of the trace: resource kind, resource, start, end, engine, write, address
 T_COLUMNS = 7
-
-
-@jit
-def _gather(address: int, bits: Table) -> int:
-    total = 0
-    for index in range(bits.shape[0]):
-        total |= ((address >> bits[index]) & 1) << index
-    return total
 
 
 @jit
@@ -89,13 +83,8 @@ def _record(
 ) -> None:
     index = count[0]
     if index < trace.shape[0]:
-        trace[index, 0] = kind
-        trace[index, 1] = which
-        trace[index, 2] = start
-        trace[index, 3] = end
-        trace[index, 4] = engine
-        trace[index, 5] = write
-        trace[index, 6] = at
+        for column, value in enumerate((kind, which, start, end, engine, write, at)):
+            trace[index, column] = value
         count[0] = index + 1
 
 
@@ -116,7 +105,9 @@ def _next_packet(
 
 @jit
 def _channel_of(side: int, address: int, sides: Table, maps: Table, k: Table) -> int:
-    """The channel of an HBM address, counted over all chips; `maps` has what each byte of the address adds to it."""
+    """The channel of an HBM address, counted over all chips, above it bank group and bank; `maps` has what each byte
+    adds.
+    """
     channel = 0
     for index in range(maps.shape[0]):
         channel ^= maps[index, (address >> (8 * index)) & 255]
@@ -162,99 +153,101 @@ def _is_full(channel: int, now: int, channels: Table, k: Table) -> bool:
 
 @jit
 def _enqueue(
-    channel: int, address: int, size: int, write: int, command: int, packet: int, now: int,
-    queue: Table, channels: Table, wakes: Table, rows: Table, order: Table, bits: Table, k: Table,
+    channel: int, place: int, address: int, size: int, write: int, command: int, packet: int, now: int,
+    queue: Table, waits: Table, channels: Table, wakes: Table, rows: Table, woken: Table, k: Table,
 ) -> None:  # fmt: skip
     """Puts a request into its channel, which has room."""
-    slot = channels[channel, H_WAITING]
+    many = channels[channel, H_WAITING]
+    slot = waits[channel, W_AGE, many]
+    entry = queue[channel, slot]
     low = (address >> k[K_TOP_SLICE]) & 1
     high = (address >> k[K_TOP_HIGH]) & 1
     top = (address >> k[K_TOP_ROW]) & 1
     part = 2 if high else low
-    group = part << bits[0, 0] | _gather(address, bits[0, 1 : 1 + bits[0, 0]])
-    bank = group << bits[1, 0] | _gather(address, bits[1, 1 : 1 + bits[1, 0]])
+    bank = part << (k[K_GROUP_BITS] + k[K_BANK_BITS]) | place
     row = (address >> k[K_ROW_SHIFT]) & ((1 << k[K_ROW_BITS]) - 1) | (low if high else top) << k[K_ROW_BITS]
-    queue[channel, Q_ORDER, slot] = order[0]
-    order[0] += 1
-    queue[channel, Q_KEY, slot] = bank << (k[K_ROW_BITS] + 1) | row
-    queue[channel, Q_BANK, slot] = bank
-    queue[channel, Q_GROUP, slot] = group
-    queue[channel, Q_SLICE, slot] = part
-    queue[channel, Q_COMMAND, slot] = command
-    queue[channel, Q_PACKET, slot] = packet
-    queue[channel, Q_WRITE, slot] = write
-    queue[channel, Q_BYTES, slot] = size
-    queue[channel, Q_ADDRESS, slot] = address
-    hit = 1 if rows[channel, bank, R_KEY] == queue[channel, Q_KEY, slot] else 0
-    queue[channel, Q_HIT, slot] = hit
+    key = bank << (k[K_ROW_BITS] + 1) | row
+    entry[Q_BANK] = bank
+    entry[Q_GROUP] = bank >> k[K_BANK_BITS]
+    entry[Q_SLICE] = part
+    entry[Q_COMMAND] = command
+    entry[Q_PACKET] = packet
+    entry[Q_WRITE] = write
+    entry[Q_BYTES] = size
+    entry[Q_ADDRESS] = address
+    hit = 1 if rows[channel, bank, R_KEY] == key else 0
+    waits[channel, W_KEY, slot] = key
+    waits[channel, W_HIT, slot] = hit
     rows[channel, bank, R_HITS] += hit
     channels[channel, H_HITS] += hit
-    channels[channel, H_WAITING] = slot + 1
-    channels[channel, H_PEAK] = max(channels[channel, H_PEAK], slot + 1)
-    if channels[channel, H_BUSY] <= now or channels[channel, H_ROW] <= now:
-        wakes[channel] = now
-    else:
-        wakes[channel] = min(wakes[channel], min(channels[channel, H_BUSY], channels[channel, H_ROW]))
+    channels[channel, H_WAITING] = many + 1
+    channels[channel, H_PEAK] = max(channels[channel, H_PEAK], many + 1)
+    wake = max(now, min(channels[channel, H_BUSY], channels[channel, H_ROW]))
+    if wake <= now < wakes[channel]:
+        woken[0] += 1
+        woken[woken[0]] = channel
+    wakes[channel] = min(wakes[channel], wake)
+    woken[-1] = 1
 
 
 @jit
-def _leave(channel: int, slot: int, queue: Table, channels: Table) -> None:
-    """Takes an entry out; the last one moves into its place."""
-    last = channels[channel, H_WAITING] - 1
+def _leave(channel: int, place: int, waits: Table, channels: Table) -> None:
+    """Takes the entry at a place of the ages out; younger ones move up."""
+    last, ages = channels[channel, H_WAITING] - 1, waits[channel, W_AGE]
+    slot = ages[place]
+    for index in range(place, last):
+        ages[index] = ages[index + 1]
+    ages[last] = slot
+    waits[channel, W_KEY, slot] = -1
     channels[channel, H_WAITING] = last
-    if slot != last:
-        for index in range(Q_COLUMNS):
-            queue[channel, index, slot] = queue[channel, index, last]
 
 
 @jit
-def _start(
-    channel: int, slot: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table
-) -> int:
+def _start(channel: int, entry: Table, now: int, channels: Table, rows: Table, groups: Table, k: Table) -> int:
     """When the transfer of a hit could begin: its row open, its bank group's turn, and a change of slice."""
     last = channels[channel, H_SLICE]
-    change = k[K_SLICE] if last >= 0 and last != queue[channel, Q_SLICE, slot] else 0
-    ready = max(groups[channel, queue[channel, Q_GROUP, slot]], rows[channel, queue[channel, Q_BANK, slot], R_READY])
+    change = k[K_SLICE] if last >= 0 and last != entry[Q_SLICE] else 0
+    ready = max(groups[channel, entry[Q_GROUP]], rows[channel, entry[Q_BANK], R_READY])
     return int(max(max(now, channels[channel, H_BUSY]) + change, ready))
 
 
 @jit
-def _best_hit(channel: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table) -> int:
-    """The waiting hit that can begin first, of equals the oldest; -1 where there is none."""
-    hit, best_order, best_start = -1, FAR, FAR
-    if channels[channel, H_HITS] == 0:
-        return hit
-    hits = queue[channel, Q_HIT]
-    for slot in range(channels[channel, H_WAITING]):
+def _best_hit(
+    channel: int, now: int, queue: Table, waits: Table, channels: Table, rows: Table, groups: Table, k: Table
+) -> int:
+    """Where among the ages the hit stands that can begin first, of equals the oldest; -1 where there is none."""
+    best, best_start, left, place = -1, FAR, channels[channel, H_HITS], 0
+    hits, ages, soonest = waits[channel, W_HIT], waits[channel, W_AGE], max(now, channels[channel, H_BUSY])
+    while left > 0:
+        slot = ages[place]
         if hits[slot] == 1:
-            start = _start(channel, slot, now, queue, channels, rows, groups, k)
-            order = queue[channel, Q_ORDER, slot]
-            if start < best_start or (start == best_start and order < best_order):
-                hit, best_order, best_start = slot, order, start
-    return hit
+            left -= 1
+            start = _start(channel, queue[channel, slot], now, channels, rows, groups, k)
+            if start < best_start:
+                best, best_start = place, start
+                left = 0 if start == soonest else left
+        place += 1
+    return best
 
 
 @jit
-def _oldest_miss(channel: int, queue: Table, channels: Table, rows: Table) -> int:
+def _oldest_miss(channel: int, queue: Table, waits: Table, channels: Table, rows: Table) -> int:
     """The oldest waiting request whose row is not open, if its bank has no hits waiting; else -1."""
     waiting = channels[channel, H_WAITING]
     if channels[channel, H_HITS] == waiting:
         return -1
-    orders, hits = queue[channel, Q_ORDER], queue[channel, Q_HIT]
-    best = FAR
-    for slot in range(waiting):
-        best = min(best, (orders[slot] << SLOT_BITS | slot) + hits[slot] * FAR)
-    miss = best & ((1 << SLOT_BITS) - 1)
-    if rows[channel, queue[channel, Q_BANK, miss], R_HITS] > 0:
-        return -1
-    return int(miss)
+    hits, ages, place = waits[channel, W_HIT], waits[channel, W_AGE], 0
+    while hits[ages[place]] == 1:
+        place += 1
+    slot = ages[place]
+    return -1 if rows[channel, queue[channel, slot, Q_BANK], R_HITS] > 0 else int(slot)
 
 
 @jit
-def _count_hits(channel: int, bank: int, queue: Table, channels: Table, rows: Table) -> None:
+def _count_hits(channel: int, bank: int, waits: Table, channels: Table, rows: Table) -> None:
     """After a row was opened, in a bank without hits: which waiting requests want it."""
-    keys, hits, opened, count = queue[channel, Q_KEY], queue[channel, Q_HIT], rows[channel, bank, R_KEY], 0
-    for slot in range(channels[channel, H_WAITING]):
+    keys, hits, opened, count = waits[channel, W_KEY], waits[channel, W_HIT], rows[channel, bank, R_KEY], 0
+    for slot in range(keys.shape[0]):
         wants = 1 if keys[slot] == opened else 0
         hits[slot] |= wants
         count += wants
@@ -263,13 +256,13 @@ def _count_hits(channel: int, bank: int, queue: Table, channels: Table, rows: Ta
 
 
 @jit
-def _open_rows(channel: int, now: int, queue: Table, channels: Table, rows: Table, k: Table) -> int:
+def _open_rows(channel: int, now: int, queue: Table, waits: Table, channels: Table, rows: Table, k: Table) -> int:
     """Opens the rows that may be opened now; when the row unit can do the next, FAR if nothing waits for it."""
     while True:
-        miss = _oldest_miss(channel, queue, channels, rows)
+        miss = _oldest_miss(channel, queue, waits, channels, rows)
         if miss < 0:
             return FAR
-        bank = queue[channel, Q_BANK, miss]
+        bank = queue[channel, miss, Q_BANK]
         closed = rows[channel, bank, R_KEY] < 0
         if closed:
             channels[channel, H_OPENS] += 1
@@ -280,28 +273,26 @@ def _open_rows(channel: int, now: int, queue: Table, channels: Table, rows: Tabl
             channels[channel, H_SWITCHES] += 1
             channels[channel, H_ROW] = now + k[K_SWITCH]
             rows[channel, bank, R_READY] = now + k[K_SWITCH] - k[K_HBM]
-        rows[channel, bank, R_KEY] = queue[channel, Q_KEY, miss]
-        _count_hits(channel, bank, queue, channels, rows)
+        rows[channel, bank, R_KEY] = waits[channel, W_KEY, miss]
+        _count_hits(channel, bank, waits, channels, rows)
         if not closed:
             return int(channels[channel, H_ROW])
 
 
 @jit
-def _transfer(
-    channel: int, slot: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table
-) -> int:
+def _transfer(channel: int, entry: Table, now: int, channels: Table, rows: Table, groups: Table, k: Table) -> int:
     """Transfers a hit: when that ends."""
-    bank, group = queue[channel, Q_BANK, slot], queue[channel, Q_GROUP, slot]
-    start = _start(channel, slot, now, queue, channels, rows, groups, k)
+    bank, group = entry[Q_BANK], entry[Q_GROUP]
+    start = _start(channel, entry, now, channels, rows, groups, k)
     length = k[K_HBM]
-    if queue[channel, Q_WRITE, slot] == 1 and queue[channel, Q_BYTES, slot] < k[K_WINDOW]:
+    if entry[Q_WRITE] == 1 and entry[Q_BYTES] < k[K_WINDOW]:
         length = k[K_PARTIAL]
         channels[channel, H_PARTIAL] += 1
     rows[channel, bank, R_HITS] -= 1
     channels[channel, H_HITS] -= 1
     rows[channel, bank, R_READY] = start + length
     groups[channel, group] = start + k[K_GROUP]
-    channels[channel, H_SLICE] = queue[channel, Q_SLICE, slot]
+    channels[channel, H_SLICE] = entry[Q_SLICE]
     channels[channel, H_BUSY] = start + length
     channels[channel, H_REQUESTS] += 1
     channels[channel, H_WORK] += length

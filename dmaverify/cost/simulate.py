@@ -100,8 +100,8 @@ class Tables:
     def arguments(self) -> tuple[Any, ...]:
         """The tables in the order in which the event loop takes them."""
         names = (
-            "queue channels wakes rows groups order maps bits commands counts strides sides cursors counters engines "
-            "packets fifo slices sums trace traced k"
+            "queue waits channels wakes rows groups woken maps commands counts strides sides cursors counters "
+            "engines packets fifo slices sums trace traced k"
         )
         return tuple(self.data[name] for name in names.split())
 
@@ -131,15 +131,16 @@ class Tables:
 
         channels = chips * data.hbm_channels
         groups = 3 << len(data.hbm.bank_group)
+        fields = tuple(data.hbm.channel_masks), tuple(data.hbm.bank), tuple(data.hbm.bank_group)
         table: dict[str, Any] = {
-            "queue": zeros(channels, q.Q_COLUMNS, data.hbm_queue),
+            "queue": zeros(channels, data.hbm_queue, q.Q_COLUMNS),
+            "waits": zeros(channels, q.W_COLUMNS, data.hbm_queue),
             "channels": zeros(channels, q.H_COLUMNS),
             "wakes": np.full(channels, q.FAR, dtype=np.int64),
             "rows": zeros(channels, groups << len(data.hbm.bank), q.R_COLUMNS),
             "groups": zeros(channels, groups),
-            "order": zeros(1),
-            "maps": np.array(_channel_bytes(tuple(data.hbm.channel_masks)), dtype=np.int64),
-            "bits": _bits(data, zeros),
+            "woken": zeros(channels + 2),
+            "maps": np.array(_channel_bytes(*fields), dtype=np.int64),
             "commands": zeros(len(program), q.C_COLUMNS),
             "counts": zeros(len(program), max(1, depth)),
             "strides": zeros(2 * len(program), max(1, depth)),
@@ -162,6 +163,8 @@ class Tables:
         }
         table["channels"][:, q.H_SLICE] = -1
         table["rows"][:, :, q.R_KEY] = -1
+        table["waits"][:, q.W_KEY] = -1
+        table["waits"][:, q.W_AGE] = np.arange(data.hbm_queue)
         tables = Tables(program, readings, table)
         tables._fill(order)
         return tables
@@ -203,22 +206,18 @@ def _side_row(row: Table, side: RequestWalk, spm_stride: int) -> None:
         row[q.S_PLACE] = 8 * row[q.S_PLACE] + side.first // spm_stride
 
 
-def _bits(data: CostData, zeros: Any) -> Table:
-    """Row 0 the bank group's bits, row 1 the bank's, their number first."""
-    found: Table = zeros(2, 8)
-    for index, bits in enumerate((data.hbm.bank_group, data.hbm.bank)):
-        found[index, 0] = len(bits)
-        found[index, 1 : 1 + len(bits)] = bits
-    return found
-
-
 @lru_cache(maxsize=8)
-def _channel_bytes(masks: tuple[int, ...]) -> list[list[int]]:
-    """What each byte of an address (lowest first), by its value, contributes to the number of the channel."""
-    many = -(-max(mask.bit_length() for mask in masks) // 8)
+def _channel_bytes(masks: tuple[int, ...], bank: tuple[int, ...], group: tuple[int, ...]) -> list[list[int]]:
+    """What each byte of an address (lowest first), by its value, contributes to the number of the channel, and above
+    it to bank group and bank in one number.
+    """
+    from dmaverify.cost.kernel import CHANNEL_BITS
+
+    fields = [*enumerate(masks), *((CHANNEL_BITS + i, 1 << bit) for i, bit in enumerate((*bank, *group)))]
+    many = -(-max(mask.bit_length() for _, mask in fields) // 8)
 
     def added(value: int) -> int:
-        return sum(parity(value & mask) << bit for bit, mask in enumerate(masks))
+        return sum(parity(value & mask) << bit for bit, mask in fields)
 
     return [[added(value << 8 * index) for value in range(256)] for index in range(many)]
 
@@ -234,7 +233,7 @@ def _constants(data: CostData) -> Table:
     shape = [
         data.hbm_queue, data.hbm_channels, where.window, where.top_slice, where.top_high, where.top_row,
         data.dm.slice_stride.bit_length() - 1, data.dm.slices, data.dm.dmn_slices.bit_length() - 1, where.row[0],
-         len(where.row), data.ticks("cluster_stack"),
+         len(where.row), data.ticks("cluster_stack"), len(where.bank_group), len(where.bank),
     ]  # fmt: skip
     return np.array([*(data.ticks(name) for name in names.split()), *shape], dtype=np.int64)
 

@@ -3,8 +3,8 @@
 Knows: how the interpreter is asked (in the process beside, where there is one), which obligations a run can speak of.
 Does not know: how a verdict came about.
 Law: an entry that is proved and that some execution breaks is a Disagreement, never a verdict; so is one that an
-obligation of the core refutes while every execution keeps every promise. What is too large, or has no meaning that any
-source settles, is left as it is, and a refutation then says that its witness alone confirms it.
+obligation of the core or a starving bank refutes while every execution keeps every promise. What is too large, or has
+no meaning that any source settles, is left as it is: a refutation then says that its witness confirms it, or nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 NOT_RUN = frozenset({"core/well-formed", "core/consumes", "core/not-vacuous"})  # no run shows them broken
-BY_RUN, BY_WITNESS = "a run of the text", "its witness"
+BY_RUN, BY_WITNESS, BY_NOTHING = "a run of the text", "its witness", "nothing else: it was not run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,8 @@ def retell(text: str, item: Work | Program, target: str, verdict: Verdict, optio
     name = item.name
     broken = sorted({rule for f in verdict.errors for rule in _of_a_run(f)})
     refuted = verdict.status is Status.REFUTED and bool(broken)
-    witnessed = replace(verdict, confirmed=BY_WITNESS) if refuted and _all_shown(verdict) else verdict
+    alone = BY_WITNESS if _all_shown(verdict) else BY_NOTHING
+    witnessed = replace(verdict, confirmed=alone) if refuted else verdict
     asks = verdict.status is Status.PROVED or (refuted and options.repair)
     if not asks or not may_run(item, options.cross_check):
         return witnessed
@@ -102,7 +103,9 @@ def rules_of(finding: Finding) -> list[str]:
 
 
 def _of_a_run(finding: Finding) -> list[str]:
-    """Those of them that a run may show."""
+    """Those of them that a run may show: obligations, and accesses that must be serialised with DMA."""
+    if finding.values.get("outcome") == "serialise":
+        return [finding.rule]
     return [rule for rule in rules_of(finding) if rule.startswith("core/") and rule not in NOT_RUN]
 
 

@@ -250,6 +250,7 @@ def cell_json(found: Cell, raw: bool, sizes: Mapping[str, int]) -> Any:
 INDEX, TOP, ZERO, BOTTOM, OUTSIDE = range(5)
 _CODE = {Kind.TOP: TOP, Kind.ZERO: ZERO, Kind.BOTTOM: BOTTOM}
 _LARGEST = 2**63 - 1
+_FEW = 1024  # positions that are not worth loading numpy
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,6 +283,28 @@ def cells_array(expr: Expr, positions: Numbers) -> CellArray:
     if max(largest, sum(node.size for node in walk(expr) if isinstance(node, Symbol))) > _LARGEST:
         raise ValueError("sizes beyond 63 bits")
     return _array(expr, positions)
+
+
+def cells_json(expr: Expr, start: int, stop: int, raw: bool, sizes: Mapping[str, int]) -> list[Any]:
+    """`cell_json` of the positions `start` to `stop`; many of them at once where they are no windows."""
+    if stop - start <= _FEW or stop > _LARGEST:
+        return [cell_json(found, raw, sizes) for found in cells(expr, start, stop)]
+    import numpy as np
+
+    try:
+        found = cells_array(expr, np.arange(start, stop, dtype=np.int64))
+    except ValueError:
+        return [cell_json(cell, raw, sizes) for cell in cells(expr, start, stop)]
+    names = sorted(found.coords)
+    plain = found.kind == INDEX
+    for name in () if raw else names:
+        plain &= found.coords[name] < sizes[name]
+    columns = [found.coords[name].tolist() for name in names]
+    rows = zip(*columns, strict=True) if columns else iter([()] * (stop - start))
+    return [
+        {"index": dict(zip(names, row, strict=True))} if whole else cell_json(found.at(place), raw, sizes)
+        for place, (row, whole) in enumerate(zip(rows, plain.tolist(), strict=True))
+    ]
 
 
 def _array(expr: Expr, positions: Numbers) -> CellArray:

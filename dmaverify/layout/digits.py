@@ -37,6 +37,7 @@ from dmaverify.language.expr import (
     Window,
     axes_of,
     pair,
+    walk,
 )
 from dmaverify.language.numbers import Symbolic, may_reach, moves, same
 from dmaverify.values import dataclass, replace
@@ -350,13 +351,29 @@ def _merge_terms(guard: Guard, inner: int, ratio: int) -> Guard:
     return replace(guard, terms=tuple(sorted(moved.items())))
 
 
-@lru_cache(maxsize=4096)
 def finalized(expr: Expr) -> DigitForm:
     """The digits of a mapping with the padding that its axes' sizes make. Raises NotDigits."""
-    return finalize(compile_digits(expr), axes_of(expr))
+    return _normal_forms(expr)[0]
+
+
+def digits_of(expr: Expr) -> DigitForm:
+    """Compiled, finalized and coalesced: the normal form of one mapping. Raises NotDigits."""
+    return _normal_forms(expr)[1]
+
+
+def _normal_forms(expr: Expr) -> tuple[DigitForm, DigitForm]:
+    """Both forms, kept for mappings of numbers: what symbols divide by hangs on what is known of them."""
+    return _kept_forms(expr) if _plain(expr) else _forms(expr)
+
+
+def _forms(expr: Expr) -> tuple[DigitForm, DigitForm]:
+    made = finalize(compile_digits(expr), axes_of(expr))
+    return made, coalesce(made)
+
+
+_kept_forms = lru_cache(maxsize=4096)(_forms)
 
 
 @lru_cache(maxsize=4096)
-def digits_of(expr: Expr) -> DigitForm:
-    """Compiled, finalized and coalesced: the normal form of one mapping. Raises NotDigits."""
-    return coalesce(finalized(expr))
+def _plain(expr: Expr) -> bool:
+    return all(type(node.size) is int for node in walk(expr))

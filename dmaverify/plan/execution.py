@@ -117,7 +117,7 @@ class PlanExecution:
             raise Beyond(f"`{text}` has no positions")
         return found
 
-    def held(self, table: schema.TensorTable, target: Target) -> HeldTensor:
+    def held(self, table: schema.MemoryTable, target: Target) -> HeldTensor:
         if table.tier not in target.tiers:
             raise Beyond(f"no tier {table.tier}")
         places = target.tiers[table.tier].places
@@ -132,7 +132,8 @@ class PlanExecution:
             base = int(base, 0)
         first = () if isinstance(base, int) else tuple((p, int(getattr(base, p))) for p in places)
         byte = base if isinstance(base, int) else int(base.element)
-        given = table.view if isinstance(table.view, list) else [] if table.view is None else [table.view]
+        view = table.view if isinstance(table, schema.TensorTable) else None
+        given = view if isinstance(view, list) else [] if view is None else [view]
         tiles = tuple(self.tile(one) for one in given if one.tile is not None)
         for tile in tiles:
             if not axes_of(tile.digit).keys() <= axes_of(dict(fields).get(tile.place, ONE)).keys():

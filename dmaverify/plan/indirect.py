@@ -51,8 +51,8 @@ def read_indirect(reader: TableReader, kind: str, name: str, table: schema.Indir
             "index": lambda: reader.tensor((*path, "index"), table.index, target, problems),
         }
     )
-    for side in ("source", "dest", "index"):
-        if getattr(table, side).view is not None:
+    for side, tensor in (("source", table.source), ("dest", table.dest)):
+        if tensor.view is not None:
             raise InputError(
                 f"a {kind} takes no view", reader.doc.key_span((*path, side, "view")), "the index picks the part"
             )

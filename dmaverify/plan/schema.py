@@ -101,8 +101,8 @@ Loops = Annotated[
 ]
 
 
-class TensorTable(PlanFileTable, frozen=True):
-    """A tensor in memory. Which places a tier has is the target's business: all keys can be read."""
+class MemoryTable(PlanFileTable, frozen=True):
+    """A tensor in memory, whole. Which places a tier has is the target's business: all keys can be read."""
 
     tier: Annotated[str, Meta(description="hbm, dm, spm, host, gm, ub, mem, or another tier of the target")]
     base: Annotated[Address | str | Base, Meta(description="byte address, arithmetic, or a record of offsets")] = 0
@@ -110,6 +110,11 @@ class TensorTable(PlanFileTable, frozen=True):
     cluster: Mapped = "1"
     slice: Mapped = "1"
     element: Mapped = "1"
+
+
+class TensorTable(MemoryTable, frozen=True):
+    """A tensor in memory, or a part of it."""
+
     view: Annotated[
         ViewTable | Annotated[list[ViewTable], Meta(min_length=1)] | None,
         Meta(description="the part that is moved: one table, or several from the first to the last"),
@@ -213,7 +218,7 @@ class AccessTable(PlanFileTable, frozen=True, kw_only=True):
     target: str | None = None
 
 
-class IndexTable(TensorTable, frozen=True, kw_only=True):
+class IndexTable(MemoryTable, frozen=True, kw_only=True):
     """The list of rows that a gather or scatter reads: where it lies, and what is known of its numbers."""
 
     dtype: str = "i32"

@@ -108,7 +108,7 @@ class TableReader:
             here = here[part] if isinstance(here, list) and isinstance(part, int) else here.get(part, {})
         return frozenset(here)
 
-    def tensor(self, path: Path, table: schema.TensorTable, target: Target, problems: list[PlanProblem]) -> Tensor:
+    def tensor(self, path: Path, table: schema.MemoryTable, target: Target, problems: list[PlanProblem]) -> Tensor:
         if table.tier not in target.tiers:
             known = f"known: {', '.join(target.tiers)}"
             hint = did_you_mean(table.tier, target.tiers) or known

@@ -18,6 +18,7 @@ from dmaverify.language.numbers import Mono, Poly
 from dmaverify.prove.sizes.bounds import least_of
 from dmaverify.prove.sizes.conditions import Condition
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, Template
+from dmaverify.values import dataclass
 
 LANGUAGES = ("rust", "c", "mlir", "python")
 OWN_MOST = (1 << 31) - 1
@@ -163,51 +164,36 @@ def _checks(
         yield groups
 
 
-def _python(condition: Condition, template: Template) -> str:
-    names = _names(condition, template, lower=False)
-    arguments = ", ".join(names[one.name] for one in template.symbols)
-    lines = [f"def {_function(condition)}({arguments}):", f'    """{_about(condition)}."""']
-    checks = list(_checks(condition, template, names, (" and ", " or ")))
-    size = len(template.symbols)
-    lines += [f"    assert {text}" for text in checks[:size]]
-    lines += [
-        f"    {names[f.name]} = ({_text(f.top, names)}) // ({_text(f.bottom, names)})"
-        for f in _floors(condition, template)
-    ]
-    lines += [f"    assert {text}" for text in checks[size:]]
-    return "\n".join(lines) + "\n"
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """How a language writes a guard: `{0}` is the text, or the name and what it is."""
 
+    head: str  # with NAME, ARGUMENTS and ABOUT
+    argument: str
+    cast: str
+    claim: str
+    quotient: str
+    over: str
+    signs: tuple[str, str]
+    end: str = ""
+    lower: bool = False
+    number: Callable[[str], str] = str
 
-def _rust(condition: Condition, template: Template) -> str:
-    names = _names(condition, template, lower=True)
-    arguments = ", ".join(f"{names[one.name]}: u64" for one in template.symbols)
-    lines = [f"/// {_about(condition)}.", f"pub fn {_function(condition).lower()}({arguments}) {{"]
-    lines += [f"    let {names[one.name]} = i128::from({names[one.name]});" for one in template.symbols]
-    checks = list(_checks(condition, template, names, (" && ", " || ")))
-    size = len(template.symbols)
-    lines += [f"    assert!({text});" for text in checks[:size]]
-    lines += [
-        f"    let {names[f.name]} = ({_text(f.top, names)}) / ({_text(f.bottom, names)});"
-        for f in _floors(condition, template)
-    ]
-    lines += [f"    assert!({text});" for text in checks[size:]]
-    return "\n".join([*lines, "}"]) + "\n"
-
-
-def _c(condition: Condition, template: Template) -> str:
-    names = _names(condition, template, lower=False)
-    arguments = ", ".join(f"uint64_t {names[one.name]}_" for one in template.symbols)
-    lines = ["#include <assert.h>", "#include <stdint.h>", "", f"/* {_about(condition)}. */"]
-    lines.append(f"static void {_function(condition)}({arguments}) {{")
-    lines += [f"    const __int128 {names[one.name]} = {names[one.name]}_;" for one in template.symbols]
-    checks = [_long(text) for text in _checks(condition, template, names, (" && ", " || "))]
-    size = len(template.symbols)
-    lines += [f"    assert({text});" for text in checks[:size]]
-    for f in _floors(condition, template):
-        quotient = _long(f"({_text(f.top, names)}) / ({_text(f.bottom, names)})")
-        lines.append(f"    const __int128 {names[f.name]} = {quotient};")
-    lines += [f"    assert({text});" for text in checks[size:]]
-    return "\n".join([*lines, "}"]) + "\n"
+    def guard(self, condition: Condition, template: Template) -> str:
+        names = _names(condition, template, lower=self.lower)
+        own = [names[one.name] for one in template.symbols]
+        name = _function(condition).lower() if self.lower else _function(condition)
+        said = (("NAME", name), ("ARGUMENTS", ", ".join(map(self.argument.format, own))), ("ABOUT", _about(condition)))
+        head = self.head
+        for mark, text in said:
+            head = head.replace(mark, text)
+        claims = [self.claim.format(self.number(text)) for text in _checks(condition, template, names, self.signs)]
+        floors = [
+            self.quotient.format(names[f.name], self.number(f"({_text(f.top, names)}) {self.over} ({low})"))
+            for f in _floors(condition, template) for low in (_text(f.bottom, names),)
+        ]  # fmt: skip
+        casts = [self.cast.format(one) for one in own if self.cast]
+        return "\n".join([head, *casts, *claims[: len(own)], *floors, *claims[len(own) :]]) + f"\n{self.end}"
 
 
 def _long(text: str) -> str:
@@ -218,6 +204,20 @@ def _long(text: str) -> str:
         return f"(((__int128){high}LL << 62) + (__int128){low}LL)" if high else f"(__int128){low}LL"
 
     return re.sub(r"(?<![\w.])\d+", wide, text)
+
+
+_PYTHON = _Language(
+    'def NAME(ARGUMENTS):\n    """ABOUT."""', "{0}", "", "    assert {0}", "    {0} = {1}", "//", (" and ", " or ")
+)
+_RUST = _Language(
+    "/// ABOUT.\npub fn NAME(ARGUMENTS) {", "{0}: u64", "    let {0} = i128::from({0});", "    assert!({0});",
+    "    let {0} = {1};", "/", (" && ", " || "), "}\n", lower=True,
+)  # fmt: skip
+_C = _Language(
+    "#include <assert.h>\n#include <stdint.h>\n\n/* ABOUT. */\nstatic void NAME(ARGUMENTS) {", "uint64_t {0}_",
+    "    const __int128 {0} = {0}_;", "    assert({0});", "    const __int128 {0} = {1};", "/", (" && ", " || "), "}\n",
+    number=_long,
+)  # fmt: skip
 
 
 # ---------------------------------------------------------------- MLIR
@@ -287,5 +287,5 @@ class _MlirWriter:
 
 
 _MAKERS: Mapping[str, Callable[[Condition, Template], str]] = {
-    "python": _python, "rust": _rust, "c": _c, "mlir": _mlir
+    "python": _PYTHON.guard, "rust": _RUST.guard, "c": _C.guard, "mlir": _mlir
 }  # fmt: skip

@@ -14,16 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dmaverify.language.expr import Symbol, pair
 from dmaverify.lower.derive import derive
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command, Engine, Entry, GivenCommand, Sequencer
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import unit_bits_of
+from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
 from dmaverify.testing.draw import Draw, Seeded
 from dmaverify.testing.drawn_plan import DrawnPlan
 from dmaverify.testing.random_moves import DrawnMove, move, smallest_move
 from dmaverify.values import replace
+from dmaverify.verdict import Status
+
+ROW_BYTES = 256
+MOST_DRAWN = 40
 
 # ---------------------------------------------------------------- plans
 
@@ -41,8 +47,48 @@ def plan(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequen
     return _plan(draw, target, valid, tiers)
 
 
-def _plan(draw: Draw, target: Target, valid: bool | None, tiers: Sequence[str]) -> DrawnPlan:
+def legal_plan(draw: Draw, target: Target, *, broken: bool = False, tiers: Sequence[str] = ()) -> DrawnPlan:
+    """A plan that `check` proves for this target, its own rules included; with `broken` one fault that it refutes.
+
+    Valid plans whose elements became rows of ROW_BYTES, kept where the target's rules hold. Raises LookupError for a
+    target under which none of MOST_DRAWN does.
+    """
+    from dmaverify.testing.fault_kinds import any_fault
+
+    for _ in range(MOST_DRAWN):
+        found = _plan(draw, target, True, tiers, rows=True)
+        if _status(found, target) is Status.PROVED:
+            for _ in range(MOST_DRAWN if broken else 0):
+                wrong = any_fault(found, draw, target)
+                if wrong.fault and _status(wrong, target) is Status.REFUTED:
+                    return wrong
+            if not broken:
+                return found
+    raise LookupError(f"none of {MOST_DRAWN} plans is legal for {target.name}: other tiers?")
+
+
+def _status(plan: DrawnPlan, target: Target) -> Status:
+    from dmaverify.prove.move.check import check_transfer
+
+    return check_transfer(plan.transfer, axes=plan.axes, target=target).status
+
+
+def _in_rows(found: DrawnMove, target: Target) -> DrawnMove:
+    """The move with a row of ROW_BYTES in the place of each element, and the row as its packet."""
+    bits = target.dtypes[found.dtype]
+    row = Symbol("Row", ROW_BYTES * 8 // bits)
+
+    def side(tensor: Tensor) -> Tensor:
+        return replace(tensor, element=pair(tensor.element, row), base=tensor.base * 8 // bits * ROW_BYTES)
+
+    stream = found.stream and replace(found.stream, time=pair(found.stream.time, found.stream.packet), packet=row)
+    axes = {**found.axes, row.name: row.size}
+    return DrawnMove(axes, found.dtype, side(found.source), side(found.dest), stream)
+
+
+def _plan(draw: Draw, target: Target, valid: bool | None, tiers: Sequence[str], rows: bool = False) -> DrawnPlan:
     found = valid_move(draw, target, tiers) if valid else move(draw, target, valid=valid, tiers=tiers)
+    found = _in_rows(found, target) if rows else found
     commands = derived(found, target)
     given = tuple(printed(command, target) for command in commands or wild_commands(draw, found, target))
     if commands:

@@ -127,14 +127,17 @@ def streams(target: Target | None = None) -> SearchStrategy[tuple[DrawnMove, Str
 
 
 def plans(
-    target: Target | None = None, *, valid: bool | None = None, tiers: Sequence[str] = ()
+    target: Target | None = None, *, valid: bool | None = None, tiers: Sequence[str] = (), legal: bool = False
 ) -> SearchStrategy[DrawnPlan]:
     """Plans of one transfer with printed commands, often several, and often a stream.
 
     `valid=True`: every core obligation holds (`core/consumes` apart). `valid=False`: with one fault, named by
-    `plan.fault`; some faults are harmless. None: either, and mappings of any shape.
+    `plan.fault`; some faults are harmless. None: either, and mappings of any shape. `legal`: the target's own rules
+    hold as well, so that `check` proves the plan; with `valid=False` the fault is one that `check` refutes.
     """
     machine = _target(target)
+    if legal:
+        return drawn(lambda draw: plan_room.legal_plan(draw, machine, broken=valid is False, tiers=tiers))
     return drawn(lambda draw: plan_room.plan(draw, machine, valid=valid, tiers=tiers))
 
 

@@ -131,7 +131,7 @@ def test_a_starved_solver_is_unknown_and_exit_3_never_a_pass(lab: Target) -> Non
             undecided += open_
             assert "refuted" not in result.status.values()
             assert not open_ or result.status["core/not-vacuous"] != "proved"
-    assert undecided > 10  # claims that arithmetic decides need no solver
+    assert undecided > 5  # claims that arithmetic decides need no solver
     verdict = check_transfer(huge_transfer(lab), target=lab, options=starved)
     assert verdict.status is Status.UNKNOWN
     assert exit_code([verdict]) == 3

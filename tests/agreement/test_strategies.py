@@ -1,5 +1,6 @@
 """The strategies keep what they promise: legal is legal, one fault is one fault, text reads back, a seed is a plan."""
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
+from dmaverify.api import check
 from dmaverify.execute.address import TooLarge
 from dmaverify.execute.interpret import execute
 from dmaverify.language import wellformed
@@ -28,7 +30,8 @@ from dmaverify.testing import (
     with_fault,
 )
 from dmaverify.testing.random_mappings import ILLEGAL, illegal_mapping, mapping
-from dmaverify.testing.random_plans import derived
+from dmaverify.testing.random_plans import derived, legal_plan
+from dmaverify.verdict import Status
 
 LAB_FOLDER = str(Path(__file__).parents[1] / "fuzz" / "lab")
 LAB, RNGD = load_target(LAB_FOLDER), load_target("rngd")
@@ -98,6 +101,29 @@ def test_moves_come_with_and_without_compatible_cuts_and_with_every_padding_and_
     assert len(kinds) == 3
     assert any("D" in m.axes for m in found)
     assert any(m.dest.base for m in found)
+
+
+@pytest.mark.parametrize(("machine", "count"), [("rngd", 5), ("pto", 1), ("idma", 3)])
+def test_legal_plans_are_proved_under_the_whole_target_and_their_faults_refuted(machine: str, count: int) -> None:
+    target = load_target(machine)
+    for seed, broken in itertools.product(range(count), (False, True)):
+        plan = legal_plan(Seeded(f"legal {seed}"), target, broken=broken)
+        (verdict,) = check(plan.text(target))
+        assert verdict.status is (Status.REFUTED if broken else Status.PROVED), plan.text(target)
+        assert bool(plan.fault) == broken
+
+
+@given(plans(RNGD, legal=True, tiers=("hbm", "dm")))
+@settings(max_examples=5)
+def test_hypothesis_draws_legal_plans_of_the_tiers_asked_for(plan: Plan) -> None:
+    assert {plan.transfer.source.tier, plan.transfer.dest.tier} <= {"hbm", "dm"}
+    assert check(plan.text(RNGD))[0].status is Status.PROVED
+
+
+def test_a_target_under_which_nothing_is_legal_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmaverify.testing.random_plans._status", lambda plan, target: Status.REFUTED)
+    with pytest.raises(LookupError, match="none of 40 plans is legal for rngd: other tiers"):
+        legal_plan(Seeded(0), RNGD)
 
 
 @given(faults(LAB))

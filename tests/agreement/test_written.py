@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import itertools
 import re
+import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,11 +17,16 @@ from lab.against import complaint, judged_twice, shrunk, twin_complaint
 
 from dmaverify.execute.interpret import interpret
 from dmaverify.execute.work import Beyond
+from dmaverify.jobs.retold import rules_of
+from dmaverify.jobs.verdicts import verdicts_of
 from dmaverify.plan.execution import PlanExecution
+from dmaverify.plan.read import read_plan_text
+from dmaverify.prove.options import Options
 from dmaverify.testing.draw import Seeded
 from dmaverify.testing.drawn_views import twin
 from dmaverify.testing.strategies import written_plans
-from dmaverify.testing.written import KINDS, WrittenPlan, seeded
+from dmaverify.testing.written import KINDS, WrittenPlan, seeded, written
+from dmaverify.verdict import Status
 
 PLAIN = str(Path(__file__).parents[1] / "fuzz" / "plain")
 EACH = 5
@@ -42,23 +49,94 @@ def test_proof_and_interpreter_agree(kind: str) -> None:
     assert judged >= EACH * 3 // 4
 
 
+# Per kind of plan: rules that refute its faults, and how often something else than the proof shows it: a run of the
+# text, or a witness. What is only ill-formed cannot be run.
+CONFIRMED: dict[str, dict[str, int]] = {
+    "views": {"core/covers run": 1, "core/in-bounds run": 2, "core/well-formed": 1},
+    "tiles": {"core/covers run": 1, "core/in-bounds run": 2, "core/tiles-cover run": 2, "core/tiles-once run": 2,
+              "core/well-formed": 1},
+    "nested": {"core/in-bounds run": 2},
+    "slices": {"core/hazard-raw run": 1, "core/in-bounds run": 1, "core/tiles-cover run": 2,
+               "core/tiles-once run": 2},
+    "apart": {"core/hazard-war run": 1},
+    "stores": {"core/tiles-cover run": 2},
+    "rows": {"core/in-bounds run": 1, "core/overlap run": 1, "core/same-element run": 1, "core/writes-once run": 1},
+    "in-place": {"core/overlap run": 1},
+    "commands": {"core/covers run": 2, "core/reads-live run": 1, "core/same-program": 3, "core/writes-once run": 2},
+    "padding": {"core/covers run": 2, "core/writes-once run": 1},
+    "split-padding": {"core/covers run": 1},
+    "banks": {"rngd/bank-starvation run": 1},
+    "pipeline": {"core/hazard-raw run": 1, "core/tiles-cover run": 1, "core/tiles-once run": 1},
+    "both": {"core/in-bounds run": 1, "core/same-element": 1, "core/tiles-cover run": 1},
+    "turning-slices": {"core/in-bounds run": 1, "core/tiles-cover run": 1, "core/tiles-once run": 1},
+    "twin": {"core/covers run": 1, "core/in-bounds run": 1, "core/tiles-cover run": 2, "core/tiles-once run": 1},
+    "plain": {"core/in-bounds run": 1, "core/same-element run": 1, "core/writes-once run": 1},
+    "in-parts": {"core/overlap run": 1},
+    "replicas": {"core/covers run": 1},
+    "engines": {"core/hazard-raw run": 1, "core/hazard-waw run": 1},
+    "contexts": {"core/hazard-raw run": 1, "core/hazard-war run": 1, "core/hazard-waw run": 1},
+    "lists": {"core/hazard-raw run": 1},
+    "partly": {"core/tiles-cover run": 1},
+    "sums": {"rngd/bank-starvation run": 1},
+    "turns": {"rngd/bank-starvation run": 1},
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_drawn_fault_breaks_a_promise_now_and_then(kind: str) -> None:
-    """A generator whose faults change nothing would let the judge sleep."""
+def test_a_drawn_fault_breaks_a_promise_now_and_then_and_is_refuted(kind: str) -> None:
+    """A generator whose faults change nothing would let the judge sleep. Every kind of fault of every kind of plan is
+    seen by the interpreter, and refuted by the proof.
+    """
     _, faults = KINDS[kind]
+    refuted: dict[str, Status] = {}
+    confirmed: Counter[str] = Counter()
     for fault in faults:
-        answers = []
         for number in range(40):
             drawn = seeded(f"{kind} {fault} {number}", kind, fault)
             try:
-                answers.append(interpret(*PlanExecution(drawn.text, target=PLAIN).work(drawn.name)))
+                broken = interpret(*PlanExecution(drawn.text, target=PLAIN).work(drawn.name)).wrong
             except Beyond:
-                continue
-            if answers[-1].wrong:
+                # a tile longer than its digit has no meaning, so that nothing can be run
+                broken = {"core/well-formed": ""} if fault == "length" else {}
+            if broken:
+                plan, options = read_plan_text(drawn.text, target=PLAIN), Options(cross_check=1 << 16)
+                verdict = next(one for one in verdicts_of(plan, options) if one.name == drawn.name)
+                refuted[fault] = verdict.status
+                by_run, _, others = verdict.confirmed.partition("; ")
+                for rule in {rule for one in verdict.errors for rule in rules_of(one)}:
+                    run = by_run == "a run of the text" and rule not in others
+                    way = " run" if run else " witness" if "its witness" in verdict.confirmed else ""
+                    confirmed[rule + way] += 1
                 break
-        else:
-            # a tile longer than its digit has no meaning, so that nothing can be run
-            assert fault == "length", f"{kind}: {fault} is never wrong"
+    assert refuted == dict.fromkeys(faults, Status.REFUTED)
+    assert dict(confirmed) == CONFIRMED[kind]
+
+
+def test_every_kind_and_every_fault_is_drawn() -> None:
+    drawn = [written(Seeded(f"any {number}")) for number in range(1500)]
+    seen = {(one.kind, one.fault) for one in drawn}
+    wanted = {(kind, fault) for kind, (_, faults) in KINDS.items() for fault in ("", *faults)}
+    assert len(KINDS) == 25
+    assert seen == wanted
+    assert min(sum(one.kind == kind for one in drawn) for kind in KINDS) >= 30
+
+
+def test_programs_on_a_machine_that_launches_before_writes_have_landed(tmp_path: Path) -> None:
+    """What one queue orders does not order what another transfer reads: proof and run tell it by their own rules."""
+    target = tmp_path / "launched"
+    shutil.copytree(PLAIN, target)
+    text = (target / "target.toml").read_text(encoding="utf-8")
+    (target / "target.toml").write_text(text.replace("[engines]\n", "[engines]\nlaunched = 1\n"), encoding="utf-8")
+    answers: Counter[tuple[str, str]] = Counter()
+    for kind in ("engines", "pipeline", "stores", "partly", "lists", "contexts"):
+        for number in range(3):
+            drawn = seeded(f"launched {kind} {number}", kind)
+            both = judged_twice(drawn.text, drawn.name, str(target))
+            assert not both.against, f"{both.against}\n{drawn.text}"
+            assert both.run != "wrong" or both.proof == "refuted", drawn.text
+            answers[both.proof, both.run] += 1
+    assert answers["proved", "right"] >= 5
+    assert answers["refuted", "wrong"] + answers["unknown", "unsaid"] >= 2, answers
 
 
 @pytest.mark.parametrize("fault", ["", "start", "count", "twice", "stream"])

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dmaverify.language import meaning
 from dmaverify.language.expr import (
     Broadcast,
     Drop,
@@ -30,6 +31,7 @@ from dmaverify.language.meaning import (
     cell_json,
     cells,
     cells_array,
+    cells_json,
     combine,
     finalize,
     finalize_array,
@@ -291,6 +293,15 @@ def test_arrays_hold_the_same_cells_on_hundreds_of_trees():
         compared += len(positions)
     assert legal > 200
     assert compared > 8_000
+
+
+def test_cells_are_shown_alike_one_by_one_and_many_at_once(monkeypatch):
+    monkeypatch.setattr(meaning, "_FEW", 0)
+    for text in ("A / 2, B % 3", "A # 16 = 9", "$(A:2, B:3)", "B, A # 24", "D % 4 # 6, C", "1 # 8", "A # 16 / 3"):
+        tree = parse(text, AXES)
+        for raw in (False, True):
+            one_by_one = [cell_json(found, raw, {**AXES, "D": 3}) for found in cells(tree)]
+            assert cells_json(tree, 0, tree.size, raw, {**AXES, "D": 3}) == one_by_one
 
 
 def test_arrays_keep_the_shape_of_the_positions():

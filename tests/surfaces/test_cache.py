@@ -256,6 +256,17 @@ def test_a_changed_entry_is_a_miss(tmp_path):
     assert cache.get("other") is None
 
 
+def test_a_cache_is_neither_read_nor_written_through_a_link(tmp_path):
+    stored(Cache(tmp_path / "real"))
+    (tmp_path / "c").symlink_to(tmp_path / "real")
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "proofs.sqlite").symlink_to(tmp_path / "real" / "proofs.sqlite")
+    for folder in ("c", "d"):
+        Cache(tmp_path / folder).put("new", [PROVED])
+        assert Cache(tmp_path / folder).get("k") is None
+    assert Cache(tmp_path / "real").get("new") is None
+
+
 def test_an_entry_that_is_whole_and_says_unknown_is_a_miss(tmp_path):
     cache = Cache(tmp_path / "c")
     stored(cache)

@@ -25,10 +25,13 @@ from dmaverify.errors import Disagreement, InputError, InputErrors
 from dmaverify.jobs.cache import Cache, key_of
 from dmaverify.jobs.judge import FORMATS
 from dmaverify.jobs.record import record_of
+from dmaverify.jobs.requests import code_of
+from dmaverify.jobs.scope import only
 from dmaverify.jobs.walk import walked
 from dmaverify.prove.boundary import guarded
 from dmaverify.prove.limits import Exhausted, Limits, bounded, bytes_of, seconds_of
 from dmaverify.prove.smt import Query, Session
+from dmaverify.verdict import Obligation, Status, Verdict
 
 # ---------------------------------------------------------------- one bad input, one verdict
 
@@ -219,6 +222,36 @@ def test_what_was_selected_and_not_judged_is_unknown(shell, good):
     assert shell("check", "plan.toml", "--select", "core/tiles-once")[0] == 3
     shell.write(good.replace("A = 8", "A = 0"), "zero.toml")
     assert shell("check", "zero.toml", "--ignore", "core/well-formed")[0] == 3, "nothing else was judged"
+
+
+@pytest.mark.parametrize(
+    ("states", "select", "status"),
+    [
+        (("proved", "proved"), "core/*", Status.PROVED),
+        (("proved", "unknown"), "core/*", Status.UNKNOWN),
+        (("proved", "not judged"), "core/*", Status.UNKNOWN),
+        (("proved", "not judged"), "core/in-bounds", Status.PROVED),
+        (("not judged", "proved"), "core/in-bounds", Status.UNKNOWN),
+    ],
+)
+def test_of_what_was_selected_each_part_is_decided(states, select, status):
+    parts = zip(("core/in-bounds", "core/covers"), states, strict=True)
+    whole = Verdict("t", "toy", Status.UNKNOWN, (), tuple(Obligation(i, s, "", "") for i, s in parts))
+    assert [v.status for v in only([whole], [select], [])] == [status]
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        ([], 2),
+        ([("proved", True)], 0),
+        ([("proved", True), ("error", True)], 2),
+        ([("refuted", False), ("unknown", None)], 1),
+        ([("proved", True), ("unknown", None)], 3),
+    ],
+)
+def test_an_answer_that_is_no_pass_asks_for_another_exit_code(reply, code):
+    assert code_of([{"status": s, "as_expected": met, "findings": []} for s, met in reply]) == code
 
 
 # ---------------------------------------------------------------- folders

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import subprocess
 import tempfile
+from contextlib import redirect_stdout
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
 import dmaverify as dv
+from dmaverify.cli.app import invoke
 from dmaverify.errors import Source, Span
 from dmaverify.jobs.page import run_page
 from dmaverify.report.drawing import access_picture, counterexample_picture, walked
@@ -152,14 +156,22 @@ return c.getClientRects().length>0}).map(function(c){return c.getAttribute('data
 var told=[kinds()];document.querySelector('button.expected').click();told.push(kinds());
 document.querySelector('button.expected').click();var find=document.getElementById('find');
 find.value='RELAYOUT first';find.dispatchEvent(new Event('input'));told.push(kinds());
-var wide=document.documentElement.scrollWidth<=window.innerWidth;
-document.title=told.join('|')+'|'+wide;</script></body>"""
+var fits=function(d){return d.scrollWidth<=d.clientWidth};
+var wide=fits(document.documentElement);
+window.onload=function(){var cut=[].filter.call(document.querySelectorAll('iframe'),function(f){
+var d=f.contentDocument,parts=[].slice.call(d.querySelectorAll("table:not(.source),.memories"));
+return !parts.concat([d.documentElement]).every(fits)});
+document.title=told.join('|')+'|'+wide+'|'+cut.length+' of '+document.querySelectorAll('iframe').length+' cut off'};
+</script></body>"""
+WIDTHS = (1280, 420)
 
 
-def in_browser(chromium: str, page: str, folder: Path) -> str:
-    """The title that the page has in headless Chromium after the clicks."""
+def in_browser(chromium: str, page: str, others: list[str], folder: Path) -> str:
+    """The title that the page has in headless Chromium after the clicks, with all pages beside it at every width."""
     file = folder / "page.html"
-    file.write_text(page.replace("</body>", CLICKS), encoding="utf-8")
+    shown = (f'<iframe width="{width}" srcdoc="{escape(one)}"></iframe>' for one in (page, *others) for width in WIDTHS)
+    frames = f'<div style="height:0;overflow:hidden">{"".join(shown)}</div>'
+    file.write_text(page.replace("</body>", frames + CLICKS), encoding="utf-8")
     flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
     more = f"--disable-component-update --disable-sync --user-data-dir={folder / 'profile'} --window-size=900,900"
     command = [chromium, *flags.split(), *more.split(), "--dump-dom", file.as_uri()]
@@ -175,7 +187,12 @@ def test_the_page_filters_and_finds():
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is not None:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            assert in_browser(chromium, page, Path(folder)) == "expected proved|expected|proved|true"
+            for name, path in (("broken", "broken.toml"), ("lives", "programs/cumulative.toml")):
+                with redirect_stdout(io.StringIO()):
+                    assert invoke(["viz", str(ROOT / "examples" / path), "--output", f"{folder}/{name}.html"]) == 0
+            others = [Path(folder, f"{name}.html").read_text(encoding="utf-8") for name in ("broken", "lives")]
+            told = in_browser(chromium, page, others, Path(folder))
+            assert told == "expected proved|expected|proved|true|0 of 6 cut off"
     script = page[page.index("<script>") :]
     asked = re.findall(r"getElementById\('(\w+)'\)", script)
     assert asked == ["find"]

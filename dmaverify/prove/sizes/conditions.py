@@ -141,14 +141,16 @@ def conditions(template: Template, options: Options) -> Condition:
 def around(template: Template, options: Options, known: Sequence[Mapping[str, int]]) -> Condition:
     """A condition that admits the sizes that are known to hold, and all others that run as these do."""
     finder = _Finder(template, options)
-    regions = finder.cover.regions
+    regions, names = finder.cover.regions, {one.name for one in template.symbols}
     for values in known:
         if not any(region.holds(values) for region in regions):
             finder.cover.run(values)
             finder._reduce()
-            if not (regions and regions[-1].holds(values)):
+            if not regions or not regions[-1].holds(values):
                 regions.append(only(values))
-                finder.reduced += 1
+            elif names == {min(f.poly.symbols) for f in regions[-1].facts if f.op == "eq" and len(f.poly.symbols) == 1}:
+                regions[-1] = only(values)
+            finder.reduced = len(regions)
     floors = tuple(dict.fromkeys(f for region in regions for f in region.floors))
     kept = _joined(_without_subsumed(regions, template), template, floors)
     return Condition(
@@ -169,7 +171,8 @@ def _joined(
         for fact in facts:
             rest = tuple(f for f in out[index] if f is not fact)
             others = [SizeRegion(own, floors) for number, own in enumerate(out) if number != index]
-            beyond = replace(template, assume=(*template.assume, *rest, fact.negated()))
+            given = (*template.assume, *rest, fact.negated())
+            beyond = replace(template, assume=given, floors=tuple(dict.fromkeys((*template.floors, *floors))))
             if fact.op == "ge" and others and SizeSearch(beyond, others, FIRST_BOXES).any_outside() == NOTHING:
                 out[index] = rest
     return _without_subsumed([SizeRegion(facts, floors) for facts in out], template)
