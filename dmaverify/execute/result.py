@@ -16,6 +16,7 @@ import numpy as np
 from dmaverify.execute.address import DeclaredRegion, Numbers, batches, counters_of
 from dmaverify.execute.judge import UNTOUCHED, FirstSeen
 from dmaverify.execute.promise import Promise, cell_words, content
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
 from dmaverify.program.command import Command
 from dmaverify.program.space import Space, unit_bits_of
@@ -216,21 +217,28 @@ class Execution:
     def _repeat(self, count: int) -> Violation:
         """The first copy whose write address an earlier copy wrote, and the first copy that did."""
         every: Numbers = np.concatenate([batch.write for batch in batches(self.commands)])
-        _, firsts = np.unique(every, return_index=True)
-        again = np.ones(len(every), np.bool_)
-        again[firsts] = False
-        later = int(np.argmax(again))
-        earlier = int(np.flatnonzero(every == every[later])[0])
-        (command, number, read), other = self._placed(later), self._placed(earlier)
-        return self._copy(FirstSeen(count, command, number, read, int(every[later])), other[:2])
-
-    def _placed(self, number: int) -> tuple[int, int, int]:
-        """The command, the number in it, and the read address of the n-th copy of all."""
+        every.sort()
+        twice = distinct(every[1:][every[1:] == every[:-1]])
+        del every
+        seen = np.zeros(len(twice), np.bool_)
         for batch in batches(self.commands):
-            if number < len(batch.read):
-                return batch.command, batch.first + number, int(batch.read[number])
-            number -= len(batch.read)
-        raise IndexError(number)
+            place = np.minimum(np.searchsorted(twice, batch.write), len(twice) - 1)
+            hits = np.flatnonzero(twice[place] == batch.write)
+            place, anew = place[hits], np.zeros(len(hits), np.bool_)
+            anew[np.unique(place, return_index=True)[1]] = True
+            again = hits[seen[place] | ~anew]
+            if len(again):
+                at = int(again[0])
+                mark = FirstSeen(count, batch.command, batch.first + at, int(batch.read[at]), int(batch.write[at]))
+                return self._copy(mark, self._first_writer(mark.write))
+            seen[place] = True
+        raise AssertionError("no address is written twice")
+
+    def _first_writer(self, address: int) -> tuple[int, int]:
+        """The command that writes an address first, and the number of the copy in it."""
+        writers = ((batch, np.flatnonzero(batch.write == address)) for batch in batches(self.commands))
+        batch, at = next((batch, at) for batch, at in writers if len(at))
+        return batch.command, batch.first + int(at[0])
 
 
 def _ints(values: Bytes) -> tuple[int, ...]:

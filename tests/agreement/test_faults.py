@@ -149,7 +149,7 @@ B = 64
 [transfer.huge]
 dtype = "i8"
 source = { tier = "hbm", element = "A, B" }
-dest = { tier = "host", element = "B, A" }
+dest = { tier = "host", element = "B, A # 4194311" }
 stream = { time = "A", packet = "B" }
 """
     return read_plan_text(text, target=LAB).transfers[0].transfer
