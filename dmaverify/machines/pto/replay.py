@@ -55,7 +55,7 @@ def disagreement(
     if any(r.kind == "unresolved" for r in kernel.remarks) or notes.allow:
         return ""
     stated = {root: size for root, size in notes.extents.items() if isinstance(size, int)}
-    sizes = {root: stated.get(root) or kind.bytes or UNSTATED for root, kind in kernel.roots.items()}
+    sizes = {root: stated.get(root, kind.bytes or UNSTATED) for root, kind in kernel.roots.items()}
     if sum(sizes.values()) > MOST_BYTES or any(kind.space == "ub" for kind in kernel.roots.values()):
         return ""
     try:
