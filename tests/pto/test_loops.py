@@ -13,9 +13,9 @@ from dmaverify.language.affine import Lin, World, compare
 from dmaverify.machines.pto.check import check_text
 from dmaverify.program.instructions import Branch, KernelLoop
 from dmaverify.prove.flow import pipes
-from dmaverify.prove.flow.loops import At, period_of, steady
+from dmaverify.prove.flow.loops import At, most_followed, period_of, steady
 from dmaverify.prove.flow.pipe_fixpoint import joined
-from dmaverify.prove.flow.pipe_state import State, renamed
+from dmaverify.prove.flow.pipe_state import Instance, State, renamed
 from dmaverify.prove.flow.step_events import NOWHERE
 from dmaverify.verdict import Status, Verdict
 
@@ -189,3 +189,29 @@ def test_a_joined_state_covers_both() -> None:
             done = frozenset(i for i in pending if rng.random() < 0.5)
             states.append(State({flag: (done, 0)}, pending, {}))
         assert all(joined(*states).covers(state) for state in states)
+
+
+FIRST: Instance = (1, ())
+
+
+@pytest.mark.parametrize(
+    ("outstanding", "handed", "others_handed", "covers"),
+    [
+        ({FIRST: frozenset()}, set(), {FIRST}, True),
+        ({FIRST: frozenset()}, {FIRST}, {FIRST}, True),
+        ({FIRST: frozenset()}, {FIRST}, set(), False),
+        ({}, {FIRST}, set(), True),  # what is outstanding no more may be handed on or not
+    ],
+)
+def test_a_state_covers_another_where_it_hands_on_no_more_of_what_is_outstanding(
+    outstanding: dict[Instance, frozenset[str]], handed: set[Instance], others_handed: set[Instance], covers: bool
+) -> None:
+    one, other = (State({("V", "M", 0): (frozenset(h), 1)}, outstanding, {}) for h in (handed, others_handed))
+    assert one.covers(other) is covers
+
+
+@pytest.mark.parametrize(("most", "followed"), [(None, 48), (20, 48), (48, 49), (159, 160), (160, 48)])
+def test_a_loop_of_at_most_so_many_iterations_is_followed_until_its_end_or_until_its_state_comes_back(
+    most: int | None, followed: int
+) -> None:
+    assert most_followed(most) == followed

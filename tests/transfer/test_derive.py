@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dmaverify as dv
 from dmaverify.language.expr import Pair, axes_of
 from dmaverify.language.meaning import live_index
 from dmaverify.language.parse import parse
@@ -21,6 +22,7 @@ from dmaverify.program.command import Command, Engine
 from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space, global_address, unit_bits_of
 from dmaverify.program.tensor import Tensor
+from dmaverify.verdict import Status
 
 SLICE, DMN = 4 << 20, 128 << 20
 HBM = Space("hbm", ("chip", "element"))
@@ -568,3 +570,21 @@ def test_padding_of_an_axis_of_size_one_is_walked_from_its_first_position(
     (command,) = derived(*sides, stream(axes, time="H", packet=walked)).commands
     read, write = plain(command, "read")[-1], plain(command, "write")[-1]
     assert (read, write) == ((8, steps[0]), (8, steps[1]))
+
+
+@pytest.mark.parametrize("padded", ["source", "dest"])
+def test_the_padding_of_an_inner_digit_is_no_value_of_the_outer_one(padded: str) -> None:
+    source, dest = ("P / 32, P % 32 # 64, C" if side == padded else "P, C" for side in ("source", "dest"))
+    (verdict,) = dv.check(f"""
+schema = 1
+target = "rngd"
+[axes]
+P = 128
+C = 64
+[transfer.x]
+dtype = "i8"
+source = {{ tier = "hbm", base = 0, element = "{source}" }}
+dest = {{ tier = "dm", base = 0, slice = "1 # 64", element = "{dest}" }}
+stream = {{ time = "P", packet = "C" }}
+""")
+    assert verdict.status is Status.PROVED, verdict.findings
