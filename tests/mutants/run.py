@@ -97,7 +97,7 @@ def copied(folder: Path) -> None:
 def failing(folder: Path, tests: Sequence[str]) -> str:
     """The first of the tests that fails, "" where all pass. Raises Lost where they do not run, TimeoutExpired."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--no-header"]
-    environment = {**os.environ, "PYTHONPATH": str(folder), "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / "h")}
+    environment = {**os.environ, "PYTHONPATH": str(folder), "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / ".hypothesis")}
     done = subprocess.run(
         [*command, *tests], cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS,
         check=False,
