@@ -18,7 +18,6 @@ import numpy as np
 
 from dmaverify.execute.address import Batch, DeclaredRegion, Numbers
 from dmaverify.execute.promise import READ_BOTTOM, WRITE_BOTTOM, ZERO, Promise
-from dmaverify.language.distinct import distinct
 from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
@@ -118,12 +117,10 @@ class UnitJudge:
     def finish(self, moved: int) -> None:
         """What only the whole run shows."""
         promise = self.promise
-        untouched = np.flatnonzero(self.provenance == UNTOUCHED)
-        if len(untouched):
-            asked = promise.dest[untouched]
-            self._cells("covers", untouched[asked >= 0])
-            self._cells("padding:zero-unwritten", untouched[asked == ZERO])
-        repeats = self.inside - (len(self.provenance) - len(untouched)) + self._repeats_outside()
+        untouched = self.provenance == UNTOUCHED
+        self._cells("covers", untouched & (promise.dest >= 0))
+        self._cells("padding:zero-unwritten", untouched & (promise.dest == ZERO))
+        repeats = self.inside - (len(untouched) - int(np.count_nonzero(untouched))) + self._repeats_outside()
         if repeats:
             self.marks["writes-once"] = FirstSeen(repeats)
         if not self.read.all():
@@ -133,10 +130,14 @@ class UnitJudge:
         if not promise.dest_live or not moved:
             self.marks["not-vacuous"] = FirstSeen(1)
 
-    def _cells(self, key: str, where: Numbers) -> None:
-        if len(where):
-            self.marks[key] = FirstSeen(len(where), cell=int(where[0]))
+    def _cells(self, key: str, where: NDArray[np.bool_]) -> None:
+        if where.any():
+            self.marks[key] = FirstSeen(int(np.count_nonzero(where)), cell=int(np.argmax(where)))
 
     def _repeats_outside(self) -> int:
-        total = sum(len(part) for part in self.outside)
-        return total - len(distinct(np.concatenate(self.outside))) if total else 0
+        if not self.outside:
+            return 0
+        every = np.concatenate(self.outside)
+        self.outside.clear()
+        every.sort()
+        return int(np.count_nonzero(every[1:] == every[:-1]))

@@ -173,6 +173,7 @@ class RunCopies(TileRun):
         pad: tuple[int, int, tuple[int, int] | None] | None,
         item: int,
     ) -> None:
+        self._counted(sum(max(0, end - row) for _, _, end in rows))
         run, into, out_of = self.run, self.run.memory[dest], self.run.memory[source]
         block = self.most["ub_line_bytes"]
         compact = stmt.kind == ops.LOAD and pad is None and loops[0][0] > 1 and loops[0][2] == row and row % block
