@@ -14,6 +14,7 @@ from dmaverify.machines.idma.nd import Descriptor, Dim, walked
 from dmaverify.machines.idma.order import meetings
 from dmaverify.machines.idma.setup import setup_of
 from dmaverify.machines.idma.text import Image, ToldDescriptor
+from dmaverify.prove.flow import pipes
 from dmaverify.targets.target import load_target
 
 PLAN = """
@@ -434,3 +435,13 @@ def test_launches_meet_where_their_bytes_do_and_nobody_waits() -> None:
             assert bool(got) == bool(wanted), (seed, later)
             seen |= got
     assert seen == {"early", "reread", "rewritten", "open"}
+
+
+def test_launches_whose_order_is_not_followed_to_its_end_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = setup_of(load_target("idma"), {})
+    for seed in range(20):
+        image = _image(random.Random(seed))
+        monkeypatch.setattr(pipes, "MOST_SPENT", -1)
+        first, *behind = meetings(image, [setup] * len(image.told))
+        assert not first.open, seed
+        assert all(found.open for found in behind), seed

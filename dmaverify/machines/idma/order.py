@@ -157,6 +157,9 @@ def _unwaited(
             at = found_meeting(walk, other, judge.asker.session) if met else None
             own = (hit.steps[0], OF_KIND[hit.kind], None if at is None else at.address)
             out.setdefault(hit.steps[1], []).append(own)
+    if judge.why:  # what is not followed to its end leaves every launch behind the first open
+        for number in range(1, len(image.told)):
+            out.setdefault(number, []).append((number - 1, PORTS[0], None))
     return out
 
 

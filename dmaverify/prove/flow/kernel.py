@@ -318,6 +318,7 @@ def check_program(
         if lost:
             named = ", ".join(f"`{name}`" for name in lost)
             case.assumptions.append(f"nothing else was judged: {named} has no meaning")
+            case.status["core/steps"] = worse(case.status.get("core/steps"), "unknown")
         else:
             _judge(case)
     if keep is not None:

@@ -162,7 +162,8 @@ def _adds_up(base: int, steps: Mapping[int, int], layout: Layout, drive: Drive) 
     constant = layout.origin - base
     for digit, add, parts in zip(layout.digits, drive.constants, drive.terms, strict=True):
         constant += digit.step * add
-        left.subtract({i: digit.step * k for i, k in parts})
+        for i, k in parts:
+            left[i] -= digit.step * k
     return constant == 0 and not any(left.values())
 
 

@@ -11,7 +11,7 @@ Source: docs/machines/rngd.md 7.4; furiosa-opt v0.6.0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from dmaverify.language.affine import Lin, World
@@ -25,6 +25,7 @@ from dmaverify.prove.flow.hazards import StepJudge
 from dmaverify.prove.flow.pipe_state import Encounter
 from dmaverify.prove.flow.step_events import NOWHERE, hand, touch_of
 from dmaverify.prove.meet import Walk, decided, difference
+from dmaverify.values import dataclass, field
 
 RLIMIT = 1_000_000
 ALL = 1 << 62  # cells of a tensor of unknown size
@@ -37,21 +38,29 @@ def unordered_effects(effects: Sequence[Effect]) -> list[tuple[Effect, Effect]]:
         return []
     told: dict[int, Effect] = {}
     events = tuple(_events(effects, walks, told))
-    judge = EffectJudge(Asker(World(), RLIMIT), most_steps=len(events))
-    judge.scattered = frozenset(n for n, effect in told.items() if effect.site.method in SCATTERS)
+    judge = EffectJudge(Asker(World(), RLIMIT), most_steps=len(events), effects=told)
     judge.judge(events)
     hits = {(hit.later.number, hit.earlier.number) for hit in (*judge.met.values(), *judge.open_.values())}
+    if judge.why:  # not followed to its end: what is not known to be ordered or apart is told
+        hits |= {(two, one) for two, others in judge.near.items() for one in others if judge.asks(one, two)}
     return [(told[first], told[second]) for second, first in sorted(hits)]
 
 
+@dataclass
 class EffectJudge(StepJudge):
     """Of writes behind writes the coverage of tiles speaks, of reads behind writes the scheduler takes care."""
 
-    scattered: frozenset[int] = frozenset()
+    effects: Mapping[int, Effect] = field(default_factory=dict)  # by the number of their access
 
     def _told(self, both: Encounter) -> bool:
-        asked = both.kind == "war" or (both.kind == "raw" and both.earlier.number in self.scattered)
-        return not asked or super()._told(both)
+        return not self.asks(both.earlier.number, both.later.number) or super()._told(both)
+
+    def asks(self, earlier: int, later: int) -> bool:
+        """Whether a pair of accesses is one to tell: a write behind a read, or a read behind a scatter."""
+        if earlier >= later:
+            return False
+        one, two = self.effects[earlier], self.effects[later]
+        return two.writes if not one.writes else not two.writes and one.site.method in SCATTERS
 
 
 def _walks(effects: Sequence[Effect]) -> dict[int, tuple[str, Walk]]:
