@@ -124,6 +124,7 @@ calibrate: $(STAMP)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 
 wheel: $(STAMP)

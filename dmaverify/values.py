@@ -95,8 +95,7 @@ def _eq(made: Any, fields: list[Any]) -> Any:
     compared = [field.name for field in fields if field.compare]
     own, other = (f"({''.join(f'{it}.{name}, ' for name in compared)})" for it in ("self", "other"))
     return _compiled(
-        f"def method(self, other):\n"
-        f" return {own} == {other} if other.__class__ is self.__class__ else NotImplemented",
+        f"def method(self, other):\n return {own} == {other} if other.__class__ is self.__class__ else NotImplemented",
         {},
     )
 

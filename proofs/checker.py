@@ -62,7 +62,7 @@ def tokens(text):
     while at < len(text):
         token = TOKEN.match(text, at)
         if token is None:
-            raise Outside(f"`{text[at:at + 12]}`")
+            raise Outside(f"`{text[at : at + 12]}`")
         found.append(token.group().strip().replace("_", "") if token.group(1) else token.group().strip())
         at = token.end()
     return [*found, ""]
@@ -355,7 +355,7 @@ def parts(constants, loops, name, at):
     while isinstance(name, tuple) and isinstance(name[0], tuple):
         name = name[0]
     i = name[0] if isinstance(name, tuple) else name
-    (count, steps), before, behind = loops[i], loops[:i], loops[i + 1:]
+    (count, steps), before, behind = loops[i], loops[:i], loops[i + 1 :]
     if name != i:  # the counter is a digit of loop i: that loop as two
         at = name[2]
         return [(constants, [*before, (count // at, [s * at for s in steps]), (at, steps), *behind])]
@@ -625,7 +625,7 @@ def port_of(where, tensor, tier, engine, units):
         if where[1] is not None:
             *place, base = where[1]
     parts = tier.get("base_parts", [])
-    named |= dict(zip(parts[len(parts) - len(place):], place))
+    named |= dict(zip(parts[len(parts) - len(place) :], place))
     if base is None:
         base = tensor["base"]
         named = named if engine is not None else dict(tensor["at"])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
     from dmaverify.program.indirect import Indirect
 
+
 @dataclass(frozen=True)
 class Chosen:
     """What was asked for beside the price."""

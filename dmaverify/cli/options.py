@@ -104,11 +104,14 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
         "--dims", type=click.IntRange(0, 8), help="iDMA job files: dimensions of a job, three lines each."
     ),
     "define": click.option(
-        "--define", multiple=True, metavar="NAME=VALUE",
+        "--define",
+        multiple=True,
+        metavar="NAME=VALUE",
         help="C drivers: the value of a name, or of an expression, that the file leaves open; repeatable.",
     ),
     "trace": click.option(
-        "--trace", metavar="FILE[::SCOPE]",
+        "--trace",
+        metavar="FILE[::SCOPE]",
         help="iDMA: an AXI port in a simulation (.vcd, .fst, .ghw, .csv), held beat by beat against a plan or jobs.",
     ),
     "rlimit": click.option(

@@ -56,6 +56,7 @@ def priced_entries(
     the profile does not exist.
     """
     from dmaverify.cli.timelines import kernel_timelines, program_timeline
+
     of = chosen.data
     rest, transfers = dict(refused or {}), dict[str, Any]()
     names = [*(item.name for item in plan.transfers), *rest]

@@ -20,9 +20,7 @@ Proved = Callable[[tuple[Edit, ...]], bool]
 Judged = Callable[[str, str], bool]
 
 
-def detours(
-    item: PlanTransfer, axes: Mapping[str, int], bits: int, proved: Proved, judged: Judged
-) -> str:
+def detours(item: PlanTransfer, axes: Mapping[str, int], bits: int, proved: Proved, judged: Judged) -> str:
     """The ways that were proved, in words; empty where none was. `proved` tries edits of the plan, `judged` a text and
     the name of a transfer in it.
     """

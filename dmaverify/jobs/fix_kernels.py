@@ -77,9 +77,7 @@ def _judged(path: str, text: str, target: str | None, settings: Mapping[str, Any
         return {}
 
 
-def judged_copy(
-    path: str, text: str, target: str | None, settings: Mapping[str, Any]
-) -> tuple[Plan, list[Verdict]]:
+def judged_copy(path: str, text: str, target: str | None, settings: Mapping[str, Any]) -> tuple[Plan, list[Verdict]]:
     """A kernel with another text, read in a copy of its crate, and its verdicts. Raises InputError."""
     from dmaverify.jobs.judge import check_job
     from dmaverify.jobs.load import load

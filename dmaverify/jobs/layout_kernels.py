@@ -229,4 +229,3 @@ class KernelGround:
                 return None
             out.append(Edit(TextSpan(self.plan.source, *arguments[-1 - back]), f"m![{new}]"))
         return out
-

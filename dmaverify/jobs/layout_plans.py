@@ -211,4 +211,3 @@ def _without_tail(body: str) -> str:
     while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
         lines.pop()
     return "".join(lines)
-

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from dmaverify.verdict import Verdict
 
 
-def picture_of(
-    plan: Plan, transfer: Transfer, commands: Sequence[Command], verdict: Verdict | None = None
-) -> Picture:
+def picture_of(plan: Plan, transfer: Transfer, commands: Sequence[Command], verdict: Verdict | None = None) -> Picture:
     """A transfer as it is drawn; with the counterexample of a verdict that has one."""
     machine = plan.targets[transfer.target]
     spaces = space_of(machine, transfer.source.tier), space_of(machine, transfer.dest.tier)

@@ -109,7 +109,7 @@ def _verdict(verdict: Verdict, sources: dict[int, tuple[int, Source]]) -> dict[s
         "claim": verdict.claim,
         "sizes": None if verdict.sizes is None else {name: dict(one) for name, one in verdict.sizes.items()},
         "smallest": None if verdict.smallest is None else dict(verdict.smallest),
-                "confirmed": verdict.confirmed,
+        "confirmed": verdict.confirmed,
         "conditions": list(verdict.conditions),
     }
 

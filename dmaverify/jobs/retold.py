@@ -112,4 +112,3 @@ def _of_a_run(finding: Finding) -> list[str]:
 def _all_shown(verdict: Verdict) -> bool:
     """Whether every broken obligation of the core has a counterexample."""
     return all(f.witness for f in verdict.errors if _of_a_run(f))
-

@@ -211,7 +211,6 @@ def inside(root: Path, path: str) -> str:
         raise InputError(said, None, "name paths of one repository") from None
 
 
-
 def changed_since(revision: str, request: Any) -> set[tuple[str, str]]:
     """(file, name) of the transfers of the working tree that were others at a revision. Raises InputError."""
     root = repository_of(Path(request.paths[0].partition("::")[0]))

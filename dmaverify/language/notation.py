@@ -204,7 +204,7 @@ def _number_hint(text: str) -> str:
         return f"write `{value}`; other integer literals belong to `axes![...]`"
     split = re.match(r"[0-9]+", text)
     if split is not None and text[split.end()].isupper():
-        return f"put a `,` between the terms: `{split.group()[:20]}, {text[split.end():][:20]}`"
+        return f"put a `,` between the terms: `{split.group()[:20]}, {text[split.end() :][:20]}`"
     return "write digits only, such as `8`"
 
 

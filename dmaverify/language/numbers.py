@@ -302,4 +302,3 @@ def largest_divisor(number: int, most: int, step: int = 1) -> int:
             left //= factor
         factor += 1 if factor == 2 else 2
     return max(found) * step
-

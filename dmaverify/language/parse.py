@@ -465,6 +465,7 @@ class _Parser(Explainer):
         self.expect(":", f"after `{token.text}`", f"write `{token.text}: m![A]`")
         return token.text
 
+
 def _demands_more(frame: _Frame) -> bool:
     """A trailing `,` may end a list, a trailing `*` may not."""
     return frame.separator is not None and frame.separator.text == "*"

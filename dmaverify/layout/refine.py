@@ -132,7 +132,8 @@ class Joint:
                 read=replace(n.read, carried=len(self.source.digits)),
                 write=replace(n.write, carried=len(self.dest.digits)),
             )
-            if index in which else n
+            if index in which
+            else n
             for index, n in enumerate(self.nests)
         )
         return replace(self, nests=nests)

@@ -205,9 +205,7 @@ def packet_units(command: Command, access: Access, dtype_bits: int) -> int:
     return command.packet if command.packet % own == 0 else own
 
 
-def descriptors(
-    entries: Sequence[tuple[int, int]], packet: int
-) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+def descriptors(entries: Sequence[tuple[int, int]], packet: int) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
     """Time and packet entries, (count, stride), each merged within itself and never across (docs/machines/rngd.md 4.2).
 
     An entry that holds the boundary is cut there; one that the boundary does not divide counts as time.

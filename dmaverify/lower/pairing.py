@@ -54,8 +54,10 @@ def pair(
             Trouble(
                 f"the read packet is {given.read.packet}, the write packet {given.write.packet}; "
                 "one packet crosses both",
-                given.write.packet_span or given.write.span, "write the same packet on both sides",
-                other=given.read.packet_span, other_text=f"reads {given.read.packet} at once",
+                given.write.packet_span or given.write.span,
+                "write the same packet on both sides",
+                other=given.read.packet_span,
+                other_text=f"reads {given.read.packet} at once",
             )
         )
     if given.read.amount != given.write.amount:
@@ -83,7 +85,8 @@ def _check(seq: Sequencer, side: str) -> list[Trouble]:
         if entry.count < 1:
             out.append(
                 Trouble(
-                    f"{side} entry {index} `{entry}` runs {entry.count} times", entry.count_span or entry.span,
+                    f"{side} entry {index} `{entry}` runs {entry.count} times",
+                    entry.count_span or entry.span,
                     "a loop runs at least once",
                 )
             )
@@ -100,9 +103,11 @@ def _amounts(read: Sequencer, write: Sequencer) -> Trouble:
                 detail = f": entry {index} runs {a.count} times in `{a}` and {b.count} times in `{b}`"
                 break
     return Trouble(
-        f"the read moves {read.amount} units, the write {write.amount}{detail}", span,
+        f"the read moves {read.amount} units, the write {write.amount}{detail}",
+        span,
         "one loop nest has a read and a write stride per loop: give both sides the same counts",
-        other=other, other_text="read amount",
+        other=other,
+        other_text="read amount",
     )
 
 
@@ -121,8 +126,11 @@ def _common_loops(read: Sequence[Entry], write: Sequence[Entry]) -> tuple[Loop, 
             continue
         if x.count % count or y.count % count:
             return Trouble(
-                f"`{x}` and `{y}` have no common loops: neither {x.count} nor {y.count} divides the other", y.span,
-                "order and cut the loops alike on both sides", other=x.span, other_text="read entry",
+                f"`{x}` and `{y}` have no common loops: neither {x.count} nor {y.count} divides the other",
+                y.span,
+                "order and cut the loops alike on both sides",
+                other=x.span,
+                other_text="read entry",
             )
         label = x.label if x.label == y.label or not y.label else (y.label if not x.label else f"{x.label}|{y.label}")
         loops.append(Loop(count, x.stride, y.stride, label, x.span, y.span))

@@ -46,9 +46,7 @@ def propose_segments(stream: Stream) -> tuple[EngineStream, ...] | Trouble:
     except NotDigits as error:
         return Trouble(f"`{error.expr}` has no digits to segment: {error.reason}", stream.span)
     except _Unsegmentable as error:
-        return Trouble(
-            str(error), stream.span, "walk each axis in single terms of the time, as in `A % 2, A / 2 % 2`"
-        )
+        return Trouble(str(error), stream.span, "walk each axis in single terms of the time, as in `A % 2, A / 2 % 2`")
 
 
 class _Unsegmentable(Exception):

@@ -74,15 +74,11 @@ def engines_of(stream: Stream) -> Iterator[tuple[Engine | None, dict[str, int]]]
     try:
         forms = [compile_digits(e) for e in (stream.chip, stream.cluster, stream.slice)]
     except NotDigits as error:
-        raise Incompatible(
-            Trouble(f"`{error.expr}` does not place engines: {error.reason}", error.expr.span)
-        ) from None
+        raise Incompatible(Trouble(f"`{error.expr}` does not place engines: {error.reason}", error.expr.span)) from None
     engines = prod(f.size for f in forms)
     if engines > MOST_ENGINES:
         raise Incompatible(
-            Trouble(
-                f"the stream names {engines:,} engines", stream.span, f"no machine has more than {MOST_ENGINES:,}"
-            )
+            Trouble(f"the stream names {engines:,} engines", stream.span, f"no machine has more than {MOST_ENGINES:,}")
         )
     named = any(f.size > 1 or f.offsets for f in forms)
     for chip, at_chip in _positions(forms[0]):

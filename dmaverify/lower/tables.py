@@ -146,9 +146,7 @@ class _Derivation:
             raise NoEntry(Trouble(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
         if any(g.kind is Gap.VOID for g in form.guards):
             raise NoEntry(
-                Trouble(
-                    f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands"
-                )
+                Trouble(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
             )
         sizes = axes_of(term)
         kept = {(d.axis, d.weight): d for d in form.digits}
@@ -180,9 +178,7 @@ class _Derivation:
         """Whether a piece holds a weight of an axis, for how many values (None: to the end), and the cut there."""
         if any(a == axis and low <= weight < high for a, low, high in self.taken):
             message = f"`{term}` takes what an outer term of the stream took of {axis}: their coordinates would add up"
-            raise NoEntry(
-                Trouble(message, term.span, "name each piece of an axis once in a stream", axis, (weight,))
-            )
+            raise NoEntry(Trouble(message, term.span, "name each piece of an axis once in a stream", axis, (weight,)))
         held = [p for p in self.now if p.axis == axis]
         inside = [p for p in held if p.weight <= weight < p.end]
         ends = [p.weight for p in held] + [low for a, low, _ in self.taken if a == axis]

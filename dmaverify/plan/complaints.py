@@ -223,7 +223,7 @@ _EXAMPLES = {
     "scatter": "write [scatter.NAME], or the name of one",
     "rows": "write `rows = [0, 1023]`: the first and last row",
     "view": 'write `view = { tile = "A", length = 4, start = "4 * t" }`',
-    "start": "a number of positions, or a text such as \"4 * t\"",
+    "start": 'a number of positions, or a text such as "4 * t"',
     "loop": "write `loop = { t = 16 }`",
     "length": "positions of the digit, at least 1",
     "after": 'write `after = ["step", ...]`',

@@ -56,7 +56,12 @@ def read_kernel(reader: TableReader, name: str, table: schema.KernelTable) -> Pl
         tensors = [reader.tensor((*here, side), getattr(move, side), target, problems) for side in ("source", "dest")]
         moves.append(
             PlanMove(
-                tuple(move.copies), move.dtype, tensors[0], tensors[1], reader.doc.key_span(here), tuple(problems),
+                tuple(move.copies),
+                move.dtype,
+                tensors[0],
+                tensors[1],
+                reader.doc.key_span(here),
+                tuple(problems),
                 reader.doc.span((*here, "copies")),
             )
         )

@@ -87,9 +87,9 @@ class ViewTable(PlanFileTable, frozen=True):
     start: Annotated[
         Natural | str, Meta(description="the first position, in positions of the digit: a number, or such as `4 * t`")
     ] = 0
-    place: Annotated[
-        Literal["chip", "cluster", "slice", "element"], Meta(description="the mapping that is cut")
-    ] = "element"
+    place: Annotated[Literal["chip", "cluster", "slice", "element"], Meta(description="the mapping that is cut")] = (
+        "element"
+    )
     partial: Annotated[bool, Meta(description="the rest of the tensor stays unwritten on purpose")] = False
     pad: Annotated[Count | None, Meta(description="positions of the outermost factor, Top beyond its own")] = None
     unpad: Annotated[bool, Meta(description="take the Top padding of the outermost factor off")] = False
@@ -222,9 +222,9 @@ class IndexTable(MemoryTable, frozen=True, kw_only=True):
     """The list of rows that a gather or scatter reads: where it lies, and what is known of its numbers."""
 
     dtype: str = "i32"
-    scaled: Annotated[
-        bool, Meta(description="numbers are byte offsets (row number * row bytes), not row numbers")
-    ] = True
+    scaled: Annotated[bool, Meta(description="numbers are byte offsets (row number * row bytes), not row numbers")] = (
+        True
+    )
     values: Annotated[
         Annotated[list[Annotated[int, Meta(ge=-MAX_NUMBER, le=MAX_NUMBER)]], Meta(min_length=1)] | None,
         Meta(description="the numbers, where they are known"),

@@ -75,7 +75,6 @@ class Settings:
                 shown[part.name.replace("_", "-")] = list(value) if isinstance(value, tuple) else value
         return shown
 
-
     def span(self, key: str, part: str | None = None) -> Span | None:
         """Where the file says it: the value of `key`, or the item of its list or table that is `part`."""
         if key not in self.lines:

@@ -36,9 +36,7 @@ def guard(condition: Condition, language: str) -> str:
 
 
 def _ranges(template: Template) -> list[tuple[str, int, int, int]]:
-    return [
-        (one.name, one.first, OWN_MOST if one.last is None else one.last, one.multiple) for one in template.symbols
-    ]
+    return [(one.name, one.first, OWN_MOST if one.last is None else one.last, one.multiple) for one in template.symbols]
 
 
 def _check_width(condition: Condition, template: Template) -> None:

@@ -76,7 +76,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         **({} if verdict.smallest is None else {"smallest": dict(verdict.smallest)}),
         "confirmed": verdict.confirmed,
         "scope": verdict.scope,
-                "expect": None if verdict.expect is None else list(verdict.expect),
+        "expect": None if verdict.expect is None else list(verdict.expect),
         "as_expected": verdict.as_expected,
     }
 

@@ -207,7 +207,7 @@ def memory_figure(picture: Picture, name: str = "") -> str:
     walk = (
         '<button type="button" data-step="-1" aria-label="step back">&#9664;</button>'
         '<button type="button" data-step="1" aria-label="step forward">&#9654;</button>'
-        '<output>all packets; arrow keys step</output>'
+        "<output>all packets; arrow keys step</output>"
     )
     return (
         f'<figure class="memories" tabindex="0" data-steps="{escape(json.dumps(held, separators=(",", ":")))}" '

@@ -56,7 +56,15 @@ _WITNESS_WORDS = {
 }
 # What a witness that says in words what the plan makes holds as data beside it: for machines, not told twice.
 _WITNESS_DATA = {
-    "command", "engine", "read_address", "write_address", "source_cell", "dest_cell", "again_by", "address", "places",
+    "command",
+    "engine",
+    "read_address",
+    "write_address",
+    "source_cell",
+    "dest_cell",
+    "again_by",
+    "address",
+    "places",
 }
 
 
@@ -510,9 +518,7 @@ def _folded_report(verdicts: Sequence[Verdict], style: Mapping[str, Any]) -> lis
         else:
             quiet.setdefault(verdict.path, []).append(verdict)
     more = {rule: count - FEW for rule, count in told_of.items() if count > FEW}
-    out += [
-        f"... and {_many(count, 'more warning')} of {rule} (-v shows them)" for rule, count in sorted(more.items())
-    ]
+    out += [f"... and {_many(count, 'more warning')} of {rule} (-v shows them)" for rule, count in sorted(more.items())]
     return [*out, *(_proved_line(path, own, bool(style["colour"])) for path, own in sorted(quiet.items()))]
 
 

@@ -28,7 +28,6 @@ LATER_SECTIONS = ("cost", "machine", "memory", "profile", "starvation", "tile", 
 """Top-level tables whose names begin so are other rooms' business: kept in `Target.raw`, not read here."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Tier:
     """A memory. `sizes` bounds each place, `strides` is the address distance between neighbouring places, in bytes.
@@ -218,6 +217,7 @@ def _default_first(default: str, names: Iterable[str]) -> tuple[str, ...]:
 
 # ------------------------------------------------------------------------------------------ where targets lie
 
+
 def _roots() -> tuple[Path, ...]:
     """Folders of encodings: package data of an installed wheel, then the checkout."""
     package = Path(__file__).resolve().parents[1]
@@ -248,7 +248,7 @@ def load_target(name_or_path: str, relative_to: Path | None = None) -> Target:
     Raises InputError with one line and the place for whatever is missing or wrong in it.
     """
     if not isinstance(name_or_path, str):
-        raise InputError(f"{name_or_path!r} is not the name or the path of a machine", None, "write a text: \"rngd\"")
+        raise InputError(f"{name_or_path!r} is not the name or the path of a machine", None, 'write a text: "rngd"')
     folder = _find(name_or_path, relative_to)
     files = (folder / "target.toml", folder / "rules.smt2")
     return _load(folder, tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in files))
@@ -268,6 +268,7 @@ def _load(folder: Path, stamp: tuple[int, ...]) -> Target:
 
 
 # ------------------------------------------------------------------------------------------ target.toml to values
+
 
 def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Target:
     """A target from the texts of its two files. Raises InputError as `load_target` does."""
@@ -441,6 +442,7 @@ def _knob(name: str, table: Table) -> Knob:
 
 # ------------------------------------------------------------------------------------------ lint
 
+
 def lint_target(target: Target) -> list[str]:
     """What is wrong with a target's content, one line each; empty for one that may ship.
 
@@ -478,6 +480,7 @@ def _lint_rule(rule: Rule) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------ the core's obligations
+
 
 @dataclass(frozen=True, slots=True)
 class CoreObligation:

@@ -68,8 +68,17 @@ _HOMES = {
     "drawn_plan": ("Plan",),
     "random_moves": ("Move",),
     "random_plans": ("seeded_plan",),
-    "strategies": ("axes", "faults", "mappings", "moves", "plans", "streams", "symbolic_plans", "tensors",
-                   "written_plans"),
+    "strategies": (
+        "axes",
+        "faults",
+        "mappings",
+        "moves",
+        "plans",
+        "streams",
+        "symbolic_plans",
+        "tensors",
+        "written_plans",
+    ),
     "written": ("KINDS", "Written"),
 }
 _CALLED = {"Move": "DrawnMove", "Plan": "DrawnPlan", "Written": "WrittenPlan"}

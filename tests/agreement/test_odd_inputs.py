@@ -66,50 +66,63 @@ PROVED = {
     "backwards": plan(EIGHT, hbm("A"), hbm("A", 64), texts("[8:-1]:1 HBM/D@7", "[8:-1]:1 HBM/D@71")),
     "a broadcast by stride 0": plan(EIGHT, hbm("1"), hbm("8", 64), texts("[8:0]:1 HBM/D@0", "[8:1]:1 HBM/D@64")),
     "onto itself": plan(EIGHT, hbm("A"), hbm("A"), texts("[8:1]:8 HBM/D@0", "[8:1]:8 HBM/D@0")),
-    "a million slices": plan(
-        {"A": MEGA, "B": 64}, hbm("A, B"), dm("B", 0, ', slice = "A"'), stream("A", "B")
-    ),
+    "a million slices": plan({"A": MEGA, "B": 64}, hbm("A, B"), dm("B", 0, ', slice = "A"'), stream("A", "B")),
 }
 
 REFUTED = {
     "sizes whose product overflows": (
-        plan({"A": 1 << 40, "B": 1 << 40}, hbm("A, B"), hbm("B, A"), stream("A, B", "1")), {"core/well-formed"},
+        plan({"A": 1 << 40, "B": 1 << 40}, hbm("A, B"), hbm("B, A"), stream("A, B", "1")),
+        {"core/well-formed"},
     ),
     "a stride one too long, 2^40 units": (
-        plan(SQUARE, hbm("A, B"), hbm("B, A", FAR), texts(
-            f"[{MEGA}:{MEGA}, {MEGA}:1]:1 HBM/D@0", f"[{MEGA}:1, {MEGA}:{MEGA + 1}]:1 HBM/D@{FAR}"
-        )), {"core/covers", "core/in-bounds", "core/same-element"},
+        plan(
+            SQUARE,
+            hbm("A, B"),
+            hbm("B, A", FAR),
+            texts(f"[{MEGA}:{MEGA}, {MEGA}:1]:1 HBM/D@0", f"[{MEGA}:1, {MEGA}:{MEGA + 1}]:1 HBM/D@{FAR}"),
+        ),
+        {"core/covers", "core/in-bounds", "core/same-element"},
     ),
     "a stride one too short, over primes": (
-        plan(PRIMES, hbm("A, B"), hbm("B, A", FAR), texts(
-            "[1000003:999982, 999983:1]:1 HBM/D@0", f"[1000003:1, 999983:1000003]:1 HBM/D@{FAR}"
-        )), {"core/same-element"},
+        plan(
+            PRIMES,
+            hbm("A, B"),
+            hbm("B, A", FAR),
+            texts("[1000003:999982, 999983:1]:1 HBM/D@0", f"[1000003:1, 999983:1000003]:1 HBM/D@{FAR}"),
+        ),
+        {"core/same-element"},
     ),
     "every write to one address": (
         plan(EIGHT, hbm("A"), hbm("1", 64), texts("[8:1]:1 HBM/D@0", "[8:0]:1 HBM/D@64")),
         {"core/same-element", "core/writes-once"},
     ),
     "a base below 0": (
-        plan(EIGHT, hbm("A"), hbm("A", 64), texts("[8:1]:8 HBM/D@-8", "[8:1]:8 HBM/D@64")), {"core/in-bounds"}
+        plan(EIGHT, hbm("A"), hbm("A", 64), texts("[8:1]:8 HBM/D@-8", "[8:1]:8 HBM/D@64")),
+        {"core/in-bounds"},
     ),
     "a base of 2^60": (
-        plan(EIGHT, hbm("A"), hbm("A", 64), texts("[8:1]:8 HBM/D@(2^60)", "[8:1]:8 HBM/D@64")), {"core/in-bounds"}
+        plan(EIGHT, hbm("A"), hbm("A", 64), texts("[8:1]:8 HBM/D@(2^60)", "[8:1]:8 HBM/D@64")),
+        {"core/in-bounds"},
     ),
     "a base that would be another chip's": (
-        plan(EIGHT, hbm("A"), hbm("A", 64), texts("[8:1]:8 HBM/D@(2^56)", "[8:1]:8 HBM/D@64")), {"core/in-bounds"}
+        plan(EIGHT, hbm("A"), hbm("A", 64), texts("[8:1]:8 HBM/D@(2^56)", "[8:1]:8 HBM/D@64")),
+        {"core/in-bounds"},
     ),
     "a stride of 2^80": (
-        plan(EIGHT, hbm("A"), hbm("A", 64), texts("[2:2^80, 4:1]:4 HBM/D@0", "[8:1]:4 HBM/D@64")), {"core/in-bounds"}
+        plan(EIGHT, hbm("A"), hbm("A", 64), texts("[2:2^80, 4:1]:4 HBM/D@0", "[8:1]:4 HBM/D@64")),
+        {"core/in-bounds"},
     ),
     "a count of 2^80": (
-        plan(EIGHT, hbm("A"), hbm("A", 64), texts("[2^80:1]:1 HBM/D@0", "[2^80:1]:1 HBM/D@64")), {"core/in-bounds"}
+        plan(EIGHT, hbm("A"), hbm("A", 64), texts("[2^80:1]:1 HBM/D@0", "[2^80:1]:1 HBM/D@64")),
+        {"core/in-bounds"},
     ),
     "a loop that never runs": (
         plan(EIGHT, hbm("A"), hbm("A", 64), texts("[0:1, 8:1]:1 HBM/D@0", "[0:1, 8:1]:1 HBM/D@64")),
         {"core/well-formed"},
     ),
     "the wrong memory": (
-        plan(EIGHT, hbm("A"), dm("A", 64), texts("[8:1]:8 DM/D@0", "[8:1]:8 HBM/D@64")), {"core/well-formed"}
+        plan(EIGHT, hbm("A"), dm("A", 64), texts("[8:1]:8 DM/D@0", "[8:1]:8 HBM/D@64")),
+        {"core/well-formed"},
     ),
     "a place that HBM has not": (
         plan(EIGHT, hbm("A", 0, ', slice = "A"'), dm("A", 64), texts("[8:1]:8 HBM/D@0", "[8:1]:8 DM/D@64")),
@@ -120,7 +133,8 @@ REFUTED = {
         {"core/well-formed"},
     ),
     "half bytes that run over": (
-        plan({"A": 7}, hbm("A"), hbm("A", 4), texts("[7:1]:1 HBM/D@0", "[7:1]:1 HBM/D@4"), "i4"), {"core/in-bounds"}
+        plan({"A": 7}, hbm("A"), hbm("A", 4), texts("[7:1]:1 HBM/D@0", "[7:1]:1 HBM/D@4"), "i4"),
+        {"core/in-bounds"},
     ),
 }
 

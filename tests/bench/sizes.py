@@ -1,6 +1,6 @@
 """How long plans with symbols take: medians of verdicts and conditions over the examples, in one warm process.
 
-    tests/bench/sizes.py [ROUNDS]
+tests/bench/sizes.py [ROUNDS]
 """
 
 import statistics

@@ -24,6 +24,7 @@ def draw(folder: Path, count: int) -> None:
     """Files of every generator, numbered by seed."""
     from dmaverify.targets.target import load_target
     from dmaverify.testing import seeded_plan
+
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from lab.flat_programs import draw_program
     from lab.kernels import kernel_of, mutant_of

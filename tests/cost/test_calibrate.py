@@ -142,9 +142,7 @@ def test_engines_take_turns_at_windows_that_they_write_in_part() -> None:
     """Four engines with as many windows in part as one pay for all of them; whole windows they write side by side."""
     for size, factor in ((256, 1.0), (128, 4.0)):
         loops = (Loop(64, 256, 256),)
-        own = [
-            Command(Port("dm", n << 28), Port("hbm", n << 20), loops, size, size, Engine(0, 0, n)) for n in range(4)
-        ]
+        own = [Command(Port("dm", n << 28), Port("hbm", n << 20), loops, size, size, Engine(0, 0, n)) for n in range(4)]
         one, four = (cost(own[:many], SCHEDULE) for many in (1, 4))
         extra = [price.cycles - SCHEDULE.constants["startup_store"].cycles for price in (one, four)]
         plain = 64 * SCHEDULE.constants["issue_store"].cycles

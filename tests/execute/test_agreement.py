@@ -83,9 +83,7 @@ def copies(commands: list[Command]) -> list[tuple[int, tuple[int, ...], int, int
     return out
 
 
-def reference(
-    source: Tensor, dest: Tensor, spaces: tuple[Space, Space], bits: int, commands: list[Command]
-) -> Found:
+def reference(source: Tensor, dest: Tensor, spaces: tuple[Space, Space], bits: int, commands: list[Command]) -> Found:
     """By key: count, and the first place: (command, counters, read, write), or the address of a cell."""
     axes = {a for name in spaces[0].places for a in axes_of(source.field(name))}
     ours = Memory(source, spaces[0], bits, axes, Kind.TOP).units

@@ -170,9 +170,14 @@ def _called(*words: str, name: str = "", rest: dict[str, str] | None = None) -> 
 
 
 PLAN = (ROOT / "examples/first.toml").read_text(encoding="utf-8")
-TOY = 'schema = 1\ntarget = "machine"\n' + "\n".join(
-    line for line in (ROOT / "examples/toy.toml").read_text(encoding="utf-8").splitlines() if "=" in line or "[" in line
-).split("\n", 2)[2]
+TOY = (
+    'schema = 1\ntarget = "machine"\n'
+    + "\n".join(
+        line
+        for line in (ROOT / "examples/toy.toml").read_text(encoding="utf-8").splitlines()
+        if "=" in line or "[" in line
+    ).split("\n", 2)[2]
+)
 SETTINGS = """target = "rngd"
 select = ["core/*"]
 ignore = ["rngd/packet-max"]
@@ -266,9 +271,7 @@ def kinds() -> dict[str, tuple[Callable[[str, Path], list[str]], list[str]]]:
     plans = [text for text in plans if "schema" in text]
     mlir = _texts(["examples/pto/*.mlir", "tests/pto/**/*.mlir", "tests/fuzz/corpus/mlir-*"])
     cells = [json.dumps({"axes": {"A": 8, "B": 6}, "expr": e}) for e in ("A / 2, B % 3", "A # 16 = 9", "$(A:2, B:3)")]
-    tables = [
-        "\n".join(text.split("\n")[:6]) for text in _texts(["tests/data/idma_rtl_bursts_sample.csv"], most=10**8)
-    ]
+    tables = ["\n".join(text.split("\n")[:6]) for text in _texts(["tests/data/idma_rtl_bursts_sample.csv"], most=10**8)]
     jobs = [
         "8 0x1000 0x2000 0 0 256 256 0 0 0 0\n",
         "form = \"desc64\"\n0x0000000000000010\n0xffffffffffffffff\n0x0\n0x0\n",
@@ -476,7 +479,7 @@ def main() -> int:
                     path = CORPUS / f"{kind}-{given.seed}-{number}"
                     path.write_bytes(small.encode("utf-8", "surrogateescape"))
         number += 1
-    print(f"{sum(count.values())} inputs: {dict(count)}; slowest {({k: round(v, 1) for k, v in slowest.items()})}")
+    print(f"{sum(count.values())} inputs: {dict(count)}; slowest { ({k: round(v, 1) for k, v in slowest.items()}) }")
     for key, times in seen.most_common():
         print(f"{times:5} {key}")
     return 1 if seen else 0

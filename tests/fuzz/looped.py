@@ -100,7 +100,7 @@ def looped(rng: random.Random) -> LoopedPlan:
         base = rng.choice((f"({tile})*8", "C", f"{tile}*C - 8", "0"))
     far = rng.choice(("16777216", "A*C*2", "A*1024 + 8"))
     view = [f'view = {{ tile = "A", length = «{n}», start = "{s}" }}' for n, s in zip(lengths, starts, strict=True)]
-    inside = f'A = ‹{tile}›, C'
+    inside = f"A = ‹{tile}›, C"
     stream = f'stream = {{ time = "A = ‹{tile}›", packet = "C" }}'
     if changed == "side":
         stream = stream.replace(f"A = ‹{tile}›", rng.choice(("A", f"A = ‹{tile} + 1›", "1")))

@@ -124,9 +124,7 @@ def test_a_folder_is_checked_on_the_engines_of_its_project(project: Path) -> Non
     ("protocol", "length", "rules"),
     [("axi.yml", 8192, set()), ("large.yml", 8192, {"idma/page-4k"}), ("large.yml", 4096, set())],
 )
-def test_a_page_that_is_built_too_large_is_found(
-    project: Path, protocol: str, length: int, rules: set[str]
-) -> None:
+def test_a_page_that_is_built_too_large_is_found(project: Path, protocol: str, length: int, rules: set[str]) -> None:
     job = project / "job.txt"
     job.write_text(JOB.format(length=length, src=0x10000, p=0, dims=""))
     found = verdict_of_file(str(job), engine=[str(project / protocol), "data_width=512"], dims=0)

@@ -79,7 +79,7 @@ def test_conditions_of_the_preprocessor_choose() -> None:
         ("snrt_dma_start_2d((void *)0, (void *)64, 4, 0x100000000ull, 4, 2);", "cuts it"),
         ("switch (ready()) { case 1: snrt_dma_start_1d((void *)0, (void *)64, 4); }", "switch"),
         ("goto x; x: snrt_dma_start_1d((void *)0, (void *)64, 4);", "goto"),
-        ("int n = 4; asm(\"x\" : \"=r\"(n)); snrt_dma_start_1d((void *)0, (void *)64, n);", "assembly"),
+        ('int n = 4; asm("x" : "=r"(n)); snrt_dma_start_1d((void *)0, (void *)64, n);', "assembly"),
         ("void *go = snrt_dma_start_1d; go((void *)0, (void *)64, 4);", "not called"),
         ("(snrt_dma_start_1d)((void *)0, (void *)64, 4);", "not called"),
         ("\n#define GO snrt_dma_start_1d\nGO((void *)0, (void *)64, 4);", "not called"),
@@ -241,7 +241,7 @@ def test_a_driver_is_judged_with_its_waits(tmp_path: Path) -> None:
     two = "snrt_dma_start_1d((void *)0x3000, (void *)0x1000, 64);"
     wanted = {"": Status.REFUTED, "snrt_dma_wait_all();": Status.PROVED, "other();": Status.UNKNOWN}
     wanted |= {"if (x()) snrt_dma_wait_all();": Status.UNKNOWN, "if (0) other();": Status.REFUTED}
-    wanted |= {"asm volatile(\"wait\");": Status.UNKNOWN, "if (1) { snrt_dma_wait_all(); }": Status.PROVED}
+    wanted |= {'asm volatile("wait");': Status.UNKNOWN, "if (1) { snrt_dma_wait_all(); }": Status.PROVED}
     for between, status in wanted.items():
         path = tmp_path / "d.c"
         path.write_text(f"int main(void) {{ {one} {between} {two} }}\n")

@@ -39,8 +39,14 @@ def test_points_of_figure_14(memory: MemorySystem, outstanding: int, fragment: i
 
 @pytest.mark.parametrize(
     ("options", "cycles"),
-    [({}, 2), ({"legalizer": 0}, 1), ({"preset": "mempool"}, 4), ({"preset": "controlpulp"}, 3),
-     ({"dims": 2}, 2), ({"nd_latency": 1}, 3)],
+    [
+        ({}, 2),
+        ({"legalizer": 0}, 1),
+        ({"preset": "mempool"}, 4),
+        ({"preset": "controlpulp"}, 3),
+        ({"dims": 2}, 2),
+        ({"nd_latency": 1}, 3),
+    ],
 )
 def test_the_latency_rule(options: dict[str, int | str], cycles: int) -> None:
     assert first_read(setup_of(load_target("idma"), options)) == cycles
@@ -125,9 +131,7 @@ def test_pulp_open_moves_8_kib() -> None:
 
 def test_protocols_without_bursts_are_priced_word_by_word() -> None:
     obi = Backend(variant_named("rw_obi"), ax_in_flight=2)
-    shares = {
-        p.fragment: p.share for p in sweep(obi, memories=[HBM], sizes=[4, 1024], outstanding=[2])
-    }
+    shares = {p.fragment: p.share for p in sweep(obi, memories=[HBM], sizes=[4, 1024], outstanding=[2])}
     assert abs(shares[4] - shares[1024]) < 1e-9
     axi = sweep(BASE, memories=[HBM], sizes=[1024], outstanding=[2])[0].share
     assert shares[1024] < axi / 10

@@ -42,9 +42,7 @@ def _findings(tmp_path: Path, text: str) -> dict[str, str]:
         (1 << 20, 3072, STRIPS, "in 4 pieces"),
     ],
 )
-def test_a_known_defect_is_told_with_what_shows_it(
-    tmp_path: Path, src: int, dst: int, options: str, says: str
-) -> None:
+def test_a_known_defect_is_told_with_what_shows_it(tmp_path: Path, src: int, dst: int, options: str, says: str) -> None:
     found = _findings(tmp_path, PLAN.format(src=src, dst=dst, options=options))
     assert says in found["idma/known-defect"]
     assert found["idma/known-defect"].startswith("0.7.0")

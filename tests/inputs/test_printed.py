@@ -92,7 +92,7 @@ def test_a_packet_that_is_left_out_is_the_run_of_both_sides(text: str, packet: i
     "text", ['stream = { time = "L" }', 'sequencer = "[L=%d:(1, 1)], base=(0, 16777216)"'], ids=["stream", "sequencer"]
 )
 def test_a_run_longer_than_a_packet_is_cut_where_it_divides(text: str, size: int, packet: int):
-    """"DMA Engine", Performance: 4,099 is prime, so that one command moves a byte at a time."""
+    """ "DMA Engine", Performance: 4,099 is prime, so that one command moves a byte at a time."""
     tensor = '{ tier = "hbm", base = %d, element = "L" }'
     text = text % size if "%" in text else text
     head = f'schema = 1\ntarget = "rngd"\n[axes]\nL = {size}\n[transfer.t]\ndtype = "i8"\n'

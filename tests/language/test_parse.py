@@ -92,9 +92,7 @@ def test_the_notation_of_the_documents_is_read(text, tree):
 
 def test_parameters_stand_for_numbers():
     assert parse("(D / 2) @ i = n", AXES, params={"i": 1, "n": 2}) == Resize(Drop(Stride(D, 2), 1), 2)
-    assert parse("i, A @ {i}, $(A:i)", AXES, params={"i": 1}) == Pair(
-        Broadcast(1), Pair(Drop(A, 1), Window(((A, 1),)))
-    )
+    assert parse("i, A @ {i}, $(A:i)", AXES, params={"i": 1}) == Pair(Broadcast(1), Pair(Drop(A, 1), Window(((A, 1),))))
 
 
 def test_given_names_stand_for_their_mappings_and_hide_axes():

@@ -46,6 +46,7 @@ def rule_id(rule: Rule) -> str:
 
 # ------------------------------------------------------------------------------------------ every rule of every machine
 
+
 @pytest.mark.parametrize("rule", RULES, ids=rule_id)
 def test_every_rule_holds_at_its_last_good_and_breaks_at_its_first_bad_value(rule: Rule) -> None:
     for edge in rule.edges:
@@ -102,6 +103,7 @@ def test_rngd_and_toy_ship_and_the_core_is_no_target() -> None:
 
 
 # ------------------------------------------------------------------------------------------ rngd in numbers
+
 
 def test_rngd_has_the_geometry_of_the_documents() -> None:
     assert RNGD.constants == {
@@ -180,6 +182,7 @@ def test_rngd_rules_bind_whom_they_are_about(rule: str, place: tuple[str, ...], 
 
 # ------------------------------------------------------------------------------------------ readings
 
+
 def values_of(rule: Rule, **ports: int) -> dict[str, int]:
     return {**RNGD.limits, **ports}
 
@@ -253,6 +256,7 @@ def test_a_rule_names_the_ports_it_lacks() -> None:
 
 
 # ------------------------------------------------------------------------------------------ where targets lie
+
 
 def test_a_copy_of_the_toy_works_by_path_and_by_path_relative_to_a_plan(tmp_path: Path) -> None:
     shutil.copytree(ENCODINGS / "toy", tmp_path / "my-machine")
@@ -413,6 +417,7 @@ def test_the_lint_finds_what_loading_cannot(old: str, new: str, says: str) -> No
 
 
 # ------------------------------------------------------------------------------------------ obligations
+
 
 def test_the_core_has_its_obligations_in_order_those_of_a_move_first() -> None:
     assert list(load_obligations()) == [

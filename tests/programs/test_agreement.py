@@ -149,9 +149,7 @@ def test_hazards_of_loops_are_those_of_every_iteration(seed: int, launched: bool
             continue
         found = hazards(program, works, order, 2_000_000, launched=launched)
         kinds = {"core/hazard-waw": "waw"}
-        pairs = {
-            (*sorted((h.first.step, h.second.step)), kinds.get(h.kind, "read and write")) for h in found.found
-        }
+        pairs = {(*sorted((h.first.step, h.second.step)), kinds.get(h.kind, "read and write")) for h in found.found}
         assert not found.unknown, number
         assert not found.why, number
         assert pairs == unrolled_hazards(program, works, launched=launched), number

@@ -129,7 +129,9 @@ def rows(folder: Path, kind: str, index: str) -> Verdict:
 @pytest.mark.parametrize(
     ("kind", "index"),
     [
-        ("gather", KNOWN), ("scatter", KNOWN), ("gather", "rows = [0, 79]"),
+        ("gather", KNOWN),
+        ("scatter", KNOWN),
+        ("gather", "rows = [0, 79]"),
         ("scatter", "rows = [16, 79], distinct = true"),
     ],
 )

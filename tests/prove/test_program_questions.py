@@ -21,16 +21,16 @@ engine = {{ chip = 0, cluster = 0, dmn = {dmn} }}
 
 
 def judged(second: str, after: str = "", base: int = 256) -> tuple[Verdict, list[tuple[str, str, str]]]:
-    text = 'schema = 1\ntarget = "rngd"\n[axes]\nA = 64\nB = 256\n' + MOVE.format(
-        name="one", source=0, base=0, dmn=0
-    ) + MOVE.format(name="two", source=second, base=base, dmn=1)
+    text = (
+        'schema = 1\ntarget = "rngd"\n[axes]\nA = 64\nB = 256\n'
+        + MOVE.format(name="one", source=0, base=0, dmn=0)
+        + MOVE.format(name="two", source=second, base=base, dmn=1)
+    )
     text += '\n[program.p]\n[[program.p.step]]\ntransfer = "one"\n[[program.p.step]]\ntransfer = "two"\n' + after
     plan = read_plan_text(text)
     asked: list[tuple[str, str, str]] = []
     options = Options(prove="full")
-    verdict = check_program(
-        plan.programs[0], axes=plan.axes, target=plan.targets["rngd"], options=options, keep=asked
-    )
+    verdict = check_program(plan.programs[0], axes=plan.axes, target=plan.targets["rngd"], options=options, keep=asked)
     return verdict, asked
 
 

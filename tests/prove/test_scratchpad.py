@@ -78,9 +78,10 @@ def test_one_command_does_not_lead_from_one_scratchpad_to_another():
 
 def test_scratchpads_of_two_dmns_are_twice_as_fast_as_one_unless_the_cluster_shares_one():
     text = HEAD.replace("PLACE", TWO) + "".join(
-        HALF.replace("AT", str(8192 * n)).replace("DMN", str(n)).replace("TO", "0").replace(
-            "read ", f"engine = {{ dmn = {n} }}\nread "
-        )
+        HALF.replace("AT", str(8192 * n))
+        .replace("DMN", str(n))
+        .replace("TO", "0")
+        .replace("read ", f"engine = {{ dmn = {n} }}\nread ")
         for n in (0, 1)
     )
     plan = load(text)

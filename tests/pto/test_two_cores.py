@@ -158,9 +158,7 @@ def test_memory_behind_an_argument_is_shared_too() -> None:
         (LOAD + ACROSS + wait("MTE3") + STORE, Status.UNKNOWN),
     ],
 )
-def test_without_a_statement_only_what_holds_whatever_the_other_core_does_is_proved(
-    body: str, status: Status
-) -> None:
+def test_without_a_statement_only_what_holds_whatever_the_other_core_does_is_proved(body: str, status: Status) -> None:
     verdict = check(body)
     assert verdict.status is status
     if status is Status.UNKNOWN:

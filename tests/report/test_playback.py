@@ -38,7 +38,7 @@ dest = { tier = "gm", base = 16777216, element = "M, A, B, N" }
 read = "[M=256:8192, A=8:256, B=4:2048, N=256:1]:128"
 write = "[M=256:8192, A=8:1024, B=4:256, N=256:1]:128"
 """
-RULE = SMALL.replace("small", "rule").replace("base = 0, element = \"A, B, C\"", "base = 16, element = \"A, B, C\"")
+RULE = SMALL.replace("small", "rule").replace('base = 0, element = "A, B, C"', 'base = 16, element = "A, B, C"')
 MISTAKES = {
     "stride": (("B=4:32", "B=4:31"),),
     "gap": (("B=4:256", "B=3:256"), ("B=4:32", "B=3:32")),
@@ -132,7 +132,7 @@ def test_a_broken_rule_of_the_machine_is_judged_again(folder: Path) -> None:
 
 
 def test_a_plan_without_meaning_is_judged_again(folder: Path) -> None:
-    text = playback_text(checked(SMALL.replace("\"A, B, C\"", "\"A / 3, A % 3, B, C\"")))
+    text = playback_text(checked(SMALL.replace('"A, B, C"', '"A / 3, A % 3, B, C"')))
     with pytest.raises(BrokenPromise, match="core/well-formed"):
         played(text)
 
@@ -165,7 +165,7 @@ def test_nothing_refuted_is_said_and_a_plan_without_a_file_is_refused(folder: Pa
 def test_a_reading_that_was_chosen_is_kept(folder: Path) -> None:
     from dmaverify.prove.move.check import Options
 
-    part = SMALL.replace("B=4:256", "B=2:256").replace("B=4:32", "B=2:32").replace("\"A, B, C\"", "\"A, B % 2, C\"")
+    part = SMALL.replace("B=4:256", "B=2:256").replace("B=4:32", "B=2:32").replace('"A, B, C"', '"A, B % 2, C"')
     part = part.replace("A=8:128", "A=8:64")
     Path("row.toml").write_text(HEAD + part)
     assert playback_text(api.check("row.toml")).count("replay(") == 0

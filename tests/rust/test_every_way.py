@@ -213,7 +213,9 @@ GIVEN = [
 
 
 @pytest.mark.parametrize(("lines", "more", "before"), GIVEN)
-def test_what_something_that_is_not_followed_may_write_is_a_condition_in_the_line(lines: str, more: str, before: str) -> None:
+def test_what_something_that_is_not_followed_may_write_is_a_condition_in_the_line(
+    lines: str, more: str, before: str
+) -> None:
     made = verdicts(plan(kernel(lines, more, before)))
     assert {v.status.value for v in made} == {"proved"}
     assert not all(made)

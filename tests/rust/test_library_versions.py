@@ -1,7 +1,5 @@
 """Older packages are judged as their version of the library means them; the newest is read where none is named."""
 
-# ruff: noqa: E501  (kernels)
-
 from pathlib import Path
 
 import pytest
@@ -64,7 +62,9 @@ def test_each_version_is_judged_by_its_own_rules(text: str, library: Library, fi
 def test_the_version_is_what_the_manifest_says(tmp_path: Path, manifest: str, version: tuple[int, int]) -> None:
     for folder in ("own", "std"):
         (tmp_path / folder).mkdir()
-    (tmp_path / "Cargo.toml").write_text('[workspace]\nmembers = ["own"]\n[workspace.dependencies]\nfuriosa-opt-std = "0.4"')
+    (tmp_path / "Cargo.toml").write_text(
+        '[workspace]\nmembers = ["own"]\n[workspace.dependencies]\nfuriosa-opt-std = "0.4"'
+    )
     (tmp_path / "std" / "Cargo.toml").write_text('[package]\nname = "furiosa-visa-std"\nversion = "0.1.0"')
     (tmp_path / "own" / "Cargo.toml").write_text(manifest)
     assert library_of(tmp_path / "own").version == version

@@ -30,7 +30,9 @@ def kernel(lines: str, before: str = "") -> str:
 EACH, S = copy("16 * i"), copy("s")
 HELPER = f"fn part(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{ {copy('o')} }}"
 DEEP = f"mod deep {{ use super::*; pub mod inner {{ use super::super::*; pub fn go(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{ {copy('o')} }} }} }}\nuse deep::inner::go as step;"
-GENERIC = f"fn part<const W: usize>(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{ {copy('o', width='W')} }}"
+GENERIC = (
+    f"fn part<const W: usize>(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{ {copy('o', width='W')} }}"
+)
 MACRO = f"macro_rules! parts {{ ($ctx:ident, $x:ident, $out:ident, $($o:expr),*) => {{ $( {copy('$o', source='$x', into='$out').replace('ctx.tdma', '$ctx.tdma')} )* }} }}"
 BRANCHES = f"{{ for i in 0..4 {{ {EACH} }} }} else {{ for i in 0..3 {{ {EACH} }} }}"
 

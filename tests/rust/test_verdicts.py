@@ -434,7 +434,10 @@ def test_the_picture_of_a_crowded_slice_says_who_lives_when() -> None:
 
 def test_the_page_of_a_kernel_prices_what_is_proved(tmp_path) -> None:
     file = tmp_path / "kernel.rs"
-    file.write_text(HEAD + "fn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {\n    let y: DmTensor<i8, Chip, Cluster, m![A], m![B]> = x.to_dm(&mut ctx.tdma);\n}\n")
+    file.write_text(
+        HEAD
+        + "fn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {\n    let y: DmTensor<i8, Chip, Cluster, m![A], m![B]> = x.to_dm(&mut ctx.tdma);\n}\n"
+    )
     page = run_page(dv.check(file), "0", 0)
     assert "<h2>Cost" in page
     assert "cheapest proved plan" in page

@@ -162,11 +162,14 @@ def test_a_gather_of_a_kernel_is_refused_by_name_and_not_answered_for_one_index(
 
 def test_an_answer_does_not_depend_on_what_the_process_searched_before() -> None:
     """A run that was cached as part of another cover is the same run, whichever object it is."""
-    text = HEAD.format("rngd").replace("A = 4", "Q = {}") + """[transfer.x]
+    text = (
+        HEAD.format("rngd").replace("A = 4", "Q = {}")
+        + """[transfer.x]
 dtype = "i8"
 source = {{ tier = "hbm", element = "Q" }}
 dest = {{ tier = "hbm", base = 1048576, element = "Q" }}
 """
+    )
     from dmaverify.synth.packets import _chain
 
     plans = []
@@ -181,11 +184,14 @@ dest = {{ tier = "hbm", base = 1048576, element = "Q" }}
 def test_a_route_that_the_budget_cuts_off_is_named(tmp_path: Path, monkeypatch) -> None:
     from dmaverify.synth import routes
 
-    text = HEAD.format("rngd").replace("A = 4", "K = 16\nN = 16") + """[transfer.turn]
+    text = (
+        HEAD.format("rngd").replace("A = 4", "K = 16\nN = 16")
+        + """[transfer.turn]
 dtype = "bf16"
 source = { tier = "hbm", element = "K, N" }
 dest = { tier = "dm", slice = "N", element = "K" }
 """
+    )
     whole = api.synthesize(text, simulate=False)
     assert whole.route is not None
     assert not any("budget reached" in line for line in whole.evidence)

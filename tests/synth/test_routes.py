@@ -106,7 +106,9 @@ SPELLED = [
 
 
 @pytest.mark.parametrize(("axes", "source", "dest", "slices"), SPELLED)
-def test_layouts_in_between_hold_every_element_however_it_is_spelled(axes: str, source: str, dest: str, slices: int) -> None:
+def test_layouts_in_between_hold_every_element_however_it_is_spelled(
+    axes: str, source: str, dest: str, slices: int
+) -> None:
     sides = []
     for word, told in (("source", source), ("dest", dest)):
         place, _, element = told.partition(" | ")

@@ -173,9 +173,7 @@ def six(slice_: str, time: str, chip: str = "D / 2", cluster: str = "D % 2") -> 
 
 def test_example_6_the_first_three_engines_take_one_command_each():
     found = derived(*SIX, six("A # 16 / 4 = 3", "A # 16 % 2, B, A # 16 / 2 % 2"))
-    assert [c.engine for c in found.commands] == [
-        Engine(i, j, k) for i in range(4) for j in range(2) for k in range(3)
-    ]
+    assert [c.engine for c in found.commands] == [Engine(i, j, k) for i in range(4) for j in range(2) for k in range(3)]
     for command in found.commands:
         assert command.engine is not None
         i, j, k = command.engine.chip, command.engine.cluster, command.engine.dmn
@@ -273,9 +271,10 @@ def test_time_over_slices_is_what_a_command_may_do():
 
 def test_a_side_without_digits_is_a_problem_and_no_exception():
     axes = {"A": 2, "B": 3}
-    assert "cannot be walked" in refused(
-        mem(axes, "[A, B] / 2"), mem(axes, "A, B"), stream(axes, time="A", packet="B")
-    ).message
+    assert (
+        "cannot be walked"
+        in refused(mem(axes, "[A, B] / 2"), mem(axes, "A, B"), stream(axes, time="A", packet="B")).message
+    )
 
 
 def test_a_term_without_digits_is_a_problem_and_no_exception():
@@ -495,8 +494,11 @@ def moves(draw: st.DrawFn) -> tuple[Tensor, Tensor, Stream, int]:
     place = how.pop(0) if engines else "1"
     at -= engines
     walked = stream(SMALL, slice=place, time=", ".join(how[:at]) or "1", packet=", ".join(how[at:]) or "1")
-    return side(draw(st.sampled_from(["mem", "dm"]))), side(draw(st.sampled_from(["mem", "dm"]))), walked, draw(
-        st.sampled_from([4, 8, 16])
+    return (
+        side(draw(st.sampled_from(["mem", "dm"]))),
+        side(draw(st.sampled_from(["mem", "dm"]))),
+        walked,
+        draw(st.sampled_from([4, 8, 16])),
     )
 
 
@@ -527,9 +529,7 @@ def test_the_moves_above_are_mostly_derivable():
 
 def test_fragments_multiply_to_the_size_of_their_term():
     axes = {"A": 12, "B": 4}
-    found = derived(
-        mem(axes, "A % 2, B, A / 2"), mem(axes, "A / 6, A % 6, B"), stream(axes, time="A", packet="B")
-    )
+    found = derived(mem(axes, "A % 2, B, A / 2"), mem(axes, "A / 6, A % 6, B"), stream(axes, time="A", packet="B"))
     for index, term in enumerate(found.terms):
         product = 1
         for fragment in found.fragments:

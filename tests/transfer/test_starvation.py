@@ -89,9 +89,7 @@ def test_every_small_nest_of_a_small_memory_agrees_for_every_alignment() -> None
 
 
 LOOPS = st.lists(
-    st.tuples(
-        st.integers(1, 40), st.one_of(st.sampled_from([0, 1, 8, 64, 128, -8, 4096]), st.integers(-5000, 5000))
-    ),
+    st.tuples(st.integers(1, 40), st.one_of(st.sampled_from([0, 1, 8, 64, 128, -8, 4096]), st.integers(-5000, 5000))),
     max_size=5,
 ).filter(lambda loops: AccessNest(tuple(loops), 1).accesses <= 1500)
 

@@ -129,9 +129,7 @@ def _registers(path: str, text: str) -> Options:
     """The register front-end whose defaults a description has."""
     found = {key: int(value) for key, value in re.findall(r"\b(SysAddrWidth|NumDims|NumProtBits)\s*=\s*(\d+)", text)}
     if not {"SysAddrWidth", "NumDims"} <= found.keys() or found.get("NumProtBits", 3) != 3:
-        raise InputError(
-            f"{path} is no idma_reg", None, "parameters SysAddrWidth and NumDims, three bits of protocol"
-        )
+        raise InputError(f"{path} is no idma_reg", None, "parameters SysAddrWidth and NumDims, three bits of protocol")
     return {"front_end": f"reg{found['SysAddrWidth']}_{found['NumDims']}d"}
 
 

@@ -34,7 +34,11 @@ SUFFIXES = (".csv", ".jsonl", ".job", ".jobs", ".txt", ".idma", ".c", ".h")
 
 
 def verdict_of_file(
-    path: str, readings: Mapping[str, str] | None = None, *, engine: Sequence[str] = (), dims: int | None = None,
+    path: str,
+    readings: Mapping[str, str] | None = None,
+    *,
+    engine: Sequence[str] = (),
+    dims: int | None = None,
     defines: Sequence[str] = (),
 ) -> Verdict | None:
     """The verdict on a burst list, a job file or an image; None for files that are none of these. `engine` names the

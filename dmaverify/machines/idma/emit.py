@@ -32,9 +32,7 @@ from dmaverify.verdict import Severity, Status, Verdict
 WRITTEN = (*(name for name in NAMES if name != "rt3d"), "c")
 
 
-def emitted(
-    transfer: Transfer, target: Target, axes: Mapping[str, int], commands: Sequence[Command], form: str
-) -> str:
+def emitted(transfer: Transfer, target: Target, axes: Mapping[str, int], commands: Sequence[Command], form: str) -> str:
     """The commands of a transfer in a form; `auto` is what the engine's front-end reads. Raises InputError."""
     setup = setup_of(target, transfer.options)
     name = front_form(setup) if form == "auto" else PAPER.get(form, form)

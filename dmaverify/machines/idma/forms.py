@@ -324,8 +324,11 @@ def read_commands(
     periods = period_facts(image, setup) if image.periods else ()
     form = Form(text, tuple(one.words for one in moved), form_of(text) == "desc64", tuple(written.items()))
     return Formed(
-        tuple(given_of(one, width, unit_bits, setup.pattern) for one in moved), first, (*image.facts, *periods, *facts),
-        tuple(problems), form,
+        tuple(given_of(one, width, unit_bits, setup.pattern) for one in moved),
+        first,
+        (*image.facts, *periods, *facts),
+        tuple(problems),
+        form,
     )
 
 

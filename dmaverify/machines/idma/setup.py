@@ -89,9 +89,7 @@ class Setup:
     @property
     def unordered(self) -> bool:
         """Whether launches of one channel may be carried out by several back-ends."""
-        return (self.channels > 1 and self.arbitration != "software") or (
-            self.backends > 1 and self.region is not None
-        )
+        return (self.channels > 1 and self.arbitration != "software") or (self.backends > 1 and self.region is not None)
 
     @property
     def length_max(self) -> int:

@@ -168,7 +168,11 @@ def check_function(
 
 
 def _as_one_tile(
-    function: KernelFunction, known: tuple[Kernel, JudgedKernel], target: Target, options: Options, notes: Notes,
+    function: KernelFunction,
+    known: tuple[Kernel, JudgedKernel],
+    target: Target,
+    options: Options,
+    notes: Notes,
     moves: Sequence[PlanMove],
 ) -> tuple[Kernel, JudgedKernel]:
     """The kernel with tiles of one type at one address taken as one, which then is a condition, where that decides

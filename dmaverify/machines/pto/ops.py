@@ -18,6 +18,8 @@ from dmaverify.values import dataclass, field
 LOAD, STORE, LOCAL = "load", "store", "local"
 CUBE = "the cube side"
 """What a block is that the other core runs."""
+
+
 @dataclass(frozen=True, slots=True)
 class ValueType:
     """`kind` is int, float, pointer or other; `bits` of a number or of the element pointed to (0: not known)."""

@@ -156,4 +156,3 @@ def _turned(hit: Encounter, touches: tuple[Touch, Touch], world: World) -> Itera
         if loop.counter not in shared:
             low, high = world.interval(hit.at.counters[loop.counter])
             yield Turned((), weights[1], low or 0, high)
-

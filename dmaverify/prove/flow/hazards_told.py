@@ -79,9 +79,7 @@ def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
     )
 
 
-def one_engine(
-    program: Program, works: Sequence[StepWork], result: Hazards, rlimit: int, target: Target
-) -> list[str]:
+def one_engine(program: Program, works: Sequence[StepWork], result: Hazards, rlimit: int, target: Target) -> list[str]:
     """Under which conditions transfers that name no engine are ordered: where that rests on their sharing one."""
     loose = engines_apart(program, works)
     if loose is None:

@@ -59,9 +59,7 @@ def judge_fits(judge: CopyJudge, fits: Sequence[Fit]) -> None:
             _found(judge, WRAP, said, (fit.span, fit.value), reply, "MLIR arith", hint)
 
 
-def _found(
-    judge: CopyJudge, rule: str, said: str, at: tuple[Span, Lin], reply: Reply, source: str, hint: str
-) -> None:
+def _found(judge: CopyJudge, rule: str, said: str, at: tuple[Span, Lin], reply: Reply, source: str, hint: str) -> None:
     values = {"value": judge.value(at[1], reply)}
     judge.findings.append(
         Finding(rule, Severity.ERROR, said, "", at[0], values, judge.witness(reply), source, hint=hint)

@@ -96,9 +96,7 @@ class Meetings:
         ages = {name: age for name, kind, age in two.instance[1] if kind == "now"}
         first = {**counters, **dict.fromkeys(open_, Lin(0))}
         second = {**two.at.counters, **{name: Lin(abs(ages.get(name, 0))) for name in open_}}
-        return bool(
-            self.share(placed(two.theirs, self.world, first), placed(two.mine, self.world, second), conditions)
-        )
+        return bool(self.share(placed(two.theirs, self.world, first), placed(two.mine, self.world, second), conditions))
 
     def _loaded(self, one: CopyTouch, two: CopyTouch) -> bool:
         """Whether a value from memory decides how far two touches lie apart, or how much they touch."""

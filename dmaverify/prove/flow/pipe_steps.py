@@ -332,9 +332,9 @@ class PipeSteps:
     def _told(self, both: Encounter) -> bool:
         """Whether nothing is to be said of two accesses that meet, or all is said already."""
         if both.kind == "waw" and accumulate(both.earlier, both.later):
-            self.said[
-                "stores of one atomic mode may come in any order: which of the sums of floats is not judged"
-            ] = None
+            self.said["stores of one atomic mode may come in any order: which of the sums of floats is not judged"] = (
+                None
+            )
             return True
         found = self.findings.get((both.kind, both.earlier.span.start, both.later.span.start))
         return found is not None and (both.doubtful or found.basis != "inferred")
@@ -366,9 +366,7 @@ class PipeSteps:
 
     # ------------------------------------------------------------ flags
 
-    def _flag(
-        self, what: str, flag: Flagged, span: Span, message: str, hint: str, before: Span | None = None
-    ) -> None:
+    def _flag(self, what: str, flag: Flagged, span: Span, message: str, hint: str, before: Span | None = None) -> None:
         key = (what, flag, span.start)
         if key in self.findings or self.lost:
             return

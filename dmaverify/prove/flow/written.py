@@ -165,9 +165,7 @@ class WrittenBytes:
         self._worst[event.load] = held if before is None or before.sure else before if sure else LoadedBytes(False)
         path.loads[event.load] = held
 
-    def _stores_garbage(
-        self, event: Use, touches: Sequence[tuple[CopyTouch, CopyTouch]], path: Path, at: At
-    ) -> bool:
+    def _stores_garbage(self, event: Use, touches: Sequence[tuple[CopyTouch, CopyTouch]], path: Path, at: At) -> bool:
         """Whether a store of registers may store what nothing wrote; what it then leaves behind is put down."""
         held = [(s, self._of(s, path, once=bool(at.lifted))) for s in event.sources]
         held = [(s, h) for s, h in held if not h.sure]

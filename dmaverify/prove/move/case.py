@@ -251,9 +251,7 @@ class Case(Judgement):
         same: bool | None = False if (right[0] and wrong[1]) or (right[1] and wrong[0]) else same_units(derived, given)
         if same is None:
             self.status["core/same-program"] = "unknown"
-            self.by["core/same-program"] = (
-                "not both are proved, and there are too many units to compare"
-            )
+            self.by["core/same-program"] = "not both are proved, and there are too many units to compare"
         elif same:
             self.status["core/same-program"] = "proved"
             self.by["core/same-program"] = "enumeration"

@@ -43,8 +43,13 @@ def in_half_bytes(command: Command) -> Command:
 
     loops = tuple(replace(loop, read=loop.read * 2, write=loop.write * 2) for loop in command.loops)
     return replace(
-        command, read=port(command.read), write=port(command.write), loops=loops, burst=command.burst * 2,
-        packet=command.packet * 2, unit_bits=4,
+        command,
+        read=port(command.read),
+        write=port(command.write),
+        loops=loops,
+        burst=command.burst * 2,
+        packet=command.packet * 2,
+        unit_bits=4,
     )
 
 

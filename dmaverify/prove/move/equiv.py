@@ -63,8 +63,13 @@ class Equivalence:
         """Status, reason, witness, what decided; plans also say which obligation this is."""
         head = {"id": "core/same-program"} if self.kind == "plans" else {}
         return {
-            **head, "kind": self.kind, "status": self.status, "why": self.why,
-            "witness": None if self.witness is None else dict(self.witness), "by": self.by, "notes": list(self.notes),
+            **head,
+            "kind": self.kind,
+            "status": self.status,
+            "why": self.why,
+            "witness": None if self.witness is None else dict(self.witness),
+            "by": self.by,
+            "notes": list(self.notes),
         }
 
     def text(self, first: str, second: str) -> str:

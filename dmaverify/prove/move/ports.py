@@ -46,9 +46,7 @@ def address_gcd(command: Command, side: str) -> int:
     return found
 
 
-def command_facts(
-    command: Command, commands: Sequence[Command], only: Collection[str] | None = None
-) -> dict[str, int]:
+def command_facts(command: Command, commands: Sequence[Command], only: Collection[str] | None = None) -> dict[str, int]:
     bits = command.unit_bits
     read, write = address_gcd(command, "read") * bits, address_gcd(command, "write") * bits
     engine = command.engine

@@ -197,8 +197,10 @@ def _overlap_script(subject: QuestionSubject) -> Script:
     same = [f"(= {text_of(ends[0][1])} {text_of(ends[1][1])})"]
     for place in ("chip", "cluster"):
         if place in ends[0][0].places:
-            a, b = (at.places[place] + getattr(tensor, f"at_{place}") for (at, _), (_, tensor, _) in
-                    zip(ends, subject.sides, strict=True))
+            a, b = (
+                at.places[place] + getattr(tensor, f"at_{place}")
+                for (at, _), (_, tensor, _) in zip(ends, subject.sides, strict=True)
+            )
             same.append(f"(= {text_of(a)} {text_of(b)})")
     writer.claim("regions", "core/overlap", conjunction(same))
     return writer.script()

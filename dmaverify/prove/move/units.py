@@ -324,8 +324,11 @@ def _divided_question(nest: Nest, ladders: Sequence[_Ladder]) -> tuple[Query, tu
 
 
 def _divided(
-    ladder: _Ladder, away: tuple[tuple[int, list[tuple[int, str]]], tuple[int, list[tuple[int, str]]]], prefix: str,
-    variables: list[Variable], constraints: list[str],
+    ladder: _Ladder,
+    away: tuple[tuple[int, list[tuple[int, str]]], tuple[int, list[tuple[int, str]]]],
+    prefix: str,
+    variables: list[Variable],
+    constraints: list[str],
 ) -> str:
     """Adds the quotients of an address pair, `away` from the ladder's bases; the text "it is a unit of this nest"."""
     sides = {1: (away[0][0], list(away[0][1])), 2: (away[1][0], list(away[1][1]))}

@@ -64,6 +64,8 @@ from dmaverify.targets.target import Target, load_obligations
 from dmaverify.values import dataclass, replace
 
 MOST_RESTARTS = 12
+
+
 @dataclass
 class Attempt:
     """`status`: proved, broken or open; of an open one `why` says what was not shown."""
@@ -288,9 +290,7 @@ class _SizeRun:
             self.trace, target, self.options.readings, engine, tiers, limits, self.as_read, self.structure
         )
 
-    def _moved(
-        self, views: Views | None, commands: Sequence[Command], target: Target
-    ) -> Iterator[tuple[Command, ...]]:
+    def _moved(self, views: Views | None, commands: Sequence[Command], target: Target) -> Iterator[tuple[Command, ...]]:
         """The commands of the iterations besides the first whose multiples stand for all; the places of views first."""
         if views is None:
             return

@@ -199,9 +199,7 @@ def _as_multiples(template: Template, values: dict[str, int]) -> dict[str, int]:
     return values
 
 
-def check_template(
-    template: Template, options: Options, keep: list[tuple[str, str, str]] | None = None
-) -> Verdict:
+def check_template(template: Template, options: Options, keep: list[tuple[str, str, str]] | None = None) -> Verdict:
     """The verdict for all admitted sizes. Raises Disagreement as the ordinary checker. `keep` as there."""
     started = time.perf_counter()
     cover = SizeCover(template, options, questions=[] if keep is None else keep)
@@ -259,9 +257,7 @@ def _checked(cover: SizeCover) -> Verdict:
 
 def count_of(template: Template) -> int:
     """How many sizes the ranges hold; a large number where they are open."""
-    counts = [
-        1 << 40 if one.last is None else (one.last - one.first) // one.multiple + 1 for one in template.symbols
-    ]
+    counts = [1 << 40 if one.last is None else (one.last - one.first) // one.multiple + 1 for one in template.symbols]
     return prod(counts)
 
 
@@ -352,6 +348,3 @@ def _vacuous(template: Template) -> Verdict:
         source="obligations of the core", hint="widen a range, or drop a relation",
     )  # fmt: skip
     return Verdict(template.name, "", Status.REFUTED, (finding,), (Obligation("core/not-vacuous", "refuted"),))
-
-
-

@@ -110,9 +110,7 @@ class SizedRules:
     as_read: Sequence[SizeFact]
     structure: Sequence[SizeFact]
 
-    def hold(
-        self, places: Iterable[RulePlace], *, moved: bool = False, only: Collection[str] | None = None
-    ) -> None:
+    def hold(self, places: Iterable[RulePlace], *, moved: bool = False, only: Collection[str] | None = None) -> None:
         """Every rule that is an error holds, or those named in `only`. `moved`: in an iteration that not every size
         has.
         """

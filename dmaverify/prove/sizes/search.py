@@ -380,4 +380,3 @@ def _split(box: Ends, symbols: Sequence[SizeSymbol], asked: Sequence[SizeFact]) 
         middle = low
     yield {**box, best.name: (low, middle)}
     yield {**box, best.name: (middle + step, high)}
-

@@ -75,9 +75,7 @@ class FunctionLaunches:
 
     @property
     def image(self) -> Image:
-        return Image(
-            self.told, waits=self.waits, partly=self.partly, loose=any(one.channel < 0 for one in self.told)
-        )
+        return Image(self.told, waits=self.waits, partly=self.partly, loose=any(one.channel < 0 for one in self.told))
 
 
 @dataclass(frozen=True, slots=True)

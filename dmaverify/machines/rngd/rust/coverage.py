@@ -238,9 +238,7 @@ class _Cells:
         parts = [buffer.whole.fields[place] for place in PLACES[buffer.whole.tier]]
         self.sizes = [part.expr.size if isinstance(part, Map) else 0 for part in parts]
         self.whole = cover_of(buffer.whole, self.sizes)
-        self.covers: dict[int, Walk | None] = {
-            id(e.tensor): cover_of(e.tensor, self.sizes) for _, e in buffer.writes
-        }
+        self.covers: dict[int, Walk | None] = {id(e.tensor): cover_of(e.tensor, self.sizes) for _, e in buffer.writes}
         for need in buffer.needs:
             self.covers[id(need.tensor)] = cover_of(need.tensor, self.sizes)
         every = [cover for cover in (self.whole, *self.covers.values()) if cover is not None]

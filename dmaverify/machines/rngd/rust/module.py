@@ -190,6 +190,7 @@ class NameScope:
             return self
         if name in self.modules:
             return self.modules[name]
+
         def opened() -> NameScope | None:
             made = self.opens(name) if self.opens is not None else None
             if made is not None:
