@@ -57,6 +57,11 @@ class KernelRun:
     copies: list[tuple[int, str, np.ndarray, str, np.ndarray]] = field(default_factory=list)
 
 
+def _drawn(rng: np.random.Generator, size: int) -> np.ndarray:
+    """Bytes at random, the same ones again after a prime number of them."""
+    return np.resize(rng.integers(0, 256, min(size, 65_521), dtype=np.uint8), size)
+
+
 class Running:
     """One execution under way."""
 
@@ -74,9 +79,9 @@ class Running:
         self.most = limits()
         rng = np.random.default_rng(seed)
         size = self.most["ub_bytes_max"]
-        memory = {"ub": Memory(rng.integers(0, 256, size, dtype=np.uint8), np.full(size, NEVER, np.int8))}
+        memory = {"ub": Memory(_drawn(rng, size), np.full(size, NEVER, np.int8))}
         for name, size in gm.items():
-            memory[name] = Memory(rng.integers(0, 256, size, dtype=np.uint8), np.full(size, WRITTEN, np.int8))
+            memory[name] = Memory(_drawn(rng, size), np.full(size, WRITTEN, np.int8))
         self.run = KernelRun(memory)
         self.values: dict[str, Any] = {}  # numbers, pointers as (memory, byte, bytes of an element), tiles and views
         for name, kind, _ in function.args:
@@ -92,6 +97,7 @@ class Running:
         self.events: list[RunEvent] = []
         self.known: list[frozenset[int]] = []
         self.knows: dict[str, set[int]] = {}
+        self.issued: dict[str, set[int]] = {}
         self.flags: dict[tuple[str, str, int], set[int]] = {}
         self.released: dict[int, set[int]] = {}
         self.holding: dict[int, set[str]] = {}
