@@ -159,7 +159,7 @@ def claim_agrees(kernel: DrawnKernel, mutant: DrawnKernel, *, whole: bool = True
     runs = [ran(one.text(), tuple(one.tensors.items())) for one in (kernel, mutant)]
     if "field" in runs[1].found or not runs[1].copies:
         return None
-    if runs[1].found & {"capacity", "rows"} or runs[1].copies[0][0] != 1:
+    if runs[1].found & {"capacity", "rows"} or runs[1].copies[0].number != 1:
         return None
     if whole:
         (verdict,) = check(plan)
@@ -184,8 +184,8 @@ def claim_agrees(kernel: DrawnKernel, mutant: DrawnKernel, *, whole: bool = True
 
 def moved(run: KernelRun) -> dict[int, int]:
     """Which byte of the source the first copy put at each byte of the destination."""
-    _, _, reads, _, writes = run.copies[0]
-    return dict(zip(writes.tolist(), reads.tolist(), strict=True))
+    first = run.copies[0]
+    return dict(zip(first.data.tolist(), first.reads.tolist(), strict=True))
 
 
 def padded(kernel: DrawnKernel, run: KernelRun) -> list[int]:

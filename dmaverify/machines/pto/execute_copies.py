@@ -16,7 +16,7 @@ import numpy as np
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_tiles import CellTile, TileRun
-from dmaverify.machines.pto.running import ADDED, UNKNOWN, WRITTEN, RunEvent, Undetermined
+from dmaverify.machines.pto.running import ADDED, UNKNOWN, WRITTEN, RunCopy, RunEvent, Undetermined
 
 FAR = 1 << 60  # addresses from here on are in no memory
 _FIELD = {
@@ -60,7 +60,10 @@ class RunCopies(TileRun):
         begin, end = self._row(stmt, row, loops, pad, dest[2])
         reads = (starts[0][:, None] + np.arange(row)).ravel()
         data = (starts[1][:, None] + np.arange(begin, begin + row)).ravel()
-        self._move(stmt, source[0], dest[0], reads, data, (starts[1], begin, end), row, loops, pad, dest[2])
+        copy = RunCopy(
+            self.copy_number[id(stmt)], stmt.span.line, (source[:2], dest[:2]), loops, row, begin, end, reads, data
+        )
+        self._move(stmt, copy, starts[1], pad, dest[2])
 
     def _counted(self, amount: int) -> None:
         self.moved += amount
@@ -162,17 +165,14 @@ class RunCopies(TileRun):
     def _move(
         self,
         stmt: ops.CopyOp,
-        source: str,
-        dest: str,
-        reads: np.ndarray,
-        data: np.ndarray,
-        rows: tuple[np.ndarray, int, int],
-        row: int,
-        loops: Sequence[tuple[int, int, int]],
+        copy: RunCopy,
+        first: np.ndarray,
         pad: tuple[int, int, tuple[int, int] | None] | None,
         item: int,
     ) -> None:
-        first, begin, end = rows
+        """`first` is where the rows of the destination begin."""
+        (source, _), (dest, _) = copy.ends
+        reads, data, loops, row, begin, end = copy.reads, copy.data, copy.loops, copy.row, copy.begin, copy.end
         self._counted(len(first) * max(0, end - row))
         run, into, out_of = self.run, self.run.memory[dest], self.run.memory[source]
         block = self.most["ub_line_bytes"]
@@ -212,12 +212,11 @@ class RunCopies(TileRun):
         into.state[data[(data >= 0) & (data < len(into.state))]] = ADDED if adds else WRITTEN
         if fill is None:  # the order of rows is not promised: a byte that one of them leaves unknown is unknown
             into.state[around[inside]] = UNKNOWN
-        run.copies.append((self.copy_number[id(stmt)], source, reads, dest, data))
         pipe = {ops.LOAD: "MTE2", ops.STORE: "MTE3", ops.LOCAL: "LOCAL"}[stmt.kind]
         if stmt.kind == ops.LOCAL and self.readings.get("local-pipe") == "vector":
             pipe = "V"
         atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
-        self._happened(RunEvent(pipe, {source: distinct(reads)}, {dest: distinct(written)}, atomic))
+        self._happened(RunEvent(pipe, {source: distinct(reads)}, {dest: distinct(written)}, atomic, copy))
 
     def _access(self, stmt: ops.AccessOp) -> None:
         place, at, item = self._pointer(stmt.pointer)

@@ -37,24 +37,47 @@ class Memory:
 
 
 @dataclass
+class RunCopy:
+    """A copy as it ran: where both ends begin, loops inner to outer as (count, source, destination), bytes of a row;
+    where data begins in a row of the destination and all that changes ends; the bytes of all rows in their order.
+    """
+
+    number: int
+    line: int
+    ends: tuple[tuple[str, int], tuple[str, int]]
+    loops: Sequence[tuple[int, int, int]]
+    row: int
+    begin: int
+    end: int
+    reads: np.ndarray
+    data: np.ndarray
+
+
+@dataclass
 class RunEvent:
-    """One access in the order of issue: its pipe and the bytes it reads and writes, by memory."""
+    """One access in the order of issue: its pipe and the bytes it reads and writes, by memory; the copy that it is."""
 
     pipe: str
     reads: dict[str, np.ndarray]
     writes: dict[str, np.ndarray]
     atomic: tuple[str, str, int] = ("", "", 0)
+    copy: RunCopy | None = None
 
 
 @dataclass
 class KernelRun:
     """What happened. `found` holds the kinds of trouble: field, align, capacity, bounds, rows, definite, raw, war, waw,
-    flags, state. `copies` are the bytes that each executed copy read, and wrote as data, in order of the rows.
+    flags, state. `events` are in the order of issue, `known` those that are surely done before each.
     """
 
     memory: dict[str, Memory]
     found: set[str] = field(default_factory=set)
-    copies: list[tuple[int, str, np.ndarray, str, np.ndarray]] = field(default_factory=list)
+    events: list[RunEvent] = field(default_factory=list)
+    known: list[frozenset[int]] = field(default_factory=list)
+
+    @property
+    def copies(self) -> list[RunCopy]:
+        return [event.copy for event in self.events if event.copy is not None]
 
 
 def _drawn(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -94,8 +117,7 @@ class Running:
         self.inside = 0
         self.atomic = ("", "")
         self.copy_number: dict[int, int] = {}
-        self.events: list[RunEvent] = []
-        self.known: list[frozenset[int]] = []
+        self.events, self.known = self.run.events, self.run.known
         self.knows: dict[str, set[int]] = {}
         self.issued: dict[str, set[int]] = {}
         self.flags: dict[tuple[str, str, int], set[int]] = {}
