@@ -61,6 +61,7 @@ class JudgedKernel:
     obligations: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
+    given_up: bool = False  # its order was too long to be followed
     solver: str = ""
     asked: list[tuple[str, str, str]] = field(default_factory=list)
 
@@ -115,6 +116,7 @@ def judge_kernel(
     waits = with_other_core(waits, others, memory) if others else waits
     seen = with_other_core(program.events, others, memory, order=False) if others else program.events
     pipes = PipeJudge(asker) if sequential else _order(waits, asker, ordered, outer, followed=followed)
+    out.given_up = pipes.given_up
     out.findings += pipes.findings.values()
     for name, status in pipes.status.items():
         out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
@@ -183,7 +185,7 @@ def _order(
         return sure or found or PipeJudge(asker)
     pipes = PipeJudge(asker, ordered, outer, coarse=True)
     pipes.judge(events)
-    if pipes.findings or pipes.said or pipes.apart or set(pipes.status.values()) != {"proved"}:
+    if not pipes.given_up and (pipes.findings or pipes.said or pipes.apart or set(pipes.status.values()) != {"proved"}):
         pipes = PipeJudge(asker, ordered, outer)
         pipes.judge(events)
     return pipes
