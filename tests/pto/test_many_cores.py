@@ -152,6 +152,42 @@ def test_the_number_of_cores_is_the_same_wherever_it_is_asked_for() -> None:
     proved(check(again + apart + COPY, notes(8, assume("bid64", 0, 7))))
 
 
+NEAR = COPY.replace(ROW, ROW.replace("%c256", "%c3"))
+FROM_B = COPY.replace("%s = pto.addptr %a", "%s = pto.addptr %b")
+FIRST = "  %on = arith.cmpi eq, %bid, %c0 : index\n  %row = arith.addi %c0, %c0 : index\n  scf.if %on {\n"
+ADDED = COPY.replace(STORE, f"  pto.set_atomic_add\n  pto.set_atomic_f32\n{STORE}  pto.set_atomic_none\n")
+ALL = strided("%c1").replace("%row = %bid", "%row = %c0")
+NEXT = FROM_B.replace("%d = pto.addptr %b, %at", "%up = arith.addi %at, %c256 : index\n  %d = pto.addptr %b, %up")
+
+
+@pytest.mark.parametrize(
+    ("body", "meet"),
+    [
+        (strided(), False),
+        (strided(body=NEAR), True),  # rows of 12 bytes more, 1,024 bytes each
+        (ALL, True),
+        (ALL.replace(COPY, ADDED), False),  # each adds, in whatever order
+        (
+            ALL.replace(STORE, "").replace(THERE, "").replace(AGAIN, "  pto.barrier #pto.pipe<PIPE_ALL>\n"),
+            False,
+        ),  # nobody writes
+        (strided(body=FROM_B), False),
+        (strided(body=NEXT), True),  # one core writes what the next one reads
+        (SHARE + COPY + "  }\n", False),
+        (SHARE.replace("to %hi", "to %n") + COPY + "  }\n", True),
+        (FIRST + COPY + "  }\n", False),
+        (FIRST + "  } else {\n" + COPY + "  }\n", True),
+        (FIRST.replace("eq,", "ne,") + COPY + "  }\n", True),
+        ("  %row = arith.muli %bid, %c2 : index\n" + COPY, False),
+        ("  %row = arith.divui %bid, %c2 : index\n" + COPY, True),
+    ],
+)
+def test_cores_that_may_meet_in_global_memory_are_a_condition(body: str, meet: bool) -> None:
+    verdict = check(body, notes(200, assume("n", 0, 100) + assume("bid64", 0, 90)))
+    proved(verdict)
+    assert any("no two cores of a launch" in said for said in verdict.conditions) is meet, verdict.conditions
+
+
 @pytest.mark.parametrize(("left", "divisor"), [(17, 5), (0, 3), (-7, 2), (12, 12), (5, 9)])
 def test_a_quotient_by_a_term_is_the_floor_for_every_value(left: int, divisor: int) -> None:
     world = World()

@@ -31,12 +31,13 @@ from dmaverify.plan.notes import Notes, read_notes
 from dmaverify.program.instructions import Arrival, Copy, Release, Remark
 from dmaverify.program.rewrite import every
 from dmaverify.prove.boundary import guarded
-from dmaverify.prove.flow.ask import term_text
-from dmaverify.prove.flow.kernels import JudgedKernel
+from dmaverify.prove.flow.ask import Asker, term_text
+from dmaverify.prove.flow.kernels import MOST_LINES, JudgedKernel
+from dmaverify.prove.flow.launch import meeting_cores
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target, load_target
 from dmaverify.values import replace
-from dmaverify.verdict import Finding, Obligation, Severity, Verdict, settled
+from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, settled
 
 if TYPE_CHECKING:
     from dmaverify.plan.kernels import PlanKernel
@@ -141,7 +142,8 @@ def check_function(
     if options.cross_check and not moves:
         confirm(function, kernel, findings, status, notes, options.readings)
     path = function.span.source.name
-    supposed = (*judged.conditions, *kernel.conditions, *_separate(kernel, notes.extents, stated=False))
+    launch = [] if status is Status.REFUTED else _launch(kernel, options.rlimit)
+    supposed = (*judged.conditions, *kernel.conditions, *_separate(kernel, notes.extents, stated=False), *launch)
     conditions = tuple(dict.fromkeys(supposed))
     return Verdict(
         name,
@@ -238,6 +240,14 @@ def _separate(kernel: Kernel, extents: Collection[str], *, stated: bool) -> Iter
         known = space == "gm" and roots <= set(extents)
         if len(roots) > 1 and any(written for _, written in mine) and known == stated:
             yield said
+
+
+def _launch(kernel: Kernel, rlimit: int) -> list[str]:
+    """What is taken for granted of cores that run the kernel beside each other."""
+    pairs = meeting_cores(kernel.events, Asker(kernel.world, rlimit // 10), kernel.cores, kernel.same, "gm")
+    lines = [f"lines {a} and {b}" if a != b else f"line {a}" for a, b in pairs]
+    few = ", ".join(lines if len(lines) < MOST_LINES else [*lines[:MOST_LINES], "..."])
+    return [f"no two cores of a launch touch one byte of GM that one of them writes: {few}"] if few else []
 
 
 def _claim(kernel: Kernel) -> str:
