@@ -141,6 +141,12 @@ def test_a_store_that_names_no_register_stores_what_nobody_knows() -> None:
     assert check(256, 256, LOAD, ABS, KEEP.replace("%w, ", "").replace(f"{F32}, ", "")).status is UNKNOWN
 
 
+def test_an_operand_that_nobody_types_may_be_a_register_of_anything() -> None:
+    add = ADD.replace(f" : {F32}, {F32}, {B32}", f" : {F32}, {F32}")
+    assert check(256, 256, LOAD, "%x = pto.vmagic", add, KEEP).status is UNKNOWN
+    assert check(256, 256, LOAD, LOAD.replace("%v", "%x"), add, KEEP).status is PROVED
+
+
 def test_a_type_that_no_colon_announces_is_refused_at_its_place() -> None:
     with pytest.raises(InputError, match="a `:` is missing before the type"):
         check(256, 256, LOAD, ABS.replace(" : ", " "), KEEP)
