@@ -166,6 +166,7 @@ NEXT = FROM_B.replace("%d = pto.addptr %b, %at", "%up = arith.addi %at, %c256 : 
         (strided(), False),
         (strided(body=NEAR), True),  # rows of 12 bytes more, 1,024 bytes each
         (ALL, True),
+        (strided("%c1"), True),  # the next row of one core is the first of another
         (ALL.replace(COPY, ADDED), False),  # each adds, in whatever order
         (
             ALL.replace(STORE, "").replace(THERE, "").replace(AGAIN, "  pto.barrier #pto.pipe<PIPE_ALL>\n"),
