@@ -157,6 +157,13 @@ FROM_B = COPY.replace("%s = pto.addptr %a", "%s = pto.addptr %b")
 FIRST = "  %on = arith.cmpi eq, %bid, %c0 : index\n  %row = arith.addi %c0, %c0 : index\n  scf.if %on {\n"
 ADDED = COPY.replace(STORE, f"  pto.set_atomic_add\n  pto.set_atomic_f32\n{STORE}  pto.set_atomic_none\n")
 ALL = strided("%c1").replace("%row = %bid", "%row = %c0")
+SHORT = """  scf.for %row = %c0 to %n step %c1 {
+  %p = arith.muli %row, %num : index
+  %q = arith.muli %p, %c3 : index
+  %e = arith.muli %bid, %c256 : index
+  %at = arith.addi %q, %e : index
+"""
+ROWLESS = COPY.replace("  %at = arith.muli %row, %c256 : index\n", "")
 NEXT = FROM_B.replace("%d = pto.addptr %b, %at", "%up = arith.addi %at, %c256 : index\n  %d = pto.addptr %b, %up")
 
 
@@ -166,13 +173,15 @@ NEXT = FROM_B.replace("%d = pto.addptr %b, %at", "%up = arith.addi %at, %c256 : 
         (strided(), False),
         (strided(body=NEAR), True),  # rows of 12 bytes more, 1,024 bytes each
         (ALL, True),
+        (strided("%m"), True),
+        (SHORT + ROWLESS + "  }\n", True),  # rounds lie 12 bytes apart for each core, places 1,024
+        (SHORT.replace("%c3", "%c256") + ROWLESS + "  }\n", False),
         (strided("%c1"), True),  # the next row of one core is the first of another
         (ALL.replace(COPY, ADDED), False),  # each adds, in whatever order
         (
             ALL.replace(STORE, "").replace(THERE, "").replace(AGAIN, "  pto.barrier #pto.pipe<PIPE_ALL>\n"),
             False,
         ),  # nobody writes
-        (strided(body=FROM_B), False),
         (strided(body=NEXT), True),  # one core writes what the next one reads
         (SHARE + COPY + "  }\n", False),
         (SHARE.replace("to %hi", "to %n") + COPY + "  }\n", True),
@@ -184,7 +193,9 @@ NEXT = FROM_B.replace("%d = pto.addptr %b, %at", "%up = arith.addi %at, %c256 : 
     ],
 )
 def test_cores_that_may_meet_in_global_memory_are_a_condition(body: str, meet: bool) -> None:
-    verdict = check(body, notes(200, assume("n", 0, 100) + assume("bid64", 0, 90)))
+    verdict = check(
+        body, notes(20000, assume("n", 0, 100) + assume("bid64", 0, 90) + assume("m", 1, 9) + assume("num64", 1, 91))
+    )
     proved(verdict)
     assert any("no two cores of a launch" in said for said in verdict.conditions) is meet, verdict.conditions
 

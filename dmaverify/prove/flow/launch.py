@@ -15,7 +15,7 @@ from dmaverify.language.affine import Cond, Lin, World, both, compare
 from dmaverify.program.instructions import Branch, Copy, CopyTouch, Event, KernelLoop, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.pipe_meets import Meetings
-from dmaverify.prove.flow.pipe_state import placed
+from dmaverify.prove.flow.pipe_state import placed, reach_of
 from dmaverify.values import dataclass
 
 MOST_PAIRS = 64
@@ -50,6 +50,8 @@ def meeting_cores(
     for one, two in pairs:
         theirs = placed(two.touch, asker.world, other)
         facts = [*known, *one.facts, *(asker.world.put_cond(c, other) for c in two.facts)]
+        if _in_turns(asker.world, one.touch, theirs, cores, other):
+            continue
         if len(pairs) > MOST_PAIRS or meetings.share(one.touch, theirs, facts) is not False:
             out.append((one.line, two.line))
     return list(dict.fromkeys(out))
@@ -72,6 +74,27 @@ def _accesses(events: Sequence[Event], facts: tuple[Cond, ...]) -> Iterator[_Acc
 def _matters(one: _Access, two: _Access) -> bool:
     writes = one.touch.writes or two.touch.writes
     return writes and one.touch.place.memory == two.touch.place.memory and not (one.atomic and one.atomic == two.atomic)
+
+
+def _in_turns(world: World, one: CopyTouch, two: CopyTouch, cores: Sequence[str], other: Mapping[str, Lin]) -> bool:
+    """Whether cores take places in turn: the numbers of two differ by less than their count, all else that parts the
+    touches is a multiple of it, and a place is as long as what is touched.
+    """
+    (name, *more), symbols = cores, world.symbols
+    gap = world.expanded(two.place.address + two.offset - one.place.address - one.offset)
+    terms = dict(gap.terms)
+    size, back = terms.pop(name, 0), terms.pop(other[name].terms[0][0], 0)
+    if more or gap.const or not size or size + back or (symbols[name].low or 0) < 0:
+        return False
+    sides = symbols[name].side if symbols[name].low is not None else ()
+    counts = {n for s in sides for n, _ in s.left.terms if s == compare("lt", _of(name) - _of(n))}
+    for symbol, factor in terms.items():
+        what, *parts = symbols[symbol].definition or ("",)
+        if what != "mul" or factor % size or not any(_of(count) in parts for count in counts):
+            return False
+    (low, high), (first, end) = reach_of(one, world), reach_of(two, world)
+    spans = (high - first, end - low)
+    return bool(counts or not terms) and all(s.is_const and s.const <= abs(size) for s in spans)
 
 
 def _of(name: str) -> Lin:
