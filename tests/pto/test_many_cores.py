@@ -390,3 +390,28 @@ def test_remainders_of_sums_products_and_remainders_are_exact(value: int) -> Non
         for divisor in (2, 3, 4):
             whole = world.put(term, put)
             assert world.put(world.modulo(term, divisor), put) == Lin(whole.const % divisor)
+
+
+PICKED = """  %w = pto.castptr %half : i64 -> !pto.ptr<i32, ub>
+  pto.mte_gm_ub %a, %u, %z, %half nburst(%one, %half, %half) {types}
+  pto.barrier #pto.pipe<PIPE_ALL>
+  %id = pto.load_scalar {base}[%c2] : !pto.ptr<i32, ub> -> i32
+  %low = arith.andi %id, %few : i32
+  %row = arith.index_cast {by} : i32 to index
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "by", "status"),
+    [
+        ("%w", "%low", Status.UNKNOWN),  # of bytes that nothing wrote
+        ("%v", "%low", Status.PROVED),
+        ("%w", "%few", Status.PROVED),  # nothing follows from it
+    ],
+)
+def test_a_number_that_decides_an_address_was_written_before_it_is_read(base: str, by: str, status: Status) -> None:
+    head = "  %few = arith.constant 15 : i32\n  %v = pto.castptr %z : i64 -> !pto.ptr<i32, ub>\n"
+    body = head + PICKED.format(types=TYPES, base=base, by=by) + "  pto.barrier #pto.pipe<PIPE_ALL>\n" + COPY
+    verdict = check(body, notes(16))
+    assert verdict.status is status, [f.message for f in verdict.findings]
+    assert (status is not Status.UNKNOWN) or "numbers of the kernel depend on them" in str(verdict.obligations)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import Arrival, Branch, Copy, CopyTouch, Event, KernelLoop, Use
-from dmaverify.program.rewrite import every, touches_in
+from dmaverify.program.rewrite import every, spread, symbols_of, touches_in
 from dmaverify.prove.flow.loops import MOST_EVENTS, MOST_ROUNDS, At, one_by_one, period_of, steady
 from dmaverify.prove.flow.reads import ReadBytes
 from dmaverify.prove.flow.written import (
@@ -25,7 +25,7 @@ from dmaverify.prove.flow.written import (
     put_state,
     terms_of,
 )
-from dmaverify.values import dataclass, field
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Severity
 
 MOST_PATHS = 8
@@ -52,6 +52,8 @@ class DefiniteJudge(ReadBytes):
             {t.place.address.const for t in touches_in(events) if self._mine(t) and t.place.address.is_const}
         )
         self._counters = frozenset(e.counter for e in every(events) if isinstance(e, KernelLoop))
+        alone = spread(events, lambda e: (replace(e, gives=()) if isinstance(e, Use) and e.gives else e,))
+        self.numbers = symbols_of(tuple(alone), self.world)
         self._run(events, [Path(bytearray(self.size))], At({}))
 
     # ------------------------------------------------------------ walking

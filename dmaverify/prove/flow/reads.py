@@ -115,10 +115,14 @@ class ReadBytes(WrittenBytes):
 
     def _unsure(self, touch: CopyTouch, event: Copy | Use) -> None:
         """What is read here is not known; of registers that matters where they are stored, and is said there."""
-        if isinstance(event, Copy) or not event.load:
+        if isinstance(event, Copy) or not event.load or self._decides(event):
             low, high = self._range(touch)
             because = self._because(low, high) or self._unranged(touch)
             self._unjudged(event, because)
+
+    def _decides(self, event: Copy | Use) -> bool:
+        """Whether numbers of the kernel depend on what is read here."""
+        return isinstance(event, Use) and any(self.world.roots(value) & self.numbers for value in event.gives)
 
     def _unjudged(self, event: Copy | Use, because: str) -> None:
         line = f"line {event.span.line}"
@@ -229,6 +233,9 @@ class ReadBytes(WrittenBytes):
         if isinstance(event, Use) and event.needs == "computed":
             because = self._because(at, at + count) or "nothing surely wrote all that it reads"
             self._unjudged(event, f"of {event.what}; {because}")
+            return
+        if self._decides(event):
+            self._unjudged(event, "nothing wrote these bytes, and numbers of the kernel depend on them")
             return
         error = isinstance(event, Copy) or event.foreign or event.needs == "stored"
         key = (event.span.start, kind)

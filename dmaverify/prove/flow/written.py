@@ -67,6 +67,7 @@ class WrittenBytes:
     given: Sequence[Shared] = ()  # what another core does
     arrivals: dict[str, Arrival] = field(default_factory=dict)
     trusting: bool = False  # what is stored is taken for written
+    numbers: set[str] = field(default_factory=set)  # symbols that what the kernel does depends on
     doubtful: dict[tuple[int, int, str], None] = field(default_factory=dict)  # bytes that are perhaps written, and why
     doubts: int = 0  # stores of which it is not sure that they store what was written
     _tails: dict[int, Span] = field(default_factory=dict)
