@@ -210,11 +210,8 @@ class WrittenBytes:
         for source, load in held:
             put = None if source.limit is None else self.world.put(source.limit, at)
             limit = put.const if put is not None and put.is_const else None
-            place, found = -1, WRITTEN
             for index in range(len(out)):
-                if index * event.per // event.bytes != place:
-                    place = index * event.per // event.bytes
-                    found = _state_of(place, event, source, load, limit)
+                found = _state_of(index * event.per // event.bytes, event, source, load, limit)
                 if found == TAIL or (found == MAYBE and out[index] == WRITTEN):
                     out[index] = found
         return bytes(out)
@@ -302,8 +299,8 @@ class WrittenBytes:
                 continue
             if self._covered(plain, event, path):
                 return True
-            surely = [] if path.rows else [at for at in range(start, end) if path.bytes_[at] in (NEVER, TAIL)]
-            if surely:
+            surely = [at for at in range(start, end) if path.bytes_[at] in (NEVER, TAIL)]
+            if surely and not path.rows:
                 self._found(event, surely[0], path.bytes_[surely[0]], len(surely))
                 return False
             return self._tried(touch, event, path)
