@@ -11,7 +11,7 @@ from dmaverify.errors import Source, Span
 from dmaverify.language.affine import ONE, ZERO, Lin, World, compare
 from dmaverify.program.instructions import CopyTouch, Fit, NumberNeed, Place
 from dmaverify.prove.certify.certificate import Recheck, cvc5_answer
-from dmaverify.prove.flow import needs, written
+from dmaverify.prove.flow import at_values, needs, written
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.covered import covers
 from dmaverify.prove.flow.pipe_state import EMPTY
@@ -171,6 +171,34 @@ def test_what_differs_on_two_paths_is_perhaps_written() -> None:
     assert list(bytes([0, 1, 2, 3]).translate(written.PERHAPS)) == [3, 1, 3, 3]
     sure, doubt = (Followed(bytearray(), loads={1: LoadedBytes(said)}) for said in (True, False))
     assert written.joined_loads([sure, doubt])[1].sure is False
+
+
+@pytest.mark.parametrize(
+    ("stated", "fails", "found"),
+    [(True, lambda n: n == 1, True), (False, lambda n: n == 1, False), (False, lambda n: True, True),
+     (True, lambda n: False, False), (True, lambda n: n > 9, False), (True, lambda n: n % 2 == 1, False)],
+)  # fmt: skip
+def test_values_refute_a_read_only_where_the_kernel_may_be_given_them(
+    monkeypatch: pytest.MonkeyPatch, stated: bool, fails: Any, found: bool
+) -> None:
+    world = World()
+    n = world.free("n", 1, 9, stated=stated)
+    even = [compare("eq", world.modulo(n, 2))] if found is False and fails(3) and not fails(2) else []
+
+    class Judge:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            self.findings: dict[int, Finding] = {}
+
+        def judge(self, events: list[int]) -> None:
+            if fails(events[0]):
+                self.findings[0] = Finding("core/definite", Severity.ERROR, "read", "source")
+
+    asker = Asker(world, 1000)
+    asker.needs[:] = even
+    monkeypatch.setattr(at_values, "DefiniteJudge", Judge)
+    monkeypatch.setattr(at_values, "symbols_of", lambda *_: {"n"})
+    monkeypatch.setattr(at_values, "put_in", lambda event, world, values: values["n"].const)
+    assert bool(at_values.unwritten_at_values(asker, [0], ("ub", 64), (), given=())) is found  # type: ignore[list-item]
 
 
 def test_more_paths_than_are_followed_are_told() -> None:

@@ -44,6 +44,7 @@ CODE: list[Callable[[Any, Any], Any]] = [
     lambda a, b: a // 3 + b,
     lambda a, b: (a - b) // 4,
     lambda a, b: (63 * a) // 64,
+    lambda a, b: (b - 3) // a,
     lambda a, b: (5 * a + 7) // 8,
     lambda a, b: divmod(a, b),
     lambda a, b: divmod(a * b, 6),
@@ -90,7 +91,7 @@ def test_a_region_holds_no_size_at_which_the_code_says_something_else(number: in
                 whole = with_floors(other, record.floors.values())
                 assert told(found, whole) == (wanted if isinstance(wanted, tuple) else (wanted,)), (values, other)
                 held += 1
-    assert held >= len(RUNS) or number == 18  # a negative divisor leaves no region
+    assert held >= len(RUNS) or number == 19  # a negative divisor leaves no region
 
 
 PREDICATES = [
@@ -129,6 +130,29 @@ def test_a_fact_that_stood_before_is_kept_whatever_a_junction_needs() -> None:
     )
     assert decide(function.body, {"a": number_of(record, "A"), "b": number_of(record, "B")}, record)
     assert len(record.facts) == 3
+
+
+@pytest.mark.parametrize(
+    ("op", "poly", "wanted"),
+    [
+        ("ge", A - ONE, True), ("ge", A - Poly.of(2), False),
+        ("ge", Poly.of(8) - A, True), ("ge", Poly.of(7) - A, False),
+        ("ne", A, True), ("ne", A - ONE, False), ("ne", Poly.of(9) - A, True), ("ne", Poly.of(8) - A, False),
+        ("ne", A - Poly.of(9), True), ("ne", A - B, False), ("eq", A - ONE, False), ("ge", A * B - ONE, True),
+    ],
+)  # fmt: skip
+def test_a_comparison_that_the_ranges_decide_is_not_recorded(op: str, poly: Poly, wanted: bool) -> None:
+    assert trace.plainly(SizeFact(op, poly), {"A": (1, 8), "B": (1, None)}) is wanted
+
+
+def test_a_size_taken_as_a_multiple_is_one_of_a_positive_number() -> None:
+    record = traced({"A": 6, "B": 3}, (("A", B),), generic=False)
+    assert number_of(record, "A") // number_of(record, "B") >= 2
+    region = record.region()
+    assert region.holds({"A": 6, "B": 3})
+    assert not region.holds({"A": 7, "B": 3})
+    assert not region.holds({"A": 6, "B": -3})
+    assert not region.holds({"A": -6, "B": -3})
 
 
 def test_a_run_of_too_many_decisions_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,6 +285,10 @@ def test_sizes_that_stay_open_or_disagree_are_no_refuted_ones(monkeypatch: pytes
     finder = conditions._Finder(sizes(), Options())
     monkeypatch.setattr(finder.cover, "single", refuse)
     assert finder._status({"A": 1, "B": 1}) is Status.UNKNOWN
+    for status, breaks in (("proved", False), ("open", False), ("broken", True)):
+        monkeypatch.setattr(conditions, "attempt", lambda *_, status=status, **__: Attempt(status, SizeRegion(())))
+        assert finder._break({"A": 1, "B": 1}) is breaks
+    finder.broken.clear()
     monkeypatch.setattr(finder, "_break", lambda values: False)
     monkeypatch.setattr(finder.cover, "run", lambda values: Attempt("open", None))
     assert finder.find() == "open"
