@@ -11,7 +11,7 @@ from dmaverify.errors import Source, Span
 from dmaverify.language.affine import ONE, ZERO, Lin, World, compare
 from dmaverify.program.instructions import CopyTouch, Fit, NumberNeed, Place
 from dmaverify.prove.certify.certificate import Recheck, cvc5_answer
-from dmaverify.prove.flow import at_values, needs, written
+from dmaverify.prove.flow import at_values, needs, pipe_cases, written
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.covered import covers
 from dmaverify.prove.flow.pipe_state import EMPTY
@@ -199,6 +199,32 @@ def test_values_refute_a_read_only_where_the_kernel_may_be_given_them(
     monkeypatch.setattr(at_values, "symbols_of", lambda *_: {"n"})
     monkeypatch.setattr(at_values, "put_in", lambda event, world, values: values["n"].const)
     assert bool(at_values.unwritten_at_values(asker, [0], ("ub", 64), (), given=())) is found  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("stated", "wrong", "statuses"),
+    [(True, {3, 10}, ("unknown", "refuted")), (True, set(), None), (False, {3}, None), (False, set(range(99)), None)],
+)
+def test_an_order_is_refuted_at_values_of_stated_ranges_alone(
+    monkeypatch: pytest.MonkeyPatch, stated: bool, wrong: set[int], statuses: tuple[str, str] | None
+) -> None:
+    class Judge:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            self.findings: dict[int, Finding] = {}
+            self.status = {"core/flags": "proved", "core/hazard-raw": "proved"}
+
+        def judge(self, events: list[int]) -> None:
+            if events[0] in wrong:
+                self.findings[0] = Finding("core/hazard-raw", Severity.ERROR, "read", "source")
+
+    world = World()
+    world.free("n", 3, 9, stated=stated)
+    monkeypatch.setattr(pipe_cases, "PipeJudge", Judge)
+    monkeypatch.setattr(pipe_cases, "symbols_of", lambda *_: {"n"})
+    monkeypatch.setattr(pipe_cases, "put_in", lambda event, world, values: values["n"].const)
+    found = pipe_cases.found_at_values([0], Asker(world, 1000), (), ())  # type: ignore[list-item]
+    assert (found and tuple(found.status.values())) == statuses
+    assert found is None or [f.message for f in found.findings.values()] == ["read, where n = 3"]
 
 
 def test_more_paths_than_are_followed_are_told() -> None:
