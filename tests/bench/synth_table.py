@@ -22,7 +22,7 @@ from dmaverify.cost.constants import cost_data
 from dmaverify.cost.model import cost
 from dmaverify.program.command import Engine
 from dmaverify.synth.legal import Law
-from dmaverify.synth.packets import chain_of, packets_of
+from dmaverify.synth.packets import packets_of
 from dmaverify.synth.shares import home, lanes_of
 from dmaverify.synth.space import Work, command, nested
 from dmaverify.synth.synthesize import covers_of, machine_of, synthesize
@@ -38,7 +38,7 @@ def naive(moved, target, profile: str) -> float:
     width = machine.dtype_bits // machine.unit_bits
     program = []
     for lane in lanes_of(covers_of(moved, machine)[0], ()):
-        run, _ = chain_of(lane)
+        run, _ = lane.chain
         for packet in sorted(packets_of(run, machine.unit_bits, machine.packet_max, width), reverse=True):
             item = nested(Work(Engine(*home(lane)), lane), packet)
             if item is not None and law.allows([one := command(item, item.loops, machine)]):
