@@ -21,7 +21,6 @@ from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding, Severity
 
-
 Judged = dict[tuple[object, ...], tuple[Finding, ...]]
 """What rules say of one thing that they look at, by the numbers that they see."""
 

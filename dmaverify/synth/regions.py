@@ -49,9 +49,15 @@ class AtomNest:
     write: int
     atoms: tuple[Atom, ...]
 
+    def moved(self, read: int, write: int) -> AtomNest:
+        """The same loops elsewhere; what was counted of them is kept."""
+        other = AtomNest(self.read + read, self.write + write, self.atoms)
+        other.__dict__.update(amount=self.amount, chain=self.chain)
+        return other
+
     @cached_property
     def amount(self) -> int:
-        return prod(atom.count for atom in self.atoms)
+        return prod([atom.count for atom in self.atoms])
 
     @cached_property
     def chain(self) -> tuple[int, tuple[Atom, ...]]:
@@ -101,7 +107,8 @@ def covers(source: Layout, dest: Layout) -> list[Cover]:
 
 
 def _held(layout: Layout) -> list[Digit]:
-    return [d for i, d in enumerate(layout.digits) if i not in layout.beyond_index]
+    beyond = layout.beyond_index
+    return [d for i, d in enumerate(layout.digits) if i not in beyond]
 
 
 def _boxes(parts: Sequence[Sequence[_BoxPart]], source: Layout, dest: Layout) -> Iterator[AtomNest]:

@@ -102,7 +102,7 @@ def _ranked(
     tried, open_, left = [_hops(move, middle) for middle in middles(move, target, atoms)], [], ""
     for number, hops in enumerate(tried):
         if over():
-            left = f"budget reached (the time ended): {len(tried) - number} of {len(tried)} layouts in between not tried"
+            left = f"budget reached (the time ended): {len(tried)} layouts in between not tried"
             break
         first = prepare(hops[0])
         second = prepare(hops[1]) if first is not None and first.least < most else None

@@ -228,6 +228,8 @@ class Search:
                 if set(self._facts(layering)[0]) <= whole:
                     yield layering, option.sizes
             return
+        if whole == {1}:  # no run to cut
+            return
         cutting = (one for one in self._layerings(option.cover) if not set(self._facts(one)[0]) <= whole)
         while some := list(islice(cutting, AT_A_TIME)):
             found = [

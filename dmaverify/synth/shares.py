@@ -187,10 +187,12 @@ def _cut(box: AtomNest, index: int, count: int, block: bool, grain: int) -> list
         pieces = [(at, min(each, atom.count - at), 1) for at in range(0, atom.count, each)]
     else:
         pieces = [(at, -(-(atom.count - at) // count), count) for at in range(count)]
+    alike: dict[int, AtomNest] = {}
     for start, many, step in pieces:
-        piece = Atom(atom.axis, atom.weight * step, many, atom.read * step, atom.write * step, atom.size)
-        atoms = (*box.atoms[:index], piece, *box.atoms[index + 1 :])
-        out.append(AtomNest(box.read + start * atom.read, box.write + start * atom.write, atoms))
+        if many not in alike:
+            piece = Atom(atom.axis, atom.weight * step, many, atom.read * step, atom.write * step, atom.size)
+            alike[many] = AtomNest(box.read, box.write, (*box.atoms[:index], piece, *box.atoms[index + 1 :]))
+        out.append(alike[many].moved(start * atom.read, start * atom.write))
     return out
 
 
