@@ -6,9 +6,10 @@ import pytest
 
 from dmaverify.cli import app as cli
 from dmaverify.errors import InputError, Source
-from dmaverify.machines.idma.c.launches import Driver, read_driver
+from dmaverify.machines.idma.c.driver import Driver, read_driver
 from dmaverify.machines.idma.c.numbers import Value, binary, literal
 from dmaverify.machines.idma.check import verdict_of_file
+from dmaverify.prove.smt import Answer
 from dmaverify.verdict import Status
 
 
@@ -249,7 +250,8 @@ def test_a_driver_is_judged_with_its_waits(tmp_path: Path) -> None:
         assert verdict is not None
         assert verdict.status is status, between
     path.write_text("void f(int n) { snrt_dma_start_1d((void *)0, (void *)64, n); }")
-    for more, code in (([], 3), (["--define", "n=8"], 0), (["--define", "n=0"], 1)):
+    ranges = ((["--define", "n=1..64"], 0), (["--define", "n=1..65"], 0), (["--define", "n=1..65", "--strict"], 1))
+    for more, code in (([], 0), (["--strict"], 1), (["--define", "n=8"], 0), (["--define", "n=0"], 1), *ranges):
         with pytest.raises(SystemExit) as left:
             cli.main(["check", str(path), *more])
         assert left.value.code == code
@@ -258,3 +260,64 @@ def test_a_driver_is_judged_with_its_waits(tmp_path: Path) -> None:
 def test_a_file_that_launches_nothing_is_no_pass() -> None:
     with pytest.raises(InputError, match="launches nothing"):
         driver("return 0;")
+
+
+REG = "#define R(o) (*(volatile uint32_t *)(dma + (o)))\n"
+ROW = "snrt_dma_start_1d((void *)(0x1000 + 64 * i), (void *)(0x20000 + 64 * i), 64);"
+ONE = "snrt_dma_start_1d((void *)0x1000, (void *)0x20000, {n});"
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "conditions"),
+    [
+        (f"void f(uint32_t n) {{ {ONE.format(n='n')} }}", "proved", ["f(): n >= 1 and n <= 126976"]),
+        (f"void f(uint32_t n) {{ assert(n > 0 && n <= 64); {ONE.format(n='n')} }}", "proved", []),
+        (f"void f(uint32_t n) {{ __builtin_assume(n <= 64); {ONE.format(n='n')} }}", "proved",
+         ["f(): n <= 64 and n >= 1"]),
+        (f"void f(uint32_t n) {{ assert(n <= 64); {ONE.format(n='4 * (n / 4) + 4')} }}", "proved", []),
+        (f"void f(void) {{ uint32_t n = get(); {ONE.format(n='n & 7')} }}", "proved", None),
+        (f"void f(uint8_t n) {{ if (n > 4) {ONE.format(n='n - 4')} }}", "proved", []),
+        (f"void f(int n) {{ assert(n < 64 && n != 0); {ONE.format(n='n')} }}", "proved", None),
+        (f"void f(double n) {{ {ONE.format(n='n')} }}", "unknown", []),
+        (f"void f(uint32_t n) {{ g(&n); {ONE.format(n='n')} }}", "unknown", ["g() launches nothing"]),
+        (f"void f(uint8_t n) {{ assert(n < 8); for (int i = 0; i < n; i++) {ROW} }}", "proved", []),
+        ("void f(void *d, void *s) { snrt_dma_start_1d(d, s, 64); snrt_dma_start_1d(s, d, 64); }", "refuted", []),
+        ("void f(uint32_t n) { snrt_dma_start_1d((void *)0x1000, (void *)0x1001, n + 1); }", "unknown", []),
+        ("void f(uint8_t n) { snrt_dma_start_1d((void *)0x1800, (void *)0x1000, n + 4096); }", "refuted", []),
+        ("void f(void *d, void *s) { snrt_dma_start_1d(d, s, 64); }", "proved", None),
+    ],
+)  # fmt: skip
+def test_arguments_are_judged_for_all_values(
+    tmp_path: Path, text: str, status: str, conditions: list[str] | None
+) -> None:
+    (tmp_path / "d.c").write_text(text)
+    verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
+    assert verdict is not None
+    assert verdict.status.value == status
+    assert conditions is None or list(verdict.conditions) == conditions
+    assert conditions is not None or verdict.conditional
+
+
+def test_a_solver_that_gives_up_leaves_values_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmaverify.machines.idma.c.symbolic.outside_all", lambda *_: Answer("unknown", {}))
+    (tmp_path / "d.c").write_text(f"void f(uint32_t n) {{ assert(n > 0 && n <= 64); {ONE.format(n='n')} }}")
+    verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
+    assert verdict is None or verdict.conditional
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; return R(0x44);", "proved"),
+        ("R(0) = 1u << 30; R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; return R(0x44);", "refuted"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; return e[0x44 / 4];", "unknown"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; return e->next_id;", "unknown"),
+        ("e[0xD0 / 4] = d; e[0xD4 / 4] = s; e[0xD8 / 4] = n; return e[0x44 / 4];", "proved"),
+    ],
+)
+def test_registers_behind_an_argument_launch_too(tmp_path: Path, body: str, status: str) -> None:
+    head = "uint32_t f(uintptr_t dma, volatile uint32_t *e, uint32_t d, uint32_t s, uint32_t n)"
+    (tmp_path / "d.c").write_text(f"{REG}{head} {{ {body} }}\n")
+    verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["front_end=reg32_3d"])
+    assert verdict is not None
+    assert verdict.status.value == status, verdict.obligations
