@@ -264,6 +264,12 @@ def test_a_file_that_launches_nothing_is_no_pass() -> None:
 
 REG = "#define R(o) (*(volatile uint32_t *)(dma + (o)))\n"
 ROW = "snrt_dma_start_1d((void *)(0x1000 + 64 * i), (void *)(0x20000 + 64 * i), 64);"
+BACK = "snrt_dma_start_1d((void *)(0x100000 + 64 * i), (void *)(0x1000 + 64 * i), 64);"
+NEXT = "snrt_dma_start_1d((void *)(0x1040 + 64 * i), (void *)(0x200000 + 64 * i), 64);"
+WAIT = "snrt_dma_wait_all();"
+DOWN = "snrt_dma_start_1d(p, p + 64, 64);"
+FEW = "assert(n <= 999); uint8_t *p = (void *)0x1000;"
+LOOP = "for (uint32_t i = 0; i < n; i++)"
 ONE = "snrt_dma_start_1d((void *)0x1000, (void *)0x20000, {n});"
 
 
@@ -281,6 +287,13 @@ ONE = "snrt_dma_start_1d((void *)0x1000, (void *)0x20000, {n});"
         (f"void f(double n) {{ {ONE.format(n='n')} }}", "unknown", []),
         (f"void f(uint32_t n) {{ g(&n); {ONE.format(n='n')} }}", "unknown", ["g() launches nothing"]),
         (f"void f(uint8_t n) {{ assert(n < 8); for (int i = 0; i < n; i++) {ROW} }}", "proved", []),
+        (f"void f(uint32_t n) {{ {LOOP} {ROW} }}", "proved", ["f(): n >= 1 and n <= 67106816"]),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP.replace('i++', 'i += 2')} {ROW} }}", "proved", []),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {ROW} {BACK} }} }}", "refuted", []),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {ROW} {WAIT} {BACK} }} }}", "proved", []),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {BACK} {WAIT} {NEXT} }} }}", "refuted", []),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {WAIT} {DOWN} p += 64; }} }}", "proved", []),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {DOWN.replace('p, p + 64', 'p + 64, p')} p += 64; }} }}", "refuted", []),
         ("void f(void *d, void *s) { snrt_dma_start_1d(d, s, 64); snrt_dma_start_1d(s, d, 64); }", "refuted", []),
         ("void f(uint32_t n) { snrt_dma_start_1d((void *)0x1000, (void *)0x1001, n + 1); }", "unknown", []),
         ("void f(uint8_t n) { snrt_dma_start_1d((void *)0x1800, (void *)0x1000, n + 4096); }", "refuted", []),
@@ -296,6 +309,16 @@ def test_arguments_are_judged_for_all_values(
     assert verdict.status.value == status
     assert conditions is None or list(verdict.conditions) == conditions
     assert conditions is not None or verdict.conditional
+
+
+@pytest.mark.parametrize("carried", ["p = 2 * p + 64;", "if (i > 3) p += 64;", "p += q; q += 64;", "p += i;", "g(&p);"])
+def test_what_rounds_carry_over_has_no_value(tmp_path: Path, carried: str) -> None:
+    row = GO.format(d="(0x9000 + p)", s="0x100", c=0)
+    body = f"assert(n < 999); uint32_t p = 0, q = 0; {LOOP} {{ {row} {carried} }}"
+    (tmp_path / "d.c").write_text(f"void f(uint32_t n) {{ {body} }}")
+    verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
+    assert verdict is not None
+    assert verdict.status is Status.UNKNOWN
 
 
 def test_a_solver_that_gives_up_leaves_values_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

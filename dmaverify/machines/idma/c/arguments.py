@@ -77,6 +77,8 @@ class Arguments:
     trace: Trace | None = None
     met: dict[tuple[str, int], int] = field(default_factory=dict)
     stated: dict[str, None] = field(default_factory=dict)
+    generic: bool = True  # loops are followed for any count
+    loops: list[tuple[str, str, Poly]] = field(default_factory=list)  # numbers of two rounds, and how many there are
 
     def fresh(self, name: str, type_: CType, at: int) -> Value:
         again = self.met[name, at] = self.met.get((name, at), 0) + 1

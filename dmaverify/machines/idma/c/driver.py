@@ -13,6 +13,7 @@ from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.arguments import Arguments, Stopped, Symbols
 from dmaverify.machines.idma.c.code import File, Part, read_c
 from dmaverify.machines.idma.c.launches import CALLS, FunctionLaunches, Launcher
+from dmaverify.machines.idma.c.loops import LoopRunner
 from dmaverify.machines.idma.c.run import Doubted
 from dmaverify.values import dataclass, field
 
@@ -55,7 +56,7 @@ def _collected(source: Source, defines: Mapping[str, str], front_end: str) -> tu
     size = defines.get("__SIZEOF_POINTER__", "0")
     if size not in ("0", "4", "8"):
         raise InputError(f"__SIZEOF_POINTER__ is {size}", None, "4 or 8 bytes")
-    launcher = Launcher(File(), defines, 8 * int(size), registers.MAPS.get(front_end))
+    launcher = LoopRunner(File(), defines, 8 * int(size), registers.MAPS.get(front_end))
     launcher.collect(root.parts())
     return launcher, root
 

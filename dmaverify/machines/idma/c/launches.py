@@ -21,10 +21,12 @@ from dmaverify.machines.idma.c.run import Doubted, Runner
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
 from dmaverify.machines.idma.text import Image, ToldDescriptor, reserved
+from dmaverify.prove.sizes.trace import Stuck
 from dmaverify.targets.modules import Derived
 from dmaverify.values import dataclass, replace
 
 MOST_LAUNCHES = 20_000
+MOST_SYMBOLIC = 200  # with arguments that are not known
 MOST_CHANNELS = 8
 """Bits 4:2 of a dmcpy."""
 PAGE = 0x1000
@@ -181,6 +183,8 @@ class Launcher(Runner):
         return found
 
     def _add(self, told: ToldDescriptor, at: Part) -> Value:
+        if self.arguments is not None and self.arguments.trace is not None and len(self.told) >= MOST_SYMBOLIC:
+            raise Stuck(f"more than {MOST_SYMBOLIC} launches")
         if len(self.told) >= MOST_LAUNCHES:
             if not any(d.part.span == at.span for d in self.doubts):
                 self.doubts.append(Doubted(at, f"it is launched more than {MOST_LAUNCHES:,} times"))

@@ -18,6 +18,7 @@ from dmaverify.language.numbers import Poly
 from dmaverify.machines.idma.c.arguments import PLACE, Arguments, Misaligned, polynomial
 from dmaverify.machines.idma.c.driver import FunctionOfFile
 from dmaverify.machines.idma.c.launches import FunctionLaunches
+from dmaverify.machines.idma.c.loops import for_every_round
 from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import NO_ADDRESS
 from dmaverify.machines.idma.nd import Span1D, extent, placed
@@ -65,6 +66,7 @@ class ArgumentSearch:
     runs: list[SymbolicRun] = field(default_factory=list)
     stated: dict[str, None] = field(default_factory=dict)
     complete: bool = False
+    looped: Sequence[object] = ()  # loops of any count in the last run
 
     @property
     def template(self) -> Template:
@@ -79,7 +81,8 @@ class ArgumentSearch:
         for number in range(MOST_RUNS):
             if values is None or (number >= FEW_RUNS and {run.status for run in self.runs} & {"broken", "open"}):
                 return
-            run = self._run(values)
+            run = self._run(values, generic=True) or self._run(values, generic=False)
+            assert run is not None
             self.runs.append(run)
             if run.region is None and number > 1:
                 return
@@ -96,7 +99,12 @@ class ArgumentSearch:
 
     # ------------------------------------------------------------ one run
 
-    def _run(self, values: Mapping[str, int]) -> SymbolicRun:
+    def _run(self, values: Mapping[str, int], *, generic: bool) -> SymbolicRun | None:
+        """One run; None of one with loops of any count that shows nothing."""
+        done = self._tried(values, generic=generic)
+        return None if generic and self.looped and done.status != "proved" else done
+
+    def _tried(self, values: Mapping[str, int], *, generic: bool) -> SymbolicRun:
         divisors: dict[str, Poly] = {}
         known = dict(values)
         for _ in range(MOST_RESTARTS):
@@ -104,7 +112,8 @@ class ArgumentSearch:
             if any(name not in ends for name in divisors):
                 return SymbolicRun("open", known, why=f"which multiple {' and '.join(divisors)} is, below 0 too")
             trace = traced(known, tuple(divisors.items()), generic=False, ends=ends)
-            arguments = Arguments(self.function.symbols, known, trace)
+            arguments = Arguments(self.function.symbols, known, trace, generic=generic)
+            self.looped = arguments.loops
             try:
                 done = self._launched(arguments, trace)
             except Misaligned as error:
@@ -141,6 +150,7 @@ class ArgumentSearch:
         for told, setup in zip(image.told, setups, strict=True):
             self._keeps_rules(trace, told, setup, image.facts)
         _apart(image, setups)
+        for_every_round(trace, arguments)
         return SymbolicRun("proved", arguments.values, trace.region(), len(image.told))
 
     def _points(self, told: ToldDescriptor) -> None:
@@ -227,7 +237,7 @@ def settled(search: ArgumentSearch, broken: Callable[[FunctionLaunches], bool]) 
     for run in search.runs:
         found = search.plain(run) if run.status in ("broken", "open") else None
         if found is not None and broken(found):
-            if not proved:
+            if not proved or search.stated or search.function.symbols.ranges:
                 return SettledFunction(found)
             search.runs.insert(0, replace(run, why=f"it is right as {shown and shown.name}, and wrong as {found.name}"))
             break
