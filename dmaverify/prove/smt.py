@@ -224,6 +224,8 @@ class Session:
             while low is not None and best.model[name] > low:
                 if self.spent > until:
                     return best
+                last = self.asked[-1][1] if self.asked else ""
+                until -= len(last) ** 2 >> 12  # a long question costs more than its units tell
                 # The least value is by far the most likely one: ask for it first, then bisect.
                 middle = low if low == lows[name] else (low + best.model[name] - 1) // 2
                 trial = self.ask(query.with_constraints(*fixed, f"(<= {name} {number(middle)})"))

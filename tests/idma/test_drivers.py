@@ -268,6 +268,7 @@ BACK = "snrt_dma_start_1d((void *)(0x100000 + 64 * i), (void *)(0x1000 + 64 * i)
 NEXT = "snrt_dma_start_1d((void *)(0x1040 + 64 * i), (void *)(0x200000 + 64 * i), 64);"
 WAIT = "snrt_dma_wait_all();"
 DOWN = "snrt_dma_start_1d(p, p + 64, 64);"
+UP = "snrt_dma_start_1d(p + 64, p, 64);"
 FEW = "assert(n <= 999); uint8_t *p = (void *)0x1000;"
 LOOP = "for (uint32_t i = 0; i < n; i++)"
 ONE = "snrt_dma_start_1d((void *)0x1000, (void *)0x20000, {n});"
@@ -293,7 +294,7 @@ ONE = "snrt_dma_start_1d((void *)0x1000, (void *)0x20000, {n});"
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {ROW} {WAIT} {BACK} }} }}", "proved", []),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {BACK} {WAIT} {NEXT} }} }}", "refuted", []),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {WAIT} {DOWN} p += 64; }} }}", "proved", []),
-        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {DOWN.replace('p, p + 64', 'p + 64, p')} p += 64; }} }}", "refuted", []),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {UP} p += 64; }} }}", "refuted", []),
         ("void f(void *d, void *s) { snrt_dma_start_1d(d, s, 64); snrt_dma_start_1d(s, d, 64); }", "refuted", []),
         ("void f(uint32_t n) { snrt_dma_start_1d((void *)0x1000, (void *)0x1001, n + 1); }", "unknown", []),
         ("void f(uint8_t n) { snrt_dma_start_1d((void *)0x1800, (void *)0x1000, n + 4096); }", "refuted", []),
@@ -311,7 +312,7 @@ def test_arguments_are_judged_for_all_values(
     assert conditions is not None or verdict.conditional
 
 
-@pytest.mark.parametrize("carried", ["p = 2 * p + 64;", "if (i > 3) p += 64;", "p += q; q += 64;", "p += i;", "g(&p);"])
+@pytest.mark.parametrize("carried", ["p += q; q += 64;", "g(&p);"])
 def test_what_rounds_carry_over_has_no_value(tmp_path: Path, carried: str) -> None:
     row = GO.format(d="(0x9000 + p)", s="0x100", c=0)
     body = f"assert(n < 999); uint32_t p = 0, q = 0; {LOOP} {{ {row} {carried} }}"

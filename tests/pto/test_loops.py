@@ -102,14 +102,18 @@ def test_turns_of_any_number_of_rounds_need_no_range() -> None:
     assert check(text).status is Status.PROVED
 
 
-def test_a_kernel_that_takes_too_many_steps_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes.PipeJudge, "most_steps", 2)
+@pytest.mark.parametrize(
+    ("limit", "says"), [("most_steps", "more than -1 steps of pipes"), ("most_asked", "more than -1 questions")]
+)
+def test_a_kernel_that_takes_too_much_is_unknown(monkeypatch: pytest.MonkeyPatch, limit: str, says: str) -> None:
     monkeypatch.setattr("dmaverify.prove.flow.kernels.proved_at_once", lambda *_: None)
+    monkeypatch.setattr("dmaverify.prove.flow.kernels.found_at_values", lambda *_: None)
     judge = pipes.PipeJudge.__init__
-    monkeypatch.setattr(pipes.PipeJudge, "__init__", lambda self, *a, **k: judge(self, *a, **{**k, "most_steps": 2}))
+    monkeypatch.setattr(pipes.PipeJudge, "__init__", lambda self, *a, **k: judge(self, *a, **{**k, limit: -1}))
     found = check(TURNS)
     assert found.status is Status.UNKNOWN
-    assert any("more than 2 steps of pipes" in o.why for o in found.obligations)
+    assert any(says in o.why for o in found.obligations)
+    assert any("no other was tried" in said for said in found.assumptions)
 
 
 @pytest.mark.parametrize(("turns", "found"), [(1, 1), (2, 2), (5, 5), (7, 7), (16, 16), (17, None)])

@@ -53,6 +53,7 @@ class RunOrder(Running):
 
     def _happened(self, event: RunEvent) -> None:
         self.known.append(frozenset(self.knows.setdefault(event.pipe, set())))
+        self.issued.setdefault(event.pipe, set()).add(len(self.events))
         self.events.append(event)
 
     def _judge_order(self) -> None:
@@ -77,7 +78,7 @@ class RunOrder(Running):
 
     def _done(self, pipe: str) -> set[int]:
         """What is surely done when a pipe has done all that it was given so far."""
-        return self.knows.get(pipe, set()) | {n for n, e in enumerate(self.events) if e.pipe == pipe}
+        return self.knows.get(pipe, set()) | self.issued.get(pipe, set())
 
     def _order(self, stmt: ops.Flag | ops.Barrier | ops.BufferOp) -> None:
         if isinstance(stmt, ops.Barrier):

@@ -103,7 +103,7 @@ class RegisterBytes:
             self.held[result] = {}
         if _REDUCING.fullmatch(stmt.name):
             self.sink(stmt.args, on)
-        elif stmt.name == "vcvt" and stmt.part in ("EVEN", "P0"):
+        elif stmt.name == "vcvt" and stmt.part in ("EVEN", "P0") and stmt.args and stmt.results:
             for number, own in self.held.get(stmt.args[0].name, {}).items():
                 self.held[stmt.results[0]][number] = own  # an element stays within the slot of the wider one
         elif _LANEWISE.fullmatch(stmt.name) and len(stmt.results) == 1 and len(set(stmt.lane_bytes)) == 1:

@@ -38,6 +38,7 @@ _HOLDS_REGION = frozenset(
     + [f"scf.{name}" for name in ("for", "if", "while", "forall", "parallel", "execute_region", "index_switch")]
 )
 _TYPE = re.compile(r"(?:i|si|ui|f|bf|tf)\d+\w*|index|none|true|false")
+_NUMBER_TYPE = re.compile(r"(?:i|si|ui|f|bf|tf)\d+|index")
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 MOST_NESTED = 64
 """Deepest nesting of regions that is read."""
@@ -237,6 +238,8 @@ class _MlirReader:
             elif token.text in _OPEN and token.kind == "mark":
                 self._brackets(inside, regions, depth)
             else:
+                if inside and self._untold(self.at):
+                    raise InputError(f"a `:` is missing before the type `{token.text}`", self._span(self.at))
                 if inside and self._stray(self.at):
                     said = f"`{token.text}` begins no operation, and does not belong to {plain} before it"
                     raise InputError(said, self._span(self.at), "an operation is `dialect.name`; is its name missing?")
@@ -244,6 +247,13 @@ class _MlirReader:
                 self.at += 1
         end = self.tokens[self.at - 1].end
         return Op(plain, results, tuple(inside), tuple(regions), self.source, start.start, end, name.start)
+
+    def _untold(self, index: int) -> bool:
+        """Whether a type stands directly behind operands or attributes."""
+        token, before = self.tokens[index], self.tokens[index - 1]
+        plain = token.kind == "word" and _NUMBER_TYPE.fullmatch(token.text)
+        ends = before.kind in ("value", "number", "string", "region") or before.text in ("}", "]")
+        return ends and (token.kind == "type" or bool(plain))
 
     def _stray(self, index: int) -> bool:
         """Whether a line begins with operands that nothing before asks for: a name was left out or misspelled."""

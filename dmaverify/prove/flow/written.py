@@ -71,6 +71,7 @@ class WrittenBytes:
     given: Sequence[Shared] = ()  # what another core does
     arrivals: dict[str, Arrival] = field(default_factory=dict)
     trusting: bool = False  # what is stored is taken for written
+    doubtful: dict[tuple[int, int, str], None] = field(default_factory=dict)  # bytes that are perhaps written, and why
     doubts: int = 0  # stores of which it is not sure that they store what was written
     _tails: dict[int, Span] = field(default_factory=dict)
     _bases: list[int] = field(default_factory=list)
@@ -183,9 +184,11 @@ class WrittenBytes:
             if states is None or not start.is_const or start.const < 0:
                 for first, end in self._possible(touch):
                     put_state(path.bytes_, first, end, MAYBE)
+                    self._doubt((first, end), event, touch, _taken(held))
                 continue
             end = min(self.size, start.const + len(states))
             path.bytes_[start.const : end] = states[: end - start.const]
+            self._doubt((start.const, end), event, touch, _taken(held))
             if TAIL in states:
                 because = next((h for s, h in held if h.states is not None), LoadedBytes(False))
                 self._made[start.const] = (event.span, because)
@@ -218,7 +221,10 @@ class WrittenBytes:
         if touch.kind == "maybe":
             for first, end in self._possible(touch):
                 path.bytes_[first:end] = path.bytes_[first:end].translate(PERHAPS)
+                self._doubt((first, end), event, touch, touch.why or "which of them is not known")
             return
+        if state == TAIL and touch.why:
+            self._doubt(self._range(touch), event, touch, touch.why)
         later = self._loops[id(touch)][1]  # rows of iterations that are still to come
         moves = any(stride != ZERO for _, stride in touch.steps[len(touch.steps) - len(later) :]) if later else False
         rows = None if moves else self._rows(touch)
@@ -307,13 +313,38 @@ class WrittenBytes:
             end = next((b for b in self._bases if b > start.const), self.size)
             if path.bytes_.count(WRITTEN, start.const, end) == end - start.const:
                 return True
-        self._unsure(event)
+        self._unsure(touch, event)
         return False
 
-    def _unsure(self, event: Copy | Use) -> None:
+    def _unsure(self, touch: CopyTouch, event: Copy | Use) -> None:
         """What is read here is not known; of registers that matters where they are stored, and is said there."""
         if isinstance(event, Copy) or not event.load:
-            self.unjudged[f"line {event.span.line}"] = None
+            low, high = self._range(touch)
+            because = self._because(low, high) or self._unranged(touch)
+            self._unjudged(event, because)
+
+    def _unjudged(self, event: Copy | Use, because: str) -> None:
+        line = f"line {event.span.line}"
+        if not any(said == line or said.startswith(f"{line} ") for said in self.unjudged):
+            self.unjudged[f"{line} ({because})" if because else line] = None
+
+    def _doubt(self, span: tuple[int, int], event: Copy | Use, touch: CopyTouch, why: str) -> None:
+        """That from here on it is not known whether bytes are written."""
+        what = event.what if isinstance(event, Use) else f"a {event.kind}"
+        key = (*span, f"{what} at line {event.span.line}: {why}")
+        self.doubtful.pop(key, None)
+        self.doubtful[key] = None
+
+    def _because(self, low: int, high: int) -> str:
+        """What last made it unknown whether these bytes were written."""
+        return next((why for first, end, why in reversed(self.doubtful) if first < high and low < end), "")
+
+    def _unranged(self, touch: CopyTouch) -> str:
+        """Numbers that a touch depends on and whose range nobody states."""
+        symbols = [self.world.symbols[n] for term in terms_of(touch) for n in self.world.roots(term)]
+        free = {s.shown for s in symbols if not (s.stated or s.definition or s.name in self._counters)}
+        told = ", ".join(f"`// dmaverify: assume {name} in 1..64`" for name in sorted(free)[:3] if name[:1] == "%")
+        return f"it depends on numbers of which nobody states the range: {told}" if told else ""
 
     def _tried(self, touch: CopyTouch, event: Copy | Use, path: Path) -> bool:
         """A read that no rule settles, for all values of symbols that have few; else it is not judged."""
@@ -351,7 +382,7 @@ class WrittenBytes:
                 sure = False
                 break
         if not sure:
-            self._unsure(event)
+            self._unsure(touch, event)
         return sure
 
     def _reach(self, row: CopyTouch, touch: CopyTouch) -> bool:
@@ -410,7 +441,8 @@ class WrittenBytes:
 
     def _found(self, event: Copy | Use, at: int, kind: int, count: int) -> None:
         if isinstance(event, Use) and event.needs == "computed":
-            self.unjudged[f"line {event.span.line} (of {event.what}; nothing surely wrote all that it reads)"] = None
+            because = self._because(at, at + count) or "nothing surely wrote all that it reads"
+            self._unjudged(event, f"of {event.what}; {because}")
             return
         error = isinstance(event, Copy) or event.foreign or event.needs == "stored"
         key = (event.span.start, kind)
@@ -454,6 +486,14 @@ class WrittenBytes:
         if brought is not None and brought[0] > at - self.size:
             labels.append(Label(brought[1], f"this copy writes up to byte {brought[0] - 1:,}"))
         return "were computed from bytes that nothing wrote", tuple(labels)
+
+
+def _taken(held: Sequence[tuple[StoredSource, LoadedBytes]]) -> str:
+    """What is not known of the loads that a store comes from."""
+    lines = sorted({load.span.line for _, load in held if load.span is not None})
+    if not lines:
+        return "what it stores comes from operations or rounds that are not followed"
+    return f"of what is loaded at line {lines[0]} not all surely was written, or not all lanes are followed"
 
 
 def _state_of(place: int, event: Use, source: StoredSource, load: LoadedBytes, limit: int | None) -> int:

@@ -26,7 +26,7 @@ from dmaverify.targets.modules import Derived
 from dmaverify.values import dataclass, replace
 
 MOST_LAUNCHES = 20_000
-MOST_SYMBOLIC = 200  # with arguments that are not known
+MOST_SYMBOLIC = 64  # with arguments that are not known
 MOST_CHANNELS = 8
 """Bits 4:2 of a dmcpy."""
 PAGE = 0x1000

@@ -34,7 +34,7 @@ from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field, replace
 
 MOST_RUNS, MOST_RESTARTS, MOST_CLAUSES = 40, 8, 3
-FEW_RUNS = 8  # where some values are broken or open, and others proved, so that a condition is all there is to find
+FEW_RUNS = 6  # where some values are broken or open, and others proved, so that a condition is all there is to find
 
 
 class MayMeet(Stuck):
