@@ -269,6 +269,7 @@ NEXT = "snrt_dma_start_1d((void *)(0x1040 + 64 * i), (void *)(0x200000 + 64 * i)
 WAIT = "snrt_dma_wait_all();"
 DOWN = "snrt_dma_start_1d(p, p + 64, 64);"
 UP = "snrt_dma_start_1d(p + 64, p, 64);"
+AHEAD = "snrt_dma_start_1d((void *)(0x10000 + {} * i), (void *)(0x{} + {} * i), 64);"
 FEW = "assert(n <= 999); uint8_t *p = (void *)0x1000;"
 LOOP = "for (uint32_t i = 0; i < n; i++)"
 ONE = "snrt_dma_start_1d((void *)0x1000, (void *)0x20000, {n});"
@@ -295,6 +296,8 @@ ONE = "snrt_dma_start_1d((void *)0x1000, (void *)0x20000, {n});"
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {BACK} {WAIT} {NEXT} }} }}", "refuted", []),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {WAIT} {DOWN} p += 64; }} }}", "proved", []),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {UP} p += 64; }} }}", "refuted", []),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {AHEAD.format(64, 'C000', 64)} }}", "proved", None),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {AHEAD.format(128, '20000', 0)} }}", "proved", None),
         ("void f(void *d, void *s) { snrt_dma_start_1d(d, s, 64); snrt_dma_start_1d(s, d, 64); }", "refuted", []),
         ("void f(uint32_t n) { snrt_dma_start_1d((void *)0x1000, (void *)0x1001, n + 1); }", "unknown", []),
         ("void f(uint8_t n) { snrt_dma_start_1d((void *)0x1800, (void *)0x1000, n + 4096); }", "refuted", []),
