@@ -348,3 +348,57 @@ def test_registers_behind_an_argument_launch_too(tmp_path: Path, body: str, stat
     verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["front_end=reg32_3d"])
     assert verdict is not None
     assert verdict.status.value == status, verdict.obligations
+
+
+IN, OUT = "plp_dma_extToL1({loc}, {ext}, 64)", "plp_dma_l1ToExt({ext}, {loc}, 64)"
+FIRST_IN = IN.format(loc="0x10000000", ext="0x1c000000")
+OTHER_IN = IN.format(loc="0x10001000", ext="0x1c000000")
+THEN_OUT = OUT.format(loc="0x10000000", ext="0x1c002000")
+QUEUED = "mchan_transfer(16, {to}, 1, 0, 0, 1, 0, 0, {ext}, 0x10000000, 0, 0, 0, 0);"
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (f"int a = {FIRST_IN}; plp_dma_wait(a); {THEN_OUT};", "proved"),
+        (f"{FIRST_IN}; {THEN_OUT};", "refuted"),
+        (f"int a = {FIRST_IN}; int b = {OTHER_IN}; plp_dma_wait(a); {THEN_OUT};", "proved"),
+        (f"int a = {FIRST_IN}; int b = {OTHER_IN}; plp_dma_wait(b); {THEN_OUT};", "refuted"),
+        (f"{FIRST_IN}; plp_dma_barrier(); {THEN_OUT};", "proved"),
+        (f"{FIRST_IN}; {IN.format(loc='0x10000020', ext='0x1c000000')};", "refuted"),
+        (f"int a = {FIRST_IN}; plp_dma_wait(n); {THEN_OUT};", "unknown"),
+        ("int i = mchan_alloc(); " + QUEUED.format(to=1, ext="0x1c000000") + "mchan_barrier(i); mchan_alloc();"
+         + QUEUED.format(to=0, ext="0x1c001000"), "proved"),
+        ("int i = mchan_alloc(); " + QUEUED.format(to=1, ext="0x1c000000") + "mchan_free(i); mchan_alloc();"
+         + QUEUED.format(to=0, ext="0x1c001000"), "refuted"),
+        (QUEUED.format(to=1, ext="0x1c000000"), "unknown"),
+        ("mchan_alloc();" + QUEUED.format(to=2, ext="0x1c000000"), "unknown"),
+        (f"{FIRST_IN}; plp_dma_cmd_push(1, 2, 3);", "unknown"),
+        ("plp_dma_memcpy(0x1c000000, 0x10000000, 65536, PLP_DMA_EXT2LOC);", "unknown"),
+        ("plp_dma_memcpy_2d(0x1c000000, 0x10000000, 100, 64, 16, 1);", "unknown"),
+    ],
+)  # fmt: skip
+def test_calls_of_the_pulp_runtime_are_complete_with_their_counter(tmp_path: Path, body: str, status: str) -> None:
+    (tmp_path / "d.c").write_text(f"void f(int n) {{ {body} }}")
+    verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["pulp-open"])
+    assert verdict is not None
+    assert verdict.status.value == status
+
+
+@pytest.mark.parametrize(
+    ("call", "want"),
+    [
+        ("plp_dma_memcpy(0x1c000000, 0x100, 64, PLP_DMA_EXT2LOC);", (0x100, 0x1C000000, 64)),
+        ("plp_dma_memcpy(0x1c000000, 0x100, 64, PLP_DMA_LOC2EXT);", (0x1C000000, 0x100, 64)),
+        ("plp_dma_extToL1_2d(0x100, 0x1c000000, 64, 128, 16);", (0x100, 0x1C000000, 16, 4, 16, 128)),
+        ("plp_dma_l1ToExt_2d(0x1c000000, 0x100, 64, 128, 16);", (0x1C000000, 0x100, 16, 4, 128, 16)),
+        ("mchan_alloc(); mchan_transfer(64, 1, 1, 1, 0, 1, 0, 0x1c000000, 0x100, 16, 32);",
+         (0x100, 0x1C000000, 16, 4, 16, 32)),
+        ("mchan_alloc(); mchan_transfer(64, 0, 1, 1, 1, 0, 1, 0, 0x1c000000, 0x100, 16, 32, 16, 48);",
+         (0x1C000000, 0x100, 16, 4, 32, 48)),
+        ("mchan_alloc(); mchan_transfer(64, 1, 1, 0, 1, 0, 1, 0, 0x1c000000, 0x100, 0, 0, 16, 48);",
+         (0x100, 0x1C000000, 16, 4, 48, 16)),
+    ],
+)  # fmt: skip
+def test_calls_of_the_pulp_runtime_become_descriptors(call: str, want: tuple[int, ...]) -> None:
+    assert launched(call) == [want]

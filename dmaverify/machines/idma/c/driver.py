@@ -14,6 +14,7 @@ from dmaverify.machines.idma.c.arguments import Arguments, Stopped, Symbols
 from dmaverify.machines.idma.c.code import File, Part, read_c
 from dmaverify.machines.idma.c.launches import CALLS, FunctionLaunches, Launcher
 from dmaverify.machines.idma.c.loops import LoopRunner
+from dmaverify.machines.idma.c.pulp import PULP_CALLS
 from dmaverify.machines.idma.c.run import Doubted
 from dmaverify.values import dataclass, field
 
@@ -43,7 +44,8 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "")
     if not entries:
         raise InputError(
             f"{source.name} launches nothing", Span(source, 0, 0),
-            f"calls that are read: {', '.join(CALLS)}; registers: --engine front_end={'|'.join(registers.MAPS)}",
+            f"calls that are read: {', '.join((*CALLS, *PULP_CALLS))}; "
+            f"registers: --engine front_end={'|'.join(registers.MAPS)}",
         )  # fmt: skip
     for name in sorted(file.undefined - file.macros.keys()):
         launcher.conditions[f"{name} is not defined"] = None
@@ -93,10 +95,10 @@ class FunctionOfFile:
 def _aliases(root: Part, file: File) -> list[Doubted]:
     """Names of the runtime that stand elsewhere than in a call: whatever is called through them is not read."""
     why = "it is named, not called: calls through another name are not read"
-    named = [m.name for m in file.macros.values() if m.params is None and m.text in CALLS]
+    named = [m.name for m in file.macros.values() if m.params is None and m.text in Launcher.launching]
     out = [Doubted(root, f"macro {name}: {why}") for name in named]
     for part in root.every():
-        if part.type == "identifier" and str(part) in CALLS:
+        if part.type == "identifier" and str(part) in Launcher.launching:
             above = part.node.parent
             if above is None or above.type not in ("call_expression", "function_declarator"):
                 out.append(Doubted(part, why))
@@ -107,7 +109,7 @@ def _entries(file: File) -> list[str]:
     """Functions that no other function of the file calls, and one of each circle that these do not reach."""
     calls = {
         name: {str(p.field("function")) for p in function.every() if p.type == "call_expression"}
-        for name, function in file.functions.items() if name not in CALLS
+        for name, function in file.functions.items() if name not in Launcher.launching
     }  # fmt: skip
     roots = [name for name in calls if not any(name in own for other, own in calls.items() if other != name)]
     reached: set[str] = set()

@@ -1,7 +1,7 @@
 """What a driver launches: calls of the runtimes, register accesses, descriptors that are initialized.
 
-Knows: the functions of the Snitch and Cheshire runtimes and the order of their arguments; a launching read of a
-register front-end. Does not know: rules, verdicts.
+Knows: the functions of the Snitch and Cheshire runtimes and the order of their arguments, counters of the PULP runtime;
+a launching read of a register front-end. Does not know: rules, verdicts.
 Law: every call that may launch becomes a descriptor, or is told with the reason why it was not read.
 
 Source: snitch_cluster, `sw/snRuntime/src/dma.h`; cheshire, `sw/include/dif/dma.h`; registers: `registers`.
@@ -17,6 +17,15 @@ from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.arguments import Misaligned, polynomial
 from dmaverify.machines.idma.c.code import File, Part
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, converted, unknown
+from dmaverify.machines.idma.c.pulp import (
+    PULP_ALLOCATES,
+    PULP_CALLS,
+    PULP_CONSTANTS,
+    PULP_FREES,
+    PULP_WAITS,
+    Unread,
+    pulp_descriptor,
+)
 from dmaverify.machines.idma.c.run import Doubted, Runner
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
@@ -57,8 +66,10 @@ CALLS |= {
 WAITS = ("snrt_dma_wait_all", "snrt_dma_wait", "snrt_dma_wait_channel", "snrt_dma_wait_all_channel",
          "snrt_dma_wait_all_channels")  # fmt: skip
 """Those that name no channel wait for channel 0; the last one for as many channels as it is told."""
+UNREAD = ("snrt_dma_", "plp_dma_", "mchan_")
+"""How functions begin that may launch, whatever they are."""
 ASSERTIONS = ("assert", "__builtin_assume")
-NO_LAUNCH = ("snrt_", "printf", "assert", "abort", "exit", "malloc", "free", "memset", "fence")
+NO_LAUNCH = ("snrt_", "printf", "assert", "abort", "exit", "malloc", "free", "memset", "fence", *PULP_FREES)
 """How functions begin that launch nothing; `snrt_dma_` is read before."""
 NAMES = ("dst", "src", "length", "dst_stride", "src_stride", "reps")
 FIELDS = {
@@ -86,7 +97,7 @@ class FunctionLaunches:
 
 
 class Launcher(Runner):
-    launching = frozenset(CALLS)
+    launching = frozenset((*CALLS, *PULP_CALLS))
 
     def __init__(self, file: File, defines: Mapping[str, str], word: int, map_: registers.RegisterMap | None) -> None:
         super().__init__(file, defines, word)
@@ -103,20 +114,25 @@ class Launcher(Runner):
         self.doubts = []
         self.pages: dict[int, dict[int, Value]] = {}
         self.facts: list[Derived] = []
+        self.counters: list[list[int]] = []  # of the PULP runtime: the channels of their transfers
         self.blurred = ""
 
     # ------------------------------------------------------------ calls
 
     def called(self, call: Part, name: str, arguments: list[Part]) -> Value:
         values = [self.value(one) for one in arguments]
-        if name in CALLS:
+        if name in self.launching:
             if name in self.file.functions:
                 return self._doubted(call, f"`{name}` is a function of this file, not the runtime's")
-            return self._launched(call, CALLS[name], values)
+            return self._launched(call, CALLS[name], values) if name in CALLS else self._pulp(call, name, values)
+        if name in PULP_ALLOCATES and name not in self.file.functions:
+            return self._counter()
+        if name in (*PULP_WAITS, *PULP_FREES) and name not in self.file.functions:
+            return self._completed(call, values) if name in PULP_WAITS else Value(0)
         if name in WAITS:
             self._waited(call, name, values)
             return Value(0)
-        if name.startswith("snrt_dma_"):
+        if name.startswith(UNREAD) and name not in self.file.functions:
             return self._doubted(call, f"`{name}` is not read")
         if name in self.file.functions:
             return self.entered(name, values, call)
@@ -141,6 +157,42 @@ class Launcher(Runner):
         """A function that another file has: what it launches is not known."""
         if not name.startswith(NO_LAUNCH):
             self.conditions[f"{name}() launches nothing"] = None
+
+    def name(self, part: Part) -> Value:
+        found, known = super().name(part), PULP_CONSTANTS.get(str(part))
+        if found.number is not None or known is None:
+            return found
+        self.assumed[f"{part} is {known}, as in the PULP runtime"] = None
+        return Value(known)
+
+    def _counter(self) -> Value:
+        self.counters.append([])
+        return Value(None, UINT, "the number of a counter", -1 - len(self.counters))
+
+    def _pulp(self, call: Part, name: str, values: list[Value]) -> Value:
+        """A transfer of the PULP runtime: several run at a time, and its counter says when it is complete."""
+        try:
+            descriptor = pulp_descriptor(name, values)
+        except Unread as error:
+            return self._doubted(call, str(error))
+        if name == "mchan_transfer" and not self.counters:
+            return self._doubted(call, "no counter is allocated before")
+        counter = Value(0) if name == "mchan_transfer" else self._counter()
+        channel = MOST_CHANNELS + len(self.told)
+        self.counters[-1].append(channel)
+        self._add(ToldDescriptor(descriptor, {}, call.span, channel=channel), call)
+        return counter
+
+    def _completed(self, call: Part, values: list[Value]) -> Value:
+        """A wait for one counter, or for all there are."""
+        known = -2 - (values[0].launch or 0) if values and values[0].launch is not None else -1
+        if not values:
+            self.waits.append(len(self.told))
+        elif 0 <= known < len(self.counters):
+            self.partly += [(len(self.told), channel) for channel in self.counters[known]]
+        else:
+            self.foreign = f"{call}, which may wait for some launches," if self.told else self.foreign
+        return Value(0)
 
     def _waited(self, call: Part, name: str, values: list[Value]) -> None:
         last = len(self.told) - 1
@@ -240,7 +292,7 @@ class Launcher(Runner):
         return self._add(replace(told, channel=(register - registers.NEXT_ID) // 4), access)
 
     def disturbed(self, part: Part) -> None:
-        known = {"", *CALLS, *WAITS, *self.file.functions, *self.file.macros}
+        known = {"", *self.launching, *WAITS, *PULP_WAITS, *PULP_ALLOCATES, *self.file.functions, *self.file.macros}
         for inner in part.every():
             name = str(inner.field("function")) if inner.type == "call_expression" else ""
             if name not in known:

@@ -99,7 +99,7 @@ class Runner(Declarer):
         ]  # fmt: skip
 
     def _may(self, name: str) -> bool:
-        if name in self.launching or name.startswith("snrt_dma_"):
+        if name in self.launching or name.startswith(("snrt_dma_", "plp_dma_", "mchan_")):
             return True
         if name not in self._launches:
             self._launches[name] = False
