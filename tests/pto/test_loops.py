@@ -116,6 +116,24 @@ def test_a_kernel_that_takes_too_much_is_unknown(monkeypatch: pytest.MonkeyPatch
     assert any("no other was tried" in said for said in found.assumptions)
 
 
+@pytest.mark.parametrize(
+    ("what", "made", "says"),
+    [
+        ("most_followed", lambda trip: 1, "does not settle"),
+        ("State.covers", lambda one, other: False, "differ in a way that is not followed"),
+    ],
+)
+def test_a_loop_that_is_not_followed_to_its_end_is_unknown(
+    monkeypatch: pytest.MonkeyPatch, what: str, made: Any, says: str
+) -> None:
+    monkeypatch.setattr("dmaverify.prove.flow.kernels.proved_at_once", lambda *_: None)
+    monkeypatch.setattr("dmaverify.prove.flow.kernels.found_at_values", lambda *_: None)
+    monkeypatch.setattr(f"dmaverify.prove.flow.pipes.{what}", made)
+    found = check(TURNS)
+    assert found.status is Status.UNKNOWN
+    assert any(says in o.why for o in found.obligations), [o.why for o in found.obligations]
+
+
 @pytest.mark.parametrize(("turns", "found"), [(1, 1), (2, 2), (5, 5), (7, 7), (16, 16), (17, None)])
 def test_buffers_that_take_turns_have_a_period(turns: int, found: int | None) -> None:
     world = World()
