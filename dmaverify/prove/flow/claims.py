@@ -52,29 +52,16 @@ def judge_claim(claim: PlanMove, events: Sequence[Event], target: Target, option
     for number in claim.copies:
         if number not in placed:
             has = f"the kernel has {len(placed)}, counted from 1 in the order of its text" if placed else "it has none"
-            out.findings.append(
-                Finding(
-                    "core/well-formed", Severity.ERROR, f"there is no copy {number}", "move",
-                    claim.copies_span or claim.span, hint=has,
-                )
-            )  # fmt: skip
-            out.status["core/well-formed"] = "refuted"
-            return out
+            where = claim.copies_span or claim.span
+            missing = Finding("core/well-formed", Severity.ERROR, f"there is no copy {number}", "move", where, hint=has)
+            return ClaimResult([missing], {"core/well-formed": "refuted"})
         mode = placed[number][0].atomic
         if mode:
             why = f"copy {number} is an atomic store (`{mode}`): it accumulates, which is no move; not judged"
-            out.findings.append(
-                Finding("core/well-formed", Severity.WARNING, why, "move", placed[number][0].span, labels=(said,))
-            )
-            out.status["core/same-element"] = "unknown"
-            return out
-        command = command_of(*placed[number], (claim.source, claim.dest), claim.span)
+            return _not_judged(why, placed[number][0].span, said)
+        command = command_of(*placed[number], (claim.source, claim.dest))
         if isinstance(command, str):
-            out.findings.append(
-                Finding("core/well-formed", Severity.WARNING, f"copy {number}: {command}", "move", claim.span)
-            )
-            out.status["core/same-element"] = "unknown"
-            return out
+            return _not_judged(f"copy {number}: {command}", claim.span)
         commands.append(command)
         nests.append(placed[number])
     bits = target.dtypes[claim.dtype]
@@ -100,6 +87,11 @@ def judge_claim(claim: PlanMove, events: Sequence[Event], target: Target, option
     return out
 
 
+def _not_judged(why: str, span: Span, *labels: Label) -> ClaimResult:
+    found = Finding("core/well-formed", Severity.WARNING, why, "move", span, labels=labels)
+    return ClaimResult([found], {"core/same-element": "unknown"})
+
+
 def placed_copies(
     events: Sequence[Event], loops: tuple[KernelLoop, ...]
 ) -> Iterator[tuple[Copy, tuple[KernelLoop, ...]]]:
@@ -113,14 +105,10 @@ def placed_copies(
             yield from placed_copies((*event.then, *event.other), loops)
 
 
-def command_of(copy: Copy, loops: Sequence[KernelLoop], tensors: tuple[Tensor, Tensor], span: Span) -> Command | str:
+def command_of(copy: Copy, loops: Sequence[KernelLoop], tensors: tuple[Tensor, Tensor]) -> Command | str:
     """The data of a copy as one command, loops of the program outermost; or why it is none."""
-    del span
     nest: list[Nest] = []
-    bases = []
-    for place in (copy.read, copy.write):
-        terms = dict(place.address.terms)
-        bases.append(terms)
+    bases = [dict(place.address.terms) for place in (copy.read, copy.write)]
     for loop in loops:
         if not loop.trip.is_const:
             return f"the loop at line {loop.span.line} has no fixed number of iterations"
