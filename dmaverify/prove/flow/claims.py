@@ -178,17 +178,10 @@ def _padding(
         out.findings.append(_not_zero(claim, copy, at, int(state[at]), len(wrong), width))
     if len(touched):
         out.status["core/padding"] = "refuted"
-        out.findings.append(
-            Finding(
-                "core/padding",
-                Severity.ERROR,
-                f"{len(touched):,} bytes that may not be touched are written, the first at "
-                f"{claim.dest.base + int(touched[0]):,}",
-                "destination",
-                copy.span,
-                labels=(Label(claim.span, "the move that it should make"),),
-            )
-        )
+        first = claim.dest.base + int(touched[0])
+        said = f"{len(touched):,} bytes that may not be touched are written, the first at {first:,}"
+        labels = (Label(claim.span, "the move that it should make"),)
+        out.findings.append(Finding("core/padding", Severity.ERROR, said, "destination", copy.span, labels=labels))
     if not len(wrong) and not len(touched) and out.status.get("core/padding") != "refuted":
         out.status["core/padding"] = "proved"
 
@@ -205,21 +198,13 @@ def _not_zero(claim: PlanMove, copy: Copy, at: int, state: int, count: int, widt
         if state == _UNTOUCHED
         else "set the padding value to 0"
     )
+    first, where = claim.dest.base + at, f"position {at // width:,} of the destination{f' {index}' if index else ''}"
     return Finding(
-        "core/padding",
-        Severity.ERROR,
-        f"padding that must be zero {said}: {count:,} bytes, the first at {claim.dest.base + at:,}",
-        "destination",
-        copy.span,
-        {"first": claim.dest.base + at, "count": count},
-        {
-            "element": f"position {at // width:,} of the destination{f' {index}' if index else ''}",
-            "write_address": claim.dest.base + at,
-        },
-        "obligations of the core",
-        hint=hint,
-        labels=(Label(claim.span, "the move that it should make"),),
-    )
+        "core/padding", Severity.ERROR,
+        f"padding that must be zero {said}: {count:,} bytes, the first at {first:,}", "destination", copy.span,
+        {"first": first, "count": count}, {"element": where, "write_address": first}, "obligations of the core",
+        hint=hint, labels=(Label(claim.span, "the move that it should make"),),
+    )  # fmt: skip
 
 
 def _outside(claim: PlanMove, copy: Copy, outside: dict[str, int], out: ClaimResult) -> None:
