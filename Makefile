@@ -112,6 +112,7 @@ fuzz-idma: $(STAMP)
 	$(BIN)/python tests/fuzz/idma.py mutants 2000
 	$(BIN)/python tests/fuzz/idma.py emit 10000
 	$(BIN)/python tests/fuzz/idma.py drivers 10000
+	$(BIN)/python tests/fuzz/idma.py arguments 1000
 
 agree: $(STAMP)
 	$(BIN)/python tests/bench/agree.py $(ARGS)

@@ -237,3 +237,43 @@ def test_a_loop_of_at_most_so_many_iterations_is_followed_until_its_end_or_until
     most: int | None, followed: int
 ) -> None:
     assert most_followed(most) == followed
+
+
+DOWN = """func.func @k(%a: !pto.ptr<f32, gm>, %n: i32, %to: i32) {
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %l = arith.constant 32 : i64
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %d = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
+  %s = pto.addptr %a, %z : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>
+  %e = scf.while (%left = %n) : (i32) -> i32 {
+    %more = arith.cmpi GOES : i32
+    scf.condition(%more) %left : i32
+  } do {
+  ^bb0(%now: i32):
+    LOAD
+    pto.barrier #pto.pipe<PIPE_ALL>
+    %less = arith.subi %now, %c1 : i32
+    scf.yield %NEXT : i32
+  }
+  return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("goes", "after", "ends"),
+    [
+        ("sgt, %left, %c0", "less", True),
+        ("sgt, %left, %c0", "now", False),  # what it counts does not change
+        ("ne, %left, %c0", "less", False),  # it may begin below 0
+        ("slt, %left, %to", "less", False),  # it counts away from its end
+        ("sge, %left, %to", "less", True),
+    ],
+)
+def test_a_loop_that_is_not_shown_to_end_is_a_condition(goes: str, after: str, ends: bool) -> None:
+    text = DOWN.replace("GOES", goes).replace("NEXT", after).replace("LOAD", LOAD)
+    found = check("// dmaverify: gm %a = 4096 bytes\n// dmaverify: assume %n in 0..8\n" + text)
+    assert found.status is Status.PROVED
+    assert ("the loop at line 11 ends" in found.conditions) is not ends, found.conditions
