@@ -62,6 +62,7 @@ class Hazards:
 class StepJudge(PipeJudge):
     """Follows the pipes of a plan; puts down which touches of its steps meet, in the order in which they are issued."""
 
+    most_asked: int = 1 << 30
     met: dict[Any, Encounter] = field(default_factory=dict)
     open_: dict[Any, Encounter] = field(default_factory=dict)
 

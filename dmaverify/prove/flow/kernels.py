@@ -42,6 +42,8 @@ from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding
 
+MOST_LINES = 4  # reads that a reason names
+
 
 class KernelProgram(Protocol):
     """What a front end gives: symbols, events in order of issue, the copies among them."""
@@ -61,6 +63,7 @@ class JudgedKernel:
     obligations: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
+    given_up: bool = False  # its order was too long to be followed
     solver: str = ""
     asked: list[tuple[str, str, str]] = field(default_factory=list)
 
@@ -115,6 +118,7 @@ def judge_kernel(
     waits = with_other_core(waits, others, memory) if others else waits
     seen = with_other_core(program.events, others, memory, order=False) if others else program.events
     pipes = PipeJudge(asker) if sequential else _order(waits, asker, ordered, outer, followed=followed)
+    out.given_up = pipes.given_up
     out.findings += pipes.findings.values()
     for name, status in pipes.status.items():
         out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
@@ -141,7 +145,9 @@ def judge_kernel(
     out.findings += [at_values.pop(f.span, f) for f in definite.findings.values()]
     out.findings += at_values.values()
     if definite.reads or definite.unjudged:
-        why = f"not decided for what is read at {', '.join(definite.unjudged)}" if definite.status == "unknown" else ""
+        lines = list(definite.unjudged)
+        few = lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], f"{len(lines) - MOST_LINES} more lines"]
+        why = f"not decided for what is read at {', '.join(few)}" if definite.status == "unknown" else ""
         if why and definite.arrivals and not others:
             first = next(iter(definite.arrivals))
             why += f"; {first} waits for the other core: state what that wrote (`// dmaverify: other core writes"
@@ -183,7 +189,7 @@ def _order(
         return sure or found or PipeJudge(asker)
     pipes = PipeJudge(asker, ordered, outer, coarse=True)
     pipes.judge(events)
-    if pipes.findings or pipes.said or pipes.apart or set(pipes.status.values()) != {"proved"}:
+    if not pipes.given_up and (pipes.findings or pipes.said or pipes.apart or set(pipes.status.values()) != {"proved"}):
         pipes = PipeJudge(asker, ordered, outer)
         pipes.judge(events)
     return pipes

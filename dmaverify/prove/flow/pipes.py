@@ -36,9 +36,11 @@ class PipeJudge(PipeSteps):
     coarse: bool = False  # behind loops, states that only know less stand for the others: enough for most kernels
     most_steps: int = 1_500
     most_states: int = 24
+    most_asked: int = 300  # questions to the solver; of published kernels none asks more than 7
     judged: bool = False
+    given_up: bool = False  # it was too long to be followed to its end
     _rounds: int = 0
-    _begun: int = 0  # units that were spent before
+    _begun: tuple[int, int] = (0, 0)  # units that were spent and questions that were asked before
     _flat: dict[int, list[Copy | Use] | None] = field(default_factory=dict)
 
     def judge(self, events: Sequence[Event]) -> None:
@@ -50,12 +52,12 @@ class PipeJudge(PipeSteps):
         }
         self.shared = frozenset(t.place.memory for e in accesses if isinstance(e, Use) and e.foreign for t in e.touches)
         self.near = near(accesses, self.world, (*self.ordered, OTHER_CORE))
-        self.judged, self._begun = True, self.asker.session.spent
+        self.judged, self._begun = True, (self.asker.session.spent, len(self.asker.session.asked))
         try:
             ends = self._run(events, [EMPTY], At({}))
-        except TooLong:
-            steps = f"more than {self.most_steps:,} steps of pipes to follow"
-            self._open(steps if self.steps > self.most_steps else f"more than {MOST_SPENT:,} units of the solver")
+        except TooLong as long:
+            self.given_up = True
+            self._open(str(long))
             return
         for state in ends:
             for flag, (_, start) in state.flags.items():
@@ -73,11 +75,20 @@ class PipeJudge(PipeSteps):
                 states = [after for state in states for after in self._branch(event, state, at)]
             else:
                 self.steps += len(states)
-                if self.steps > self.most_steps or self.asker.session.spent - self._begun > MOST_SPENT:
-                    raise TooLong
+                self._within_limits()
                 states = [self._step(event, one, at) for state in states for one in self._parted(event, state, at)]
             states = self._merged(states)
         return states
+
+    def _within_limits(self) -> None:
+        """Raises TooLong where there is more to follow than is followed."""
+        spent, asked = self._begun
+        if self.steps > self.most_steps:
+            raise TooLong(f"more than {self.most_steps:,} steps of pipes to follow")
+        if self.asker.session.spent - spent > MOST_SPENT:
+            raise TooLong(f"more than {MOST_SPENT:,} units of the solver")
+        if len(self.asker.session.asked) - asked > self.most_asked:
+            raise TooLong(f"more than {self.most_asked:,} questions to the solver")
 
     def _merged(self, states: list[State]) -> list[State]:
         if len(states) < 2:

@@ -44,6 +44,7 @@ from dmaverify.values import dataclass, field, replace
 
 ENUMERATE_FIRST = 1 << 16  # a nest without carry-free digits, up to this many units, is enumerated straight away
 ENUMERATE_LAST = 1 << 25  # ... and up to this many when the solver gave up
+MOST_BESIDE = 1 << 20  # ... where something is refuted already: the rest of a larger plan stays open beside that
 NORMAL_FORM = "normal form"
 BY_DISTANCE = "one distance for all, and runs that add up to the region"
 HARD = 500_000  # resource units after which a plan that can be enumerated is enumerated
@@ -163,13 +164,16 @@ class _Judge:
             carrying = self._carrying(claims)
             if carrying:
                 return self._again(joint, subject, families, units, carrying)
+            if not self.whole and answer.status == "sat":
+                return self._result("nothing", families, joint, units, dict.fromkeys(OBLIGATIONS, "unknown"))
             for family in range(-1, len(joint.nests)):
                 self._one_by_one([c for c in claims + (cover or []) if c.family == family], joint, families)
         if cover is None:
             self._cover_otherwise(joint, subject, families, units)
         elif any(b.obligation == "core/in-bounds" and b.part == "write" for b in self.broken):
             self._pairs(joint, families)  # coverage looks inside the region only; two commands may also meet outside
-        if "unknown" in self.status.values() and self.weight <= self.most_enumerated:
+        most = min(self.most_enumerated, MOST_BESIDE) if self.broken else self.most_enumerated
+        if "unknown" in self.status.values() and self.weight <= most:
             self.status.clear()
             self.broken.clear()
             return self._enumerated(families, units, self.most_enumerated, "")
