@@ -15,6 +15,7 @@ import pytest
 
 from dmaverify import api
 from dmaverify.cli import app as cli
+from dmaverify.errors import Disagreement
 from dmaverify.jobs.certify import check_certificate
 from dmaverify.jobs.sealed import facts_of, seal_of, write_certificate
 from dmaverify.prove.certify.certificate import MANIFEST, SCRIPT, is_script
@@ -414,6 +415,52 @@ def test_a_false_planted_in_the_folding_is_caught(tmp_path: Path, monkeypatch: p
     found = check_certificate(tmp_path / "b", solver=False)
     assert found.code == 1
     assert any("z3 says sat from definitions" in said for said in found.refused)
+
+
+PLANTS: dict[str, tuple[str, Callable[..., Any], str]] = {
+    "all conditions together": ("move.obligations.all_of", lambda *_: "false", '"A, B, C"=>"A, C, B"'),
+    "all conditions, an element": (
+        "move.obligations.all_of",
+        lambda *_: "false",
+        "[B=8:256, A=64:2048=>[B=8:2048, A=64:256",
+    ),
+    "all conditions, covered": ("move.obligations.all_of", lambda *_: "false", "[B=8:=>[B=7:"),
+    "the judge of sizes, what is read": (
+        "sizes.attempt.judge",
+        lambda *_, **__: None,
+        'read = "[B=B:256=>read = "[B=B:128',
+    ),
+    "the judge of sizes, a step": (
+        "sizes.attempt.judge",
+        lambda *_, **__: None,
+        'write = "[B=B:256=>write = "[B=B:128',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_fault_planted_in_what_folds_is_contradicted(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where, fault, change = PLANTS[name]
+    old, new = change.split("=>")
+    text = SYMBOLS if where.startswith("sizes") else PLAN
+    assert old in text
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.toml").write_text(text.replace(old, new))
+
+    def judged(prove: str) -> Any:
+        (verdict,) = api.check("plan.toml", options=Options(prove=prove, cross_check=0, repair=False))
+        return verdict
+
+    assert judged("fast").status.value != "proved"
+    monkeypatch.setattr(f"dmaverify.prove.{where}", fault)
+    assert judged("fast").status.value == "proved"
+    try:
+        said = " ".join(finding.message for finding in judged("full").findings)
+    except Disagreement as error:
+        said = str(error)
+    assert "z3 says sat from definitions" in said
 
 
 def harmless(claim: Callable[..., Any]) -> Callable[..., Any]:
