@@ -69,6 +69,22 @@ def drawn_svg(items: Drawn, programs: Alone, profile: str) -> str:
     return f"{head}<style>{MEMORY_STYLE}{LOAD_STYLE}{LIFE_STYLE}</style>{''.join(parts)}</svg>\n"
 
 
+def kernels_drawn(paths: Sequence[str], kind: str) -> str:
+    """Every copy of a kernel in PTO text where it first runs, as the document on DMA copies draws it."""
+    from dmaverify.jobs.kernel_runs import ran_kernel
+    from dmaverify.report.kernel_picture import copies_svg
+
+    if kind == ".png" or len(paths) != 1:
+        raise InputError("a kernel in PTO text is drawn alone, as .svg or .html", None, "--output copies.svg")
+    done = ran_kernel(paths[0])
+    assert done.run is not None
+    first = {copy.number: copy for copy in reversed(done.run.copies)}
+    given = ", ".join(f"{name} = {value:,}" for name, value in done.values.items())
+    picture = copies_svg(f"{done.named.name}{' with ' if given else ''}{given}", [first[n] for n in sorted(first)])
+    title = escape(done.named.name)
+    return picture if kind == ".svg" else f'<!doctype html>\n<html lang="en"><title>{title}</title>{picture}</html>\n'
+
+
 def _seen(plan: Plan, item: PlanTransfer, profile: str) -> tuple[Any, tuple[Any, float] | None, str]:
     """The picture of a transfer with its counterexample, its requests in time, and its cost as a table."""
     from dmaverify import api

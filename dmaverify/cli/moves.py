@@ -23,13 +23,14 @@ from dmaverify.language.files import write_text
 @click.command()
 @click.argument("path", metavar="PATH::NAME")
 @click.option("--limit", type=click.IntRange(1), default=1 << 26, show_default=True, help="Most units to execute.")
+@click.option("--set", "values", multiple=True, metavar="n=64,m=3", help="Arguments of a kernel in PTO text.")
 @click.option("--json", "as_json", is_flag=True)
-def run(path: str, limit: int, as_json: bool) -> None:
-    """Execute transfers, gathers, accesses and programs byte by byte, and compare with the literal meaning."""
+def run(path: str, limit: int, values: tuple[str, ...], as_json: bool) -> None:
+    """Execute transfers, gathers, accesses, programs and kernels byte by byte; say what arrived and what breaks."""
     from dmaverify.cli.run import executed
     from dmaverify.report.data import dumps
 
-    ran = executed(path, limit)
+    ran = executed(path, limit, values)
     say(dumps([data for _, data, _ in ran]) if as_json else "\n".join(text for text, _, _ in ran))
     raise Stop(max(code for _, _, code in ran))
 

@@ -6,6 +6,7 @@ Law: a code is 0 exactly when the move kept its promise, or broke it and the pla
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dmaverify.errors import InputError
@@ -13,15 +14,26 @@ from dmaverify.errors import InputError
 MOST_INTERPRETED = 1 << 21  # units that are run one by one from a text
 
 
-def executed(path: str, limit: int) -> list[tuple[str, dict[str, Any], int]]:
-    """(text, data, exit code) of every entry, up to `limit` units each. Raises InputError."""
+def executed(path: str, limit: int, values: Sequence[str] = ()) -> list[tuple[str, dict[str, Any], int]]:
+    """(text, data, exit code) of every entry, up to `limit` units each; `values` are of arguments of PTO text. Raises
+    InputError.
+    """
+    from dmaverify.jobs.judge import is_copy_text
+
+    if is_copy_text(path.partition("::")[0]):
+        from dmaverify.jobs import kernel_runs
+
+        return [kernel_runs.told(one) for one in kernel_runs.ran_kernels(path, values)]
+    if values:
+        raise InputError(f"{path} has no arguments to set", None, "--set is for kernels in PTO text")
     from dmaverify import api
     from dmaverify.cli.rust import with_references
     from dmaverify.execute.address import Aliased, TooLarge
 
     plan = with_references(api.load(path), "book")
     if not plan.transfers and not plan.indirects and not plan.accesses and not plan.programs:
-        raise InputError(f"{path} has nothing to run")
+        texts = [kernel.source.name for kernel in plan.kernels]
+        raise InputError(f"{path} has nothing to run", None, f"run its kernel: {texts[0]}" if texts else None)
     found = []
     most = min(limit, MOST_INTERPRETED)
     if plan.indirects:

@@ -224,11 +224,17 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> None:
     .png. Raises InputError.
     """
     from dmaverify import api
+    from dmaverify.jobs.judge import is_copy_text
 
-    plans = [(path, with_references(api.load(path), profile)) for path in paths]
     kind = Path(output).suffix
     if kind not in (".html", ".svg", ".png"):
         raise InputError(f"{output} is no picture", None, "write to .svg, .png or .html")
+    if any(is_copy_text(path.partition("::")[0]) for path in paths):
+        from dmaverify.cli.drawn import kernels_drawn
+
+        write_text(output, kernels_drawn(paths, kind))
+        return
+    plans = [(path, with_references(api.load(path), profile)) for path in paths]
     items = [(plan, item) for _, plan in plans for item in plan.transfers]
     alone = [(plan, program) for _, plan in plans for program in plan.programs] if kind != ".png" else []
     if not (1 <= len(items) <= 2 or len(alone) == 1):

@@ -16,7 +16,10 @@ import click
 from dmaverify.language.files import write_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dmaverify.plan.plan import Plan
+    from dmaverify.report.timeline import Slot
 
 
 @click.command()
@@ -38,11 +41,15 @@ def viz(paths: tuple[str, ...], output: str, profile: str) -> None:
 @click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer, or .sqlite.")
 @click.option("--profile", default="book", show_default=True, help="Constants of the model.")
 def trace(path: str, output: str, profile: str) -> None:
-    """A transfer request by request, or a program step by step, as a timeline for Chrome's or Perfetto's viewer."""
+    """A transfer request by request, a program step by step, the pipes of a kernel: for Chrome and Perfetto."""
     from dmaverify import api
     from dmaverify.cli.app import Stop, say
     from dmaverify.cli.synth import write_traces
+    from dmaverify.jobs.judge import is_copy_text
 
+    if is_copy_text(path.partition("::")[0]):
+        say(_write_kernel_trace(path, output))
+        raise Stop(0)
     plan = api.load(path)
     if len(plan.programs) == 1 and not plan.transfers:
         say(write_program_trace(plan, output, profile))
@@ -51,14 +58,26 @@ def trace(path: str, output: str, profile: str) -> None:
     raise Stop(0)
 
 
+def _write_kernel_trace(path: str, output: str) -> str:
+    """One run of a kernel as a timeline of its pipes; what to say of it. Raises InputError."""
+    from dmaverify.jobs.kernel_runs import ran_kernel, slots_of_run
+
+    done = ran_kernel(path)
+    return _write_slots(done.named.name, slots_of_run(done), output, "A2/A3 parameters, not A5 figures")
+
+
 def write_program_trace(plan: Plan, output: str, profile: str) -> str:
     """The timeline of the one program of `plan`, as a file; what to say of it. Raises InputError."""
     from dmaverify.cli.timelines import laid_out
-    from dmaverify.report.timeline import critical_path, program_trace
 
     (program,) = plan.programs
-    slots = laid_out(plan, program, profile)
-    data = program_trace(program, slots, profile)
+    return _write_slots(program.name, laid_out(plan, program, profile), output, profile)
+
+
+def _write_slots(name: str, slots: Sequence[Slot], output: str, profile: str) -> str:
+    from dmaverify.report.timeline import critical_path, path_text, program_trace
+
+    data = program_trace(name, slots, profile)
     write_text(output, json.dumps(data, separators=(",", ":")) + "\n")
-    path = " -> ".join(critical_path(slots))
+    path = path_text(critical_path(slots))
     return f"wrote {output}: {len(slots)} pieces of work, {data['otherData']['cycles']:,.1f} cycles, bound by {path}"

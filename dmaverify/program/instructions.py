@@ -64,7 +64,7 @@ class CopyTouch:
 
     `kind` is read, data, fill (with `pattern`, the bytes that repeat, or None), unknown (changed, content not known),
     maybe (each byte is written or stays as it is) or surplus (read, never used). `open`: how many bytes from there on
-    is not known.
+    is not known. `why` says what is not known of a touch that perhaps writes, and what would settle it.
     """
 
     kind: str
@@ -74,6 +74,7 @@ class CopyTouch:
     steps: tuple[tuple[Lin, Lin], ...]
     pattern: bytes | None = None
     open: bool = False
+    why: str = field(default="", compare=False)
 
     @property
     def writes(self) -> bool:

@@ -224,6 +224,8 @@ class Session:
             while low is not None and best.model[name] > low:
                 if self.spent > until:
                     return best
+                last = self.asked[-1][1] if self.asked else ""
+                until -= len(last) ** 2 >> 12  # a long question costs more than its units tell
                 # The least value is by far the most likely one: ask for it first, then bisect.
                 middle = low if low == lows[name] else (low + best.model[name] - 1) // 2
                 trial = self.ask(query.with_constraints(*fixed, f"(<= {name} {number(middle)})"))
@@ -304,8 +306,14 @@ def _checked(solver: Any) -> str:
 
 def _resources(solver: Any) -> int:
     """What the solver's context has used so far."""
+    import z3
+
     statistics = solver.statistics()
-    return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118 (no mapping)
+    context, held = statistics.ctx.ref(), statistics.stats
+    for index in reversed(range(z3.Z3_stats_size(context, held))):  # among the last: each name costs a call
+        if z3.Z3_stats_get_key(context, held, index) == "rlimit count":
+            return int(z3.Z3_stats_get_uint_value(context, held, index))
+    return 0
 
 
 def _model(solver: Any, query: Query) -> dict[str, int]:

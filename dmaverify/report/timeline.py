@@ -81,15 +81,18 @@ def critical_path(slots: Sequence[Slot]) -> list[str]:
     return path[::-1]
 
 
+def path_text(path: Sequence[str]) -> str:
+    """A path in words; of a long one its ends."""
+    return " -> ".join(path if len(path) <= PATH else [*path[:3], "...", f"{path[-1]} ({len(path)} steps)"])
+
+
 def timeline_text(name: str, slots: Sequence[Slot], profile: str, iterations: int = 1, every: float = 0.0) -> str:
     """When each step works, what slows it, and the critical path. `every`: the cycles of all iterations."""
     cycles = max((slot.end for slot in slots), default=0.0)
     path, wide = critical_path(slots), max((len(slot.step) for slot in slots), default=0)
     each = f" for one of {iterations:,} iterations" if iterations > 1 else ""
     least = "at least " if any(slot.unpriced for slot in slots) else ""
-    few = path if len(path) <= PATH else [*path[:3], "...", f"{path[-1]} ({len(path)} steps)"]
-    shown = " -> ".join(few)
-    lines = [f"{name}   {least}{cycles:,.1f} cycles{each}, profile {profile}, critical path {shown}"]
+    lines = [f"{name}   {least}{cycles:,.1f} cycles{each}, profile {profile}, critical path {path_text(path)}"]
     for step in dict.fromkeys(slot.step for slot in sorted(slots, key=lambda slot: slot.start)):
         own = [slot for slot in slots if slot.step == step]
         last = max(own, key=lambda slot: slot.end)
@@ -105,11 +108,11 @@ def timeline_text(name: str, slots: Sequence[Slot], profile: str, iterations: in
     return "\n".join(lines)
 
 
-def program_trace(program: Program, slots: Sequence[Slot], profile: str) -> dict[str, Any]:
+def program_trace(program: str, slots: Sequence[Slot], profile: str) -> dict[str, Any]:
     """The events: a track a lane, a slice a step, an arrow where a step waits for one of another lane."""
     lanes = sorted({slot.lane for slot in slots}, key=lambda lane: (not lane.startswith("engine"), lane))
     events: list[dict[str, Any]] = []
-    for process, name in ((ENGINES, f"{program.name}: DMA"), (CONTEXTS, f"{program.name}: contexts")):
+    for process, name in ((ENGINES, f"{program}: DMA"), (CONTEXTS, f"{program}: contexts")):
         if any(_process(lane) == process for lane in lanes):
             events.append({"ph": "M", "name": "process_name", "pid": process, "args": {"name": name}})
     for thread, lane in enumerate(lanes):
@@ -126,7 +129,7 @@ def program_trace(program: Program, slots: Sequence[Slot], profile: str) -> dict
             arrow = {"name": "waits for", "cat": "order", "id": number}
             events.append({"ph": "s", **arrow, **there, "ts": before.end})
             events.append({"ph": "f", "bp": "e", **arrow, **place, "ts": slot.start})
-    other = {"program": program.name, "profile": profile, "cycles": max((slot.end for slot in slots), default=0.0)}
+    other = {"program": program, "profile": profile, "cycles": max((slot.end for slot in slots), default=0.0)}
     return {
         "displayTimeUnit": "ns",
         "traceEvents": events,

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dmaverify.errors import InputError, Source
+from dmaverify.machines.pto import contested
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.read import read_kernels
@@ -159,6 +160,8 @@ def answers_of(text: str) -> tuple[str, str]:
     tensors = {name: notes.extents.get(name) or size or min(supposed[name] or LARGE, HUGE) for name, size in args}
     found, ran = set(), 0
     for values in _values(notes):
+        if found and verdicts[0].status is not Status.PROVED:
+            break  # it is known to be faulty, and not passed
         with suppress(TimeoutError):  # it may come late, while the clock is being stopped
             signal.setitimer(signal.ITIMER_REAL, SECONDS)
             try:
@@ -199,6 +202,7 @@ def main() -> int:
     parser.add_argument("--part", default="1/1", help="of the kernels: the first of two is 1/2")
     options = parser.parse_args()
     signal.signal(signal.SIGALRM, _late)
+    contested.MOST_EVENTS = 0  # what other readings would change is not asked here
     rng = random.Random(options.seed)
     table: Counter[tuple[str, str]] = Counter()
     bad = total = 0
@@ -210,6 +214,8 @@ def main() -> int:
             shown = "faulty" if ran not in ("nothing", "open") else ran
             table[shown, status] += 1
             total += 1
+            if status == Status.PROVED.value and shown == "open":
+                print(f"{one.name}: {one.kind}, proved, and no run ends", file=sys.stderr)
             if status == Status.PROVED.value and shown == "faulty":
                 bad += 1
                 print(f"--- {one.name}: {one.kind}, proved although a run finds {ran}\n{one.text}", flush=True)

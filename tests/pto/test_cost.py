@@ -97,7 +97,7 @@ def test_issues_blocks_and_lines_are_those_of_a_run() -> None:
         run = run_kernel(one.function, kernel.tensors)
         tiles = dict(enumerate((p for p in (*kernel.before, *kernel.body) if hasattr(p, "length")), 1))
         lines = blocks = 0
-        for number, source, reads, _, writes in run.copies:
+        for number, source, reads, writes in ((c.number, c.ends[0][0], c.reads, c.data) for c in run.copies):
             tile: Any = tiles[number]
             rows = (reads if source != "ub" else writes).reshape(-1, tile.length)
             lines += sum(len(np.unique(row // 512)) for row in rows)

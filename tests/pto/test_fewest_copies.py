@@ -262,7 +262,7 @@ def test_a_run_of_either_surface_puts_every_element_where_the_mapping_says(
     assert same_functions(one, other).status == "same"
     for kernel in (one, other):
         run = run_kernel(kernel.function, {"tensor": 4 * max(transfer.source.element.size, transfer.dest.element.size)})
-        made = {int(w): int(r) for _, _, reads, _, writes in run.copies for w, r in zip(writes, reads, strict=True)}
+        made = {int(w): int(r) for copy in run.copies for w, r in zip(copy.data, copy.reads, strict=True)}
         assert run.found <= {"definite"}
         assert {w: r for w, r in made.items() if w % 4 == 0} == wanted
 

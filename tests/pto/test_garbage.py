@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
-from dmaverify.errors import Source
+from dmaverify.errors import InputError, Source
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.read import read_kernels
@@ -84,33 +86,33 @@ CARRIED = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("loaded", "stored", "body", "status"),
-    [
-        (256, 256, [LOAD, ABS, KEEP], PROVED),
-        (128, 256, [LOAD, ABS, KEEP], REFUTED),
-        (128, 128, [LOAD, ABS, KEEP], PROVED),  # what is behind the data is never stored to GM
-        (128, 132, [LOAD, ABS, KEEP], REFUTED),
-        (128, 256, [LOAD, HALF, KEEP], PROVED),  # lanes that the mask leaves out are zero
-        (124, 256, [LOAD, HALF, KEEP], REFUTED),
-        (128, 256, [LOAD, HALF.replace("%w", "%x"), ADD, KEEP], REFUTED),
-        (256, 4, [LOAD, SUM, ONE], PROVED),
-        (128, 4, [LOAD, SUM, ONE], REFUTED),
-        (128, 4, [LOAD, SUM.replace("%all", "%half"), ONE], PROVED),
-        (128, 256, [LOAD, SUM.replace("%all", "%half"), DUP, KEEP.replace("%w", "%d")], PROVED),
-        (128, 256, [LOAD, SUM, DUP, KEEP.replace("%w", "%d")], UNKNOWN),
-        (256, 256, [LOAD, MAGIC, KEEP], PROVED),
-        (128, 256, [LOAD, MAGIC, KEEP], UNKNOWN),
-        (256, 256, [OUT_OF_NOTHING, KEEP], UNKNOWN),
-        (256, 256, [MADE, LOAD, CMP, SELECT, KEEP], PROVED),
-        (128, 256, [MADE, LOAD, CMP, SELECT, KEEP], UNKNOWN),
-        (512, 512, loop(*ROWS), PROVED),
-        (384, 512, loop(*ROWS), REFUTED),
-        (384, 384, loop(*ROWS), PROVED),
-        (512, 256, CARRIED, PROVED),
-        (384, 256, CARRIED, UNKNOWN),
-    ],
-)
+BODIES = [
+    (256, 256, [LOAD, ABS, KEEP], PROVED),
+    (128, 256, [LOAD, ABS, KEEP], REFUTED),
+    (128, 128, [LOAD, ABS, KEEP], PROVED),  # what is behind the data is never stored to GM
+    (128, 132, [LOAD, ABS, KEEP], REFUTED),
+    (128, 256, [LOAD, HALF, KEEP], PROVED),  # lanes that the mask leaves out are zero
+    (124, 256, [LOAD, HALF, KEEP], REFUTED),
+    (128, 256, [LOAD, HALF.replace("%w", "%x"), ADD, KEEP], REFUTED),
+    (256, 4, [LOAD, SUM, ONE], PROVED),
+    (128, 4, [LOAD, SUM, ONE], REFUTED),
+    (128, 4, [LOAD, SUM.replace("%all", "%half"), ONE], PROVED),
+    (128, 256, [LOAD, SUM.replace("%all", "%half"), DUP, KEEP.replace("%w", "%d")], PROVED),
+    (128, 256, [LOAD, SUM, DUP, KEEP.replace("%w", "%d")], UNKNOWN),
+    (256, 256, [LOAD, MAGIC, KEEP], PROVED),
+    (128, 256, [LOAD, MAGIC, KEEP], UNKNOWN),
+    (256, 256, [OUT_OF_NOTHING, KEEP], UNKNOWN),
+    (256, 256, [MADE, LOAD, CMP, SELECT, KEEP], PROVED),
+    (128, 256, [MADE, LOAD, CMP, SELECT, KEEP], UNKNOWN),
+    (512, 512, loop(*ROWS), PROVED),
+    (384, 512, loop(*ROWS), REFUTED),
+    (384, 384, loop(*ROWS), PROVED),
+    (512, 256, CARRIED, PROVED),
+    (384, 256, CARRIED, UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("loaded", "stored", "body", "status"), BODIES)
 def test_what_is_computed_from_bytes_that_nothing_wrote(
     loaded: int, stored: int, body: list[str], status: Status
 ) -> None:
@@ -122,14 +124,60 @@ def test_what_is_computed_from_bytes_that_nothing_wrote(
         assert ("definite" in run_kernel(function, {"in": 4096, "out": 4096}).found) is (status is not PROVED)
 
 
-def test_garbage_is_told_with_its_byte_and_its_path() -> None:
-    (error,) = check(128, 256, LOAD, ABS, KEEP).errors
-    assert "computed from bytes that nothing wrote, the first at 4,224" in error.message
-    assert [label.text for label in error.labels] == [
-        "stored here",
-        "computed from byte 128, which nothing wrote",
-        "this copy writes up to byte 127",
-    ]
+@pytest.mark.parametrize(
+    ("loaded", "stored", "body"),
+    [(loaded, stored, body) for loaded, stored, body, said in BODIES if said is not PROVED],
+)
+@pytest.mark.parametrize("kept", ["", " : ", " -> "])
+def test_an_operation_whose_types_are_left_out_makes_no_garbage_good(
+    loaded: int, stored: int, body: list[str], kept: str
+) -> None:
+    for number, line in enumerate(body):
+        if "pto.v" in line and " : " in line:
+            bare, types = line.split(" : ")
+            left = {"": "", " : ": f" : {types.split(' -> ')[0]}", " -> ": f" -> {types.split(' -> ')[-1]}"}[kept]
+            with contextlib.suppress(InputError):
+                assert check(loaded, stored, *body[:number], bare + left, *body[number + 1 :]).status is not PROVED
+
+
+def test_a_store_that_names_no_register_stores_what_nobody_knows() -> None:
+    assert check(256, 256, LOAD, ABS, KEEP.replace("%w, ", "").replace(f"{F32}, ", "")).status is UNKNOWN
+
+
+def test_an_operand_that_nobody_types_may_be_a_register_of_anything() -> None:
+    add = ADD.replace(f" : {F32}, {F32}, {B32}", f" : {F32}, {F32}")
+    assert check(256, 256, LOAD, "%x = pto.vmagic", add, KEEP).status is UNKNOWN
+    assert check(256, 256, LOAD, LOAD.replace("%v", "%x"), add, KEEP).status is PROVED
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (" : ", " ", "a `:` is missing before the type `!pto.vreg`"),
+        (" : ", ", : ", "`:` stands behind `,`"),
+        ("%v, ", "", "3 types for 2 operands"),
+        ("%v, ", ", ", "`,` stands before every operand"),
+        ("%v, ", "%v,, ", "`,` stands behind `,`"),
+        ("%v, ", "%v %v, ", "a `,` is missing before `%v`"),
+        ("%v, ", "!pto.vreg, ", "a `:` is missing before the type `!pto.vreg`"),
+        ("->", "-", "`-` stands between operands"),
+        (f"-> {F32}", "->", "`pto.vsts` stands among the operands of another operation"),
+        (f"-> {F32}", "-> !pto.vreg", "a register's type tells its lanes"),
+        (f"-> {F32}", "-> !pto.vreg<64xf32", "`<` and `>` do not pair"),
+        (f", {B32} ->", f" {B32} ->", "a `,` is missing before the type `!pto.mask`"),
+        (f"-> {F32}", f"-> {F32}, ", "stands among the operands of another operation"),
+    ],
+)
+def test_what_is_missing_or_too_many_in_an_operation_is_refused_at_its_place(old: str, new: str, says: str) -> None:
+    line = f"%w = pto.vadd %v, %v, %all : {F32}, {F32}, {B32} -> {F32}"
+    assert line.count(old) >= 1
+    said = ""
+    try:
+        found = check(256, 256, LOAD, line.replace(old, new, 1), KEEP)
+        said = found.findings[0].message if found.status is UNKNOWN else str(found.status)
+    except InputError as refused:
+        said = refused.message
+    assert says in said
 
 
 @pytest.mark.parametrize(("most", "status"), [(64, PROVED), (65, REFUTED)])

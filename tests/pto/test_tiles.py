@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from dmaverify.errors import Source
@@ -128,6 +130,39 @@ COLUMN = tile("s", "!pto.tile_buf<loc=vec, dtype=f32, rows=8, cols=1, v_row=8, v
 def test_operations_write_what_the_manual_says(body: str, status: Status) -> None:
     text = LOADED + part("pb", "bv") + tile("u") + body + op("tstore", "%u", "%pb")
     assert check(text).status is status, check(text)
+
+
+COMPARED = "!pto.tile_buf<vec, 8x16xui8>"
+BITS = """  %b8 = pto.castptr %b : !pto.ptr<f32> -> !pto.ptr<ui8>
+  %v8 = pto.make_tensor_view %b8, shape = [%c32, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?xui8>
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (op("tadd", "%t, %u", "%u"), "line 2. .of pto.tadd; nothing surely wrote all that it reads."),
+        (tile("s", given="addr = %at") + tile("r", "!pto.tile_buf<vec, 4x32xf32>", "addr = %at")
+         + op("tadd", "%t, %t", "%s") + op("trowmax", "%t, %r", "%u") + op("tadd", "%s, %s", "%u"),
+         "pto.trowmax at line 2.: it writes a tile of another type on the same bytes"),
+    ],
+)  # fmt: skip
+def test_a_reason_names_what_made_bytes_unknown(body: str, said: str) -> None:
+    text = LOADED + part("pb", "bv") + tile("u") + body + op("tstore", "%u", "%pb")
+    (why,) = [o.why for o in check(text).obligations if o.id == "core/definite"]
+    assert re.search(said, why), why
+
+
+def test_the_tile_that_a_reason_offers_for_a_packed_mask_is_proved() -> None:
+    def kernel(kind: str, cols: str) -> Verdict:
+        parts = part("pb", "v8", sizes=f"%c8, {cols}").replace("f32", "ui8") + tile("u", kind)
+        c2 = "  %c2 = arith.constant 2 : index\n"
+        return check(LOADED + c2 + BITS + parts + op("tcmp", "%t, %t", "%u") + op("tstore", "%u", "%pb"))
+
+    (why,) = [o.why for o in kernel(COMPARED, "%c16").obligations if o.id == "core/definite"]
+    offered = why[why.index("`!pto") + 1 : why.rindex("`")]
+    assert offered == "!pto.tile_buf<vec, 8x16xui8, valid=8x2>"
+    assert kernel(offered, "%c2").status is Status.PROVED
 
 
 AT = "addr = %at"

@@ -73,7 +73,7 @@ def test_several_engines_of_a_step_work_at_once():
 
 def test_the_events_are_those_of_a_viewer():
     program, slots = timed([["engine 0"], ["main"]], [(), ("s0",)], [4, 1])
-    events = program_trace(program, slots, "book")["traceEvents"]
+    events = program_trace(program.name, slots, "book")["traceEvents"]
     assert all({"ph", "pid", "name"} <= set(event) for event in events)
     slices = [event for event in events if event["ph"] == "X"]
     assert [(e["name"], e["pid"], e["ts"], e["dur"]) for e in slices] == [("s0", 0, 0, 4), ("s1", 1, 4, 1)]

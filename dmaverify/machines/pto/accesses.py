@@ -159,8 +159,21 @@ class Accesses(TileMeaning):
         for kind in kinds:
             kind = written if kind == "data" else kind
             if extent.open or extent.length != ZERO:
-                out.append(CopyTouch(kind, place, ZERO, extent.length, extent.blocks, None, extent.open))
+                why = self._doubt(stmt) if kind == "maybe" else ""
+                out.append(CopyTouch(kind, place, ZERO, extent.length, extent.blocks, None, extent.open, why))
         return tuple(out)
+
+    def _doubt(self, stmt: ops.AccessOp) -> str:
+        """Why it is not known which bytes a store writes, and what would settle it."""
+        lanes = self._lanes(stmt.mask)
+        if stmt.mask is not None and (lanes is None or not lanes.sure):
+            how = '`pto.pset_b32 "PAT_ALL"` or `pto.plt_b32 %count` makes one whose lanes are known'
+            return f"which lanes its mask `{stmt.mask.name}` lets through is not known; {how}"
+        if stmt.mask is not None and lanes is not None and lanes.lane_bytes != stmt.lane_bytes:
+            return f"its mask has lanes of {lanes.lane_bytes * 8} bits, what it stores of {stmt.lane_bytes * 8}"
+        return (
+            f"which bytes it writes{f' with {stmt.dist}' if stmt.dist else ''} is not documented; those of NORM_B32 are"
+        )
 
     # ------------------------------------------------------------ extents
 

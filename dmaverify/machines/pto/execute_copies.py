@@ -16,7 +16,7 @@ import numpy as np
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_tiles import CellTile, TileRun
-from dmaverify.machines.pto.running import ADDED, UNKNOWN, WRITTEN, RunEvent, Undetermined
+from dmaverify.machines.pto.running import ADDED, UNKNOWN, WRITTEN, RunCopy, RunEvent, Undetermined
 
 FAR = 1 << 60  # addresses from here on are in no memory
 _FIELD = {
@@ -42,26 +42,28 @@ class RunCopies(TileRun):
         source, dest = self._pointer(stmt.roles["src"]), self._pointer(stmt.roles["dst"])
         row, loops, pad = self._shape(stmt, dest[2])
         self._counted(prod(count for count, _, _ in loops))
-        starts = [(source[1], dest[1])]
-        for count, src, dst in loops:
-            starts = [(s + src * i, d + dst * i) for i in range(count) for s, d in starts]
         self._limits(stmt, source, dest, row, loops, pad)
-        for place, side in ((source[0], 0), (dest[0], 1)):
-            if any(abs(start[side]) >= FAR for start in starts):
+        if row < 1 or any(count < 1 for count, _, _ in loops):
+            return  # found as a field out of range; nothing moves
+        starts = []
+        for (place, at, _), side in ((source, 1), (dest, 2)):
+            steps = [(loop[0], loop[side] if loop[0] > 1 else 0) for loop in loops]
+            ends = [at + sum(pick(0, step * (count - 1)) for count, step in steps) for pick in (min, max)]
+            if max(map(abs, ends)) >= FAR:
                 self.run.found.add("capacity" if place == "ub" else "bounds")
                 return  # an address that no memory has; nothing moves
-        if not starts or row < 1:
-            return  # found as a field out of range; nothing moves
-        self._counted(len(starts) * row)
-        reads, data, extra = [], [], []
-        for s, d in starts:
-            reads.append(np.arange(s, s + row))
-            begin, end = self._row(stmt, row, loops, pad, dest[2])
-            data.append(np.arange(d + begin, d + begin + row))
-            extra.append((d, begin, end))
-        self._move(
-            stmt, source[0], dest[0], np.concatenate(reads), np.concatenate(data), extra, row, loops, pad, dest[2]
+            here = np.array([at])
+            for count, step in steps:
+                here = (np.arange(count)[:, None] * step + here).ravel()
+            starts.append(here)
+        self._counted(len(starts[0]) * row)
+        begin, end = self._row(stmt, row, loops, pad, dest[2])
+        reads = (starts[0][:, None] + np.arange(row)).ravel()
+        data = (starts[1][:, None] + np.arange(begin, begin + row)).ravel()
+        copy = RunCopy(
+            self.copy_number[id(stmt)], stmt.span.line, (source[:2], dest[:2]), loops, row, begin, end, reads, data
         )
+        self._move(stmt, copy, starts[1], pad, dest[2])
 
     def _counted(self, amount: int) -> None:
         self.moved += amount
@@ -163,39 +165,30 @@ class RunCopies(TileRun):
     def _move(
         self,
         stmt: ops.CopyOp,
-        source: str,
-        dest: str,
-        reads: np.ndarray,
-        data: np.ndarray,
-        rows: list[tuple[int, int, int]],
-        row: int,
-        loops: Sequence[tuple[int, int, int]],
+        copy: RunCopy,
+        first: np.ndarray,
         pad: tuple[int, int, tuple[int, int] | None] | None,
         item: int,
     ) -> None:
-        self._counted(sum(max(0, end - row) for _, _, end in rows))
+        """`first` is where the rows of the destination begin."""
+        (source, _), (dest, _) = copy.ends
+        reads, data, loops, row, begin, end = copy.reads, copy.data, copy.loops, copy.row, copy.begin, copy.end
+        self._counted(len(first) * max(0, end - row))
         run, into, out_of = self.run, self.run.memory[dest], self.run.memory[source]
         block = self.most["ub_line_bytes"]
-        compact = stmt.kind == ops.LOAD and pad is None and loops[0][0] > 1 and loops[0][2] == row and row % block
-        changed: list[np.ndarray] = [data]
-        fills: list[tuple[np.ndarray, np.ndarray | None]] = []
-        for index, (start, begin, end) in enumerate(rows):
-            if compact and index % loops[0][0] != loops[0][0] - 1:  # the burst counter runs fastest
-                continue
-            if compact:
-                end = row + (-(start + row) % block)
-            around = np.concatenate([np.arange(start, start + begin), np.arange(start + begin + row, start + end)])
-            if not len(around):
-                continue
-            changed.append(around)
-            value = None
+        fill: np.ndarray | None = None
+        if stmt.kind == ops.LOAD and pad is None and loops[0][0] > 1 and loops[0][2] == row and row % block:  # compact
+            behind = first[loops[0][0] - 1 :: loops[0][0], None] + row  # the burst counter runs fastest
+            around = (behind + np.arange(block))[np.arange(block) < -behind % block]
+        else:
+            beside = np.concatenate([np.arange(begin), np.arange(begin + row, end)])
+            around = (first[:, None] + beside).ravel()
             if pad is not None and pad[2] is not None:
                 raw = (pad[2][0] & ((1 << 64) - 1)).to_bytes(8, "little")[
                     : 1 if self.readings.get("pad-pattern") == "byte" else item
                 ]
-                value = np.frombuffer(raw, np.uint8)[(around - start) % len(raw)]
-            fills.append((around, value))
-        written = np.concatenate(changed)
+                fill = np.tile(np.frombuffer(raw, np.uint8)[beside % len(raw)], len(first))
+        written = np.concatenate([data, around])
         adds = stmt.kind == ops.STORE and bool(self.atomic[0])
         whole = not any(n % item for n in (row, *(step for _, _, step in loops)))
         if len(distinct(written)) != len(written) and not (adds and whole):
@@ -208,25 +201,22 @@ class RunCopies(TileRun):
             run.found.add("definite")
         ok = (reads >= 0) & (reads < len(out_of.state)) & (data >= 0) & (data < len(into.state))
         values = out_of.bytes_[reads[ok]].copy()
-        for at, fill in fills:
-            inside = (at >= 0) & (at < len(into.state))
-            into.state[at[inside]] = WRITTEN
-            if fill is not None:
-                into.bytes_[at[inside]] = fill[inside]
-            else:
-                into.bytes_[at[inside]] ^= 0xA5
+        inside = (around >= 0) & (around < len(into.state))
+        into.state[around[inside]] = WRITTEN
+        if fill is not None:
+            into.bytes_[around[inside]] = fill[inside]
+        else:
+            into.bytes_[around[inside]] ^= 0xA5
         if not adds:
             into.bytes_[data[ok]] = values
         into.state[data[(data >= 0) & (data < len(into.state))]] = ADDED if adds else WRITTEN
-        for at, fill in fills:
-            if fill is None:  # the order of rows is not promised: a byte that one of them leaves unknown is unknown
-                into.state[at[(at >= 0) & (at < len(into.state))]] = UNKNOWN
-        run.copies.append((self.copy_number[id(stmt)], source, reads, dest, data))
+        if fill is None:  # the order of rows is not promised: a byte that one of them leaves unknown is unknown
+            into.state[around[inside]] = UNKNOWN
         pipe = {ops.LOAD: "MTE2", ops.STORE: "MTE3", ops.LOCAL: "LOCAL"}[stmt.kind]
         if stmt.kind == ops.LOCAL and self.readings.get("local-pipe") == "vector":
             pipe = "V"
         atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
-        self._happened(RunEvent(pipe, {source: distinct(reads)}, {dest: distinct(written)}, atomic))
+        self._happened(RunEvent(pipe, {source: distinct(reads)}, {dest: distinct(written)}, atomic, copy))
 
     def _access(self, stmt: ops.AccessOp) -> None:
         place, at, item = self._pointer(stmt.pointer)
@@ -245,6 +235,8 @@ class RunCopies(TileRun):
             self._bounds(place, touched, 0)
             self._happened(RunEvent(pipe, {place: empty if stmt.results else touched}, {}))
             return
+        if stmt.dist.startswith(("1PT", "ONEPT")) and not self.registers_of.on(stmt.mask).any():
+            raise Undetermined("whether a store of one element writes it under a mask of no lanes")
         touched, foul = self.registers_of.store(stmt, at, item, stride)
         self._bounds(place, touched, 0)
         there = (touched >= 0) & (touched < len(self.run.memory[place].state))

@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.running import WRITTEN, RunEvent, Running
+from dmaverify.machines.pto.running import WRITTEN, RunEvent, Running, Undetermined
 from dmaverify.program.instructions import Shared
 
 PIPES = ("MTE2", "MTE3", "V", "S", "LOCAL", "MTE1", "M", "FIX")
 CORE = "other core"
+MOST_ACCESSES = 1 << 13  # of one run: each is held against all before it
 
 
 class RunOrder(Running):
@@ -52,7 +53,10 @@ class RunOrder(Running):
         self._happened(RunEvent(CORE, *(({}, work) if one.way == "w" else (work, {}))))
 
     def _happened(self, event: RunEvent) -> None:
+        if len(self.events) >= MOST_ACCESSES:
+            raise Undetermined(f"what happens behind {MOST_ACCESSES:,} accesses")
         self.known.append(frozenset(self.knows.setdefault(event.pipe, set())))
+        self.issued.setdefault(event.pipe, set()).add(len(self.events))
         self.events.append(event)
 
     def _judge_order(self) -> None:
@@ -77,7 +81,7 @@ class RunOrder(Running):
 
     def _done(self, pipe: str) -> set[int]:
         """What is surely done when a pipe has done all that it was given so far."""
-        return self.knows.get(pipe, set()) | {n for n, e in enumerate(self.events) if e.pipe == pipe}
+        return self.knows.get(pipe, set()) | self.issued.get(pipe, set())
 
     def _order(self, stmt: ops.Flag | ops.Barrier | ops.BufferOp) -> None:
         if isinstance(stmt, ops.Barrier):

@@ -37,24 +37,52 @@ class Memory:
 
 
 @dataclass
+class RunCopy:
+    """A copy as it ran: where both ends begin, loops inner to outer as (count, source, destination), bytes of a row;
+    where data begins in a row of the destination and all that changes ends; the bytes of all rows in their order.
+    """
+
+    number: int
+    line: int
+    ends: tuple[tuple[str, int], tuple[str, int]]
+    loops: Sequence[tuple[int, int, int]]
+    row: int
+    begin: int
+    end: int
+    reads: np.ndarray
+    data: np.ndarray
+
+
+@dataclass
 class RunEvent:
-    """One access in the order of issue: its pipe and the bytes it reads and writes, by memory."""
+    """One access in the order of issue: its pipe and the bytes it reads and writes, by memory; the copy that it is."""
 
     pipe: str
     reads: dict[str, np.ndarray]
     writes: dict[str, np.ndarray]
     atomic: tuple[str, str, int] = ("", "", 0)
+    copy: RunCopy | None = None
 
 
 @dataclass
 class KernelRun:
     """What happened. `found` holds the kinds of trouble: field, align, capacity, bounds, rows, definite, raw, war, waw,
-    flags, state. `copies` are the bytes that each executed copy read, and wrote as data, in order of the rows.
+    flags, state. `events` are in the order of issue, `known` those that are surely done before each.
     """
 
     memory: dict[str, Memory]
     found: set[str] = field(default_factory=set)
-    copies: list[tuple[int, str, np.ndarray, str, np.ndarray]] = field(default_factory=list)
+    events: list[RunEvent] = field(default_factory=list)
+    known: list[frozenset[int]] = field(default_factory=list)
+
+    @property
+    def copies(self) -> list[RunCopy]:
+        return [event.copy for event in self.events if event.copy is not None]
+
+
+def _drawn(rng: np.random.Generator, size: int) -> np.ndarray:
+    """Bytes at random, the same ones again after a prime number of them."""
+    return np.resize(rng.integers(0, 256, min(size, 65_521), dtype=np.uint8), size)
 
 
 class Running:
@@ -74,9 +102,9 @@ class Running:
         self.most = limits()
         rng = np.random.default_rng(seed)
         size = self.most["ub_bytes_max"]
-        memory = {"ub": Memory(rng.integers(0, 256, size, dtype=np.uint8), np.full(size, NEVER, np.int8))}
+        memory = {"ub": Memory(_drawn(rng, size), np.full(size, NEVER, np.int8))}
         for name, size in gm.items():
-            memory[name] = Memory(rng.integers(0, 256, size, dtype=np.uint8), np.full(size, WRITTEN, np.int8))
+            memory[name] = Memory(_drawn(rng, size), np.full(size, WRITTEN, np.int8))
         self.run = KernelRun(memory)
         self.values: dict[str, Any] = {}  # numbers, pointers as (memory, byte, bytes of an element), tiles and views
         for name, kind, _ in function.args:
@@ -89,9 +117,9 @@ class Running:
         self.inside = 0
         self.atomic = ("", "")
         self.copy_number: dict[int, int] = {}
-        self.events: list[RunEvent] = []
-        self.known: list[frozenset[int]] = []
+        self.events, self.known = self.run.events, self.run.known
         self.knows: dict[str, set[int]] = {}
+        self.issued: dict[str, set[int]] = {}
         self.flags: dict[tuple[str, str, int], set[int]] = {}
         self.released: dict[int, set[int]] = {}
         self.holding: dict[int, set[str]] = {}

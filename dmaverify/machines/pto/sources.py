@@ -141,6 +141,7 @@ class _SourceWalk:
             return
         if stmt.way == "w":
             held = _joined(names.get(o.name, LOST) for o in (*stmt.values, *stmt.masks))
+            held = held if stmt.values or stmt.form in ("predicate", "open") else LOST
             known = stmt.form in ("vector", "blocks", "whole") and len(stmt.values) == 1
             self.out.stores[id(stmt)] = held if known else _wide(held)
         elif not stmt.results and stmt.form == "open" and stmt.way == "rw":

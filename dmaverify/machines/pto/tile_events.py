@@ -44,7 +44,8 @@ class TileMeaning(TilePlaces):
         lost = lost or next((o for o in stmt.ins if given[o.name] is None and o.name not in stmt.scalars), None)
         if lost is not None:
             why = self.because(lost)
-            self.remark("unresolved", f"{stmt.name}: the tile `{lost.name}` is not known{why}", lost.span)
+            hint = "make it by pto.alloc_tile, with its type and, where the text knows it, its address"
+            self.remark("unresolved", f"{stmt.name}: the tile `{lost.name}` is not known{why}", lost.span, hint)
             return None
         out = given[stmt.outs[0].name]
         if work.writes in ("move", "view"):
@@ -98,7 +99,11 @@ class TileMeaning(TilePlaces):
         if written is None:
             return None
         if work.writes == "mask" and not self._holds_bits(out, tiles[0].rows, tiles[0].cols, exactly=True):
-            touches.append(self._cells(out, written, "maybe", stmt.span))
+            rows, cols = tiles[0].rows.shown(), self.world.divide(tiles[0].cols + 7, 8).shown()
+            why = f"it packs a bit for each element, the rest of `{out.name}` is not documented; those bits are a tile"
+            why = f"{why} of {rows} x {cols} bytes: `!pto.tile_buf<vec, {out.kind.rows}x{out.kind.cols}xui8, "
+            why += f"valid={rows}x{cols}>`"
+            touches.append(replace(self._cells(out, written, "maybe", stmt.span), why=why))
         else:
             touches.append(self._cells(out, written, "data", stmt.span))
         return self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt)
@@ -139,7 +144,8 @@ class TileMeaning(TilePlaces):
             return None
         if work.writes == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):
             said = f"{stmt.name}: no operand has the valid region of the result, so what it writes is not documented"
-            self.remark("unresolved", said, stmt.name_span)
+            hint = f"give one of them `valid={out.rows.shown()}x{out.cols.shown()}`, or the result no more than one has"
+            self.remark("unresolved", said, stmt.name_span, hint)
             return None
         return self._valid(out)
 
@@ -167,7 +173,9 @@ class TileMeaning(TilePlaces):
         if not alike and not self._larger(part, tile, stmt, loads=loads):
             shape = " x ".join(s.shown() for s in part.shape)
             said = f"{stmt.name}: the part has {shape} elements, the tile {tile.rows.shown()} x {tile.cols.shown()}"
-            hint = "give both the same shape: what moves where they differ is not documented"
+            hint = f"write `sizes = [.., %{tile.rows.shown()}, %{tile.cols.shown()}]` in its partition_view"
+            if tile.rows.is_const or tile.cols.is_const:
+                hint = "give both the same shape: what moves where they differ is not documented"
             self.remark("unresolved", f"{said} valid ones", stmt.name_span, hint)
             return None
         if tile.kind.loc != "acc" and max(1, tile.kind.bits // 8) != part.place.item_bytes:  # results may be quantised

@@ -100,7 +100,9 @@ class TilePlaces(Carried):
         tile = self.value(stmt.tile)
         rows, cols = (self.number_of(o, "the valid shape") for o in stmt.valid)
         if not isinstance(tile, TileValue) or rows is None or cols is None or self.around or self.when:
-            self.remark("unresolved", "pto.set_validshape on a path: which region is valid is not followed", stmt.span)
+            said = "pto.set_validshape on a path or in a loop: which region is valid is not followed"
+            hint = "allocate a tile with these numbers there: pto.alloc_tile valid_row = %r valid_col = %c"
+            self.remark("unresolved", said, stmt.span, hint)
             return
         for value, most, what in ((rows, tile.kind.rows, "rows"), (cols, tile.kind.cols, "columns")):
             self._sized(value, most, what, stmt)
@@ -186,7 +188,8 @@ class TilePlaces(Carried):
                 clear = [compare("le", place.address + size - theirs.address)]
                 clear.append(compare("le", theirs.address + reach - place.address))
                 if other != at and place.space == theirs.space and not any(self.world.decide(c) for c in clear):
-                    lost.append(CopyTouch("unknown", Place(APART, "", Lin(other)), ZERO, Lin(reach), ()))
+                    why = "it writes a tile of another type on the same bytes: read them as a tile of that type"
+                    lost.append(CopyTouch("unknown", Place(APART, "", Lin(other)), ZERO, Lin(reach), (), why=why))
         if lost and isinstance(event, Use):
             yield replace(event, pipe="", touches=tuple(lost), needs="")
 

@@ -56,6 +56,7 @@ _FORMS = {
 }
 _ACCESSES = {name: (way, form) for way, forms in _FORMS.items() for form, names in forms.items() for name in names}
 _MASK = re.compile(r"(pset|pge|plt)_b(8|16|32)")
+UNTYPED = "untyped"  # a register, as far as the text tells
 _LANES = re.compile(r"(\d+)x(.+)")
 
 
@@ -116,9 +117,9 @@ class VectorReader(CopyReader):
                 raise InputError(f"{op.name} gives a mask", op.name_span, "write `%mask = ...`")
             return self._mask(op, parts, found[1], int(found[2]))
         if not masks and not registers and "vreg" not in kinds:
-            return None
-        if "vreg" in kinds or registers:
-            args = tuple(o for o, kind in zip(parts.operands, kinds, strict=True) if kind == "vreg")
+            return None  # nothing of it is known to be a register
+        if "vreg" in kinds or registers or UNTYPED in kinds:
+            args = tuple(o for o, kind in zip(parts.operands, kinds, strict=True) if kind in ("vreg", UNTYPED))
             mask = next((o for o, kind in zip(parts.operands, kinds, strict=True) if kind == "mask"), None)
             several = tuple(o for o, kind in zip(parts.operands, kinds, strict=True) if kind == "mask")
             if len(several) > 1:
@@ -171,6 +172,8 @@ class VectorReader(CopyReader):
     # ------------------------------------------------------------ accesses
 
     def _known_access(self, op: Op, parts: _Parts, way: str, form: str) -> list[Stmt]:
+        if not parts.given:
+            raise InputError(f"{op.name} has no types", op.name_span, "write ` : ` and a type for each operand")
         kinds = [self._kind(o, parts, i) for i, o in enumerate(parts.operands)]
         at = next((i for i, kind in enumerate(kinds) if kind in ("pointer", "memref")), None)
         if at is None:
@@ -189,7 +192,7 @@ class VectorReader(CopyReader):
             self.types[pointer.name] = shape.type
         offsets, form = self._offsets(parts, at, kinds, shape, form)
         registers = [s for s in (*parts.given, *parts.made) if s.what == "vreg"]
-        values = tuple(o for o, kind in zip(parts.operands, kinds, strict=True) if kind == "vreg")
+        values = tuple(o for o, kind in zip(parts.operands, kinds, strict=True) if kind in ("vreg", UNTYPED))
         lanes, lane_bytes = (registers[0].lanes, registers[0].lane_bytes) if registers else (0, 0)
         if not lanes and values:
             lanes, lane_bytes = self.lane_widths.get(values[0].name, (0, 0))
@@ -268,13 +271,12 @@ class VectorReader(CopyReader):
     # ------------------------------------------------------------ parts of an operation
 
     def _kind(self, operand: Operand, parts: _Parts, index: int) -> str:
-        known = self.types.get(operand.name)
-        if known is None and operand.value is None:
-            known = parts.given[index].type if len(parts.given) == len(parts.operands) else OTHER
+        known = self.types.get(operand.name, OTHER)
+        if known == OTHER and len(parts.given) == len(parts.operands):
+            known = parts.given[index].type
         if operand.value is not None:
             return "int"
-        assert known is not None
-        return _Shape(known).what
+        return UNTYPED if known == OTHER else _Shape(known).what
 
     def _parts(self, op: Op) -> _Parts:
         parts = _Parts()
@@ -312,6 +314,11 @@ class VectorReader(CopyReader):
         return parts
 
     def _typed(self, op: Op, parts: _Parts) -> None:
+        arrow = any(token.kind == "arrow" for token in op.tokens)
+        named = len(parts.operands) + sum(map(len, parts.indices.values())) + (0 if arrow else len(op.results))
+        if len(parts.given) > named and any(shape.what == "vreg" for shape in parts.given):
+            said = f"{op.name} has {len(parts.given)} types for {len(parts.operands)} operands"
+            raise InputError(said, op.name_span, "write every operand, and one type for each")
         if len(parts.given) == len(parts.operands):
             for operand, shape in zip(parts.operands, parts.given, strict=True):
                 made = self.lane_widths.get(operand.name, (0, 0))
@@ -348,6 +355,8 @@ class VectorReader(CopyReader):
                 said = f"a register holds {whole:,} bits, and {found[1][:20]} lanes of {bits} bits are not as many"
                 raise InputError(said, cursor.op.at(words[0]), f"write `{whole // bits}x{found[2]}`")
             return _Shape(kind, int(found[1]), max(1, bits // 8)) if bits else _Shape(kind)
+        if name == "!pto.vreg":
+            raise InputError("a register's type tells its lanes", cursor.op.at(words[0]), "write `!pto.vreg<64xf32>`")
         return _Shape(kind)
 
 

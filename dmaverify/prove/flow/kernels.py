@@ -42,6 +42,8 @@ from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding
 
+MOST_LINES = 4  # reads that a reason names
+
 
 class KernelProgram(Protocol):
     """What a front end gives: symbols, events in order of issue, the copies among them."""
@@ -143,7 +145,9 @@ def judge_kernel(
     out.findings += [at_values.pop(f.span, f) for f in definite.findings.values()]
     out.findings += at_values.values()
     if definite.reads or definite.unjudged:
-        why = f"not decided for what is read at {', '.join(definite.unjudged)}" if definite.status == "unknown" else ""
+        lines = list(definite.unjudged)
+        few = lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], f"{len(lines) - MOST_LINES} more lines"]
+        why = f"not decided for what is read at {', '.join(few)}" if definite.status == "unknown" else ""
         if why and definite.arrivals and not others:
             first = next(iter(definite.arrivals))
             why += f"; {first} waits for the other core: state what that wrote (`// dmaverify: other core writes"

@@ -141,7 +141,7 @@ def placed(touch: CopyTouch, world: World, counters: Mapping[str, Lin]) -> CopyT
     place = Place(at.space, at.root, put(at.address, counters), at.item_bytes, at.dtype)
     steps = tuple((put(c, counters), put(s, counters)) for c, s in touch.steps)
     offset, length = put(touch.offset, counters), put(touch.length, counters)
-    return CopyTouch(touch.kind, place, offset, length, steps, touch.pattern, touch.open)
+    return CopyTouch(touch.kind, place, offset, length, steps, touch.pattern, touch.open, touch.why)
 
 
 def reach_of(touch: CopyTouch, world: World) -> tuple[Lin, Lin]:
