@@ -38,7 +38,7 @@ MOST_LAUNCHES = 20_000
 MOST_SYMBOLIC = 64  # with arguments that are not known
 MOST_CHANNELS = 8
 """Bits 4:2 of a dmcpy."""
-PAGE = 0x1000
+PAGE, REGISTER = 0x1000, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +261,9 @@ class Launcher(Runner):
                 return self._doubted(access, f"it may launch: {address.why}")
             return super().accessed(access, address, written)
         page, register = _split(address.number)
+        if address.type.step != REGISTER and (written is not None or page in self.pages):
+            self.blurred = self.blurred or f"`{access}` is an access of another width than a register's"
+            return super().accessed(access, address, written)
         if written is not None:
             self.pages.setdefault(page, {})[register] = converted(written, UINT)
         elif registers.NEXT_ID <= register < registers.NEXT_ID + 4 * registers.STREAMS and page in self.pages:
