@@ -348,6 +348,9 @@ def test_a_solver_that_gives_up_leaves_values_open(tmp_path: Path, monkeypatch: 
         ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; return e->next_id;", "unknown"),
         ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; *(volatile uint64_t *)(dma + 0xD0) = 0; return R(0x44);", "unknown"),
         ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; return *(volatile uint64_t *)(dma + 0x40);", "unknown"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; (void)R(0x44); if (g()) (void)R(0x44); return 0;", "unknown"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; (void)R(0x44); while (R(0x84) < 2); return 0;", "proved"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; (void)R(0x44); while (R(0x84) < R(0x44)); return 0;", "unknown"),
         ("e[0xD0 / 4] = d; e[0xD4 / 4] = s; e[0xD8 / 4] = n; return e[0x44 / 4];", "proved"),
     ],
 )
