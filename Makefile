@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.dmaverify-dev
 # The first interpreter that is new enough and can make a virtual environment.
 PYTHON ?= $(shell for p in python3.12 python3.11 python3.13 python3 python; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
-PYTEST ?= -n 2 --dist loadgroup
+PYTEST ?= -n 2 --dist loadfile
 DEMO   ?= examples/first.toml::relayout
 ARGS   ?=
 PROGRAMS ?= --count 20000
@@ -112,6 +112,7 @@ fuzz-idma: $(STAMP)
 	$(BIN)/python tests/fuzz/idma.py mutants 2000
 	$(BIN)/python tests/fuzz/idma.py emit 10000
 	$(BIN)/python tests/fuzz/idma.py drivers 10000
+	$(BIN)/python tests/fuzz/idma.py arguments 1000
 
 agree: $(STAMP)
 	$(BIN)/python tests/bench/agree.py $(ARGS)

@@ -18,7 +18,7 @@ os.environ["DMAVERIFY_NO_CACHE"] = "1"
 os.environ.pop("GITHUB_ACTIONS", None)
 
 # As the command line does: trees of terms are made and dropped whole, and looking for cycles in them took a fifth.
-gc.set_threshold(100_000, 50, 50)
+gc.set_threshold(1_000_000, 50, 1000)
 
 # Tests start hundreds of processes: each would compile the package again where nothing keeps what the first compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -32,7 +32,8 @@ def executed(path: str, limit: int, values: Sequence[str] = ()) -> list[tuple[st
 
     plan = with_references(api.load(path), "book")
     if not plan.transfers and not plan.indirects and not plan.accesses and not plan.programs:
-        raise InputError(f"{path} has nothing to run")
+        texts = [kernel.source.name for kernel in plan.kernels]
+        raise InputError(f"{path} has nothing to run", None, f"run its kernel: {texts[0]}" if texts else None)
     found = []
     most = min(limit, MOST_INTERPRETED)
     if plan.indirects:

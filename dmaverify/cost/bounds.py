@@ -38,11 +38,11 @@ def by_memory(pairs: Iterable[tuple[SideCost, SideCost]]) -> dict[tuple[str, int
     return streams
 
 
-def memory_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
-    """What streams that share one memory need of it."""
+def memory_bounds(sides: Sequence[SideCost], data: CostData, *, ordered: bool = True) -> list[Bound]:
+    """What streams that share one memory need of it; not `ordered`: without rows and banks, which an order changes."""
     tier = sides[0].port.tier
     if tier == "hbm":
-        return _hbm_bounds(sides, data)
+        return _hbm_bounds(sides, data, ordered)
     if tier == "host":
         return []
     return _dm_bounds(sides, data) if tier == "dm" else _spm_bounds(sides, data)
@@ -56,7 +56,7 @@ def _net(load: int, sides: Sequence[SideCost]) -> int:
 # ---------------------------------------------------------------- HBM
 
 
-def _hbm_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
+def _hbm_bounds(sides: Sequence[SideCost], data: CostData, ordered: bool) -> list[Bound]:
     """Channel, row, bank group and read-modify-write bounds of all streams in one HBM."""
     s, chip = data.ticks("hbm_request"), f"HBM of chip {sides[0].port.chip}"
     channels = _channel_loads(sides, data)
@@ -64,14 +64,13 @@ def _hbm_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
     for side in sides:
         for index, count in enumerate((side.hbm and side.hbm.partial) or ()):
             extra[index] += count * (data.ticks("hbm_partial") - s)
-    rows = _row_loads(sides, data)
     loads = [n * s for n in channels]
     found = [_busiest("channels", loads, sides, chip, _channel_why(channels), data.source("hbm_request"))]
     if any(extra):
         why = "windows written in part are read, changed and written back"
         both = [a + b for a, b in zip(loads, extra, strict=True)]
         found.append(_busiest("partial windows", both, sides, chip, why, data.source("hbm_partial")))
-    banks = _bank_uses(sides, data)
+    rows, banks = (_row_loads(sides, data), _bank_uses(sides, data)) if ordered else (None, [])
     if any(one.switches for one in banks):
         found += _bank_bounds(banks, sides, data, chip)
         rows = _switch_loads(banks, data) if rows is None or not any(rows) else rows
@@ -160,9 +159,9 @@ def _bank_bounds(banks: Sequence[BankUse], sides: Sequence[SideCost], data: Cost
 
 def _switch_loads(banks: Sequence[BankUse], data: CostData) -> list[int]:
     """Ticks per channel of the changes of row of its banks, one after the other."""
-    total = [0] * data.hbm_channels
+    total, switch = [0] * data.hbm_channels, data.ticks("hbm_row_switch")
     for one in banks:
-        total[one.channel] += one.switches * data.ticks("hbm_row_switch")
+        total[one.channel] += one.switches * switch
     return [load + data.ticks("hbm_request") if load else 0 for load in total]
 
 

@@ -164,13 +164,15 @@ def _engine_terms(commands: Sequence[Sequence[Bound]], engine: Engine) -> list[B
 # ---------------------------------------------------------------- one command
 
 
-def own_bounds(command: Command, pair: tuple[SideCost, SideCost], data: CostData) -> list[Bound]:
-    """The bounds of one command beside nothing else, in ticks after its start-up."""
+def own_bounds(
+    command: Command, pair: tuple[SideCost, SideCost], data: CostData, *, ordered: bool = True
+) -> list[Bound]:
+    """The bounds of one command beside nothing else, in ticks after its start-up; `ordered` as in `memory_bounds`."""
     read, write = pair
     same = data.in_turn(read.memory, write.memory)
     found = [*_issue(command, read, write, same, data)]
     for sides in by_memory([pair]).values():
-        found += memory_bounds(sides, data)
+        found += memory_bounds(sides, data, ordered=ordered)
     found += [*link_bounds([pair], data), *port_bounds([pair], data)]
     return [bound for bound in found if bound.ticks > 0]
 
@@ -248,12 +250,12 @@ def _requests_why(side: SideCost) -> str:
 # ---------------------------------------------------------------- all engines together
 
 
-def shared_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) -> list[Bound]:
+def shared_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData, *, ordered: bool = True) -> list[Bound]:
     """What all commands together ask of each memory, in ticks after the first start-up; empty for one command."""
     if len(pairs) < 2:
         return []
     found: list[Bound] = []
     for sides in by_memory(pairs).values():
-        found += [bound for bound in memory_bounds(sides, data) if not bound.name.endswith("order")]
+        found += [b for b in memory_bounds(sides, data, ordered=ordered) if not b.name.endswith("order")]
     found += [*link_bounds(pairs, data), *port_bounds(pairs, data)]
     return [replace(bound, name=f"{bound.name}, all engines") for bound in found if bound.ticks > 0]

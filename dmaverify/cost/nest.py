@@ -181,8 +181,11 @@ class Windows:
 
 
 def windows(nest: PacketNest, window: int) -> Windows:
-    """Exact counts from the distribution of start addresses modulo the window."""
-    return _windows(replace(nest, base=nest.base % window), window)
+    """Exact counts from the distribution of start addresses modulo the window, for which the order does not matter."""
+    loops = sorted((count, step % window) for count, step in nest.loops)
+    whole = prod(count for count, step in loops if not step)
+    within = tuple(loop for loop in loops if loop[1])
+    return _windows(PacketNest(nest.base % window, (*within, (whole, 0)), nest.size), window)
 
 
 @lru_cache(maxsize=4096)
@@ -199,13 +202,13 @@ def _windows(nest: PacketNest, window: int) -> Windows:
     return Windows(nest.packets, total, partial, ragged, least, crossing, len(starts))
 
 
+@lru_cache(maxsize=4096)
 def as_requests(nest: PacketNest, window: int) -> PacketNest | None:
     """The nest whose packets are the requests, one window each; None where packets differ in how many they touch."""
     if nest.size % window == 0 and nest.base % window == 0 and all(s % window == 0 for _, s in nest.loops):
         many = nest.size // window
         return nest if many == 1 else nest.with_inner(many, window, window)
-    starts = residues(nest, window)
-    return nest if all(touched(offset, nest.size, window) == 1 for offset in starts) else None
+    return nest if windows(nest, window).touched == nest.packets else None
 
 
 def image(vector: int, masks: Sequence[int]) -> int:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from math import gcd, prod
 
 from dmaverify.cost.constants import CostData
@@ -57,9 +56,9 @@ class RequestWalk:
         """Bytes, sum and sum of squares of the addresses of all bytes."""
         digits = [*self.loops, (self.size, 1)]
         many = prod(count for count, _ in digits)
-        mean = Fraction(self.first) + sum((Fraction((n - 1) * step, 2) for n, step in digits), Fraction(0))
-        spread = sum((Fraction((n * n - 1) * step * step, 12) for n, step in digits), Fraction(0))
-        return many, int(many * mean), int(many * (spread + mean * mean))
+        twice = 2 * self.first + sum([(n - 1) * step for n, step in digits])  # the mean, and twelve times the spread
+        spread = sum([(n * n - 1) * step * step for n, step in digits])
+        return many, many * twice // 2, many * (spread + 3 * twice * twice) // 12
 
 
 @dataclass(frozen=True, slots=True)

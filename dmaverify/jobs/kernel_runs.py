@@ -94,7 +94,7 @@ def _ran(named: NamedFunction, given: Mapping[str, int]) -> RanKernel:
         try:
             run = run_kernel(named.function, tensors, values, others=notes.core)
         except Undetermined as error:
-            beyond = f"{error} is not known before it runs"
+            beyond = f"nothing in a run gives `{error}` a value" if str(error)[:1] == "%" else str(error)
     return RanKernel(named, values, tuple(drawn), tensors, run, beyond)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
+    from dmaverify.synth.synthesize import QuickSearch
     from dmaverify.targets.target import Target
 
 
@@ -215,13 +216,14 @@ def _route(
     from dmaverify.cost.constants import cost_data
     from dmaverify.synth.members import SearchLimits
     from dmaverify.synth.routes import best_route
-    from dmaverify.synth.synthesize import plainest_cover, price_of
+    from dmaverify.synth.synthesize import plainest_cover, quick_search
 
     data = cost_data(chosen.profile)
 
-    def price(hop: Transfer, above: float) -> float | None:
-        limits = SearchLimits(QUICK[0], ties=0, barren=QUICK[1], above=above)
-        return price_of(hop, target, data, readings, limits, chosen.engines)
+    limits, known = SearchLimits(QUICK[0], ties=0, barren=QUICK[1]), dict[Any, Any]()
+
+    def prepare(hop: Transfer) -> QuickSearch | None:
+        return quick_search(hop, target, data, readings, limits, chosen.engines, known)
 
     def search(hop: Transfer) -> Synthesis | None:
         try:
@@ -234,7 +236,7 @@ def _route(
         return chosen.budget is not None and time.monotonic() - began > chosen.budget
 
     cover = plainest_cover(move, target, chosen.engines)
-    found, left = best_route(move, target, cover, direct, data, price, search, over)
+    found, left = best_route(move, target, cover, direct, data, prepare, search, over)
     if found is not None and holds_as_printed(found, readings):
         return found
     return replace(direct, evidence=(*direct.evidence, left)) if left else None

@@ -72,7 +72,8 @@ def _inside(layout: Layout) -> Iterator[tuple[str, str]]:
 
 
 def _held(layout: Layout, axis: str) -> list[tuple[int, Digit]]:
-    return [(i, d) for i, d in enumerate(layout.digits) if d.axis == axis and i not in layout.beyond_index]
+    beyond = layout.beyond_index
+    return [(i, d) for i, d in enumerate(layout.digits) if d.axis == axis and i not in beyond]
 
 
 def _even(layout: Layout, axis: str) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 from msgspec import inspect as kinds
@@ -22,7 +23,12 @@ from dmaverify.plan.schema import Complaint, Path, PlanFileTable, PlanTable, Ten
 
 def complaints_of(data: Mapping[str, Any], otherwise: str) -> list[Complaint]:
     """Everything wrong with the data, in the order of the tables' keys; `otherwise` is said where nothing is found."""
-    return list(_complaints(data, kinds.type_info(PlanTable), ())) or [Complaint((), otherwise, None)]
+    return list(_complaints(data, _format(), ())) or [Complaint((), otherwise, None)]
+
+
+@cache
+def _format() -> kinds.Type:
+    return kinds.type_info(PlanTable)
 
 
 def _complaints(value: Any, kind: kinds.Type, path: Path) -> Iterator[Complaint]:

@@ -306,8 +306,14 @@ def _checked(solver: Any) -> str:
 
 def _resources(solver: Any) -> int:
     """What the solver's context has used so far."""
+    import z3
+
     statistics = solver.statistics()
-    return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118 (no mapping)
+    context, held = statistics.ctx.ref(), statistics.stats
+    for index in reversed(range(z3.Z3_stats_size(context, held))):  # among the last: each name costs a call
+        if z3.Z3_stats_get_key(context, held, index) == "rlimit count":
+            return int(z3.Z3_stats_get_uint_value(context, held, index))
+    return 0
 
 
 def _model(solver: Any, query: Query) -> dict[str, int]:

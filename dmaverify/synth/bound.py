@@ -106,7 +106,10 @@ def floor_of(commands: Sequence[Command], engines: int, data: CostData, *, chose
     startup = min(data.ticks("startup_store" if write.port.tier == "hbm" else "startup") for _, write in pairs)
     rounds, issue, why = _issue(pairs, engines, chosen, startup, data)
     spread = max(max(0, read.issue - least_issue(write.port.tier == "hbm", data)) for read, write in pairs)
-    shared = shared_bounds(pairs, data) if len(pairs) > 1 else own_bounds(commands[0], pairs[0], data)
+    if len(pairs) > 1:
+        shared = shared_bounds(pairs, data, ordered=False)
+    else:
+        shared = own_bounds(commands[0], pairs[0], data, ordered=False)
     loads = [b for b in shared if _is_sure(b)] + forced_rows(pairs, data) + part_bounds(pairs, data)
     terms = [replace(b, ticks=b.ticks - spread) for b in loads]
     most = max((b.ticks for b in terms), default=0) / TICKS
@@ -328,7 +331,7 @@ class Shapes:
         if key not in self.known:
             self.asked += 1
             pair = pairs_of([one], self.data)[0]
-            free = [b.ticks for b in own_bounds(one, pair, self.data) if is_free(b)]
+            free = [b.ticks for b in own_bounds(one, pair, self.data, ordered=False) if is_free(b)]
             queues = [_in_one_slice(side, side.issue, self.data) for side in pair]
             self.known[key] = pair[0].startup + max([*free, *queues])
         return self.known[key]

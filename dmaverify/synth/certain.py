@@ -21,7 +21,7 @@ from dmaverify.program.move import Transfer
 from dmaverify.synth.bound import Shapes, priced_floor
 from dmaverify.synth.legal import Law
 from dmaverify.synth.orders import arranged
-from dmaverify.synth.packets import chain_of, packets_of
+from dmaverify.synth.packets import packets_of
 from dmaverify.synth.shares import layerings
 from dmaverify.synth.space import Nested, SynthMachine, command, nested
 from dmaverify.synth.synthesize import covers_of, machine_of
@@ -71,11 +71,11 @@ def _choices(move: Transfer, machine: SynthMachine) -> Iterator[tuple[Nested, ..
     width = machine.dtype_bits // machine.unit_bits
     for cover in covers_of(move, machine):
         for layering in layerings(cover, machine):
-            runs = list(dict.fromkeys(chain_of(work.box)[0] for work in layering.works))
+            runs = list(dict.fromkeys(work.box.chain[0] for work in layering.works))
             sizes = [packets_of(run, machine.unit_bits, machine.packet_max, width) for run in runs]
             for chosen in product(*sizes):
                 own = dict(zip(runs, chosen, strict=True))
-                items = [nested(w, own[chain_of(w.box)[0]], machine.iterations) for w in layering.works]
+                items = [nested(w, own[w.box.chain[0]], machine.iterations) for w in layering.works]
                 known = tuple(item for item in items if item is not None)
                 if len(known) == len(items):
                     yield known

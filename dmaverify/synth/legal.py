@@ -21,6 +21,9 @@ from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding, Severity
 
+Judged = dict[tuple[object, ...], tuple[Finding, ...]]
+"""What rules say of one thing that they look at, by the numbers that they see."""
+
 
 @dataclass
 class Law:
@@ -31,7 +34,7 @@ class Law:
     limits: Mapping[str, int]
     readings: Mapping[str, str]
     lenient: bool = False
-    known: dict[tuple[object, ...], tuple[Finding, ...]] = field(default_factory=dict)
+    known: Judged = field(default_factory=dict)
     refused: dict[str, Finding] = field(default_factory=dict)
 
     @property
@@ -75,13 +78,15 @@ class Law:
             found += [Instance("dimension", facts, f"{side} dimension", None, side, tier) for facts in every]
         return found
 
-    def _findings(self, one: Command) -> tuple[Finding, ...]:
-        instances = self.instances(one)
-        key = tuple((i.place, *i.values.values()) for i in instances)
-        if key not in self.known:
-            found = self._ruling().judge(instances).findings
-            self.known[key] = tuple(f for f in found if f.severity is not Severity.ADVICE)
-        return self.known[key]
+    def _findings(self, one: Command) -> list[Finding]:
+        found: list[Finding] = []
+        for instance in self.instances(one):
+            key = (self.transfer.source.tier, self.transfer.dest.tier, instance.place, *instance.values.values())
+            if key not in self.known:
+                told = self._ruling().judge([instance]).findings
+                self.known[key] = tuple(f for f in told if f.severity is not Severity.ADVICE)
+            found += self.known[key]
+        return found
 
     def asked(self, one: Command) -> dict[str, Rule]:
         """Each rule that may refuse a command, applied to its numbers, as SMT-LIB 2: `(rngd/packet-max 256 4096)`."""

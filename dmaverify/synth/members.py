@@ -8,6 +8,7 @@ Law: values only; a floor here never falls while a search goes on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from dmaverify.cost.model import Cost
 from dmaverify.program.command import Command
@@ -40,7 +41,7 @@ class Member:
     order: tuple[Atom, ...]
     packets: tuple[int, ...]
 
-    @property
+    @cached_property
     def rank(self) -> tuple[float, bool, int, int, int]:
         """Cheaper, then what the closed form counts whole, then more alike, then fewer commands, then fewer loops."""
         counted = self.cost.cycles >= self.cycles

@@ -16,23 +16,6 @@ from dmaverify.synth.regions import AtomNest, Cover
 from dmaverify.values import replace
 
 
-def chain_of(box: AtomNest) -> tuple[int, tuple[Atom, ...]]:
-    """(units, atoms inner to outer) of the innermost run that is contiguous on both sides."""
-    return _chain(box.atoms)
-
-
-@lru_cache(maxsize=1 << 14)
-def _chain(atoms: tuple[Atom, ...]) -> tuple[int, tuple[Atom, ...]]:
-    run, chain, left = 1, list[Atom](), [a for a in atoms if a.count > 1]
-    while True:
-        found = next((a for a in left if a.read == run and a.write == run), None)
-        if found is None:
-            return run, tuple(chain)
-        run *= found.count
-        chain.append(found)
-        left.remove(found)
-
-
 @lru_cache(maxsize=4096)
 def packets_of(run: int, unit_bits: int, packet_max: int, width: int) -> tuple[int, ...]:
     """Packets in units that divide a run, whole bytes and elements, at most the limit: fewest requests first, then
@@ -56,7 +39,7 @@ def segmented(cover: Cover, packet_max: int, unit_bits: int, width: int) -> Cove
     limit = packet_max * 8 // unit_bits
     boxes: list[AtomNest] = []
     for box in cover.boxes:
-        run, chain = chain_of(box)
+        run, chain = box.chain
         best = packets_of(run, unit_bits, packet_max, width)
         ideal = -(-run // (256 * 8 // unit_bits))
         if not chain or (best and run // best[0] * -(-best[0] * unit_bits // 2048) <= ideal) or len(chain) > 2:

@@ -17,7 +17,7 @@ from dmaverify.language.expr import axes_of
 from dmaverify.program.move import Transfer
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.synth.legal import Law
-from dmaverify.synth.packets import chain_of, packets_of
+from dmaverify.synth.packets import packets_of
 from dmaverify.synth.regions import Cover, NoPlan
 from dmaverify.synth.result import Synthesis
 from dmaverify.synth.space import SynthMachine, Work, command, nested
@@ -72,7 +72,7 @@ def _members(
         for rank in range(PACKETS):
             commands = []
             for box in cover.boxes:
-                packets = packets_of(chain_of(box)[0], machine.unit_bits, machine.packet_max, _width(machine))
+                packets = packets_of(box.chain[0], machine.unit_bits, machine.packet_max, _width(machine))
                 item = nested(Work(machine.engines[0], box), packets[min(rank, len(packets) - 1)], machine.iterations)
                 orders = islice(permutations(item.loops), ORDERS) if item is not None else iter(())
                 fitting = (command(item, order, machine) for order in orders if item is not None)

@@ -13,6 +13,7 @@ Source: docs/design.md; "DMA Engine", Example 6 (segmentation); docs/machines/rn
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise, product
 from math import prod
 
@@ -40,7 +41,7 @@ class NoPlan(Exception):
         return f"{self.rule}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AtomNest:
     """A nest at global addresses, in units. Atoms are in the destination's order, outer to inner."""
 
@@ -48,9 +49,25 @@ class AtomNest:
     write: int
     atoms: tuple[Atom, ...]
 
-    @property
+    def moved(self, read: int, write: int) -> AtomNest:
+        """The same loops elsewhere; what was counted of them is kept."""
+        other = AtomNest(self.read + read, self.write + write, self.atoms)
+        other.__dict__.update(amount=self.amount, chain=self.chain)
+        return other
+
+    @cached_property
     def amount(self) -> int:
-        return prod(atom.count for atom in self.atoms)
+        return prod([atom.count for atom in self.atoms])
+
+    @cached_property
+    def chain(self) -> tuple[int, tuple[Atom, ...]]:
+        """(units, atoms inner to outer) of the innermost run that is contiguous on both sides."""
+        run, chain, left = 1, list[Atom](), [a for a in self.atoms if a.count > 1]
+        while (found := next((a for a in left if a.read == run == a.write), None)) is not None:
+            run *= found.count
+            chain.append(found)
+            left.remove(found)
+        return run, tuple(chain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +107,8 @@ def covers(source: Layout, dest: Layout) -> list[Cover]:
 
 
 def _held(layout: Layout) -> list[Digit]:
-    return [d for i, d in enumerate(layout.digits) if i not in layout.beyond_index]
+    beyond = layout.beyond_index
+    return [d for i, d in enumerate(layout.digits) if i not in beyond]
 
 
 def _boxes(parts: Sequence[Sequence[_BoxPart]], source: Layout, dest: Layout) -> Iterator[AtomNest]:

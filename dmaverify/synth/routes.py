@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
+from typing import Protocol
 
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.language.expr import ONE, Expr, Padding, pair
@@ -40,14 +41,23 @@ CLOSE = 1.05
 PRICES = 80
 """Hops priced to rank the layouts in between; what is behind them is not tried, and the answer says so."""
 
-Price = Callable[[Transfer, float], float | None]
-"""Cycles of a hop, quickly; None where it has no plan below the cycles given."""
+
+class Hop(Protocol):
+    """A hop to be priced: what no plan of it beats, and its cycles, quickly; None where none is below those given."""
+
+    @property
+    def least(self) -> float: ...
+    def below(self, cycles: float) -> float | None: ...
+
+
+Prepare = Callable[[Transfer], Hop | None]
+"""A hop made ready; None where it has no plan."""
 Search = Callable[[Transfer], Synthesis | None]
 """The best plan of a hop, proved; None where there is none."""
 
 
 def best_route(
-    move: Transfer, target: Target, cover: Cover | None, direct: Synthesis, data: CostData, price: Price,
+    move: Transfer, target: Target, cover: Cover | None, direct: Synthesis, data: CostData, prepare: Prepare,
     search: Search, over: Callable[[], bool] = lambda: False,
 ) -> tuple[Synthesis | None, str]:  # fmt: skip
     """The cheapest route found, as an answer of its own, None where the direct plan is near what routes can reach; and
@@ -61,7 +71,7 @@ def best_route(
     least = least_cycles(atoms, target, data, target.dtypes[move.dtype])
     if direct.found and direct.cycles <= FAR * least:
         return None, ""
-    ranked, left = _ranked(move, target, atoms, WORTH * direct.cycles if direct.found else float("inf"), price, over)
+    ranked, left = _ranked(move, target, atoms, WORTH * direct.cycles if direct.found else float("inf"), prepare, over)
     found: list[tuple[float, int, Synthesis, Synthesis]] = []
     for _, number, first, second in [r for r in ranked if r[0] <= CLOSE * ranked[0][0]][:2]:
         there, onward = search(first), search(second)
@@ -84,28 +94,36 @@ def _plain(atom: Atom) -> Iterator[Atom]:
 
 
 def _ranked(
-    move: Transfer, target: Target, atoms: Sequence[Atom], most: float, price: Price, over: Callable[[], bool]
+    move: Transfer, target: Target, atoms: Sequence[Atom], most: float, prepare: Prepare, over: Callable[[], bool]
 ) -> tuple[list[tuple[float, int, Transfer, Transfer]], str]:
-    """Two hops by their quick price, those below `most` cycles; and what the budget left out."""
+    """Two hops by their quick price, those below `most` cycles, those that may be cheapest first; and what the budget
+    left out.
+    """
+    tried, open_, left = [_hops(move, middle) for middle in middles(move, target, atoms)], [], ""
+    for number, hops in enumerate(tried):
+        if over():
+            left = f"budget reached (the time ended): {len(tried)} layouts in between not tried"
+            break
+        first = prepare(hops[0])
+        second = prepare(hops[1]) if first is not None and first.least < most else None
+        if first is not None and second is not None:
+            open_.append((first.least + second.least, number, first, second))
     ranked: list[tuple[float, int, Transfer, Transfer]] = []
-    tried = list(middles(move, target, atoms))
     asked, best = 0, most
-    for number, middle in enumerate(tried):
+    for place, (least, number, first, second) in enumerate(sorted(open_, key=lambda o: o[:2])):
+        if least >= best:
+            break
         if asked >= PRICES or over():
             why = f"{PRICES} hops priced" if asked >= PRICES else "the time ended"
-            left = f"budget reached ({why}): {len(tried) - number} of {len(tried)} layouts in between not tried"
-            return sorted(ranked, key=lambda r: r[:2]), left
-        first, second = _hops(move, middle)
-        asked += 1
-        there = price(first, best)
-        if there is None:
-            continue
-        asked += 1
-        onward = price(second, best - there)
-        if onward is not None:
-            ranked.append((there + onward, number, first, second))
+            left = f"budget reached ({why}): {len(open_) - place} of {len(tried)} layouts in between not tried"
+            break
+        there = first.below(best - second.least)
+        onward = second.below(best - there) if there is not None else None
+        asked += 1 + (there is not None)
+        if there is not None and onward is not None:
+            ranked.append((there + onward, number, *tried[number]))
             best = min(best, CLOSE * (there + onward))
-    return sorted(ranked, key=lambda r: r[:2]), ""
+    return sorted(ranked, key=lambda r: r[:2]), left
 
 
 def least_cycles(atoms: Sequence[Atom], target: Target, data: CostData, dtype_bits: int) -> float:

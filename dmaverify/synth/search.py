@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import count, islice, permutations, product
 from math import factorial
 
@@ -35,7 +36,7 @@ from dmaverify.synth.bound import (
 from dmaverify.synth.legal import Law
 from dmaverify.synth.members import NEAR, Choice, Member, Option, SearchFound, SearchLimits
 from dmaverify.synth.orders import arranged, fits, neighbours, preferred
-from dmaverify.synth.packets import chain_of, packets_of
+from dmaverify.synth.packets import packets_of
 from dmaverify.synth.regions import Cover
 from dmaverify.synth.shares import Layering, Profiles, home, lanes_of, layerings, profiles_of
 from dmaverify.synth.space import Nested, SynthMachine, Work, command, nested
@@ -76,8 +77,7 @@ class Search:
 
     def run(self) -> SearchFound:
         """Prices members until the least floor is met, the space is exhausted, or the budget ends."""
-        options = self._options()
-        waiting: list[Choice] = []
+        options, waiting = self.options, list[Choice]()
         for quota in QUOTAS:
             for option in self._open(options):
                 waiting += self._some(option, quota, options)
@@ -129,7 +129,8 @@ class Search:
 
     # ------------------------------------------------------------ packets
 
-    def _options(self) -> list[Option]:
+    @cached_property
+    def options(self) -> list[Option]:
         """Every cover with every choice of packets, by what their requests need at least; and, each by itself, the
         shares that cut runs. What no packets of the cover can beat holds for each.
         """
@@ -138,11 +139,11 @@ class Search:
             cut = Option(index, None, 0.0, counted=True)
             cut.floor = self._floor(cut)
             self.rates.append(least_rate(self._program(cut), self.data))
-            lengths = list(dict.fromkeys(chain_of(lane)[0] for lane in lanes))
+            lengths = list(dict.fromkeys(lane.chain[0] for lane in lanes))
             out += [
                 Option(index, sizes, max(cut.floor.cycles, self._quick_total(index, sizes)))
                 for sizes in self._packets(lengths)
-                if all(nested(Work(Engine(), lane), sizes[chain_of(lane)[0]]) is not None for lane in lanes)
+                if all(nested(Work(Engine(), lane), sizes[lane.chain[0]]) is not None for lane in lanes)
             ]
             out.append(cut)
         self.found.packets = len(out)
@@ -176,7 +177,7 @@ class Search:
         """One command a box, with the option's packets or the whole runs."""
         program: list[Command] = []
         for lane in self.lanes[option.cover]:
-            run, _ = chain_of(lane)
+            run, _ = lane.chain
             item = nested(Work(Engine(home(lane)[0]), lane), option.sizes[run] if option.sizes else run)
             assert item is not None
             program.append(command(item, item.loops, self.machine))
@@ -189,7 +190,7 @@ class Search:
 
     def _quick_total(self, index: int, sizes: Mapping[int, int]) -> float:
         """What the fullest engine of n needs at least: a packet of n bytes is at least n / 256 requests a side."""
-        runs = [(chain_of(lane)[0], lane.amount) for lane in self.lanes[index]]
+        runs = [(lane.chain[0], lane.amount) for lane in self.lanes[index]]
         chips = max(1, len({home(lane)[0] for lane in self.lanes[index]}))
         total = sum(self.startup + n // sizes[run] * self._packet(sizes[run]) for run, n in runs)
         return max(self.startup, total / (chips * self.machine.per_chip)) / TICKS
@@ -221,11 +222,13 @@ class Search:
 
     def _shares(self, option: Option) -> Iterator[tuple[Layering, Mapping[int, int]]]:
         """The shares of an option with their packets; of those that cut runs, some at a time, the quickest first."""
-        whole = {chain_of(lane)[0] for lane in self.lanes[option.cover]}
+        whole = {lane.chain[0] for lane in self.lanes[option.cover]}
         if option.sizes is not None:
             for layering in self._layerings(option.cover):
                 if set(self._facts(layering)[0]) <= whole:
                     yield layering, option.sizes
+            return
+        if whole == {1}:  # no run to cut
             return
         cutting = (one for one in self._layerings(option.cover) if not set(self._facts(one)[0]) <= whole)
         while some := list(islice(cutting, AT_A_TIME)):
@@ -245,7 +248,7 @@ class Search:
     def _facts(self, layering: Layering) -> tuple[tuple[int, ...], Profiles]:
         """Lengths of runs and what the engines have to move, counted once."""
         if id(layering) not in self.facts:
-            lengths = tuple(dict.fromkeys(chain_of(work.box)[0] for work in layering.works))
+            lengths = tuple(dict.fromkeys(work.box.chain[0] for work in layering.works))
             self.facts[id(layering)] = lengths, profiles_of(layering)
         return self.facts[id(layering)]
 
@@ -292,7 +295,7 @@ class Search:
     def _nested(self, layering: Layering, sizes: Mapping[int, int]) -> tuple[Nested, ...]:
         """The parts with their packets; nothing where a part cannot have its packet."""
         most = self.machine.iterations
-        items = [nested(work, sizes[chain_of(work.box)[0]], most) for work in layering.works]
+        items = [nested(work, sizes[work.box.chain[0]], most) for work in layering.works]
         known = tuple(item for item in items if item is not None)
         return known if len(known) == len(items) else ()
 
@@ -320,7 +323,7 @@ class Search:
         parts = sum(
             work.box.amount // sizes[run] * -(-sizes[run] * self.machine.unit_bits // 2048)
             for work in layering.works
-            for run in (chain_of(work.box)[0],)
+            for run in (work.box.chain[0],)
         )
         return max(most, self.startup + int(parts * rate) - each) / TICKS
 

@@ -17,7 +17,6 @@ from itertools import product
 from dmaverify.program.command import Engine
 from dmaverify.program.space import SPAN
 from dmaverify.synth.atoms import Atom
-from dmaverify.synth.packets import chain_of
 from dmaverify.synth.regions import AtomNest, Cover
 from dmaverify.synth.space import SynthMachine, Work
 from dmaverify.values import dataclass, replace
@@ -151,7 +150,7 @@ def _placed(
     """Parts given to engines: those of the box's own cluster first, the idle ones of the chip next, then a second
     round.
     """
-    pool = [replace(e, chip=chip + e.chip) for e in machine.engines]
+    pool = [Engine(chip + e.chip, e.cluster, e.dmn) for e in machine.engines]
     load = dict.fromkeys(pool, 0)
     out: list[Work] = []
     parts = [(home(box)[1], part) for box in boxes for part in how[_shape(box)].parts(box)]
@@ -188,10 +187,12 @@ def _cut(box: AtomNest, index: int, count: int, block: bool, grain: int) -> list
         pieces = [(at, min(each, atom.count - at), 1) for at in range(0, atom.count, each)]
     else:
         pieces = [(at, -(-(atom.count - at) // count), count) for at in range(count)]
+    alike: dict[int, AtomNest] = {}
     for start, many, step in pieces:
-        piece = replace(atom, count=many, weight=atom.weight * step, read=atom.read * step, write=atom.write * step)
-        atoms = (*box.atoms[:index], piece, *box.atoms[index + 1 :])
-        out.append(AtomNest(box.read + start * atom.read, box.write + start * atom.write, atoms))
+        if many not in alike:
+            piece = Atom(atom.axis, atom.weight * step, many, atom.read * step, atom.write * step, atom.size)
+            alike[many] = AtomNest(box.read, box.write, (*box.atoms[:index], piece, *box.atoms[index + 1 :]))
+        out.append(alike[many].moved(start * atom.read, start * atom.write))
     return out
 
 
@@ -200,7 +201,7 @@ def cuts_of(box: AtomNest, parts: int, unit_bits: int) -> Iterator[ShareCut]:
     if parts == 1:
         yield ShareCut((), "")
         return
-    chain = set(chain_of(box)[1])
+    chain = set(box.chain[1])
     for factors in _factorings(parts):
         for chosen in _ordered(len(box.atoms), len(factors)):
             if any(
@@ -257,5 +258,5 @@ def profiles_of(layering: Layering) -> Profiles:
     """What the engines of a sharing have to move."""
     parts: dict[Engine, list[tuple[int, int]]] = defaultdict(list)
     for work in layering.works:
-        parts[work.engine].append((chain_of(work.box)[0], work.box.amount))
+        parts[work.engine].append((work.box.chain[0], work.box.amount))
     return frozenset(tuple(sorted(own)) for own in parts.values())

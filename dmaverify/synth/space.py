@@ -15,7 +15,6 @@ from dmaverify.lower.derive import Fragment, command_of
 from dmaverify.program.command import Command, Engine, Port
 from dmaverify.program.space import SPAN, Space
 from dmaverify.synth.atoms import Atom
-from dmaverify.synth.packets import chain_of
 from dmaverify.synth.regions import AtomNest
 from dmaverify.values import dataclass, replace
 
@@ -63,7 +62,7 @@ def nested(work: Work, packet: int, iterations: int = 1 << 16) -> Nested | None:
     """The loops around packets of `packet` units, none longer than `iterations` where its count has a divisor; None
     where a packet is no whole inner digits and a part of the next.
     """
-    _, chain = chain_of(work.box)
+    _, chain = work.box.chain
     inside: list[Atom] = []
     loops = [a for a in work.box.atoms if a.count > 1 and a not in chain]
     left, rest = packet, list(chain)

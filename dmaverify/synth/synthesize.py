@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import cost
@@ -21,7 +22,7 @@ from dmaverify.program.command import Command, Engine, GivenCommand
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.check import Options, check_transfer
-from dmaverify.synth.legal import Law
+from dmaverify.synth.legal import Judged, Law
 from dmaverify.synth.members import EVALUATIONS, SIMULATED_TIES, TIE_EVALUATIONS, Member, SearchFound, SearchLimits
 from dmaverify.synth.packets import segmented
 from dmaverify.synth.playing import WHOLE, Contest, contest, expected, played
@@ -111,19 +112,41 @@ def synthesize(
         return refused(move, target, named, profile, [(error.rule, error.message, error.hint)], started)
 
 
-def price_of(
-    move: Transfer, target: Target, data: CostData, readings: Mapping[str, str], limits: SearchLimits,
-    engines: int | None = None,
-) -> float | None:  # fmt: skip
-    """Cycles of the best plan that a short search finds, not proved: what layouts and routes are ranked by."""
-    law = Law(move, target, target.limits_with(move.limits), readings)
-    try:
-        if law.of_move():
-            return None
-        found = Search(covers_of(move, machine := machine_of(move, target, engines)), machine, data, law, limits).run()
+class QuickSearch(Search):
+    """A short search whose plans are not proved: what layouts and routes are ranked by."""
+
+    @cached_property
+    def least(self) -> float:
+        """What no plan of the move beats."""
+        first = next(self._open(self.options), None)
+        return first.least if first is not None else float("inf")
+
+    def below(self, cycles: float) -> float | None:
+        """Cycles of the best plan found that takes fewer than these."""
+        self.limits = replace(self.limits, above=min(cycles, self.limits.above))
+        found = self.run()
         return found.winners[0].cycles if found.winners else None
+
+
+def quick_search(
+    move: Transfer, target: Target, data: CostData, readings: Mapping[str, str], limits: SearchLimits,
+    engines: int | None = None, known: Judged | None = None,
+) -> QuickSearch | None:  # fmt: skip
+    """A short search, ready; None where no plan can be legal. `known`: what rules said in searches of the same type."""
+    law = Law(move, target, target.limits_with(move.limits), readings, known={} if known is None else known)
+    try:
+        machine = machine_of(move, target, engines)
+        return None if law.of_move() else QuickSearch(covers_of(move, machine), machine, data, law, limits)
     except NoPlan:
         return None
+
+
+def price_of(
+    move: Transfer, target: Target, data: CostData, readings: Mapping[str, str], limits: SearchLimits
+) -> float | None:
+    """Cycles of the best plan that a short search finds, not proved."""
+    search = quick_search(move, target, data, readings, limits)
+    return search.below(limits.above) if search is not None else None
 
 
 def _limits(transfer: Transfer, entries: int | None) -> tuple[tuple[str, int], ...]:

@@ -108,6 +108,10 @@ REFUTED = {
         plan(EIGHT, hbm("A"), hbm("A", 64), texts("[8:1]:8 HBM/D@(2^56)", "[8:1]:8 HBM/D@64")),
         {"core/in-bounds"},
     ),
+    "a DMN whose address would be another cluster's": (
+        plan(EIGHT, hbm("A"), dm("A", 64), texts("[8:1]:8 HBM/D@0", "[8:1]:8 DM/D@(0, 16777216, 64)")),
+        {"core/in-bounds"},
+    ),
     "a stride of 2^80": (
         plan(EIGHT, hbm("A"), hbm("A", 64), texts("[2:2^80, 4:1]:4 HBM/D@0", "[8:1]:4 HBM/D@64")),
         {"core/in-bounds"},

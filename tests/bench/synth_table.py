@@ -5,24 +5,34 @@
 The naive stream walks the destination outer to inner on one engine, its packets the innermost run that both sides share
 (the longest whole divisor of at most 4,096 bytes). Cycles are those of the closed form; where a gap to the bound was
 left it stands beside them. CPU seconds go to the error stream; `--write` puts the table into docs/howto/cost.md.
+
+    python tests/bench/synth_table.py --digits [2,4,8,14]
+
+CPU seconds of `synth` as users ask it (simulated, with routes) against the number of digits, each of 2, in shuffled
+order, of single bytes and of rows of 256: the median of five orders, beside the slowest.
 """
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
+from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "synth"))
 
-from shapes import shapes
+from moves import move
+from shapes import AWAY, shapes
 
+from dmaverify import api
 from dmaverify.cost.constants import cost_data
 from dmaverify.cost.model import cost
 from dmaverify.program.command import Engine
 from dmaverify.synth.legal import Law
-from dmaverify.synth.packets import chain_of, packets_of
+from dmaverify.synth.packets import packets_of
 from dmaverify.synth.shares import home, lanes_of
 from dmaverify.synth.space import Work, command, nested
 from dmaverify.synth.synthesize import covers_of, machine_of, synthesize
@@ -38,7 +48,7 @@ def naive(moved, target, profile: str) -> float:
     width = machine.dtype_bits // machine.unit_bits
     program = []
     for lane in lanes_of(covers_of(moved, machine)[0], ()):
-        run, _ = chain_of(lane)
+        run, _ = lane.chain
         for packet in sorted(packets_of(run, machine.unit_bits, machine.packet_max, width), reverse=True):
             item = nested(Work(Engine(*home(lane)), lane), packet)
             if item is not None and law.allows([one := command(item, item.loops, machine)]):
@@ -84,7 +94,33 @@ def in_page() -> str:
     return text[text.index(START) + len(START) : text.index(END)]
 
 
+def digits(counts: Sequence[int]) -> str:
+    """CPU seconds against the number of digits, in both profiles."""
+    cells = [f"{inner}, {profile}" for inner in ("bytes", "rows") for profile in ("book", "schedule")]
+    lines = ["| digits | " + " | ".join(cells) + " |", "|---:" * (len(cells) + 1) + "|"]
+    for count in counts:
+        found = [str(count)]
+        for row, profile in product((1, 256), ("book", "schedule")):
+            spent = []
+            for seed in range(5):
+                axes = [f"A{index}" for index in range(count)]
+                order = random.Random(seed).sample(axes, count)
+                sizes = {**dict.fromkeys(axes, 2), "R": row}
+                source = {"tier": "hbm", "element": ", ".join([*axes, "R"])}
+                dest = {"tier": "hbm", "base": AWAY, "element": ", ".join([*order, "R"])}
+                started = time.process_time()
+                api.synthesize(move(sizes, source, dest), axes=sizes, profile=profile)
+                spent.append(time.process_time() - started)
+            found.append(f"{median(spent):.2f} s (to {max(spent):.2f})")
+        lines.append("| " + " | ".join(found) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
+    if "--digits" in sys.argv:
+        asked = sys.argv[sys.argv.index("--digits") + 1 :] or ["2,4,6,8,10,12,14"]
+        sys.stdout.write(digits([int(one) for one in asked[0].split(",")]) + "\n")
+        return
     words = [word for word in sys.argv[1:] if word != "--write"]
     found = table(words, timings=True)
     if "--write" in sys.argv:

@@ -1,5 +1,5 @@
 """Mutants and round trips of iDMA plans in every form: `python tests/fuzz/idma.py mutants 2000`, `... emit 10000`,
-`... drivers 10000`.
+`... drivers 10000`, `... arguments 1000`.
 
 A mutant that moves other live bytes must not be proved; how often its wrong word is underlined is counted. What is
 emitted is read back and must make the same transfers.
@@ -7,8 +7,10 @@ emitted is read back and must make the same transfers.
 
 from __future__ import annotations
 
+import itertools
 import random
 import sys
+import tempfile
 import time
 from collections import Counter
 from dataclasses import replace
@@ -16,11 +18,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from lab.idma import FORMS, Mutant, moved, mutants, random_plan
+from lab.idma import FORMS, Mutant, driver_with_arguments, moved, mutants, random_plan
 
 from dmaverify import api
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.c.write import driver_of, read_again
+from dmaverify.machines.idma.check import verdict_of_file
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.forms import read_image, write_image
 from dmaverify.machines.idma.jobs import request_options
@@ -29,7 +32,7 @@ from dmaverify.machines.idma.setup import setup_of
 from dmaverify.machines.idma.text import ToldDescriptor
 from dmaverify.plan.read import InputErrors
 from dmaverify.targets.target import load_target
-from dmaverify.verdict import Severity
+from dmaverify.verdict import Severity, Status, Verdict
 
 
 def judged(mutant: Mutant) -> tuple[str, bool]:
@@ -144,6 +147,48 @@ def run_drivers(count: int, seed: int = 1) -> list[str]:
     return wrong
 
 
+def driver_verdict(text: str, folder: Path, **values: int) -> Verdict | None:
+    """The verdict on a driver with some arguments known; None where it launches nothing."""
+    (folder / "d.c").write_text(text)
+    try:
+        return verdict_of_file(
+            str(folder / "d.c"), engine=["manticore"], defines=[f"{k}={v}" for k, v in values.items()]
+        )
+    except InputError as error:
+        if "launches nothing" not in error.message:
+            raise
+        return None
+
+
+def stands(condition: str, values: dict[str, int]) -> bool:
+    """Whether the condition of a verdict holds at values."""
+    text = condition.partition(": ")[2].replace("; or ", ") or (").translate(str.maketrans("[]", "()"))
+    return bool(eval(f"({text.replace('^', '**').replace('always', 'True')})", {}, values))
+
+
+def run_arguments(count: int, seed: int = 1) -> tuple[Counter, list[str]]:
+    """Drivers with arguments against the same drivers at constants."""
+    rng, told, wrong = random.Random(seed), Counter(), []
+    with tempfile.TemporaryDirectory() as name:
+        for _ in range(count):
+            text, ranges = driver_with_arguments(rng)
+            found = driver_verdict(text, Path(name))
+            if found is None:
+                continue
+            told[found.status.value + " if" * found.conditional] += 1
+            points = [dict(zip(ranges, point, strict=True)) for point in itertools.product(*ranges.values())]
+            for values in rng.sample(points, min(len(points), 24)):
+                plain = driver_verdict(text, Path(name), **values)
+                if plain is None or any("does not hold here" in o.why + o.by for o in plain.obligations):
+                    continue
+                said = found.status is Status.PROVED and all(stands(c, values) for c in found.conditions)
+                told[f"{'said to hold' if said else 'not said'}: {plain.status.value}"] += 1
+                if said and plain.status is Status.REFUTED:
+                    wrong.append(f"{text}at {values}: {found.conditions}\n{plain.findings[0].message}")
+                    break
+    return told, wrong
+
+
 if __name__ == "__main__":
     what, count = sys.argv[1], int(sys.argv[2])
     seed = int(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3].isdecimal() else 1
@@ -155,10 +200,10 @@ if __name__ == "__main__":
         bad = run_emit(count, seed)
         print(f"{count} emitted and read again, {len(bad)} differ, {time.time() - began:.0f} s")
     else:
-        counted, bad = run_mutants(count, seed)
+        counted, bad = run_arguments(count, seed) if what == "arguments" else run_mutants(count, seed)
         for key in sorted(counted):
             print(f"{counted[key]:7d}  {key}")
-        print(f"{len(bad)} proved, {time.time() - began:.0f} s")
+        print(f"{len(bad)} proved and wrong, {time.time() - began:.0f} s")
     for text in bad[:5]:
         print(text)
     sys.exit(bool(bad))

@@ -86,8 +86,15 @@ def room_of(name: str) -> str:
 
 @functools.cache
 def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
-    """Every node, walked once for all rules."""
-    return tuple(ast.walk(tree))
+    """Every node but operators and contexts, which stand in a field of theirs; walked once for all rules."""
+    out = [tree]
+    for node in out:
+        for value in vars(node).values():
+            if isinstance(value, list):
+                out += (one for one in value if isinstance(one, ast.AST))
+            elif isinstance(value, ast.AST) and value._fields:
+                out.append(value)
+    return tuple(out)
 
 
 @functools.cache

@@ -6,9 +6,10 @@ import pytest
 
 from dmaverify.cli import app as cli
 from dmaverify.errors import InputError, Source
-from dmaverify.machines.idma.c.launches import Driver, read_driver
+from dmaverify.machines.idma.c.driver import Driver, read_driver
 from dmaverify.machines.idma.c.numbers import Value, binary, literal
 from dmaverify.machines.idma.check import verdict_of_file
+from dmaverify.prove.smt import Answer
 from dmaverify.verdict import Status
 
 
@@ -249,7 +250,8 @@ def test_a_driver_is_judged_with_its_waits(tmp_path: Path) -> None:
         assert verdict is not None
         assert verdict.status is status, between
     path.write_text("void f(int n) { snrt_dma_start_1d((void *)0, (void *)64, n); }")
-    for more, code in (([], 3), (["--define", "n=8"], 0), (["--define", "n=0"], 1)):
+    ranges = ((["--define", "n=1..64"], 0), (["--define", "n=1..65"], 0), (["--define", "n=1..65", "--strict"], 1))
+    for more, code in (([], 0), (["--strict"], 1), (["--define", "n=8"], 0), (["--define", "n=0"], 1), *ranges):
         with pytest.raises(SystemExit) as left:
             cli.main(["check", str(path), *more])
         assert left.value.code == code
@@ -258,3 +260,145 @@ def test_a_driver_is_judged_with_its_waits(tmp_path: Path) -> None:
 def test_a_file_that_launches_nothing_is_no_pass() -> None:
     with pytest.raises(InputError, match="launches nothing"):
         driver("return 0;")
+
+
+REG = "#define R(o) (*(volatile uint32_t *)(dma + (o)))\n"
+ROW = "snrt_dma_start_1d((void *)(0x1000 + 64 * i), (void *)(0x20000 + 64 * i), 64);"
+BACK = "snrt_dma_start_1d((void *)(0x100000 + 64 * i), (void *)(0x1000 + 64 * i), 64);"
+NEXT = "snrt_dma_start_1d((void *)(0x1040 + 64 * i), (void *)(0x200000 + 64 * i), 64);"
+WAIT = "snrt_dma_wait_all();"
+DOWN = "snrt_dma_start_1d(p, p + 64, 64);"
+UP = "snrt_dma_start_1d(p + 64, p, 64);"
+AHEAD = "snrt_dma_start_1d((void *)(0x10000 + {} * i), (void *)(0x{} + {} * i), 64);"
+FEW = "assert(n <= 999); uint8_t *p = (void *)0x1000;"
+LOOP = "for (uint32_t i = 0; i < n; i++)"
+ONE = "snrt_dma_start_1d((void *)0x1000, (void *)0x20000, {n});"
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "conditions"),
+    [
+        (f"void f(uint32_t n) {{ {ONE.format(n='n')} }}", "proved", ["f(): n >= 1 and n <= 126976"]),
+        (f"void f(uint32_t n) {{ assert(n > 0 && n <= 64); {ONE.format(n='n')} }}", "proved", []),
+        (f"void f(uint32_t n) {{ __builtin_assume(n <= 64); {ONE.format(n='n')} }}", "proved",
+         ["f(): n <= 64 and n >= 1"]),
+        (f"void f(uint32_t n) {{ assert(n <= 64); {ONE.format(n='4 * (n / 4) + 4')} }}", "proved", []),
+        (f"void f(void) {{ uint32_t n = get(); {ONE.format(n='n & 7')} }}", "proved", None),
+        (f"void f(uint8_t n) {{ if (n > 4) {ONE.format(n='n - 4')} }}", "proved", []),
+        (f"void f(int n) {{ assert(n < 64 && n != 0); {ONE.format(n='n')} }}", "proved", None),
+        (f"void f(double n) {{ {ONE.format(n='n')} }}", "unknown", []),
+        (f"void f(uint32_t n) {{ g(&n); {ONE.format(n='n')} }}", "unknown", ["g() launches nothing"]),
+        (f"void f(uint8_t n) {{ assert(n < 8); for (int i = 0; i < n; i++) {ROW} }}", "proved", []),
+        (f"void f(uint32_t n) {{ {LOOP} {ROW} }}", "proved", ["f(): n >= 1 and n <= 67106816"]),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP.replace('i++', 'i += 2')} {ROW} }}", "proved", []),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {ROW} {BACK} }} }}", "refuted", []),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {ROW} {WAIT} {BACK} }} }}", "proved", []),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {BACK} {WAIT} {NEXT} }} }}", "refuted", []),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {WAIT} {DOWN} p += 64; }} }}", "proved", []),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {UP} p += 64; }} }}", "refuted", []),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {AHEAD.format(64, 'C000', 64)} }}", "proved", None),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {AHEAD.format(128, '20000', 0)} }}", "proved", None),
+        ("void f(void *d, void *s) { snrt_dma_start_1d(d, s, 64); snrt_dma_start_1d(s, d, 64); }", "refuted", []),
+        ("void f(uint32_t n) { snrt_dma_start_1d((void *)0x1000, (void *)0x1001, n + 1); }", "unknown", []),
+        ("void f(uint8_t n) { snrt_dma_start_1d((void *)0x1800, (void *)0x1000, n + 4096); }", "refuted", []),
+        ("void f(void *d, void *s) { snrt_dma_start_1d(d, s, 64); }", "proved", None),
+    ],
+)  # fmt: skip
+def test_arguments_are_judged_for_all_values(
+    tmp_path: Path, text: str, status: str, conditions: list[str] | None
+) -> None:
+    (tmp_path / "d.c").write_text(text)
+    verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
+    assert verdict is not None
+    assert verdict.status.value == status
+    assert conditions is None or list(verdict.conditions) == conditions
+    assert conditions is not None or verdict.conditional
+
+
+@pytest.mark.parametrize("carried", ["p += q; q += 64;", "g(&p);"])
+def test_what_rounds_carry_over_has_no_value(tmp_path: Path, carried: str) -> None:
+    row = GO.format(d="(0x9000 + p)", s="0x100", c=0)
+    body = f"assert(n < 999); uint32_t p = 0, q = 0; {LOOP} {{ {row} {carried} }}"
+    (tmp_path / "d.c").write_text(f"void f(uint32_t n) {{ {body} }}")
+    verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
+    assert verdict is not None
+    assert verdict.status is Status.UNKNOWN
+
+
+def test_a_solver_that_gives_up_leaves_values_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmaverify.machines.idma.c.symbolic.outside_all", lambda *_: Answer("unknown", {}))
+    (tmp_path / "d.c").write_text(f"void f(uint32_t n) {{ assert(n > 0 && n <= 64); {ONE.format(n='n')} }}")
+    verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
+    assert verdict is None or verdict.conditional
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; return R(0x44);", "proved"),
+        ("R(0) = 1u << 30; R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; return R(0x44);", "refuted"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; return e[0x44 / 4];", "unknown"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; return e->next_id;", "unknown"),
+        ("e[0xD0 / 4] = d; e[0xD4 / 4] = s; e[0xD8 / 4] = n; return e[0x44 / 4];", "proved"),
+    ],
+)
+def test_registers_behind_an_argument_launch_too(tmp_path: Path, body: str, status: str) -> None:
+    head = "uint32_t f(uintptr_t dma, volatile uint32_t *e, uint32_t d, uint32_t s, uint32_t n)"
+    (tmp_path / "d.c").write_text(f"{REG}{head} {{ {body} }}\n")
+    verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["front_end=reg32_3d"])
+    assert verdict is not None
+    assert verdict.status.value == status, verdict.obligations
+
+
+IN, OUT = "plp_dma_extToL1({loc}, {ext}, 64)", "plp_dma_l1ToExt({ext}, {loc}, 64)"
+FIRST_IN = IN.format(loc="0x10000000", ext="0x1c000000")
+OTHER_IN = IN.format(loc="0x10001000", ext="0x1c000000")
+THEN_OUT = OUT.format(loc="0x10000000", ext="0x1c002000")
+QUEUED = "mchan_transfer(16, {to}, 1, 0, 0, 1, 0, 0, {ext}, 0x10000000, 0, 0, 0, 0);"
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (f"int a = {FIRST_IN}; plp_dma_wait(a); {THEN_OUT};", "proved"),
+        (f"{FIRST_IN}; {THEN_OUT};", "refuted"),
+        (f"int a = {FIRST_IN}; int b = {OTHER_IN}; plp_dma_wait(a); {THEN_OUT};", "proved"),
+        (f"int a = {FIRST_IN}; int b = {OTHER_IN}; plp_dma_wait(b); {THEN_OUT};", "refuted"),
+        (f"{FIRST_IN}; plp_dma_barrier(); {THEN_OUT};", "proved"),
+        (f"{FIRST_IN}; {IN.format(loc='0x10000020', ext='0x1c000000')};", "refuted"),
+        (f"int a = {FIRST_IN}; plp_dma_wait(n); {THEN_OUT};", "unknown"),
+        ("int i = mchan_alloc(); " + QUEUED.format(to=1, ext="0x1c000000") + "mchan_barrier(i); mchan_alloc();"
+         + QUEUED.format(to=0, ext="0x1c001000"), "proved"),
+        ("int i = mchan_alloc(); " + QUEUED.format(to=1, ext="0x1c000000") + "mchan_free(i); mchan_alloc();"
+         + QUEUED.format(to=0, ext="0x1c001000"), "refuted"),
+        (QUEUED.format(to=1, ext="0x1c000000"), "unknown"),
+        ("mchan_alloc();" + QUEUED.format(to=2, ext="0x1c000000"), "unknown"),
+        (f"{FIRST_IN}; plp_dma_cmd_push(1, 2, 3);", "unknown"),
+        ("plp_dma_memcpy(0x1c000000, 0x10000000, 65536, PLP_DMA_EXT2LOC);", "unknown"),
+        ("plp_dma_memcpy_2d(0x1c000000, 0x10000000, 100, 64, 16, 1);", "unknown"),
+    ],
+)  # fmt: skip
+def test_calls_of_the_pulp_runtime_are_complete_with_their_counter(tmp_path: Path, body: str, status: str) -> None:
+    (tmp_path / "d.c").write_text(f"void f(int n) {{ {body} }}")
+    verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["pulp-open"])
+    assert verdict is not None
+    assert verdict.status.value == status
+
+
+@pytest.mark.parametrize(
+    ("call", "want"),
+    [
+        ("plp_dma_memcpy(0x1c000000, 0x100, 64, PLP_DMA_EXT2LOC);", (0x100, 0x1C000000, 64)),
+        ("plp_dma_memcpy(0x1c000000, 0x100, 64, PLP_DMA_LOC2EXT);", (0x1C000000, 0x100, 64)),
+        ("plp_dma_extToL1_2d(0x100, 0x1c000000, 64, 128, 16);", (0x100, 0x1C000000, 16, 4, 16, 128)),
+        ("plp_dma_l1ToExt_2d(0x1c000000, 0x100, 64, 128, 16);", (0x1C000000, 0x100, 16, 4, 128, 16)),
+        ("mchan_alloc(); mchan_transfer(64, 1, 1, 1, 0, 1, 0, 0x1c000000, 0x100, 16, 32);",
+         (0x100, 0x1C000000, 16, 4, 16, 32)),
+        ("mchan_alloc(); mchan_transfer(64, 0, 1, 1, 1, 0, 1, 0, 0x1c000000, 0x100, 16, 32, 16, 48);",
+         (0x1C000000, 0x100, 16, 4, 32, 48)),
+        ("mchan_alloc(); mchan_transfer(64, 1, 1, 0, 1, 0, 1, 0, 0x1c000000, 0x100, 0, 0, 16, 48);",
+         (0x100, 0x1C000000, 16, 4, 48, 16)),
+    ],
+)  # fmt: skip
+def test_calls_of_the_pulp_runtime_become_descriptors(call: str, want: tuple[int, ...]) -> None:
+    assert launched(call) == [want]

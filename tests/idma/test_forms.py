@@ -3,11 +3,13 @@
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma import desc64, inst64, registers
+from dmaverify.machines.idma.check import verdict_of_file
 from dmaverify.machines.idma.engine import AXI, OBI, Request
 from dmaverify.machines.idma.forms import form_of, given_of, one_d, padded, read_image, write_image
 from dmaverify.machines.idma.jobs import Job, llen_of, read_jobs, request_options, write_jobs
@@ -270,3 +272,37 @@ def test_a_descriptor_as_sequencers_has_strides_per_index() -> None:
 def test_what_is_in_no_form_is_refused(text: str) -> None:
     with pytest.raises(InputError):
         read_image(text)
+
+
+def chain_line(place: int, src: int, dst: int, then: int = desc64.END) -> str:
+    data = desc64.packed(desc64.DescriptorWords(place, 64, 10, then, src, dst), 256)
+    return f"0x{place:x}: " + " ".join(f"{int.from_bytes(data[i : i + 4], 'little'):08x}" for i in range(0, 32, 4))
+
+
+@pytest.mark.parametrize(
+    ("launches", "dst", "found"),
+    [
+        ("head = 0x8000\nhead = 0x9000", 0x30000, {"idma/wait"}),
+        ("head = 0x8000\nwait\nhead = 0x9000", 0x30000, set()),
+        ("head = 0x8000\npoll = 0x8020\nhead = 0x9000", 0x30000, set()),
+        ("head = 0x8000\npoll = 0x8000\nhead = 0x9000", 0x30000, None),
+        ("head = 0x8000\npoll = 0x9000\nhead = 0x9000", 0x30000, None),
+        ("head = 0x8000\nwait\nhead = 0x8020", 0x30000, None),
+        ("head = 0x9000\nhead = 0x8000", 0x30000, set()),
+        ("head = 0x9000\nwait\nhead = 0x8000", 0x8000, {"idma/desc-clobbered"}),
+    ],
+)
+def test_chains_that_software_launches_one_after_the_other(
+    tmp_path: Path, launches: str, dst: int, found: set[str] | None
+) -> None:
+    lines = [chain_line(0x8000, 0x10000, 0x20000, 0x8020), chain_line(0x8020, 0x11000, 0x21000)]
+    lines += [chain_line(0x9000, 0x20000, dst)]
+    path = tmp_path / "c.idma"
+    path.write_text("\n".join(["desc64", "fetch = 256", launches, *lines]))
+    if found is None:
+        with pytest.raises(InputError, match=r"launched again|last one"):
+            verdict_of_file(str(path))
+        return
+    verdict = verdict_of_file(str(path))
+    assert verdict is not None
+    assert {f.rule for f in verdict.errors} == found

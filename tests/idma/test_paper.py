@@ -11,9 +11,10 @@ from dmaverify.cli import app as cli
 from dmaverify.machines.idma.area import area_parts, gates
 from dmaverify.machines.idma.engine import Backend, variant_named
 from dmaverify.machines.idma.law import HBM, RPC_DRAM, SRAM, Depth, MemorySystem, exact, fragments
-from dmaverify.machines.idma.price import first_read, memory_of
+from dmaverify.machines.idma.price import first_read, memory_of, price_on
 from dmaverify.machines.idma.setup import setup_of
 from dmaverify.machines.idma.sweep import sweep
+from dmaverify.program.command import Command, Port
 from dmaverify.targets.target import load_target
 
 DOCS = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "idma.md").read_text(encoding="utf-8")
@@ -140,3 +141,15 @@ def test_protocols_without_bursts_are_priced_word_by_word() -> None:
 def test_memory_is_an_option() -> None:
     setup = setup_of(load_target("idma"), {"memory": "hbm", "memory_latency": 40, "memory_outstanding": 7})
     assert memory_of(setup) == MemorySystem("HBM", 40, 7)
+
+
+@pytest.mark.parametrize(("fetch", "latency", "more"), [(256, 13, 15), (64, 13, 18), (128, 100, 103)])
+def test_a_chain_waits_for_its_first_descriptor(fetch: int, latency: int, more: int) -> None:
+    options = {"address_width": 64, "memory_latency": latency, "fetch_width": fetch}
+    commands = (Command(Port("mem", 0), Port("mem", 1 << 20), (), 64, 64),)
+    alone, chained = (
+        price_on(setup_of(load_target("idma"), {**options, "front_end": front}), commands)
+        for front in ("inst64", "desc64")
+    )
+    assert chained.cycles - alone.cycles == more
+    assert (alone.exact, chained.exact) == (True, False)

@@ -165,3 +165,36 @@ def _other_word(rng: random.Random, told: ToldPlan, words: list[Word], kind: str
 
 
 __all__ = ["FORMS", "InputErrors", "Mutant", "ToldPlan", "moved", "mutants", "random_plan", "words_of"]
+
+
+def driver_with_arguments(rng: random.Random) -> tuple[str, dict[str, range]]:
+    """A driver with arguments of few values, and these values; right ones and wrong ones."""
+    values = {"n": range(rng.randrange(2), rng.randrange(2, 7)), "d": range(0, 512, 64), "m": range(1, 5)}
+    size = rng.choice(("64", "16 * n", "n * m", "64 * (n / 2)", "n - 1", "(n & 3) + 1", "d + 8"))
+    step = rng.choice(("64", "d", "16 * m", "64 * m"))
+
+    def launch(row: str) -> str:
+        ends = [f"0x{rng.choice((0x1000, 0x1100, 0x2000, 0x2040, 0x9000)):x}u" for _ in range(2)]
+        ends = [f"{end}{rng.choice(('', f' + {row}', ' + d', f' + d + {row}'))}" for end in ends]
+        if rng.random() < 0.3:
+            return f"snrt_dma_start_2d((void *)({ends[0]}), (void *)({ends[1]}), {size}, {step}, {step}, m);"
+        return f"snrt_dma_start_1d((void *)({ends[0]}), (void *)({ends[1]}), {size});"
+
+    body = []
+    for _ in range(rng.randrange(1, 3)):
+        wait = rng.choice(("", "snrt_dma_wait_all();"))
+        kind = rng.randrange(4)
+        if kind == 0:
+            body.append(f"{wait} {launch('0')}")
+        elif kind == 1:
+            body.append(f"if (n > {rng.randrange(4)}) {{ {launch('0')} }} {wait}")
+        else:
+            move = rng.choice(("", f"p += {step};"))
+            row = rng.choice((f"{step} * i", "p"))
+            inside = f"{launch(row)} {wait} {launch(row) if rng.random() < 0.4 else ''} {move}"
+            bound = rng.choice(("n", "m", "n * m", "n + 2"))
+            loop = f"for (uint32_t i = 0; i < {bound}; i += {rng.choice((1, 1, 2))}) {{ {inside} }}"
+            body.append(f"{{ uint32_t p = 0; {loop} }}")
+    stated = " && ".join(f"{name} >= {own[0]} && {name} <= {own[-1]}" for name, own in values.items() if name != "d")
+    head = f"assert({stated} && d < 512 && d % 64 == 0);" if rng.random() < 0.7 else ""
+    return f"void f(uint32_t n, uint32_t d, uint32_t m) {{ {head} {' '.join(body)} }}\n", values

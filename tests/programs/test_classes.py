@@ -154,8 +154,13 @@ def test_only_a_read_of_what_is_written_again_excuses_the_second_write() -> None
         view = f', view = {{ tile = "A", length = 8, start = {start} }}'
         assert errors(both + read(view=view, shown="A = 8, B, C") + steps) == wanted
     # through another declaration of the same bytes nothing is certain
-    other = read("B, A, C")
-    assert judged(both + other + steps).status is Status.UNKNOWN
+    found = judged(both + read("B, A, C") + steps)
+    assert found.status is Status.UNKNOWN
+    (why,) = [one for one in found.assumptions if one.startswith("core/tiles-once: ")]
+    assert "`b` and `a` write parts of hbm" in why
+    assert "read the same view" in why
+    short = api.check(HEAD + store("a", "2 * t", 2, loop=4) + program('transfer = "a"'), options=Options(rlimit=1))[-1]
+    assert any("core/tiles-once: whether `a` writes" in one and "--rlimit" in one for one in short.assumptions)
 
 
 def test_bytes_that_another_declaration_writes_are_no_gap() -> None:

@@ -277,8 +277,13 @@ source = { tier = "spm", element = "A, B" }
 dest = { tier = "hbm", base = 8192, element = "A, B" }
 stream = { time = "A", packet = "B" }
 """
-    verdict = judged(hop("spm"), third, steps('transfer = "one"', 'transfer = "two"', 'transfer = "three"'))
-    assert not any(finding.rule == "core/needless-hop" for finding in verdict.findings)
+    both = ('transfer = "one"', 'transfer = "two"')
+    head, second = hop("spm").split("[transfer.two]")
+    for verdict in (
+        judged(hop("spm"), third, steps(*both, 'transfer = "three"')),
+        judged(f"{head}[transfer.two]{second.replace('i8', 'f8e4m3')}", steps(*both)),  # of another type
+    ):
+        assert not any(finding.rule == "core/needless-hop" for finding in verdict.findings)
 
 
 def in_place(dest: int, time: str = "A", source: int = 64) -> Verdict:

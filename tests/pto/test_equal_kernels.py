@@ -375,3 +375,22 @@ def test_no_mutant_with_other_bytes_is_equal_and_every_other_surface_is() -> Non
     assert sum(f.changed for f in found) > 3
     unknown = [f.note for f in found if f.changed and f.mutant == "unknown"]
     assert [n for n in unknown if "rows=0" not in n and "length=0" not in n] == []
+
+
+TABLE = "  %t = pto.castptr %c0 : i64 -> !pto.ptr<i64, ub>\n"
+ROW = """  %v{0} = pto.load_scalar %t[{1}] : !pto.ptr<i64, ub> -> i64
+  %p{0} = pto.addptr %a, %v{2} : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>
+"""
+
+
+@pytest.mark.parametrize(("used", "never"), [(1, "different"), (0, "same")])
+def test_what_each_iteration_reads_is_a_value_of_its_own(used: int, never: str) -> None:
+    rows = [
+        ROW.format(n, f"%x{n}", number) + load("%c64", "%c1, %c0, %c0", source=f"%p{n}")
+        for n, number in ((0, 0), (1, used))
+    ]
+    body = ROW.format("", "%i", "") + load("%c64", "%c1, %c0, %c0", source="%p")
+    once = "  scf.for %i = %x0 to %x2 step %x1 {\n" + body + "  }\n"
+    assert compare(TABLE + once, TABLE + once).status == "same"
+    assert compare(TABLE + once, TABLE + "".join(rows)).status != never
+    assert compare(TABLE + "".join(rows), TABLE + "".join(rows)).status == "same"

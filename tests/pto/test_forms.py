@@ -671,3 +671,16 @@ def test_a_whole_kernel_is_proved_and_one_wrong_stride_in_it_is_found(path: Path
 
 def test_there_are_two_dozen_longer_kernels() -> None:
     assert len(CORPUS) == 27
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("%x = arith.muli %c8_i64, %c8_i64 : elementindex", "gives an integer, which `elementindex` is not"),
+        ("%x = arith.addi %c8_i64, %c8_i64 : f32", "gives an integer, which `f32` is not"),
+        ('%x = "arith.constant"() <{= 7 : i64}> : () -> i64', "%x has no value"),
+        ("%x = arith.constant", "%x has no value"),
+    ],
+)
+def test_numbers_without_a_value_or_of_no_type_are_refused(line: str, says: str) -> None:
+    unknown(kernel(f"{UB}  {line}\n{MOVE}"), says)

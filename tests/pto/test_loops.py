@@ -116,6 +116,24 @@ def test_a_kernel_that_takes_too_much_is_unknown(monkeypatch: pytest.MonkeyPatch
     assert any("no other was tried" in said for said in found.assumptions)
 
 
+@pytest.mark.parametrize(
+    ("what", "made", "says"),
+    [
+        ("most_followed", lambda trip: 1, "does not settle"),
+        ("State.covers", lambda one, other: False, "differ in a way that is not followed"),
+    ],
+)
+def test_a_loop_that_is_not_followed_to_its_end_is_unknown(
+    monkeypatch: pytest.MonkeyPatch, what: str, made: Any, says: str
+) -> None:
+    monkeypatch.setattr("dmaverify.prove.flow.kernels.proved_at_once", lambda *_: None)
+    monkeypatch.setattr("dmaverify.prove.flow.kernels.found_at_values", lambda *_: None)
+    monkeypatch.setattr(f"dmaverify.prove.flow.pipes.{what}", made)
+    found = check(TURNS)
+    assert found.status is Status.UNKNOWN
+    assert any(says in o.why for o in found.obligations), [o.why for o in found.obligations]
+
+
 @pytest.mark.parametrize(("turns", "found"), [(1, 1), (2, 2), (5, 5), (7, 7), (16, 16), (17, None)])
 def test_buffers_that_take_turns_have_a_period(turns: int, found: int | None) -> None:
     world = World()
@@ -219,3 +237,43 @@ def test_a_loop_of_at_most_so_many_iterations_is_followed_until_its_end_or_until
     most: int | None, followed: int
 ) -> None:
     assert most_followed(most) == followed
+
+
+DOWN = """func.func @k(%a: !pto.ptr<f32, gm>, %n: i32, %to: i32) {
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %l = arith.constant 32 : i64
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %d = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
+  %s = pto.addptr %a, %z : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>
+  %e = scf.while (%left = %n) : (i32) -> i32 {
+    %more = arith.cmpi GOES : i32
+    scf.condition(%more) %left : i32
+  } do {
+  ^bb0(%now: i32):
+    LOAD
+    pto.barrier #pto.pipe<PIPE_ALL>
+    %less = arith.subi %now, %c1 : i32
+    scf.yield %NEXT : i32
+  }
+  return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("goes", "after", "ends"),
+    [
+        ("sgt, %left, %c0", "less", True),
+        ("sgt, %left, %c0", "now", False),  # what it counts does not change
+        ("ne, %left, %c0", "less", False),  # it may begin below 0
+        ("slt, %left, %to", "less", False),  # it counts away from its end
+        ("sge, %left, %to", "less", True),
+    ],
+)
+def test_a_loop_that_is_not_shown_to_end_is_a_condition(goes: str, after: str, ends: bool) -> None:
+    text = DOWN.replace("GOES", goes).replace("NEXT", after).replace("LOAD", LOAD)
+    found = check("// dmaverify: gm %a = 4096 bytes\n// dmaverify: assume %n in 0..8\n" + text)
+    assert found.status is Status.PROVED
+    assert ("the loop at line 11 ends" in found.conditions) is not ends, found.conditions

@@ -152,6 +152,54 @@ def test_the_number_of_cores_is_the_same_wherever_it_is_asked_for() -> None:
     proved(check(again + apart + COPY, notes(8, assume("bid64", 0, 7))))
 
 
+NEAR = COPY.replace(ROW, ROW.replace("%c256", "%c3"))
+FROM_B = COPY.replace("%s = pto.addptr %a", "%s = pto.addptr %b")
+FIRST = "  %on = arith.cmpi eq, %bid, %c0 : index\n  %row = arith.addi %c0, %c0 : index\n  scf.if %on {\n"
+ADDED = COPY.replace(STORE, f"  pto.set_atomic_add\n  pto.set_atomic_f32\n{STORE}  pto.set_atomic_none\n")
+ALL = strided("%c1").replace("%row = %bid", "%row = %c0")
+SHORT = """  scf.for %row = %c0 to %n step %c1 {
+  %p = arith.muli %row, %num : index
+  %q = arith.muli %p, %c3 : index
+  %e = arith.muli %bid, %c256 : index
+  %at = arith.addi %q, %e : index
+"""
+ROWLESS = COPY.replace("  %at = arith.muli %row, %c256 : index\n", "")
+NEXT = FROM_B.replace("%d = pto.addptr %b, %at", "%up = arith.addi %at, %c256 : index\n  %d = pto.addptr %b, %up")
+
+
+@pytest.mark.parametrize(
+    ("body", "meet"),
+    [
+        (strided(), False),
+        (strided(body=NEAR), True),  # rows of 12 bytes more, 1,024 bytes each
+        (ALL, True),
+        (strided("%m"), True),
+        (SHORT + ROWLESS + "  }\n", True),  # rounds lie 12 bytes apart for each core, places 1,024
+        (SHORT.replace("%c3", "%c256") + ROWLESS + "  }\n", False),
+        (strided("%c1"), True),  # the next row of one core is the first of another
+        (ALL.replace(COPY, ADDED), False),  # each adds, in whatever order
+        (
+            ALL.replace(STORE, "").replace(THERE, "").replace(AGAIN, "  pto.barrier #pto.pipe<PIPE_ALL>\n"),
+            False,
+        ),  # nobody writes
+        (strided(body=NEXT), True),  # one core writes what the next one reads
+        (SHARE + COPY + "  }\n", False),
+        (SHARE.replace("to %hi", "to %n") + COPY + "  }\n", True),
+        (FIRST + COPY + "  }\n", False),
+        (FIRST + "  } else {\n" + COPY + "  }\n", True),
+        (FIRST.replace("eq,", "ne,") + COPY + "  }\n", True),
+        ("  %row = arith.muli %bid, %c2 : index\n" + COPY, False),
+        ("  %row = arith.divui %bid, %c2 : index\n" + COPY, True),
+    ],
+)
+def test_cores_that_may_meet_in_global_memory_are_a_condition(body: str, meet: bool) -> None:
+    verdict = check(
+        body, notes(20000, assume("n", 0, 100) + assume("bid64", 0, 90) + assume("m", 1, 9) + assume("num64", 1, 91))
+    )
+    proved(verdict)
+    assert any("no two cores of a launch" in said for said in verdict.conditions) is meet, verdict.conditions
+
+
 @pytest.mark.parametrize(("left", "divisor"), [(17, 5), (0, 3), (-7, 2), (12, 12), (5, 9)])
 def test_a_quotient_by_a_term_is_the_floor_for_every_value(left: int, divisor: int) -> None:
     world = World()
@@ -342,3 +390,28 @@ def test_remainders_of_sums_products_and_remainders_are_exact(value: int) -> Non
         for divisor in (2, 3, 4):
             whole = world.put(term, put)
             assert world.put(world.modulo(term, divisor), put) == Lin(whole.const % divisor)
+
+
+PICKED = """  %w = pto.castptr %half : i64 -> !pto.ptr<i32, ub>
+  pto.mte_gm_ub %a, %u, %z, %half nburst(%one, %half, %half) {types}
+  pto.barrier #pto.pipe<PIPE_ALL>
+  %id = pto.load_scalar {base}[%c2] : !pto.ptr<i32, ub> -> i32
+  %low = arith.andi %id, %few : i32
+  %row = arith.index_cast {by} : i32 to index
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "by", "status"),
+    [
+        ("%w", "%low", Status.UNKNOWN),  # of bytes that nothing wrote
+        ("%v", "%low", Status.PROVED),
+        ("%w", "%few", Status.PROVED),  # nothing follows from it
+    ],
+)
+def test_a_number_that_decides_an_address_was_written_before_it_is_read(base: str, by: str, status: Status) -> None:
+    head = "  %few = arith.constant 15 : i32\n  %v = pto.castptr %z : i64 -> !pto.ptr<i32, ub>\n"
+    body = head + PICKED.format(types=TYPES, base=base, by=by) + "  pto.barrier #pto.pipe<PIPE_ALL>\n" + COPY
+    verdict = check(body, notes(16))
+    assert verdict.status is status, [f.message for f in verdict.findings]
+    assert (status is not Status.UNKNOWN) or "numbers of the kernel depend on them" in str(verdict.obligations)

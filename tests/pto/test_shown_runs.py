@@ -85,7 +85,7 @@ def test_example_6_is_told_and_traced_step_by_step(tmp_path: Path) -> None:
             ["loop1: 4 times, src +2,048, ub +2,048", "len_burst 256, stride 256", "... 4 more rows", "Row 7:"],
         ),
         ("example-3-corrected", ["padded or not known", 'class="pad"', 'class="data"']),
-        ("ping-pong", ["copy 2, line 44: ub to out", "with n = "]),
+        ("example-5", ["ub to dst", "len_burst 256, stride 1,024"]),
     ],
 )
 def test_copies_are_drawn_as_rows_of_both_sides(kernel: str, words: list[str], tmp_path: Path) -> None:

@@ -85,6 +85,21 @@ def test_a_buffer_is_released_behind_the_last_access_of_it(body: str, found: set
     assert (verdict.status is Status.PROVED) == (not found)
 
 
+@pytest.mark.parametrize(
+    ("body", "notes", "stuck"),
+    [
+        (wait("MTE3") + STORE + let("MTE3"), WRITES, False),
+        (wait("MTE3") + STORE + let("MTE3", 5), WRITES, True),
+        (wait("MTE3") + STORE + let("MTE3", 5), WRITES.replace(" after 4", ""), False),
+        (wait("MTE3") + STORE + let("MTE3", 20), WRITES, False),  # 16 flags
+    ],
+)
+def test_a_flag_that_the_other_core_waits_for_is_set_or_a_condition(body: str, notes: str, stuck: bool) -> None:
+    found = check(body + FENCE, notes)
+    assert found.status is Status.PROVED
+    assert ("the other core goes on although nothing here sets flag 4" in found.conditions) is stuck
+
+
 def test_a_release_that_comes_too_early_names_both_lines() -> None:
     (finding,) = check(wait("MTE3") + STORE + let("V"), WRITES).errors
     assert finding.message == (

@@ -10,6 +10,7 @@ import pytest
 from kernels import verdicts
 
 from dmaverify.errors import InputError
+from dmaverify.machines.rngd.rust.module import NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
 from dmaverify.machines.rngd.rust.plans import read_kernel_plan_text
 
@@ -82,3 +83,16 @@ def test_every_call_of_a_transfer_in_the_text_has_a_verdict() -> None:
 )
 def test_cycles_and_depth_end_in_a_verdict(text: str) -> None:
     assert survives(text) >= 1
+
+
+def test_a_name_is_looked_for_once_in_a_module_that_is_used_many_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    look = NameScope._submodule
+    monkeypatch.setattr(NameScope, "_submodule", lambda self, name: (asked.append(name), look(self, name))[1])
+    text = TEXTS["windows.rs"]
+    counts = []
+    for times in (1, 300):
+        asked.clear()
+        survives("use furiosa_opt_std::prelude::*;\n" * times + text)
+        counts.append(len(asked))
+    assert counts[0] == counts[1] > 0

@@ -170,11 +170,8 @@ source = {{ tier = "hbm", element = "Q" }}
 dest = {{ tier = "hbm", base = 1048576, element = "Q" }}
 """
     )
-    from dmaverify.synth.packets import _chain
-
     plans = []
     for before in (None, 4095, 4099):
-        _chain.cache_clear()
         if before is not None:
             api.synthesize(text.format(before), simulate=False, routes=False)
         plans.append(api.synthesize(text.format(4099), simulate=False, routes=False).plan)

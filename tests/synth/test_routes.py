@@ -119,7 +119,7 @@ def test_layouts_in_between_hold_every_element_however_it_is_spelled(
     ])  # fmt: skip
     item, target, tried = api.load(text).transfers[0], load_target("rngd"), []
     cover, nothing = plainest_cover(item.transfer, target), SimpleNamespace(found=False)
-    best_route(item.transfer, target, cover, nothing, cost_data("book"), lambda hop, most: tried.append(hop.dest), None)
+    best_route(item.transfer, target, cover, nothing, cost_data("book"), lambda hop: tried.append(hop.dest), None)
     assert len(tried) > 4
     whole = item.transfer.dest.mapping.size
     assert all(one.cluster.size * one.slice.size * one.element.size >= whole for one in tried)

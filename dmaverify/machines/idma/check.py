@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
 from dmaverify.language.files import read_text
@@ -27,7 +28,10 @@ from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.flow.listed import ListedItem, judge_listed
 from dmaverify.targets.target import Target, load_target
 from dmaverify.values import replace
-from dmaverify.verdict import Verdict
+from dmaverify.verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from dmaverify.machines.idma.c.launches import FunctionLaunches
 
 NO_MOVE = "no move is given: rules of the engine and its protocols alone were judged"
 SUFFIXES = (".csv", ".jsonl", ".job", ".jobs", ".txt", ".idma", ".c", ".h")
@@ -78,7 +82,7 @@ def verdict_of_file(
 
 def _wide(told: ToldDescriptor) -> bool:
     """Whether a descriptor has addresses that 32 bits do not hold."""
-    return max(told.descriptor.request.src, told.descriptor.request.dst) >> 32 > 0
+    return any(address >= 1 << 32 for address in (told.descriptor.request.src, told.descriptor.request.dst))
 
 
 def _of_driver(
@@ -86,32 +90,70 @@ def _of_driver(
     readings: Mapping[str, str] | None,
 ) -> Verdict:  # fmt: skip
     """The verdict on what a driver in C launches. Raises InputError."""
-    from dmaverify.machines.idma.c.launches import read_driver
+    from dmaverify.machines.idma.c.arguments import Symbols
+    from dmaverify.machines.idma.c.driver import FunctionOfFile, read_driver
+    from dmaverify.machines.idma.c.symbolic import ArgumentSearch, settled
 
-    values = dict(_define(one) for one in defines)
-    driver = read_driver(source, values, setup_of(target, given).front_end if given else "")
+    stated = dict(_define(one) for one in defines)
+    ranges = {name: text for name, text in stated.items() if ".." in text}
+    values = {name: text for name, text in stated.items() if name not in ranges}
+    front_end = setup_of(target, given).front_end if given else ""
+    driver = read_driver(source, values, front_end)
+    more: list[str] = [f"{name} is {text}" for name, text in ranges.items()]
+    supposed: list[str] = []
+
+    def own_items(entry: FunctionLaunches) -> Iterator[ListedItem | InputError]:
+        for item in _items(entry.image, target, given):
+            if isinstance(item, ListedItem):
+                item = replace(item, name=f"{entry.name}: {item.name}")
+                met = next((fact for fact in item.facts if fact.scope == "after"), None)
+                if met is not None and entry.foreign:
+                    why = f"it reads what is written {met.place}, unless {entry.foreign} waits for that"
+                    facts = [fact for fact in item.facts if fact.scope != "after"]
+                    item = replace(item, facts=facts, open=why)
+            yield item
+
+    def broken(entry: FunctionLaunches) -> bool:
+        found = judge_listed(own_items(entry), target, name="", path="", unit="launches", readings=readings)
+        return found.status is Status.REFUTED
 
     def items() -> Iterator[ListedItem | InputError]:
-        for entry in driver.entries:
-            for item in _items(entry.image, target, given):
-                if isinstance(item, ListedItem):
-                    item = replace(item, name=f"{entry.name}: {item.name}")
-                    met = next((fact for fact in item.facts if fact.scope == "after"), None)
-                    if met is not None and entry.foreign:
-                        why = f"it reads what is written {met.place}, unless {entry.foreign} waits for that"
-                        facts = [fact for fact in item.facts if fact.scope != "after"]
-                        item = replace(item, facts=facts, open=why)
-                yield item
+        for read in driver.entries:
+            entry, why = read, ""
+            if read.doubts and read.name != "file":
+                symbols = Symbols({name: _range(text) for name, text in ranges.items()})
+                function = FunctionOfFile(source, values, front_end, read.name, symbols)
+                search = ArgumentSearch(function, target, lambda told: setup_for(told, target, given), readings or {})
+                found = settled(search, broken)
+                if found is not None:
+                    entry = found.shown
+                    supposed.extend([found.condition] if found.condition else [])
+                    more.extend(f"{read.name}: {text}" for text in search.stated)
+                else:
+                    why = next((f"; with arguments: {run.why}" for run in search.runs if run.why), "")
+            yield from own_items(entry)
             for doubt in entry.doubts:
                 text = str(doubt.part)
                 shown = text if len(text) <= 100 else f"{text[:97]}..."
                 called = f"line {doubt.part.span.line}, {entry.name}: `{shown}`"
-                yield ListedItem(called, doubt.part.span, (), open=f"not read: {doubt.why}")
+                yield ListedItem(called, doubt.part.span, (), open=f"not read: {doubt.why}{why}")
 
     name = Path(source.name).stem
     verdict = judge_listed(items(), target, name=name, path=source.name, unit="launches", readings=readings)
-    taken = (*verdict.assumptions, NO_MOVE, *driver.assumed, *driver.defined)
-    return replace(verdict, assumptions=taken, conditions=(*verdict.conditions, *driver.conditions))
+    taken = (*verdict.assumptions, NO_MOVE, *driver.assumed, *driver.defined, *more)
+    return replace(verdict, assumptions=taken, conditions=(*verdict.conditions, *driver.conditions, *supposed))
+
+
+def _range(text: str) -> tuple[int, int]:
+    """`1..64`. Raises InputError."""
+    low, _, high = text.partition("..")
+    try:
+        found = int(low, 0), int(high, 0)
+    except ValueError:
+        raise InputError(f"`{text}` is no range", None, "--define n=1..64") from None
+    if found[0] > found[1]:
+        raise InputError(f"`{text}` holds no number", None, "--define n=1..64")
+    return found
 
 
 def _define(text: str) -> tuple[str, str]:

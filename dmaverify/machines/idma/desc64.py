@@ -8,6 +8,9 @@ rules of scope `chain`, not an error of reading, as long as every descriptor tha
     head  = 0x8000          what is written to register 0
     0x8000: 00030000 00000000 00010000 00000000 ffffffff ffffffff 00000400 0000000a     32-bit words, little-endian
 
+Another `head` launches another chain, while the one before may still run; `wait` says that software waits for all that
+is launched, `poll = 0x8000` that it reads the mark of a descriptor that completes last of these.
+
 Source: iDMA paper, 2.1 (Descriptor-based); iDMA v0.7.0, `idma_desc64_reader`, `idma_desc64_synth_pkg`.
 """
 
@@ -163,11 +166,11 @@ class Ranges:
 
 @dataclass(frozen=True)
 class _Chain:
-    """The descriptors from the head on; `again` is where it comes back to; `ends` whether it ends well."""
+    """The descriptors of all heads; `again` is where chains come back to; `torn` which descriptors lead to none."""
 
     words: tuple[DescriptorWords, ...]
-    again: int | None
-    ends: bool
+    again: frozenset[int]
+    torn: frozenset[int]
 
     @cached_property
     def places(self) -> Ranges:
@@ -190,20 +193,27 @@ def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
     lines = list(lines_of(source, offset, text))
     settings: dict[str, int] = {}
     memory: dict[int, _Cell] = {}
+    starts: list[tuple[str, int, Line]] = []
     for line in lines:
         word = line.words[0][0].lower()
-        if word in ("fetch", "head"):
-            line.just(2, f"{word} = {'256' if word == 'fetch' else '0x8000'}")
+        if word == "fetch":
+            line.just(2, "fetch = 256")
             if word in settings:
-                line.refuse(f"`{word}` is given twice", "keep one of them", 0)
+                line.refuse("`fetch` is given twice", "keep one of them", 0)
             settings[word] = line.number(1, word)
+        elif word in ("head", "poll"):
+            line.just(2, f"{word} = 0x8000")
+            starts.append((word, line.number(1, word), line))
+        elif word == "wait":
+            line.just(1, "wait: until all that is launched is complete")
+            starts.append((word, 0, line))
         else:
             _place_words(line, memory)
-    if "head" not in settings:
+    if not any(word == "head" for word, _, _ in starts):
         raise InputError("the head of the chain is missing", lines[-1].span if lines else None, "head = 0x8000")
     fetch = settings.get("fetch", 256)
     layout_of(fetch)
-    chain = _follow(settings["head"], memory, fetch)
+    chain, waits = _launched(starts, memory, fetch)
     told = []
     for one in chain.words:
         cells = [memory[one.place + 4 * i] for i in range(SIZE // 4)]
@@ -217,7 +227,39 @@ def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
         (f"the words from 0x{at:x} on are in no descriptor of the chain", cell.span, "leave them out, or link them")
         for at, cell in idle[:1]
     ]
-    return Image(tuple(told), tuple(facts), problems=tuple(problems), fetch=fetch)
+    return Image(tuple(told), tuple(facts), problems=tuple(problems), fetch=fetch, waits=waits)
+
+
+def _launched(
+    starts: Sequence[tuple[str, int, Line]], memory: Mapping[int, _Cell], fetch: int
+) -> tuple[_Chain, tuple[int, ...]]:
+    """All chains in the order of their launches, and in front of which of their descriptors software waits. Raises
+    InputError for a descriptor that is launched again, and a mark that others come after.
+    """
+    words: list[DescriptorWords] = []
+    waits: list[int] = []
+    again: list[int] = []
+    open_ends: list[int] = []
+    for word, place, line in starts:
+        if word != "head":
+            if word == "poll" and (not words or words[-1].place != place):
+                line.refuse(
+                    f"the descriptor at 0x{place:x} is not the last one that is launched before",
+                    "poll the last descriptor of the chain before, or `wait`", 1,
+                )  # fmt: skip
+            waits.append(len(words))
+            continue
+        own = _follow(place, memory, fetch)
+        met = next((one.place for one in own.words if any(other.place == one.place for other in words)), None)
+        if met is not None:
+            line.refuse(
+                f"the descriptor at 0x{met:x} is launched again: when it is complete, its first word is overwritten",
+                "write it at another place", 1,
+            )  # fmt: skip
+        words += own.words
+        again += [own.again] if own.again is not None else []
+        open_ends += [] if own.ends else [len(words) - 1]
+    return _Chain(tuple(words), frozenset(again), frozenset(open_ends)), tuple(waits)
 
 
 _HEX = re.compile(r"(0[xX])?[0-9a-fA-F]{1,8}")
@@ -236,25 +278,34 @@ def _place_words(line: Line, memory: dict[int, _Cell]) -> None:
         memory[at] = _Cell(int(text, 16), span)
 
 
-def _follow(head: int, memory: Mapping[int, _Cell], fetch: int) -> _Chain:
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """The descriptors from one head on; `again` is where it comes back to; `ends` whether it ends well."""
+
+    words: tuple[DescriptorWords, ...]
+    again: int | None
+    ends: bool
+
+
+def _follow(head: int, memory: Mapping[int, _Cell], fetch: int) -> _Followed:
     words: list[DescriptorWords] = []
     seen: set[int] = set()
     place = head
     while place != END:
         if place in seen:
-            return _Chain(tuple(words), place, True)
+            return _Followed(tuple(words), place, True)
         cells = [memory.get(place + 4 * i) for i in range(SIZE // 4)]
         if any(cell is None for cell in cells):
             if not words:
                 raise InputError(f"no descriptor at the head, 0x{place:x}", None, "eight words: 0x8000: ... ...")
-            return _Chain(tuple(words), None, False)
+            return _Followed(tuple(words), None, False)
         data = b"".join(cell.value.to_bytes(4, "little") for cell in cells if cell is not None)
         words.append(unpacked(place, data, fetch))
         seen.add(place)
         place = words[-1].next
     if not words:
         raise InputError("the head is the end of the chain", None, "head = 0x8000")
-    return _Chain(tuple(words), None, True)
+    return _Followed(tuple(words), None, True)
 
 
 _AS_PART = {"dest": "dst"}
@@ -280,19 +331,18 @@ KNOWN_FLAGS = 0x00FF_FFFF
 
 
 def _facts(chain: _Chain, number: int, told: ToldDescriptor) -> Iterator[Derived]:
-    words, word = chain.words, chain.words[number]
-
+    word = chain.words[number]
     low, high = word.place, word.place + SIZE
     values = {
         "place": word.place,
-        "again": int(chain.again == word.place),
+        "again": int(word.place in chain.again),
         "crowded": chain.places.shared(low, high, but=(low, high)),
         "clobbered": chain.dests.shared(low, high),
         "sourced": chain.sources.shared(low, high),
         "src_burst": bits(word.flags, 2, 1),
         "dst_burst": bits(word.flags, 4, 3),
         "length": word.length,
-        "ends": int(chain.ends or number < len(words) - 1),
+        "ends": int(number not in chain.torn),
     }
     spans = part_spans(told.words)
     by_port = {

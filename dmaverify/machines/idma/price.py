@@ -80,11 +80,18 @@ def _lead(setup: Setup, commands: Sequence[Command], depth: Depth) -> Iterator[T
     what = "two cycles" if setup.backend.legalizer else "one cycle without legalizer"
     why = f"{what}, one more a mid-end, tensor_ND 0 or, with `nd_latency = 1`, 1"
     yield Term("first read", float(first_read(setup)), "legalizer", why, LATENCY)
-    if setup.front_end == "desc64" and commands:
-        beats = max(1, 8 * 32 // setup.fetch_width)
-        count = sum(prod(d.reps for d in dims_of(c)) for c in commands)
-        why = f"{count:,} descriptors of {beats} beats; the next is fetched where it is guessed, 32 B on"
-        yield Term("descriptor fetch", float(depth.memory.latency + 1 + count * beats), "front-end", why, PROGRAMMING)
+    first, more = fetched(setup, commands, depth)
+    if first:
+        why = "the first descriptor comes before all data; the next is fetched where it is guessed, 32 B on"
+        yield Term("descriptor fetch", float(first + more), "front-end", why, PROGRAMMING)
+
+
+def fetched(setup: Setup, commands: Sequence[Command], depth: Depth) -> tuple[int, int]:
+    """Cycles until the first descriptor of a chain is there, and beats of the fetch bus for the others."""
+    if setup.front_end != "desc64" or not commands:
+        return 0, 0
+    beats = max(1, 8 * 32 // setup.fetch_width)
+    return depth.memory.latency + 1 + beats, (requests_of(setup, commands).count - 1) * beats
 
 
 def price(transfer: Transfer, target: Target, commands: Sequence[Command]) -> Cost:
@@ -107,7 +114,8 @@ def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
         law = max((term.cycles for term in terms), default=0.0)
     if law > MOST_CYCLES:
         raise InputError("the transfer takes more than 2^200 cycles: nothing is priced beyond", None)
-    cycles = law + setup.stages
+    first, more = fetched(setup, commands, depth)
+    cycles, known = max(law, more) + first + setup.stages, known and not first
     if told.cycles > cycles:
         cycles, known = told.cycles, False
     every = sorted((*terms, *own), key=lambda term: -term.cycles)

@@ -14,7 +14,7 @@ Source: iDMA paper, 2.1 and Table 1; iDMA v0.7.0, `idma_reg.rdl` with its parame
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.engine import NAMES, Request
@@ -162,8 +162,9 @@ def read(map_: RegisterMap, text: str, source: Source, offset: int, begins: int 
             register = line.number(1, "the register")
             line.just(2, f"read 0x{NEXT_ID:02X}")
             if NEXT_ID <= register < NEXT_ID + 4 * STREAMS and register % 4 == 0:
-                one = _launched(map_, held, begun.to(line.span), begins)
-                told.append(replace(one, channel=(register - NEXT_ID) // 4))
+                one = launched(map_, {at: one.value for at, one in held.items()}, begun.to(line.span), _at(held, CONF))
+                channel = (register - NEXT_ID) // 4
+                told.append(replace(one, words=_words(map_, held, begins), channel=channel))
                 begun = None
             elif not (STATUS <= register < NEXT_ID or DONE_ID <= register < DONE_ID + 4 * STREAMS) or register % 4:
                 line.refuse(f"0x{register:X} is no register to read", "next_id is 0x44, and 4 more for each stream", 1)
@@ -200,16 +201,22 @@ def _words(map_: RegisterMap, held: dict[int, _Held], begins: int) -> tuple[Word
     )
 
 
-def _launched(map_: RegisterMap, held: dict[int, _Held], span: Span, begins: int) -> ToldDescriptor:
+def _at(held: Mapping[int, _Held], register: int) -> Span | None:
+    return held[register].line.words[1][1] if register in held else None
+
+
+def launched(map_: RegisterMap, held: Mapping[int, int], span: Span, conf_at: Span | None = None) -> ToldDescriptor:
+    """The descriptor that a read of next_id launches. Raises InputError."""
+
     def value(at: int, words: int = map_.words) -> int:
-        return sum(held[at + 4 * w].value << (32 * w) for w in range(words) if at + 4 * w in held)
+        return sum(held[at + 4 * w] * (1 << (32 * w)) for w in range(words) if at + 4 * w in held)
 
     conf, at = value(CONF, 1), 10 + map_.nd_bits
     enabled = min(bits(conf, at - 1, 10), map_.dims)
     protocols = bits(conf, at + 2, at), bits(conf, at + 5, at + 3)
     for code in protocols:
         if code >= len(NAMES):
-            raise InputError(f"conf asks for protocol {code}", held[CONF].line.words[1][1], "0 AXI to 5 AXI-Stream")
+            raise InputError(f"conf asks for protocol {code}", conf_at or span, "0 AXI to 5 AXI-Stream")
     request = Request(
         value(map_.src), value(map_.dst), value(map_.length), *protocols, bool(conf & 2), bool(conf & 1),
         bool(conf & 4), bits(conf, 6, 4), bool(conf & 8), bits(conf, 9, 7), bool(value(map_.compute, 1)),
@@ -220,4 +227,4 @@ def _launched(map_: RegisterMap, held: dict[int, _Held], span: Span, begins: int
         dims.append(Dim(reps, signed(src, map_.width), signed(dst, map_.width)))
     if dims and enabled < map_.dims and all(dim.reps == 0 for dim in dims):
         dims.append(Dim(1, 0, 0))  # what is not enabled counts once, so that not all are 0
-    return ToldDescriptor(Descriptor(request, tuple(dims)), request_options(request), span, _words(map_, held, begins))
+    return ToldDescriptor(Descriptor(request, tuple(dims)), request_options(request), span)

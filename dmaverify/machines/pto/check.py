@@ -9,7 +9,7 @@ contested point would change the verdict or the bytes, the verdict says so.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from dmaverify.machines.pto.moves import SOURCES
 from dmaverify.machines.pto.ops import KernelFunction
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.replay import confirm
+from dmaverify.machines.pto.supposed import launched, separate, unset
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.machines.pto.words import misfits
 from dmaverify.plan.notes import Notes, read_notes
@@ -36,7 +37,7 @@ from dmaverify.prove.flow.kernels import JudgedKernel
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target, load_target
 from dmaverify.values import replace
-from dmaverify.verdict import Finding, Obligation, Severity, Verdict, settled
+from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, settled
 
 if TYPE_CHECKING:
     from dmaverify.plan.kernels import PlanKernel
@@ -141,7 +142,8 @@ def check_function(
     if options.cross_check and not moves:
         confirm(function, kernel, findings, status, notes, options.readings)
     path = function.span.source.name
-    supposed = (*judged.conditions, *kernel.conditions, *_separate(kernel, notes.extents, stated=False))
+    launch = [] if status is Status.REFUTED else [*launched(kernel, options.rlimit), *unset(kernel, notes)]
+    supposed = (*judged.conditions, *kernel.conditions, *separate(kernel, notes.extents, stated=False), *launch)
     conditions = tuple(dict.fromkeys(supposed))
     return Verdict(
         name,
@@ -152,7 +154,7 @@ def check_function(
         (
             *conditions,
             *kernel.assumptions,
-            *_separate(kernel, notes.extents, stated=True),
+            *separate(kernel, notes.extents, stated=True),
             *judged.assumptions,
             *_unclaimed(kernel, moves),
             *allowed,
@@ -222,22 +224,6 @@ def _plan_verdict(
     if verdict is None:
         raise InputError(f"{entry.source.name} holds no DMA operation", entry.span, "nothing was checked")
     return replace(verdict, expect=expect, path=plan.path, line=entry.line)
-
-
-def _separate(kernel: Kernel, extents: Collection[str], *, stated: bool) -> Iterator[str]:
-    """What is taken for granted of memories that differ only by the argument that points into them: who states the
-    extents of tensors states tensors of their own.
-    """
-    for space, said in (
-        ("gm", "GM tensors behind different arguments do not overlap"),
-        ("ub", "a UB buffer behind an argument overlaps no other buffer"),
-    ):
-        places = [(copy.read, False) for copy in kernel.copies] + [(copy.write, True) for copy in kernel.copies]
-        mine = {(place.root, written) for place, written in places if place.space == space}
-        roots = {root for root, _ in mine}
-        known = space == "gm" and roots <= set(extents)
-        if len(roots) > 1 and any(written for _, written in mine) and known == stated:
-            yield said
 
 
 def _claim(kernel: Kernel) -> str:

@@ -235,6 +235,8 @@ class RunCopies(TileRun):
             self._bounds(place, touched, 0)
             self._happened(RunEvent(pipe, {place: empty if stmt.results else touched}, {}))
             return
+        if stmt.dist.startswith(("1PT", "ONEPT")) and not self.registers_of.on(stmt.mask).any():
+            raise Undetermined("whether a store of one element writes it under a mask of no lanes")
         touched, foul = self.registers_of.store(stmt, at, item, stride)
         self._bounds(place, touched, 0)
         there = (touched >= 0) & (touched < len(self.run.memory[place].state))

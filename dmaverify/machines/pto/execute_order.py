@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.running import WRITTEN, RunEvent, Running
+from dmaverify.machines.pto.running import WRITTEN, RunEvent, Running, Undetermined
 from dmaverify.program.instructions import Shared
 
 PIPES = ("MTE2", "MTE3", "V", "S", "LOCAL", "MTE1", "M", "FIX")
 CORE = "other core"
+MOST_ACCESSES = 1 << 13  # of one run: each is held against all before it
 
 
 class RunOrder(Running):
@@ -52,6 +53,8 @@ class RunOrder(Running):
         self._happened(RunEvent(CORE, *(({}, work) if one.way == "w" else (work, {}))))
 
     def _happened(self, event: RunEvent) -> None:
+        if len(self.events) >= MOST_ACCESSES:
+            raise Undetermined(f"what happens behind {MOST_ACCESSES:,} accesses")
         self.known.append(frozenset(self.knows.setdefault(event.pipe, set())))
         self.issued.setdefault(event.pipe, set()).add(len(self.events))
         self.events.append(event)

@@ -59,7 +59,7 @@ class RegisterBytes:
         self.masks[stmt.result] = None if on is None else np.repeat(on, width)
         return max(0, count - lanes)
 
-    def _on(self, mask: ops.Operand | None) -> np.ndarray:
+    def on(self, mask: ops.Operand | None) -> np.ndarray:
         found = None if mask is None else self.masks.get(mask.name)
         return np.ones(REGISTER, bool) if found is None else found
 
@@ -97,7 +97,7 @@ class RegisterBytes:
             self.garbage[result] = foul
 
     def operate(self, stmt: ops.VectorOp) -> None:
-        on = self._on(stmt.mask)
+        on = self.on(stmt.mask)
         self._passes_on(stmt, on)
         for result in stmt.results:
             self.held[result] = {}
@@ -164,7 +164,7 @@ class RegisterBytes:
         """The bytes of memory that are written, and which of them with garbage."""
         touched = self._touched(stmt, at, item, stride)
         foul = np.logical_or.reduce([*(self._foul(o.name) for o in stmt.values), np.zeros(REGISTER, bool)])
-        on = np.flatnonzero(self._on(stmt.mask))
+        on = np.flatnonzero(self.on(stmt.mask))
         if stmt.form == "blocks":
             return touched, foul[on]
         if stmt.form == "vector" and len(stmt.values) == 1:
@@ -180,7 +180,7 @@ class RegisterBytes:
         return int(found[1]) // 8 if found else stmt.lane_bytes or item
 
     def _touched(self, stmt: ops.AccessOp, at: int, item: int, stride: int) -> np.ndarray:
-        on = self._on(stmt.mask)
+        on = self.on(stmt.mask)
         if stmt.form == "scalar":
             return np.arange(at, at + item)
         if stmt.form == "blocks":

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dmaverify.language.affine import ONE, ZERO, Lin, compare
+from dmaverify.language.affine import ONE, ZERO, Cond, Lin, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.accesses import Accesses
 from dmaverify.machines.pto.ops import CUBE, Stmt
@@ -41,6 +41,7 @@ def meaning_of(function: ops.KernelFunction, setting: Setting) -> Kernel:
     """The events of a function."""
     meaning = _Meaning(function, setting)
     meaning.state()
+    given = set(meaning.world.symbols)
     kernel = meaning.kernel
     kernel.events = tuple(spread(meaning.block(function.body), meaning.overwritten))
     kernel.idle = [stmt.span for stmt in copies_in(function.body) if meaning.order_of[id(stmt)] not in meaning.reached]
@@ -48,6 +49,8 @@ def meaning_of(function: ops.KernelFunction, setting: Setting) -> Kernel:
     kernel.passed = function.passed
     kernel.cube = tuple(meaning.cube)
     kernel.tile_moves = meaning.tile_moves
+    kernel.cores = tuple(name for what, name in meaning.machine.items() if what.endswith("idx"))
+    kernel.same = frozenset(given | set(meaning.machine.values()) - set(kernel.cores))
     return kernel
 
 
@@ -170,6 +173,8 @@ class _Meaning(Accesses):
 
     def _given(self, stmt: ops.Given) -> None:
         when = self.as_condition(self.value(stmt.condition))
+        if when is None or not self._fails_once(when):
+            self.suppose(f"the loop at line {stmt.span.line} ends")
         if when is None or when.known is not None:
             return
         self.when = (*self.when, when)
@@ -177,6 +182,15 @@ class _Meaning(Accesses):
         trip = self.trips.get(self.around[-1], "")
         if not self.dry and when.op in ("lt", "le") and all(s.stated or s.name == trip for s in roots):
             self.world.symbols[trip] = replace(self.world.symbols[trip], stated=True)  # the condition bounds the loop
+
+    def _fails_once(self, when: Cond) -> bool:
+        """Whether a condition surely fails in some round: it bounds what grows by the same number in each of them."""
+        if when.op == "and":
+            return any(map(self._fails_once, when.parts))
+        factor = dict(when.left.terms).get(self.around[-1], 0)
+        rest = when.left - Lin(0, ((self.around[-1], factor),)) if factor else when.left
+        grows = when.op in ("lt", "le") and factor > 0 and not self.world.changes(rest, [self.around[-1]])
+        return when.known is False or grows
 
     def _while(self, stmt: ops.While) -> KernelLoop | list[Event] | None:
         """As a loop that counts to a number that nobody knows; what stands before the condition runs in each round."""

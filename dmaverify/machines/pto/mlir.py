@@ -39,6 +39,9 @@ _HOLDS_REGION = frozenset(
 )
 _TYPE = re.compile(r"(?:i|si|ui|f|bf|tf)\d+\w*|index|none|true|false")
 _NUMBER_TYPE = re.compile(r"(?:i|si|ui|f|bf|tf)\d+|index")
+_JOINTS = (",", ":", "->")
+_ENDS = ("value", "number", "string", "}", "]")  # of operands and attributes
+_STRAY = ("?", ".", "*", "+", "-", "/", "==", ">=", "<=")
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 MOST_NESTED = 64
 """Deepest nesting of regions that is read."""
@@ -238,22 +241,15 @@ class _MlirReader:
             elif token.text in _OPEN and token.kind == "mark":
                 self._brackets(inside, regions, depth)
             else:
-                if inside and self._untold(self.at):
-                    raise InputError(f"a `:` is missing before the type `{token.text}`", self._span(self.at))
                 if inside and self._stray(self.at):
                     said = f"`{token.text}` begins no operation, and does not belong to {plain} before it"
                     raise InputError(said, self._span(self.at), "an operation is `dialect.name`; is its name missing?")
                 inside.append(token)
                 self.at += 1
         end = self.tokens[self.at - 1].end
-        return Op(plain, results, tuple(inside), tuple(regions), self.source, start.start, end, name.start)
-
-    def _untold(self, index: int) -> bool:
-        """Whether a type stands directly behind operands or attributes."""
-        token, before = self.tokens[index], self.tokens[index - 1]
-        plain = token.kind == "word" and _NUMBER_TYPE.fullmatch(token.text)
-        ends = before.kind in ("value", "number", "string", "region") or before.text in ("}", "]")
-        return ends and (token.kind == "type" or bool(plain))
+        made = Op(plain, results, tuple(inside), tuple(regions), self.source, start.start, end, name.start)
+        _punctuated(made)
+        return made
 
     def _stray(self, index: int) -> bool:
         """Whether a line begins with operands that nothing before asks for: a name was left out or misspelled."""
@@ -325,3 +321,43 @@ class _MlirReader:
             if level == 0:
                 return
         raise InputError(f"this `{self.tokens[opened].text}` is never closed", self._span(opened))
+
+
+def _punctuated(op: Op) -> None:
+    """Refuses a comma with nothing before or behind it, operands among types, and types that no `:` announces.
+
+    Raises InputError at the token. Brackets are taken whole.
+    """
+    before, types, level, angles = "", False, 0, 0
+    for token in op.tokens:
+        mark = token.text if token.kind in ("mark", "arrow") else ""
+        closed = not level and not angles
+        wrong = ""
+        if closed and mark in (",", ":", "->") and before in (*_JOINTS, "") and (mark == "," or before):
+            wrong = f"`{mark}` stands behind `{before}`" if before else "`,` stands before every operand"
+        elif closed and types and token.kind in ("value", "number", "string", "symbol"):
+            wrong = f"`{token.text}` stands among the types; a `,` too many before it, or a name left out?"
+        elif closed and mark in _STRAY:
+            wrong = f"`{mark}` stands between operands"
+        elif closed and token.kind == "word" and "." in token.text:
+            wrong = f"`{token.text}` stands among the operands of another operation"
+        elif closed and not types and (token.kind == "type" or (before in _ENDS and _is_number_type(token))):
+            wrong = f"a `:` is missing before the type `{token.text}`"
+        elif {before, token.kind} <= {"value", "number"}:
+            wrong = f"a `,` is missing before `{token.text}`"
+        elif closed and types and token.kind == "type" and before not in _JOINTS and before != "word":
+            wrong = f"a `,` is missing before the type `{token.text}`"
+        if wrong:
+            raise InputError(f"{op.name}: {wrong}", op.at(token))
+        types = types or (closed and mark in (":", "->"))
+        level += (mark in ("(", "[", "{")) - (mark in (")", "]", "}"))
+        angles += (mark == "<") - (mark == ">")
+        before = mark or token.kind
+    if before in _JOINTS and op.tokens:
+        raise InputError(f"{op.name}: nothing follows `{before}`", op.at(op.tokens[-1]))
+    if angles:
+        raise InputError(f"{op.name}: `<` and `>` do not pair", op.name_span)
+
+
+def _is_number_type(token: Token) -> bool:
+    return token.kind == "word" and _NUMBER_TYPE.fullmatch(token.text) is not None

@@ -92,6 +92,8 @@ def _functions(ops: tuple[Op, ...], loose: list[Op], *, cube: bool) -> Iterator[
             for region in op.regions:
                 yield from _functions(region, loose, cube=cube or _for_cube(op))
         elif op.name in ("func.func", "func"):
+            if not op.tokens:
+                raise InputError("a function without a name", op.name_span, "write `func.func @name(...) {`")
             yield op, cube or _for_cube(op)
         else:
             loose.append(op)
@@ -225,7 +227,9 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
         cursor = TokenCursor(op, attributes(op).get("value", ())) if is_generic(op) else TokenCursor(op)
         cursor.braces()
         token = cursor.peek()
-        if token is None or (token.kind != "number" and token.text not in ("true", "false")):
+        if token is None:
+            raise InputError(f"{op.results[0]} has no value", op.name_span, "write `arith.constant 0 : index`")
+        if token.kind != "number" and token.text not in ("true", "false"):
             return self._results_of(op)
         cursor.at += 1
         untyped = OTHER if token.kind == "number" else ValueType("int", "i1", 1)
@@ -257,6 +261,8 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
         if len(args) != wanted or len(op.results) != 1:
             raise InputError(f"{op.name} takes {wanted} operands, not {len(args)}", op.name_span)
         result = ValueType("int", "i1", 1) if what == "cmpi" else types[-1] if types else self._of(args[-1])
+        if types and what != "select" and result.kind != "int":
+            raise InputError(f"{op.name} gives an integer, which `{result.name}` is not", op.name_span)
         bits = self._of(args[1 if what == "select" else 0]).bits or (types[0].bits if types and what != "select" else 0)
         one_bit = self._of(args[0]).bits == 1 if what == "extsi" else result.bits == 1 and what == "trunci"
         if one_bit:  # the sign of true is -1; what is left of a number is its last bit

@@ -88,6 +88,9 @@ class Kernel:
     """What the text says of the cube core, beside the events of the vector core."""
     ranged: set[str] = field(default_factory=set)
     """Names whose values take a range that somebody states."""
+    cores: tuple[str, ...] = ()
+    """Symbols that are the number of a core; `same`: those of values that all cores of a launch are given."""
+    same: frozenset[str] = frozenset()
 
 
 def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.CopyOp]:

@@ -172,6 +172,8 @@ class VectorReader(CopyReader):
     # ------------------------------------------------------------ accesses
 
     def _known_access(self, op: Op, parts: _Parts, way: str, form: str) -> list[Stmt]:
+        if not parts.given:
+            raise InputError(f"{op.name} has no types", op.name_span, "write ` : ` and a type for each operand")
         kinds = [self._kind(o, parts, i) for i, o in enumerate(parts.operands)]
         at = next((i for i, kind in enumerate(kinds) if kind in ("pointer", "memref")), None)
         if at is None:
@@ -312,6 +314,11 @@ class VectorReader(CopyReader):
         return parts
 
     def _typed(self, op: Op, parts: _Parts) -> None:
+        arrow = any(token.kind == "arrow" for token in op.tokens)
+        named = len(parts.operands) + sum(map(len, parts.indices.values())) + (0 if arrow else len(op.results))
+        if len(parts.given) > named and any(shape.what == "vreg" for shape in parts.given):
+            said = f"{op.name} has {len(parts.given)} types for {len(parts.operands)} operands"
+            raise InputError(said, op.name_span, "write every operand, and one type for each")
         if len(parts.given) == len(parts.operands):
             for operand, shape in zip(parts.operands, parts.given, strict=True):
                 made = self.lane_widths.get(operand.name, (0, 0))
@@ -348,6 +355,8 @@ class VectorReader(CopyReader):
                 said = f"a register holds {whole:,} bits, and {found[1][:20]} lanes of {bits} bits are not as many"
                 raise InputError(said, cursor.op.at(words[0]), f"write `{whole // bits}x{found[2]}`")
             return _Shape(kind, int(found[1]), max(1, bits // 8)) if bits else _Shape(kind)
+        if name == "!pto.vreg":
+            raise InputError("a register's type tells its lanes", cursor.op.at(words[0]), "write `!pto.vreg<64xf32>`")
         return _Shape(kind)
 
 

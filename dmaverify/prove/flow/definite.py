@@ -1,7 +1,7 @@
 """Bytes that are read before anything wrote them, or that hold the unknown tail of a row.
 
 Knows: the order of issue, branches, loops as `loops` says: by their period, by their iterations, or as one.
-Does not know: machines, what an access changes (that is `written`), order in time (that is `pipes`), values.
+Does not know: machines, what an access changes (that is `reads`), order in time (that is `pipes`), values.
 Law: a byte counts as written only if every path to the read writes it; a refuted read names bytes that no path wrote.
 What depends on symbols in a way that is not followed is said to be not judged, never passed in silence.
 """
@@ -12,27 +12,27 @@ from collections.abc import Sequence
 
 from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import Arrival, Branch, Copy, CopyTouch, Event, KernelLoop, Use
-from dmaverify.program.rewrite import every, touches_in
+from dmaverify.program.rewrite import every, spread, symbols_of, touches_in
 from dmaverify.prove.flow.loops import MOST_EVENTS, MOST_ROUNDS, At, one_by_one, period_of, steady
+from dmaverify.prove.flow.reads import ReadBytes
 from dmaverify.prove.flow.written import (
     PERHAPS,
     WRITTEN,
     Path,
-    WrittenBytes,
     alike,
     either,
     joined_loads,
     put_state,
     terms_of,
 )
-from dmaverify.values import dataclass, field
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Severity
 
 MOST_PATHS = 8
 
 
 @dataclass
-class DefiniteJudge(WrittenBytes):
+class DefiniteJudge(ReadBytes):
     """Follows a kernel through one memory of `size` bytes (`space`)."""
 
     running: bool = False  # loops of a number that nobody states are taken to run, which goes into the needs
@@ -52,6 +52,8 @@ class DefiniteJudge(WrittenBytes):
             {t.place.address.const for t in touches_in(events) if self._mine(t) and t.place.address.is_const}
         )
         self._counters = frozenset(e.counter for e in every(events) if isinstance(e, KernelLoop))
+        alone = spread(events, lambda e: (replace(e, gives=()) if isinstance(e, Use) and e.gives else e,))
+        self.numbers = symbols_of(tuple(alone), self.world)
         self._run(events, [Path(bytearray(self.size))], At({}))
 
     # ------------------------------------------------------------ walking

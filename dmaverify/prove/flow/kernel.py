@@ -25,7 +25,7 @@ from dmaverify.prove.flow.tile_outputs import Output, outputs
 from dmaverify.prove.flow.tiles import Together, worse
 from dmaverify.prove.flow.tiles import judge as judge_tiles
 from dmaverify.prove.flow.tiles_elsewhere import OtherDeclarations
-from dmaverify.prove.flow.tiles_told import tile_findings
+from dmaverify.prove.flow.tiles_told import tile_findings, undecided_tiles
 from dmaverify.prove.flow.touches import StepWork, work_of
 from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.meet import Walk, shared
@@ -201,6 +201,7 @@ class _Case(Judgement):
                 self.status[rule] = worse(self.status.get(rule), status)
                 self.by[rule] = f"{len(found)} outputs, over all iterations"
             self.findings += tile_findings(result, steps)
+            self.assumptions += [f"core/tiles-once: {why}" for why in undecided_tiles(result, steps)]
             if result.why:
                 self.assumptions.append(
                     f"core/tiles-cover of {output.tensor.tier} {output.tensor.element}: {result.why}"

@@ -79,6 +79,7 @@ class Together:
     unwritten: Unwritten | None = None
     on_purpose: bool = False
     why: str = ""
+    undecided: tuple[tuple[Tiles, Tiles, bool], ...] = ()  # writers of one element; whether a step may read it between
 
 
 # ---------------------------------------------------------------- judging
@@ -90,32 +91,36 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
     """
     made = grid(output.digits, [t.boxes for t in output.tiles])
     twice: list[SharedElement] = []
-    once = apart = "proved"
+    undecided: list[tuple[Tiles, Tiles, bool]] = []
+    apart = "proved"
     for i, first in enumerate(output.tiles):
-        anew = _anew(output, first, order, elsewhere)
+        anew = _anew(output, first, order, session, elsewhere)
         twice += [anew] if isinstance(anew, SharedElement) else []
-        once = worse(once, "proved" if anew == "none" else anew if isinstance(anew, str) else "refuted")
+        undecided += [(first, first, True)] if anew == "unknown" else []
         for j, second in enumerate(output.tiles[i:], i):
             answer = _twice(output, first, second, session)
             if answer == "none":
                 continue
-            apart = "refuted"
+            apart, meet = "refuted", isinstance(answer, SharedElement)
             if first is not second:
                 answer = _unread(output, (i, j), order, answer, session, elsewhere)
                 if answer == "none" and _comes_back(output, first, second, order, session):
                     answer = "unknown"
             if isinstance(answer, SharedElement):
                 twice.append(answer)
-                once = "refuted"
-            elif answer == "unknown" and once == "proved":
-                once = "unknown"
+            elif answer == "unknown":
+                undecided.append((first, second, meet))
+    once = "refuted" if twice else "unknown" if undecided else "proved"
     covers, unwritten, why = _covers(output, apart == "proved", made, elsewhere)
     on_purpose = covers == "refuted" and all(one.partial for one in output.tiles)
-    return Together(output, once, "proved" if on_purpose else covers, tuple(twice), unwritten, on_purpose, why)
+    covers = "proved" if on_purpose else covers
+    return Together(output, once, covers, tuple(twice), unwritten, on_purpose, why, tuple(undecided))
 
 
-def _anew(output: Output, tiles: Tiles, order: Order, elsewhere: Elsewhere) -> SharedElement | str:
-    """Two iterations of a loop that does not move the tile, where no step reads it in each; "none" or "unknown"."""
+def _anew(output: Output, tiles: Tiles, order: Order, session: Session, elsewhere: Elsewhere) -> SharedElement | str:
+    """Two iterations of a loop that does not move the tile, with an element of it that no step of the loop reads in any
+    iteration; "none" where a step reads all of it in each, else "unknown".
+    """
     still = [i for i, turn in enumerate(tiles.turns) if turn.count > 1 and i not in tiles.moving]
     body = order.bodies[tiles.step] if order.bodies else -1
     if not still:
@@ -124,14 +129,33 @@ def _anew(output: Output, tiles: Tiles, order: Order, elsewhere: Elsewhere) -> S
     readers = [r for r in output.reads if r.step in others]
     if any(_reads(r, tiles) for r in readers) or elsewhere.reads_all(tiles, others):
         return "none"
-    counters = [0] * len(tiles.turns)
+    point: dict[Digit, int] | None = {d: tiles.window(d)[0].constant for d in output.digits}
+    counters: list[int] | None = [0] * len(tiles.turns)
+    if readers:
+        made = grid(output.digits, [t.boxes for t in (tiles, *readers)])
+        point = None if made is None else _left_over(made, 1)
+        counters = None if point is None else _counters_at(tiles, point, session)
+    if point is None or counters is None or _perhaps_read(output, point, others, elsewhere):
+        return "unknown"
     first = loop_values(tiles.turns, counters)
     counters[still[-1]] = 1
-    point = {d: tiles.window(d)[0].constant for d in output.digits}
-    if readers or elsewhere.may_read(output, _flat(output, point), others):
-        return "unknown"
     where = {output.label(d): value for d, value in point.items()}
     return SharedElement(tiles, tiles, first, loop_values(tiles.turns, counters), where)
+
+
+def _left_over(made: Grid, both: int) -> dict[Digit, int] | None:
+    """The first element that the first writers have in common, `both` of them, and none of the others reads."""
+    left = made.covered[0] & made.covered[both - 1]
+    for seen in made.covered[both:]:
+        left = left & ~seen
+    at = next(made.cells(left), None)
+    return None if at is None else made.first(at)
+
+
+def _perhaps_read(output: Output, point: Mapping[Digit, int], steps: Sequence[int], elsewhere: Elsewhere) -> bool:
+    """Whether a step may read the element through another declaration, or it is padding, which nobody needs."""
+    position = _flat(output, point)
+    return not _lives(output.tensor, position) or elsewhere.may_read(output, position, steps)
 
 
 def _between(first: int, second: int, order: Order, reader: int) -> bool:
@@ -182,24 +206,21 @@ def _unread(
     every = grid(output.digits, [t.boxes for t in (first, second, *readers)])
     if every is None:
         return "unknown"
-    left = every.covered[0] & every.covered[1]
-    for seen in every.covered[2:]:
-        left = left & ~seen
-    at = next(every.cells(left), None)
-    if at is None:
+    point = _left_over(every, 2)
+    if point is None:
         return "none"
-    point = every.first(at)
-    if elsewhere.may_read(output, _flat(output, point), steps):
+    if _perhaps_read(output, point, steps, elsewhere):
         return "unknown"
-    sides = [_iteration_at(tiles, point, session) for tiles in (first, second)]
+    sides = [_counters_at(tiles, point, session) for tiles in (first, second)]
     if sides[0] is None or sides[1] is None:
         return "unknown"
     where = {output.label(d): value for d, value in point.items()}
-    return SharedElement(first, second, sides[0], sides[1], where)
+    at = [loop_values(t.turns, side or ()) for t, side in zip((first, second), sides, strict=True)]
+    return SharedElement(first, second, at[0], at[1], where)
 
 
-def _iteration_at(tiles: Tiles, point: Mapping[Digit, int], session: Session) -> dict[str, int] | None:
-    """The values of the loops of an iteration that writes the point."""
+def _counters_at(tiles: Tiles, point: Mapping[Digit, int], session: Session) -> list[int] | None:
+    """The counters of an iteration that writes the point."""
     names = {i: f"t{i}" for i, count in enumerate(tiles.counts) if count > 1}
     parts = []
     for digit, value in point.items():
@@ -210,8 +231,7 @@ def _iteration_at(tiles: Tiles, point: Mapping[Digit, int], session: Session) ->
     answer = session.ask(query, "core/tiles-once")
     if answer.status != "sat":
         return None
-    counters = [answer.model.get(f"t{i}", 0) for i in range(len(tiles.turns))]
-    return loop_values(tiles.turns, counters)
+    return [answer.model.get(f"t{i}", 0) for i in range(len(tiles.turns))]
 
 
 def _twice(output: Output, first: Tiles, second: Tiles, session: Session) -> SharedElement | str:
@@ -359,22 +379,13 @@ def _better(output: Output, total: int) -> str:
     start, length = tiles.window(digit)
     if tiles.extra or not tiles.moving or length * prod(tiles.turns[i].count for i in tiles.moving) != total:
         return ""
-    step, parts = length, []
+    step, parts, so_already = length, [], start.constant == 0
     for i in reversed(tiles.moving):
         name = str(tiles.turns[i])
         parts.append(f"{step} * {f'({name})' if ' ' in name else name}" if step > 1 else name)
+        so_already = so_already and start.steps[i] == step
         step *= tiles.turns[i].count
-    text = " + ".join(reversed(parts))
-    return "" if start == Affine(0, start.steps) and _steps_fit(start, tiles, length) else text
-
-
-def _steps_fit(start: Affine, tiles: Tiles, length: int) -> bool:
-    step = length
-    for i in reversed(tiles.moving):
-        if start.steps[i] != step:
-            return False
-        step *= tiles.turns[i].count
-    return True
+    return "" if so_already else " + ".join(reversed(parts))
 
 
 def worse(one: str | None, other: str) -> str:

@@ -42,6 +42,20 @@ def tile_findings(result: Together, steps: Sequence[Step]) -> Iterator[Finding]:
         yield _unwritten(result, result.unwritten, name, steps)
 
 
+def undecided_tiles(result: Together, steps: Sequence[Step]) -> Iterator[str]:
+    """Why it is open whether an element is written twice unread, and what to write."""
+    name = f"{result.output.tensor.tier} {result.output.tensor.element}"
+    for first, second, meet in result.undecided:
+        one, other = (f"`{steps[t.step].name}`" for t in (first, second))
+        who = f"{one} writes {name} again" if one == other else f"{other} and {one} write parts of {name} again"
+        yield (
+            f"{who}, and whether all that the earlier one wrote is read in between was not decided: let a step between "
+            "the two read the same view (tile, length, start), or let the start move by the length"
+            if meet
+            else f"whether {who} was not decided within the solver's limit: raise --rlimit, or use fewer loops"
+        )
+
+
 def _unwritten(result: Together, found: Unwritten, name: str, steps: Sequence[Step]) -> Finding:
     tiles = result.output.tiles
     what = f"{_position(found.where)} of {name}" if found.where is not None else f"a part of {name}"

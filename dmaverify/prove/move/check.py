@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from dmaverify.lower.adapters import derived_access, given_access, is_fetch, slice_move
 from dmaverify.lower.pairing import Trouble
-from dmaverify.lower.programs import given_program, same_nests, space_of, streamed_program
+from dmaverify.lower.programs import given_program, port_rule, same_nests, space_of, streamed_program
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.move import Transfer
@@ -58,7 +58,7 @@ def check_transfer(
     spaces = (space_of(machine, transfer.source.tier), space_of(machine, transfer.dest.tier))
     case = Case(transfer, spaces, target=machine, options=options, axes=axes or {})
     going = case.well_formed(problems)
-    far = _far(transfer, case.bits) if going else []
+    far = _far(transfer, case.bits, machine) if going else []
     if far:
         case.status["core/in-bounds"], case.by["core/in-bounds"] = "refuted", "the printed base"
         case.findings += far
@@ -84,7 +84,7 @@ def check_transfer(
 Program = tuple[Command, ...]
 
 
-def _far(transfer: Transfer, dtype_bits: int) -> list[Finding]:
+def _far(transfer: Transfer, dtype_bits: int, target: Target) -> list[Finding]:
     """Printed bases where global addresses of two places would meet, outside of the tensor: the first packet is."""
     unit = unit_bits_of(dtype_bits)
     found: list[Finding] = []
@@ -92,9 +92,14 @@ def _far(transfer: Transfer, dtype_bits: int) -> list[Finding]:
         sides = (("reads", one.read, "source", transfer.source), ("writes", one.write, "destination", transfer.dest))
         for verb, text, role, tensor in sides:
             end = tensor.base * 8 // unit + tensor.element.size * dtype_bits // unit
-            if text.base is None or abs(text.base) * 2 < LOCAL_LIMIT or tensor.base * 8 // unit <= text.base < end:
+            if text.base is None:
                 continue
-            said = f"{verb} address {text.base * unit // 8:,}, outside of the {role}"
+            rule = port_rule(target, tensor.tier, unit)
+            parts = zip(rule.parts[len(rule.parts) - len(text.place) :], text.place, strict=True)
+            base = text.base + sum(rule.steps.get(name, 0) * number for name, number in parts)
+            if abs(base) * 2 < LOCAL_LIMIT or tensor.base * 8 // unit <= base < end:
+                continue
+            said = f"{verb} address {base * unit // 8:,}, outside of the {role}"
             source = load_obligations()["core/in-bounds"].source
             span = text.base_span or text.span
             found.append(Finding("core/in-bounds", Severity.ERROR, said, role, span, source=source))

@@ -124,7 +124,10 @@ class Declarer(Evaluator):
             value = self.converted_to(value, type_, "pointer" if pointers else str(type_part))
             words = {str(p) for p in part.parts() if p.type in ("type_qualifier", "storage_class_specifier")}
             moving = ("volatile" in words and not pointers) or ("static" in words and "const" not in words)
-            if not keep or name in self.exposed or (moving and self.stack):
+            fixed = keep and name not in self.exposed and not (moving and self.stack)
+            if fixed and self.stack and initial is not None and value.number is None and value.launch is None:
+                value = self.given(one, name, type_, value.why)
+            if not fixed:
                 value = unknown(f"`{name}` may be changed elsewhere: --define {name}=...", type_ or INT)
             self.scopes[-1][name] = value
 

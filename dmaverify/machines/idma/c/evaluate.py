@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from dmaverify.machines.idma.c.arguments import Arguments
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
 from dmaverify.machines.idma.c.numbers import INT, WORD, CType, Value, binary, converted, literal, types, unary, unknown
 
@@ -22,6 +23,9 @@ _APART = ("argument_list", "parenthesized_expression", "init_declarator", "assig
 
 class Evaluator:
     """Values of expressions over the constants of a file and the variables of a call."""
+
+    arguments: Arguments | None = None
+    """What stands for values that the file does not give; None: they have none."""
 
     def __init__(self, file: File, defines: Mapping[str, str], word: int = WORD) -> None:
         self.file, self.word = file, word
@@ -42,6 +46,13 @@ class Evaluator:
 
     def unread(self, part: Part, why: str) -> None:
         """A part that may run, or that is not read."""
+
+    def given(self, part: Part, name: str, type_: CType | None, why: str) -> Value:
+        """A variable of which nothing but its type is known."""
+        real = type_ is not None and bool(type_.step) and not type_.pointer
+        if self.arguments is None or type_ is None or name in self.defines or real:
+            return unknown(why, type_ or INT)
+        return self.arguments.fresh(name, type_, part.span.start)
 
     # ------------------------------------------------------------ types
 
@@ -71,8 +82,6 @@ class Evaluator:
     def converted_to(self, value: Value, type_: CType | None, name: str) -> Value:
         if type_ is None:
             return unknown(f"the type `{name}` is not known") if value.number is not None else value
-        if name in ("float", "double"):
-            return unknown("floating point")
         if name in ("bool", "_Bool") and value.number is not None:
             return Value(int(bool(value.number)))
         return converted(value, type_)
@@ -217,15 +226,17 @@ class Evaluator:
         if op is not None and op.type == "*":
             return self.accessed(part, self.value(argument), None)
         if argument is not None and argument.type == "subscript_expression":
-            array, index = self.value(argument.field("argument")), self.value(argument.field("index"))
-            return binary("+", array, index) if array.type.pointer else unknown(f"`{part}` is an address")
+            return self.element(argument)
         why = f"the address `{part}` is known to the linker alone: --define '{part}=...'"
         return unknown(why, CType(self.word, pointer=True))
 
     def _subscript_expression(self, part: Part) -> Value:
-        self.value(part.field("argument"))
-        self.value(part.field("index"))
-        return unknown(f"`{part}` is read from memory")
+        return self.accessed(part, self.element(part), None)
+
+    def element(self, part: Part) -> Value:
+        """The address of an element of an array."""
+        array, index = self.value(part.field("argument")), self.value(part.field("index"))
+        return binary("+", array, index) if array.type.pointer else unknown(f"`{part}` is an address")
 
     def _field_expression(self, part: Part) -> Value:
         self.value(part.field("argument"))

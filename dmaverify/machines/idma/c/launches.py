@@ -1,7 +1,7 @@
 """What a driver launches: calls of the runtimes, register accesses, descriptors that are initialized.
 
-Knows: the functions of the Snitch and Cheshire runtimes and the order of their arguments; a launching read of a
-register front-end. Does not know: rules, verdicts.
+Knows: the functions of the Snitch and Cheshire runtimes and the order of their arguments, counters of the PULP runtime;
+a launching read of a register front-end. Does not know: rules, verdicts.
 Law: every call that may launch becomes a descriptor, or is told with the reason why it was not read.
 
 Source: snitch_cluster, `sw/snRuntime/src/dma.h`; cheshire, `sw/include/dif/dma.h`; registers: `registers`.
@@ -12,17 +12,30 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from dmaverify.errors import InputError, Source, Span
+from dmaverify.errors import InputError
 from dmaverify.machines.idma import registers
-from dmaverify.machines.idma.c.code import File, Part, read_c
+from dmaverify.machines.idma.c.arguments import Misaligned, polynomial
+from dmaverify.machines.idma.c.code import File, Part
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, converted, unknown
+from dmaverify.machines.idma.c.pulp import (
+    PULP_ALLOCATES,
+    PULP_CALLS,
+    PULP_CONSTANTS,
+    PULP_FREES,
+    PULP_WAITS,
+    Unread,
+    pulp_descriptor,
+)
 from dmaverify.machines.idma.c.run import Doubted, Runner
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
-from dmaverify.machines.idma.text import Image, ToldDescriptor
-from dmaverify.values import dataclass, field, replace
+from dmaverify.machines.idma.text import Image, ToldDescriptor, reserved
+from dmaverify.prove.sizes.trace import Stuck
+from dmaverify.targets.modules import Derived
+from dmaverify.values import dataclass, replace
 
 MOST_LAUNCHES = 20_000
+MOST_SYMBOLIC = 64  # with arguments that are not known
 MOST_CHANNELS = 8
 """Bits 4:2 of a dmcpy."""
 PAGE = 0x1000
@@ -53,7 +66,10 @@ CALLS |= {
 WAITS = ("snrt_dma_wait_all", "snrt_dma_wait", "snrt_dma_wait_channel", "snrt_dma_wait_all_channel",
          "snrt_dma_wait_all_channels")  # fmt: skip
 """Those that name no channel wait for channel 0; the last one for as many channels as it is told."""
-NO_LAUNCH = ("snrt_", "printf", "assert", "abort", "exit", "malloc", "free", "memset", "fence")
+UNREAD = ("snrt_dma_", "plp_dma_", "mchan_")
+"""How functions begin that may launch, whatever they are."""
+ASSERTIONS = ("assert", "__builtin_assume")
+NO_LAUNCH = ("snrt_", "printf", "assert", "abort", "exit", "malloc", "free", "memset", "fence", *PULP_FREES)
 """How functions begin that launch nothing; `snrt_dma_` is read before."""
 NAMES = ("dst", "src", "length", "dst_stride", "src_stride", "reps")
 FIELDS = {
@@ -72,24 +88,16 @@ class FunctionLaunches:
     doubts: tuple[Doubted, ...]
     foreign: str = ""  # what else may wait for launches, where something may
     partly: tuple[tuple[int, int], ...] = ()
+    facts: tuple[Derived, ...] = ()
 
     @property
     def image(self) -> Image:
-        return Image(self.told, waits=self.waits, partly=self.partly, loose=any(one.channel < 0 for one in self.told))
+        loose = any(one.channel < 0 for one in self.told)
+        return Image(self.told, self.facts, waits=self.waits, partly=self.partly, loose=loose)
 
 
-@dataclass(frozen=True, slots=True)
-class Driver:
-    """All entries of a file, what was assumed, and which names of the user were used."""
-
-    entries: tuple[FunctionLaunches, ...]
-    assumed: tuple[str, ...]
-    defined: tuple[str, ...] = field(default=())
-    conditions: tuple[str, ...] = field(default=())  # what was taken to be so, and nobody said
-
-
-class _Launcher(Runner):
-    launching = frozenset(CALLS)
+class Launcher(Runner):
+    launching = frozenset((*CALLS, *PULP_CALLS))
 
     def __init__(self, file: File, defines: Mapping[str, str], word: int, map_: registers.RegisterMap | None) -> None:
         super().__init__(file, defines, word)
@@ -105,26 +113,41 @@ class _Launcher(Runner):
         self.foreign = ""
         self.doubts = []
         self.pages: dict[int, dict[int, Value]] = {}
+        self.facts: list[Derived] = []
+        self.counters: list[list[int]] = []  # of the PULP runtime: the channels of their transfers
         self.blurred = ""
 
     # ------------------------------------------------------------ calls
 
     def called(self, call: Part, name: str, arguments: list[Part]) -> Value:
         values = [self.value(one) for one in arguments]
-        if name in CALLS:
+        if name in self.launching:
             if name in self.file.functions:
                 return self._doubted(call, f"`{name}` is a function of this file, not the runtime's")
-            return self._launched(call, CALLS[name], values)
+            return self._launched(call, CALLS[name], values) if name in CALLS else self._pulp(call, name, values)
+        if name in PULP_ALLOCATES and name not in self.file.functions:
+            return self._counter()
+        if name in (*PULP_WAITS, *PULP_FREES) and name not in self.file.functions:
+            return self._completed(call, values) if name in PULP_WAITS else Value(0)
         if name in WAITS:
             self._waited(call, name, values)
             return Value(0)
-        if name.startswith("snrt_dma_"):
+        if name.startswith(UNREAD) and name not in self.file.functions:
             return self._doubted(call, f"`{name}` is not read")
         if name in self.file.functions:
             return self.entered(name, values, call)
+        if name in ASSERTIONS and len(values) == 1:
+            return self._asserted(call, arguments[0], values[0])
         self.foreign = self.foreign or (f"{name}()" if self.told else "")
         self._outside(name)
         return super().called(call, name, arguments)
+
+    def _asserted(self, call: Part, condition: Part, value: Value) -> Value:
+        if self.arguments is not None:
+            self.arguments.holds(f"{call}", value, call.span.line)
+        elif value.number == 0:
+            self._doubted(call, f"`{condition}` does not hold here")
+        return Value(0)
 
     def _doubted(self, call: Part, why: str) -> Value:
         self.doubts.append(Doubted(call, why))
@@ -134,6 +157,42 @@ class _Launcher(Runner):
         """A function that another file has: what it launches is not known."""
         if not name.startswith(NO_LAUNCH):
             self.conditions[f"{name}() launches nothing"] = None
+
+    def name(self, part: Part) -> Value:
+        found, known = super().name(part), PULP_CONSTANTS.get(str(part))
+        if found.number is not None or known is None:
+            return found
+        self.assumed[f"{part} is {known}, as in the PULP runtime"] = None
+        return Value(known)
+
+    def _counter(self) -> Value:
+        self.counters.append([])
+        return Value(None, UINT, "the number of a counter", -1 - len(self.counters))
+
+    def _pulp(self, call: Part, name: str, values: list[Value]) -> Value:
+        """A transfer of the PULP runtime: several run at a time, and its counter says when it is complete."""
+        try:
+            descriptor = pulp_descriptor(name, values)
+        except Unread as error:
+            return self._doubted(call, str(error))
+        if name == "mchan_transfer" and not self.counters:
+            return self._doubted(call, "no counter is allocated before")
+        counter = Value(0) if name == "mchan_transfer" else self._counter()
+        channel = MOST_CHANNELS + len(self.told)
+        self.counters[-1].append(channel)
+        self._add(ToldDescriptor(descriptor, {}, call.span, channel=channel), call)
+        return counter
+
+    def _completed(self, call: Part, values: list[Value]) -> Value:
+        """A wait for one counter, or for all there are."""
+        known = -2 - (values[0].launch or 0) if values and values[0].launch is not None else -1
+        if not values:
+            self.waits.append(len(self.told))
+        elif 0 <= known < len(self.counters):
+            self.partly += [(len(self.told), channel) for channel in self.counters[known]]
+        else:
+            self.foreign = f"{call}, which may wait for some launches," if self.told else self.foreign
+        return Value(0)
 
     def _waited(self, call: Part, name: str, values: list[Value]) -> None:
         last = len(self.told) - 1
@@ -170,12 +229,14 @@ class _Launcher(Runner):
         strides = given[3:]
         dims = (Dim(strides[2], *(signed(s, kind.width) for s in (strides[1], strides[0]))),) if strides else ()
         descriptor = Descriptor(Request(given[1], given[0], given[2]), dims)
-        found = self._add(ToldDescriptor(descriptor, {}, call.span, channel=channel.number), call)
+        found = self._add(ToldDescriptor(descriptor, {}, call.span, channel=int(channel.number)), call)
         if kind.waits:
             self.waits.append(len(self.told))
         return found
 
     def _add(self, told: ToldDescriptor, at: Part) -> Value:
+        if self.arguments is not None and self.arguments.trace is not None and len(self.told) >= MOST_SYMBOLIC:
+            raise Stuck(f"more than {MOST_SYMBOLIC} launches")
         if len(self.told) >= MOST_LAUNCHES:
             if not any(d.part.span == at.span for d in self.doubts):
                 self.doubts.append(Doubted(at, f"it is launched more than {MOST_LAUNCHES:,} times"))
@@ -185,14 +246,21 @@ class _Launcher(Runner):
 
     # ------------------------------------------------------------ registers
 
+    def _field_expression(self, part: Part) -> Value:
+        if self.map is not None and "next_id" in str(part.field("field")):
+            return self._doubted(part, "registers as a structure are not read: write them by their addresses")
+        return super()._field_expression(part)
+
     def accessed(self, access: Part, address: Value, written: Value | None) -> Value:
         if self.map is None:
             return super().accessed(access, address, written)
         if address.number is None:
-            if written is not None and "volatile" in str(access):
-                self.blurred = f"`{access}` is written, and {address.why}"
+            if written is not None:
+                self.blurred = self.blurred or f"`{access}` is written, and {address.why}"
+            elif self.blurred or "volatile" in str(access):
+                return self._doubted(access, f"it may launch: {address.why}")
             return super().accessed(access, address, written)
-        page, register = address.number & ~(PAGE - 1), address.number & (PAGE - 1)
+        page, register = _split(address.number)
         if written is not None:
             self.pages.setdefault(page, {})[register] = converted(written, UINT)
         elif registers.NEXT_ID <= register < registers.NEXT_ID + 4 * registers.STREAMS and page in self.pages:
@@ -204,20 +272,27 @@ class _Launcher(Runner):
         assert self.map is not None
         if self.blurred:
             return self._doubted(access, self.blurred)
-        lines = []
+        if len(self.pages) > 1 and any(polynomial(base) is not None for base in self.pages):
+            return self._doubted(access, "two addresses of registers may be the same")
+        numbers = {}
         for at, value in sorted(page.items()):
             if value.number is None:
                 return self._doubted(access, f"0x{at:X}: {value.why}")
-            lines.append(f"0x{at:X} = 0x{value.number:X}")
-        text = "\n".join([*lines, f"read 0x{register:X}"]) + "\n"
+            if at not in self.map.parts:
+                return self._doubted(access, f"{self.map.name} has no register 0x{at:X} to write")
+            numbers[at] = value.number
+        if register % 4:
+            return self._doubted(access, f"0x{register:X} is no register to read")
         try:
-            image = registers.read(self.map, text, Source("<registers>", text), 0)
+            told = registers.launched(self.map, numbers, access.span)
         except InputError as error:
             return self._doubted(access, error.message)
-        return self._add(replace(image.told[0], span=access.span, words=()), access)
+        conf = numbers.get(registers.CONF, 0)
+        self.facts.append(reserved(conf, self.map.conf_mask, "conf", access.span))
+        return self._add(replace(told, channel=(register - registers.NEXT_ID) // 4), access)
 
     def disturbed(self, part: Part) -> None:
-        known = {"", *CALLS, *WAITS, *self.file.functions, *self.file.macros}
+        known = {"", *self.launching, *WAITS, *PULP_WAITS, *PULP_ALLOCATES, *self.file.functions, *self.file.macros}
         for inner in part.every():
             name = str(inner.field("function")) if inner.type == "call_expression" else ""
             if name not in known:
@@ -284,9 +359,9 @@ class _Launcher(Runner):
         super().assign(name, value)
         gone = [owner for owner in self.objects if re.search(rf"\b{re.escape(name)}\b", owner.partition(" at ")[0])]
         for owner in gone:
-            self._unfinished(owner)
+            self.unfinished(owner)
 
-    def _unfinished(self, owner: str, at: Part | None = None) -> None:
+    def unfinished(self, owner: str, at: Part | None = None) -> None:
         """A structure that has some of a descriptor, and no more is written."""
         held = self.objects.pop(owner)
         missing = [name for name in FIELDS if name not in held]
@@ -311,78 +386,11 @@ def field_of(part: Part) -> str:
     return next((own for own, known in FIELDS.items() if name in known), "")
 
 
-def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "") -> Driver:
-    """What the functions of a C file launch. Raises InputError for a file that launches nothing."""
-    _, root = read_c(source)
-    file = File()
-    size = defines.get("__SIZEOF_POINTER__", "0")
-    if size not in ("0", "4", "8"):
-        raise InputError(f"__SIZEOF_POINTER__ is {size}", None, "4 or 8 bytes")
-    launcher = _Launcher(file, defines, 8 * int(size), registers.MAPS.get(front_end))
-    launcher.collect(root.parts())
-    entries = [_entry(launcher, "file")] if launcher.told or launcher.doubts else []
-    launcher.fresh()
-    for part in file.outside:
-        launcher.doubt(part, "text that is not read as C")
-    entries += [_entry(launcher, "file")] if launcher.doubts else []
-    for name in _entries(file):
-        launcher.fresh()
-        launcher.steps = 0
-        launcher.entered(name, None)
-        for owner in list(launcher.objects):
-            launcher._unfinished(owner)
-        if launcher.told or launcher.doubts:
-            entries.append(_entry(launcher, name))
-    aliases = _aliases(root, file)
-    entries += [FunctionLaunches("file", (), (), tuple(aliases))] if aliases else []
-    if not entries:
-        raise InputError(
-            f"{source.name} launches nothing", Span(source, 0, 0),
-            f"calls that are read: {', '.join(CALLS)}; registers: --engine front_end={'|'.join(registers.MAPS)}",
-        )  # fmt: skip
-    for name in sorted(file.undefined - file.macros.keys()):
-        launcher.conditions[f"{name} is not defined"] = None
-    defined = tuple(f"{name} is {defines[name]}" for name in sorted(defines) if " ".join(name.split()) in launcher.seen)
-    return Driver(tuple(entries), tuple(launcher.assumed), defined, tuple(launcher.conditions))
-
-
-def _aliases(root: Part, file: File) -> list[Doubted]:
-    """Names of the runtime that stand elsewhere than in a call: whatever is called through them is not read."""
-    why = "it is named, not called: calls through another name are not read"
-    named = [m.name for m in file.macros.values() if m.params is None and m.text in CALLS]
-    out = [Doubted(root, f"macro {name}: {why}") for name in named]
-    for part in root.every():
-        if part.type == "identifier" and str(part) in CALLS:
-            above = part.node.parent
-            if above is None or above.type not in ("call_expression", "function_declarator"):
-                out.append(Doubted(part, why))
-    return out
-
-
-def _entries(file: File) -> list[str]:
-    """Functions that no other function of the file calls, and one of each circle that these do not reach."""
-    calls = {
-        name: {str(p.field("function")) for p in function.every() if p.type == "call_expression"}
-        for name, function in file.functions.items() if name not in CALLS
-    }  # fmt: skip
-    roots = [name for name in calls if not any(name in own for other, own in calls.items() if other != name)]
-    reached: set[str] = set()
-    out: list[str] = []
-    for name in (*roots, *calls):
-        if name in reached:
-            continue
-        out.append(name)
-        left = [name]
-        while left:
-            one = left.pop()
-            if one not in reached:
-                reached.add(one)
-                left += [inner for inner in calls[one] if inner in calls]
-    return out
-
-
-def _entry(launcher: _Launcher, name: str) -> FunctionLaunches:
-    return FunctionLaunches(
-        name, tuple(launcher.told), tuple(launcher.waits), tuple(launcher.doubts), launcher.foreign,
-        tuple(launcher.partly),
-    )  # fmt: skip
+def _split(address: int) -> tuple[int, int]:
+    """The page of registers that an address is in, and the register; the base of an argument begins a page."""
+    poly = polynomial(address)
+    register = (address if poly is None else poly.terms.get((), 0)) % PAGE
+    page = address - register
+    if page % PAGE != 0:
+        raise Misaligned(min(poly.symbols) if poly is not None else "")
+    return page, register

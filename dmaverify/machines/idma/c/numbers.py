@@ -1,6 +1,7 @@
 """Integers of C with their types: conversions and operators on constants.
 
 Knows: widths, signs, promotion, pointers to things of known size. Does not know: syntax, names.
+Symbolic numbers (arguments) go through: what is decided on the way is recorded by them.
 Law: a result is what every C compiler for the given pointer width computes; where the width of a pointer matters and is
 not known, or a signed result overflows, there is no result but a reason.
 
@@ -9,6 +10,9 @@ Source: ISO C11, 6.3.1 (conversions) and 6.5 (expressions).
 
 from __future__ import annotations
 
+import operator
+
+from dmaverify.language.numbers import Symbolic
 from dmaverify.values import dataclass, replace
 
 WORD = 0
@@ -17,7 +21,9 @@ WORD = 0
 
 @dataclass(frozen=True, slots=True)
 class CType:
-    """An integer or a pointer. `step` is the size of what a pointer points at, 0 where it is not known."""
+    """An integer or a pointer. `step` is the size of what a pointer points at, 0 where it is not known; of a number
+    that is no integer it is not 0.
+    """
 
     bits: int
     signed: bool = False
@@ -55,7 +61,12 @@ def types(word: int = WORD) -> dict[str, CType]:
     out |= {"char": CType(8, True), "signed char": CType(8, True), "unsigned char": CType(8), "bool": CType(8)}
     out |= {"short": CType(16, True), "unsigned short": CType(16), "int": INT, "signed": INT, "signed int": INT}
     out |= {"unsigned": UINT, "unsigned int": UINT, "long long": LLONG, "unsigned long long": ULLONG}
-    return out | {"float": CType(32, True), "double": CType(64, True), "_Bool": CType(8), "snrt_dma_txid_t": UINT}
+    return out | {
+        "float": CType(32, True, step=1),
+        "double": CType(64, True, step=1),
+        "_Bool": CType(8),
+        "snrt_dma_txid_t": UINT,
+    }
 
 
 def converted(value: Value, to: CType) -> Value:
@@ -63,14 +74,16 @@ def converted(value: Value, to: CType) -> Value:
     if value.number is None:
         return replace(value, type=to)
     number = value.number
+    if to.step and not to.pointer:
+        return unknown("floating point", to)
     if to.bits == WORD:
         top = 1 << (31 if to.signed else 32)
         if number >= top or number < (-top if to.signed else 0):
             return unknown(f"{number} depends on the width of a pointer: --define __SIZEOF_POINTER__=4, or 8", to)
         return Value(number, to, launch=value.launch)
-    number %= 1 << to.bits
-    if to.signed and number >> (to.bits - 1):
-        number -= 1 << to.bits
+    low, span = (-(1 << (to.bits - 1)) if to.signed else 0), 1 << to.bits
+    if not low <= number < low + span:
+        number -= (number - low) // span * span
     return Value(number, to, launch=value.launch)
 
 
@@ -88,7 +101,7 @@ def common(a: CType, b: CType) -> CType:
 def checked(number: int, type_: CType) -> Value:
     """A result in its type: unsigned ones wrap, signed ones must fit."""
     if type_.bits and not type_.signed:
-        return Value(number % (1 << type_.bits), type_)
+        return converted(Value(number), type_)
     half = 1 << ((type_.bits or 32) - 1)
     if type_.signed and not -half <= number < half:
         return unknown(f"{number} overflows its signed type", type_)
@@ -113,24 +126,34 @@ def binary(op: str, a: Value, b: Value) -> Value:
     return _computed(op, a.number, b.number, type_)
 
 
+_COMPARED = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le,
+             ">=": operator.ge}  # fmt: skip
+_ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_BITS = {"&": operator.and_, "|": operator.or_, "^": operator.xor}
+
+
 def _computed(op: str, x: int, y: int, type_: CType) -> Value:
-    compared = {"==": x == y, "!=": x != y, "<": x < y, ">": x > y, "<=": x <= y, ">=": x >= y}
-    if op in compared:
-        return Value(int(compared[op]))
+    if op in _COMPARED:
+        return Value(int(_COMPARED[op](x, y)))
     if op in ("/", "%"):
         if y == 0:
             return unknown("a division by zero", type_)
         quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
         return checked(quotient if op == "/" else x - y * quotient, type_)
-    results = {"+": x + y, "-": x - y, "*": x * y, "&": x & y, "|": x | y, "^": x ^ y}
-    return checked(results[op], type_) if op in results else unknown(f"the operator `{op}`", type_)
+    if op in _BITS and (isinstance(x, Symbolic) or isinstance(y, Symbolic)):
+        if op == "&" and isinstance(y, int) and y > 0 and y & (y + 1) == 0 and x >= 0:
+            return checked(x % (y + 1), type_)
+        return unknown(f"`{op}` of an argument", type_)
+    known = {**_ARITHMETIC, **_BITS}
+    return checked(known[op](x, y), type_) if op in known else unknown(f"the operator `{op}`", type_)
 
 
 def _shifted(op: str, a: Value, by: int) -> Value:
     assert a.number is not None
     if not 0 <= by < (a.type.bits or 32) or (a.number < 0):
         return unknown(f"{a.number} {op} {by} is not defined by C for its type", a.type)
-    return checked(a.number << by if op == "<<" else a.number >> by, a.type)
+    scale = 1 << int(by)
+    return checked(a.number * scale if op == "<<" else a.number // scale, a.type)
 
 
 def _on_pointers(op: str, a: Value, b: Value) -> Value:
@@ -157,7 +180,7 @@ def unary(op: str, a: Value) -> Value:
         return Value(int(not a.number))
     if op == "~" and a.type.bits == WORD:
         return unknown("~ depends on the width of a pointer: --define __SIZEOF_POINTER__=4, or 8", a.type)
-    results = {"-": -a.number, "+": a.number, "~": ~a.number}
+    results = {"-": -a.number, "+": a.number, "~": -a.number - 1}
     if op not in results or a.type.pointer:
         return unknown(f"the operator `{op}`", a.type)
     return checked(results[op], a.type)

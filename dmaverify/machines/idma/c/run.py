@@ -74,8 +74,8 @@ class Runner(Declarer):
             return new
         if left.type == "field_expression":
             self.placed(left, unknown(f"`{part}` changes it in place") if sign else value)
-        if left.type == "pointer_expression":
-            address = self.value(left.field("argument"))
+        if left.type in ("pointer_expression", "subscript_expression"):
+            address = self.element(left) if left.type[0] == "s" else self.value(left.field("argument"))
             return self.accessed(left, address, unknown("a register is changed in place") if sign else value)
         return value
 
@@ -99,7 +99,7 @@ class Runner(Declarer):
         ]  # fmt: skip
 
     def _may(self, name: str) -> bool:
-        if name in self.launching or name.startswith("snrt_dma_"):
+        if name in self.launching or name.startswith(("snrt_dma_", "plp_dma_", "mchan_")):
             return True
         if name not in self._launches:
             self._launches[name] = False
@@ -319,8 +319,11 @@ class Runner(Declarer):
                 continue
             name, shape, pointers, _ = declared(declarator)
             type_ = self.type_of(one.field("type"), pointers + (shape == "array_declarator"))
-            if arguments is None or number >= len(arguments) or name in self.exposed:
-                scope[name] = unknown(f"`{name}` is a parameter: --define {name}=...", type_ or INT)
+            why = f"`{name}` is a parameter: --define {name}=..."
+            if arguments is None and name not in self.exposed:
+                scope[name] = self.given(one, name, type_, why)
+            elif arguments is None or number >= len(arguments) or name in self.exposed:
+                scope[name] = unknown(why, type_ or INT)
             else:
                 said = "pointer" if pointers else str(one.field("type"))
                 scope[name] = self.converted_to(arguments[number], type_, said)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.idma import inst64, registers
-from dmaverify.machines.idma.c.launches import read_driver
+from dmaverify.machines.idma.c.driver import read_driver
 from dmaverify.machines.idma.engine import AXI
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import ToldDescriptor

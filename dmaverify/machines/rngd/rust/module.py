@@ -152,8 +152,8 @@ class NameScope:
             if (own := first()) is not None:
                 return own
             for word, found in ((name, named), ("*", starred)):
-                for use in self.uses:
-                    if use.name == word and (made := found(use.path)) is not None:
+                for path in dict.fromkeys(use.path for use in self.uses if use.name == word):
+                    if (made := found(path)) is not None:
                         return made
         finally:
             self.tried.discard((name, kind))

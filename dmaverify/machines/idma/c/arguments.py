@@ -1,0 +1,105 @@
+"""Values that a C file does not give: parameters of the function that runs, variables set by what is not read.
+
+Knows: names, ranges by type, values at which a run is tried, what an assertion states of them.
+Does not know: statements, launches, how a run is judged (`symbolic`).
+Law: the same declaration met for the same time is the same symbol in every run, with all values of its type, or those
+of the range that the user states; whatever is proved for all values of the symbols holds for every call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dmaverify.language.numbers import Poly
+from dmaverify.machines.idma.c.numbers import WORD, CType, Value
+from dmaverify.prove.sizes.facts import SizeSymbol
+from dmaverify.prove.sizes.shadow import number_of
+from dmaverify.prove.sizes.trace import Stuck, Trace
+from dmaverify.values import dataclass, field
+
+PLACE, APART, USUAL = 0x1000_0000, 0x0100_0000, 64
+"""Where the first pointer points in the first run, how far apart others are, and what other values are then."""
+
+
+class Stopped(Exception):
+    """An assertion does not hold: nothing behind it runs."""
+
+
+class Misaligned(Stuck):
+    """The base of registers does not begin a page at this value."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is taken to begin a page of registers")
+        self.name = name
+
+
+@dataclass
+class Symbols:
+    """All symbols of a function, in the order in which runs met them."""
+
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # that the user states
+    known: dict[str, SizeSymbol] = field(default_factory=dict)
+    pointers: set[str] = field(default_factory=set)
+    names: dict[tuple[str, int, int], str] = field(default_factory=dict)
+
+    def of(self, name: str, type_: CType, at: int, again: int) -> str:
+        """The symbol of a declaration that is met `again` times."""
+        found = self.names.get((name, at, again))
+        if found is None:
+            found = name
+            while found in self.known:
+                found += "'"
+            bits = type_.bits if type_.bits != WORD else 64
+            low = -(1 << (bits - 1)) if type_.signed else 0
+            least, most = self.ranges.get(name, (low, low + (1 << bits) - 1))
+            self.names[name, at, again] = found
+            self.known[found] = SizeSymbol(found, max(least, low), min(most, low + (1 << bits) - 1), axis=False)
+            if type_.pointer:
+                self.pointers.add(found)
+        return found
+
+    def usual(self, name: str, *, backwards: bool = False) -> int:
+        """A value at which a run is likely to be like most others."""
+        one, value = self.known[name], USUAL
+        if name in self.pointers:
+            order = [n for n in self.known if n in self.pointers]
+            number = order.index(name)
+            value = PLACE + APART * (len(order) - number if backwards else number)
+        return min(max(value, one.least), value if one.most is None else one.most)
+
+
+@dataclass
+class Arguments:
+    """The symbols of one run: numbers, or numbers that remember what was decided (`trace`)."""
+
+    symbols: Symbols
+    values: dict[str, int]
+    trace: Trace | None = None
+    met: dict[tuple[str, int], int] = field(default_factory=dict)
+    stated: dict[str, None] = field(default_factory=dict)
+    generic: bool = True  # loops are followed for any count
+    loops: list[tuple[str, str, Poly]] = field(default_factory=list)  # numbers of two rounds, and how many there are
+
+    def fresh(self, name: str, type_: CType, at: int) -> Value:
+        again = self.met[name, at] = self.met.get((name, at), 0) + 1
+        symbol = self.symbols.of(name, type_, at, again)
+        value = self.values.setdefault(symbol, self.symbols.usual(symbol))
+        if self.trace is None:
+            return Value(value, type_)
+        one = self.symbols.known[symbol]
+        self.trace.values.setdefault(symbol, value)
+        if one.least >= 0:  # bounds of products are taken of what is not negative
+            self.trace.ends[symbol] = (one.least, one.most)
+        return Value(number_of(self.trace, symbol), type_)
+
+    def holds(self, text: str, value: Value, line: int) -> None:
+        """An assertion: from here on it holds. Raises Stopped where it does not."""
+        if value.number is not None:
+            self.stated[f"{text} (line {line})"] = None
+            if not value.number:
+                raise Stopped
+
+
+def polynomial(value: int) -> Poly | None:
+    """What a symbolic number is; None of a plain one."""
+    return getattr(value, "poly", None)

@@ -1,0 +1,134 @@
+"""A driver as its functions: which of them are entries, and what each launches with what is known of its arguments.
+
+Knows: who calls whom in a file, names of the runtime that are not called. Does not know: statements, rules, verdicts.
+Law: every function that no other one calls is run; whatever launches and is not run is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dmaverify.errors import InputError, Source, Span
+from dmaverify.machines.idma import registers
+from dmaverify.machines.idma.c.arguments import Arguments, Stopped, Symbols
+from dmaverify.machines.idma.c.code import File, Part, read_c
+from dmaverify.machines.idma.c.launches import CALLS, FunctionLaunches, Launcher
+from dmaverify.machines.idma.c.loops import LoopRunner
+from dmaverify.machines.idma.c.pulp import PULP_CALLS
+from dmaverify.machines.idma.c.run import Doubted
+from dmaverify.values import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """All entries of a file, what was assumed, and which names of the user were used."""
+
+    entries: tuple[FunctionLaunches, ...]
+    assumed: tuple[str, ...]
+    defined: tuple[str, ...] = field(default=())
+    conditions: tuple[str, ...] = field(default=())  # what was taken to be so, and nobody said
+
+
+def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "") -> Driver:
+    """What the functions of a C file launch. Raises InputError for a file that launches nothing."""
+    launcher, root = _collected(source, defines, front_end)
+    file = launcher.file
+    entries = [_entry(launcher, "file")] if launcher.told or launcher.doubts else []
+    launcher.fresh()
+    for part in file.outside:
+        launcher.doubt(part, "text that is not read as C")
+    entries += [_entry(launcher, "file")] if launcher.doubts else []
+    entries += [one for name in _entries(file) for one in [_ran(launcher, name)] if one.told or one.doubts]
+    aliases = _aliases(root, file)
+    entries += [FunctionLaunches("file", (), (), tuple(aliases))] if aliases else []
+    if not entries:
+        raise InputError(
+            f"{source.name} launches nothing", Span(source, 0, 0),
+            f"calls that are read: {', '.join((*CALLS, *PULP_CALLS))}; "
+            f"registers: --engine front_end={'|'.join(registers.MAPS)}",
+        )  # fmt: skip
+    for name in sorted(file.undefined - file.macros.keys()):
+        launcher.conditions[f"{name} is not defined"] = None
+    defined = tuple(f"{name} is {defines[name]}" for name in sorted(defines) if " ".join(name.split()) in launcher.seen)
+    return Driver(tuple(entries), tuple(launcher.assumed), defined, tuple(launcher.conditions))
+
+
+def _collected(source: Source, defines: Mapping[str, str], front_end: str) -> tuple[Launcher, Part]:
+    _, root = read_c(source)
+    size = defines.get("__SIZEOF_POINTER__", "0")
+    if size not in ("0", "4", "8"):
+        raise InputError(f"__SIZEOF_POINTER__ is {size}", None, "4 or 8 bytes")
+    launcher = LoopRunner(File(), defines, 8 * int(size), registers.MAPS.get(front_end))
+    launcher.collect(root.parts())
+    return launcher, root
+
+
+def _ran(launcher: Launcher, name: str) -> FunctionLaunches:
+    launcher.fresh()
+    launcher.steps = 0
+    launcher.entered(name, None)
+    for owner in list(launcher.objects):
+        launcher.unfinished(owner)
+    return _entry(launcher, name)
+
+
+@dataclass
+class FunctionOfFile:
+    """A function of a driver that is run with arguments, as often as asked."""
+
+    source: Source
+    defines: Mapping[str, str]
+    front_end: str
+    name: str
+    symbols: Symbols
+
+    def run(self, arguments: Arguments) -> FunctionLaunches | None:
+        """What it launches; None where an assertion does not hold and nothing was launched before."""
+        launcher, _ = _collected(self.source, self.defines, self.front_end)
+        launcher.arguments = arguments
+        try:
+            return _ran(launcher, self.name)
+        except Stopped:
+            return _entry(launcher, self.name) if launcher.told or launcher.doubts else None
+
+
+def _aliases(root: Part, file: File) -> list[Doubted]:
+    """Names of the runtime that stand elsewhere than in a call: whatever is called through them is not read."""
+    why = "it is named, not called: calls through another name are not read"
+    named = [m.name for m in file.macros.values() if m.params is None and m.text in Launcher.launching]
+    out = [Doubted(root, f"macro {name}: {why}") for name in named]
+    for part in root.every():
+        if part.type == "identifier" and str(part) in Launcher.launching:
+            above = part.node.parent
+            if above is None or above.type not in ("call_expression", "function_declarator"):
+                out.append(Doubted(part, why))
+    return out
+
+
+def _entries(file: File) -> list[str]:
+    """Functions that no other function of the file calls, and one of each circle that these do not reach."""
+    calls = {
+        name: {str(p.field("function")) for p in function.every() if p.type == "call_expression"}
+        for name, function in file.functions.items() if name not in Launcher.launching
+    }  # fmt: skip
+    roots = [name for name in calls if not any(name in own for other, own in calls.items() if other != name)]
+    reached: set[str] = set()
+    out: list[str] = []
+    for name in (*roots, *calls):
+        if name in reached:
+            continue
+        out.append(name)
+        left = [name]
+        while left:
+            one = left.pop()
+            if one not in reached:
+                reached.add(one)
+                left += [inner for inner in calls[one] if inner in calls]
+    return out
+
+
+def _entry(launcher: Launcher, name: str) -> FunctionLaunches:
+    return FunctionLaunches(
+        name, tuple(launcher.told), tuple(launcher.waits), tuple(launcher.doubts), launcher.foreign,
+        tuple(launcher.partly), tuple(launcher.facts),
+    )  # fmt: skip

@@ -1,0 +1,328 @@
+"""Functions of a driver whose arguments are not known: for which values the engine is told what is right.
+
+Knows: runs of a function on symbolic arguments, the rules of the engine on what they launch, launches that lie apart.
+Does not know: statements of C, verdicts, how they are shown.
+Law: at all values of a proved region the function launches the same calls in the same order, every rule that is an
+error holds of each, and none meets what an earlier one still does. Launches that are not shown to lie apart as ranges
+are open, never proved. A value that breaks a rule is run again on plain numbers by whoever says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from dmaverify.errors import InputError
+from dmaverify.language.numbers import Poly
+from dmaverify.machines.idma.c.arguments import PLACE, Arguments, Misaligned, polynomial
+from dmaverify.machines.idma.c.driver import FunctionOfFile
+from dmaverify.machines.idma.c.launches import FunctionLaunches
+from dmaverify.machines.idma.c.loops import for_every_round
+from dmaverify.machines.idma.derive import descriptor_facts
+from dmaverify.machines.idma.engine import NO_ADDRESS
+from dmaverify.machines.idma.nd import Span1D, extent, placed
+from dmaverify.machines.idma.setup import Setup
+from dmaverify.machines.idma.text import Image, ToldDescriptor
+from dmaverify.prove.sizes.complete import outside_all
+from dmaverify.prove.sizes.divisors import traced
+from dmaverify.prove.sizes.facts import SizeFact, SizeRegion, SizeSymbol, Template
+from dmaverify.prove.sizes.rules import BrokenRule, RulePlace, SizedRules
+from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
+from dmaverify.targets.modules import Derived
+from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field, replace
+
+MOST_RUNS, MOST_RESTARTS, MOST_CLAUSES = 40, 8, 3
+FEW_RUNS = 6  # where some values are broken or open, and others proved, so that a condition is all there is to find
+
+
+class MayMeet(Stuck):
+    """Launches were not shown to lie apart."""
+
+
+SetupFor = Callable[[ToldDescriptor], Setup]
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicRun:
+    """One run: `proved`, `broken`, `stopped` by an assertion, or `open`; and the values that run alike."""
+
+    status: str
+    values: Mapping[str, int]
+    region: SizeRegion | None = None
+    launches: int = 0
+    why: str = ""
+
+
+@dataclass
+class ArgumentSearch:
+    """All values of the arguments of a function, looked at by runs that stand for many."""
+
+    function: FunctionOfFile
+    target: Target
+    setup_for: SetupFor
+    readings: Mapping[str, str]
+    runs: list[SymbolicRun] = field(default_factory=list)
+    stated: dict[str, None] = field(default_factory=dict)
+    complete: bool = False
+    looped: Sequence[object] = ()  # loops of any count in the last run
+
+    @property
+    def template(self) -> Template:
+        """The symbols so far, for questions about regions."""
+        symbols = tuple(self.function.symbols.known.values())
+        return Template("driver", self.function.name, "", 0, "idma", None, symbols, (), (), _no_entry, self.target)
+
+    def search(self) -> None:
+        """Runs until all values are looked at, one cannot be followed, or the runs are used up."""
+        symbols = self.function.symbols
+        values: Mapping[str, int] | None = {}
+        for number in range(MOST_RUNS):
+            if values is None or (number >= FEW_RUNS and {run.status for run in self.runs} & {"broken", "open"}):
+                return
+            run = self._run(values, generic=True) or self._run(values, generic=False)
+            assert run is not None
+            self.runs.append(run)
+            if run.region is None and number > 1:
+                return
+            values = {name: symbols.usual(name, backwards=number == 0) for name in symbols.known}
+            if number > 1 or any(run.region is not None and run.region.holds(values) for run in self.runs):
+                values = self._next()
+
+    def _next(self) -> Mapping[str, int] | None:
+        """Values that no run stands for."""
+        template = self.template
+        answer = outside_all(template, [run.region for run in self.runs if run.region is not None])
+        self.complete = answer.status == "unsat"
+        return dict(answer.model) if answer.status == "sat" else None
+
+    # ------------------------------------------------------------ one run
+
+    def _run(self, values: Mapping[str, int], *, generic: bool) -> SymbolicRun | None:
+        """One run; None of one with loops of any count that shows nothing."""
+        done = self._tried(values, generic=generic)
+        return None if generic and self.looped and done.status != "proved" else done
+
+    def _tried(self, values: Mapping[str, int], *, generic: bool) -> SymbolicRun:
+        divisors: dict[str, Poly] = {}
+        known = dict(values)
+        for _ in range(MOST_RESTARTS):
+            ends = {one.name: (one.least, one.most) for one in self.function.symbols.known.values() if one.least >= 0}
+            if any(name not in ends for name in divisors):
+                return SymbolicRun("open", known, why=f"which multiple {' and '.join(divisors)} is, below 0 too")
+            trace = traced(known, tuple(divisors.items()), generic=False, ends=ends)
+            arguments = Arguments(self.function.symbols, known, trace, generic=generic)
+            self.looped = arguments.loops
+            try:
+                done = self._launched(arguments, trace)
+            except Misaligned as error:
+                if error.name in values:
+                    return SymbolicRun("open", known, trace.region(), why=str(error))
+                self.function.symbols.pointers.add(error.name)
+                known[error.name] = PLACE
+                continue
+            except Restart as again:
+                divisors[again.name] = divisors.get(again.name, Poly.of(1)) * again.by
+                continue
+            except BrokenRule as error:
+                return SymbolicRun("broken", known, trace.region(error.facts))
+            except Stuck as error:
+                return SymbolicRun("open", known, trace.region(), why=str(error))
+            except (ValueError, TypeError, ZeroDivisionError, InputError, AttributeError) as error:
+                return SymbolicRun("open", known, why=f"arguments do not go through here: {error}")
+            self.stated |= arguments.stated
+            return done
+        return SymbolicRun("open", known, why="too many divisibilities at once")
+
+    def _launched(self, arguments: Arguments, trace: Trace) -> SymbolicRun:
+        found = self.function.run(arguments)
+        if found is None:
+            return SymbolicRun("stopped", arguments.values, trace.region())
+        if found.doubts:
+            first = found.doubts[0]
+            why = f"`{first.part}`: {first.why}"
+            return SymbolicRun("open", arguments.values, trace.region(), why=why)
+        image = found.image
+        for told in image.told:
+            self._points(told)
+        setups = [self.setup_for(told) for told in image.told]
+        for told, setup in zip(image.told, setups, strict=True):
+            self._keeps_rules(trace, told, setup, image.facts)
+        _apart(image, setups)
+        for_every_round(trace, arguments)
+        return SymbolicRun("proved", arguments.values, trace.region(), len(image.told))
+
+    def _points(self, told: ToldDescriptor) -> None:
+        """Arguments that an address begins at are pointers, whatever their type."""
+        request = told.descriptor.request
+        counts = polynomial(request.length)
+        for poly in filter(None, (polynomial(request.src), polynomial(request.dst))):
+            one = [
+                name for name in poly.symbols if poly.terms.get((name,)) == 1 and name in self.function.symbols.known
+            ]
+            self.function.symbols.pointers |= {n for n in one if counts is None or n not in counts.symbols}
+
+    def _keeps_rules(self, trace: Trace, told: ToldDescriptor, setup: Setup, more: Sequence[Derived]) -> None:
+        """Every rule that is an error holds of a launch. Raises BrokenRule."""
+        facts = list(trace.facts.values())
+        d = told.descriptor
+        if d.empty:
+            raise BrokenRule("idma/zero-length", list(trace.facts.values()))
+        dims = placed(d, setup.backend.address_width)
+        request = d.request
+        every = [*descriptor_facts(setup, request.src, request.dst, request.length, dims, "", promised=False), *more]
+        structure = list(trace.facts.values())
+        rules = SizedRules(
+            trace, self.target, self.readings, "dma", ("mem", "mem"), self.target.limits, facts, structure
+        )
+        rules.hold([RulePlace(one.scope, _Ports(getattr(one.values, "raw", one.values)), one.side) for one in every])
+
+    # ------------------------------------------------------------ what comes out
+
+    def proved(self) -> list[SymbolicRun]:
+        return [run for run in self.runs if run.status == "proved" and run.launches]
+
+    def conditions(self) -> list[str]:
+        """Values for which it is proved, each a conjunction; none that fixes an argument."""
+        out: list[str] = []
+        for run in self.proved():
+            assert run.region is not None
+            if len(out) < MOST_CLAUSES and not _fixes(run.region.facts, self.function.symbols.known):
+                facts = self._reduced(run.region)
+                out.append(" and ".join(_shown(fact.text) for fact in facts) or "always")
+        return out
+
+    def _reduced(self, region: SizeRegion) -> list[SizeFact]:
+        """The facts of a region without those that the others imply."""
+        kept = list(region.facts)
+        for fact in region.facts:
+            others = tuple(one for one in kept if one is not fact)
+            asked = replace(self.template, assume=others, floors=region.floors)
+            if outside_all(asked, [SizeRegion((fact,), region.floors)]).status == "unsat":
+                kept = list(others)
+        return kept
+
+    def plain(self, run: SymbolicRun) -> FunctionLaunches | None:
+        """The function on the plain numbers of a run."""
+        found = self.function.run(Arguments(self.function.symbols, dict(run.values)))
+        if found is None or found.doubts:
+            return None
+        given = ", ".join(
+            f"{name} = {value:#x}" if name in self.function.symbols.pointers else f"{name} = {value}"
+            for name, value in run.values.items()
+        )
+        return replace(found, name=f"{found.name}({given})")
+
+
+@dataclass(frozen=True, slots=True)
+class SettledFunction:
+    """A function on plain numbers that stand for others; `condition` says for which, where not for all."""
+
+    shown: FunctionLaunches
+    condition: str = ""
+
+
+def settled(search: ArgumentSearch, broken: Callable[[FunctionLaunches], bool]) -> SettledFunction | None:
+    """What a function with arguments is judged by; None where that is open. `broken` judges plain numbers alone."""
+    search.search()
+    proved = search.proved()
+    shown = next((found for run in proved if (found := search.plain(run)) is not None), None)
+    if shown is not None:
+        if search.complete and all(run.status in ("proved", "stopped") for run in search.runs):
+            return SettledFunction(shown)
+        clauses = search.conditions()
+        if clauses:
+            return SettledFunction(shown, f"{search.function.name}(): {'; or '.join(clauses)}")
+    for run in search.runs:
+        found = search.plain(run) if run.status in ("broken", "open") else None
+        if found is not None and broken(found):
+            if not proved or search.stated or search.function.symbols.ranges:
+                return SettledFunction(found)
+            search.runs.insert(0, replace(run, why=f"it is right as {shown and shown.name}, and wrong as {found.name}"))
+            break
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Ports:
+    values: Mapping[str, Any]
+
+    def __call__(self, only: object) -> Mapping[str, Any]:
+        return self.values
+
+
+def _fixes(facts: Sequence[SizeFact], symbols: Mapping[str, SizeSymbol]) -> bool:
+    """Whether facts leave an argument one value alone: then they stand for no others."""
+    ends = {name: [one.least, one.most if one.most is not None else one.least] for name, one in symbols.items()}
+    for fact in facts:
+        if fact.op not in ("ge", "eq", "ne") or len(fact.poly.symbols) != 1 or set(map(len, fact.poly.terms)) - {0, 1}:
+            continue
+        (name,) = fact.poly.symbols
+        for poly in (fact.poly, -fact.poly) if fact.op == "eq" else (fact.poly,):
+            factor, rest = poly.terms[name,], poly.terms.get((), 0)
+            if name in ends and fact.op == "ne":
+                ends[name][0] += rest == -factor * ends[name][0]
+            elif name in ends and factor > 0:
+                ends[name][0] = max(ends[name][0], -(rest // factor))
+            elif name in ends:
+                ends[name][1] = min(ends[name][1], rest // -factor)
+    return any(low >= high and symbols[name].least < (symbols[name].most or 0) for name, (low, high) in ends.items())
+
+
+def _no_entry(values: Mapping[str, Any]) -> Any:
+    raise Stuck("a driver is run, not read")
+
+
+def _shown(text: str) -> str:
+    """A condition with large powers of two as such."""
+
+    def power(match: re.Match[str]) -> str:
+        value = int(match[0])
+        for rest, said in ((0, ""), (1, " - 1")):
+            if value >= 1 << 16 and (value + rest) & (value + rest - 1) == 0:
+                return f"2^{(value + rest).bit_length() - 1}{said}"
+        return match[0]
+
+    return re.sub(r"\b\d{5,}\b", power, text).translate(str.maketrans("()", "[]"))
+
+
+def _sides(image: Image, setups: Sequence[Setup]) -> Iterator[tuple[Span1D | None, Span1D | None]]:
+    """The ranges of addresses that each launch reads and writes; None for a side without addresses."""
+    for told, setup in zip(image.told, setups, strict=True):
+        d, width = told.descriptor, setup.backend.address_width
+        yield (
+            None if d.request.src_protocol in NO_ADDRESS else extent(d, "read", width),
+            None if d.request.dst_protocol in NO_ADDRESS else extent(d, "write", width),
+        )
+
+
+def _apart(image: Image, setups: Sequence[Setup]) -> None:
+    """No launch meets itself, or an earlier one that nobody has waited for. Raises MayMeet where that is not shown."""
+    sides = list(_sides(image, setups))
+    for number, (read, write) in enumerate(sides):
+        _disjoint(read, write, f"launch {number} may read what it writes")
+        for n in range(number):
+            if _waited(image, n, number):
+                continue
+            _disjoint(read, sides[n][1], f"launch {number} may read what launch {n} still writes")
+            one, other = image.told[n], image.told[number]
+            protocols = {x.descriptor.request.dst_protocol for x in (one, other)}
+            if one.channel != other.channel or one.channel < 0 or setups[number].unordered or len(protocols) > 1:
+                _disjoint(write, sides[n][0], f"launch {number} may write what launch {n} still reads")
+                _disjoint(write, sides[n][1], f"launches {n} and {number} may write the same")
+
+
+def _waited(image: Image, n: int, number: int) -> bool:
+    """Whether somebody waits for launch `n` before launch `number`."""
+    one = image.told[n]
+    if one.channel < 0 or image.told[number].channel < 0:
+        return False
+    return any(n < at <= number for at in image.waits) or any(
+        n < at <= number and channel == one.channel for at, channel in image.partly
+    )
+
+
+def _disjoint(one: Span1D | None, other: Span1D | None, why: str) -> None:
+    if one is not None and other is not None and not (one.end <= other.low or other.end <= one.low):
+        raise MayMeet(why)

@@ -1,0 +1,49 @@
+"""What a verdict on a kernel takes for granted of tensors, cores of a launch and flags that nobody states.
+
+Knows: the copies and events of a kernel, its notes. Does not know: findings, readings, how a verdict is made.
+Law: what is proved is no condition; what neither the text nor a note says is one, and names its lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from dmaverify.machines.pto.values import Kernel
+from dmaverify.plan.notes import Notes
+from dmaverify.program.instructions import Release
+from dmaverify.program.rewrite import every
+from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.kernels import MOST_LINES
+from dmaverify.prove.flow.launch import meeting_cores
+
+
+def separate(kernel: Kernel, extents: Collection[str], *, stated: bool) -> Iterator[str]:
+    """What is taken for granted of memories that differ only by the argument that points into them: who states the
+    extents of tensors states tensors of their own.
+    """
+    for space, said in (
+        ("gm", "GM tensors behind different arguments do not overlap"),
+        ("ub", "a UB buffer behind an argument overlaps no other buffer"),
+    ):
+        places = [(copy.read, False) for copy in kernel.copies] + [(copy.write, True) for copy in kernel.copies]
+        mine = {(place.root, written) for place, written in places if place.space == space}
+        roots = {root for root, _ in mine}
+        known = space == "gm" and roots <= set(extents)
+        if len(roots) > 1 and any(written for _, written in mine) and known == stated:
+            yield said
+
+
+def launched(kernel: Kernel, rlimit: int) -> list[str]:
+    """What is taken for granted of cores that run the kernel beside each other."""
+    pairs = meeting_cores(kernel.events, Asker(kernel.world, rlimit // 10), kernel.cores, kernel.same, "gm")
+    lines = [f"lines {a} and {b}" if a != b else f"line {a}" for a, b in pairs]
+    few = ", ".join(lines if len(lines) < MOST_LINES else [*lines[:MOST_LINES], "..."])
+    return [f"no two cores of a launch touch one byte of GM that one of them writes: {few}"] if few else []
+
+
+def unset(kernel: Kernel, notes: Notes) -> Iterator[str]:
+    """Flags that the other core is said to wait for, and that nothing here sets: it would never go on."""
+    sets = {e.flag for e in every(kernel.events) if isinstance(e, Release)}
+    for flag in dict.fromkeys(shared.after for shared in notes.core):
+        if flag is not None and not sets & {flag, None}:
+            yield f"the other core goes on although nothing here sets flag {flag}"

@@ -1,0 +1,286 @@
+"""Accesses of one memory on one path: whether what is read was written before, and what is found where it was not.
+
+Knows: the states of bytes, rows over symbols, which doubt last fell on a byte.
+Does not know: the order of events, loops (that is `definite`), machines.
+Law: a refuted read names a byte that no write of its path touches, for values of the symbols that this path allows;
+what is neither written nor refuted is named with what made it unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from dmaverify.errors import Span
+from dmaverify.language.affine import ONE, Cond, Lin, compare
+from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Use
+from dmaverify.prove.flow.covered import Lifted, covers
+from dmaverify.prove.flow.loops import At
+from dmaverify.prove.flow.other_core import meets_arrival
+from dmaverify.prove.flow.pipe_state import placed
+from dmaverify.prove.flow.written import (
+    NEVER,
+    PERHAPS,
+    TAIL,
+    WRITTEN,
+    LoadedBytes,
+    Path,
+    WrittenBytes,
+    put_state,
+    terms_of,
+)  # fmt: skip
+from dmaverify.values import dataclass
+from dmaverify.verdict import Finding, Label, Severity
+
+MOST_TRIES = 64  # values of symbols that are tried one by one
+
+
+@dataclass
+class ReadBytes(WrittenBytes):
+    """Follows accesses through one memory."""
+
+    def _access(self, event: Copy | Use, path: Path, at: At) -> None:
+        alone = At(at.counters)
+        touches = [(t, self._put(t, at)) for t in event.touches if self._mine(t)]
+        sure = True
+        for plain, touch in touches:
+            if touch.kind == "read":
+                sure = self._read(touch, event, path, (self._put(plain, alone), at.lifted)) and sure
+        if isinstance(event, Use) and event.load:
+            self._loaded(event, [touch for _, touch in touches], path, sure=sure)
+        if isinstance(event, Use) and event.sources and self._stores_garbage(event, touches, path, at):
+            return
+        own = [touch for _, touch in touches if touch.writes]
+        for plain, touch in touches:
+            if not touch.writes:
+                continue
+            self._loops[id(touch)] = (touch, at.lifted, self._put(plain, alone))
+            if touch.kind == "unknown":
+                self._lost.append(touch)
+                path.rows = [r for r in path.rows if any(r is o for o in own) or self._beside(r, touch)]
+                path.whole = [r for r in path.whole if self._beside(r, touch)]
+            self._write(touch, event, path)
+
+    def _covered(self, read: tuple[CopyTouch, Lifted], event: Copy | Use, path: Path) -> bool:
+        when = (*path.facts, *event.when)
+        return any(covers(self.asker, *read, row, self._loops[id(row)][1], when) for row in (*path.rows, *path.whole))
+
+    def _held(self, read: CopyTouch, plain: tuple[CopyTouch, Lifted], write: CopyTouch, when: Sequence[Cond]) -> bool:
+        """As `_holds`; loops around both are at the same iteration."""
+        _, loops, written = self._loops[id(write)]
+        common = {name for name, _ in plain[1]} & {name for name, _ in loops}
+        if common:
+            read = self._put(plain[0], At({}, (), tuple(p for p in plain[1] if p[0] not in common)))
+            write = self._put(written, At({}, (), tuple(p for p in loops if p[0] not in common)))
+        return self._holds(read, write, when)
+
+    def _read(self, touch: CopyTouch, event: Copy | Use, path: Path, plain: tuple[CopyTouch, Lifted]) -> bool:
+        """Whether all that is read surely was written before; what is not is found, or not judged."""
+        if isinstance(event, Use) and event.inferred == "bytes":
+            return True
+        if touch.open:
+            return self._open_read(touch, event, path)
+        self.reads += 1
+        rows = self._rows(touch)
+        if rows is None:
+            low, high = self._range(touch)
+            covered = low < high and path.bytes_.count(WRITTEN, low, high) == high - low
+            held = covered or any(
+                self._held(touch, plain, row, (*path.facts, *event.when)) for row in (*path.rows, *path.whole)
+            )
+            return held or self._covered(plain, event, path) or self._tried(touch, event, path)
+        for start, end in rows:
+            if path.bytes_.count(WRITTEN, start, end) == max(0, end - start):
+                continue
+            if any(self._held(touch, plain, row, (*path.facts, *event.when)) for row in (*path.rows, *path.whole)):
+                continue
+            if self._covered(plain, event, path):
+                return True
+            surely = [at for at in range(start, end) if path.bytes_[at] in (NEVER, TAIL)]
+            if surely and not path.rows:
+                self._found(event, surely[0], path.bytes_[surely[0]], len(surely))
+                return False
+            return self._tried(touch, event, path)
+        return True
+
+    def _open_read(self, touch: CopyTouch, event: Copy | Use, path: Path) -> bool:
+        """Of a read whose extent is not known: whether all of the buffer that it begins in was written."""
+        start = touch.place.address
+        if start.is_const and 0 <= start.const < self.size:
+            end = next((b for b in self._bases if b > start.const), self.size)
+            if path.bytes_.count(WRITTEN, start.const, end) == end - start.const:
+                return True
+        self._unsure(touch, event)
+        return False
+
+    def _unsure(self, touch: CopyTouch, event: Copy | Use) -> None:
+        """What is read here is not known; of registers that matters where they are stored, and is said there."""
+        if isinstance(event, Copy) or not event.load or self._decides(event):
+            low, high = self._range(touch)
+            because = self._because(low, high) or self._unranged(touch)
+            self._unjudged(event, because)
+
+    def _decides(self, event: Copy | Use) -> bool:
+        """Whether numbers of the kernel depend on what is read here."""
+        return isinstance(event, Use) and any(self.world.roots(value) & self.numbers for value in event.gives)
+
+    def _unjudged(self, event: Copy | Use, because: str) -> None:
+        line = f"line {event.span.line}"
+        if not any(said == line or said.startswith(f"{line} ") for said in self.unjudged):
+            self.unjudged[f"{line} ({because})" if because else line] = None
+
+    def _because(self, low: int, high: int) -> str:
+        """What last made it unknown whether these bytes were written."""
+        return next((why for first, end, why in reversed(self.doubtful) if first < high and low < end), "")
+
+    def _unranged(self, touch: CopyTouch) -> str:
+        """Numbers that a touch depends on and whose range nobody states."""
+        symbols = [self.world.symbols[n] for term in terms_of(touch) for n in self.world.roots(term)]
+        free = {s.shown for s in symbols if not (s.stated or s.definition or s.name in self._counters)}
+        told = ", ".join(f"`// dmaverify: assume {name} in 1..64`" for name in sorted(free)[:3] if name[:1] == "%")
+        return f"it depends on numbers of which nobody states the range: {told}" if told else ""
+
+    def _tried(self, touch: CopyTouch, event: Copy | Use, path: Path) -> bool:
+        """A read that no rule settles, for all values of symbols that have few; else it is not judged."""
+        rows = [row for row in path.rows if self._reach(row, touch)]
+        names = {n for t in (touch, *rows) for term in terms_of(t) for n in self.world.roots(term)}
+        values = self._values(names)
+        sure = values is not None
+        for chosen in values or ():
+            facts = [self.world.put_cond(f, chosen) for f in (*path.facts, *event.when)]
+            if any(self.world.decide(f) is False for f in facts):
+                continue
+            reads = self._rows(placed(touch, self.world, chosen))
+            written = [self._rows(placed(row, self.world, chosen)) for row in rows]
+            if reads is None or None in written:
+                sure = False
+                break
+            if any(_around(spans or (), reads) for spans in written):
+                continue
+            base = min((start for start, _ in reads), default=0)
+            memory = path.bytes_[base : max((end for _, end in reads), default=0)]
+            for start, end in (span for spans in written for span in spans or ()):
+                put_state(memory, max(0, start - base), min(len(memory), end - base), WRITTEN)
+            for first, behind in reads:
+                start, end = first - base, behind - base
+                if end <= start or memory.count(WRITTEN, start, end) == end - start:
+                    continue
+                exactly = [compare("eq", Lin(-value.const, ((name, 1),))) for name, value in chosen.items()]
+                possible = self.asker.possible([*path.facts, *event.when, *exactly]).status
+                if possible == "proved":
+                    break
+                surely = [at for at in range(start, end) if memory[at] in (NEVER, TAIL)]
+                if surely and possible == "refuted":
+                    self._found(event, base + surely[0], memory[surely[0]], len(surely))
+                    return False
+                sure = False
+                break
+        if not sure:
+            self._unsure(touch, event)
+        return sure
+
+    def _values(self, names: set[str]) -> Iterator[dict[str, Lin]] | None:
+        """All values of these symbols, if they are few and what a counter has does not count."""
+        symbols = [self.world.symbols[n] for n in sorted(names)]
+        ranges, total = [], 1
+        for symbol in symbols:
+            if symbol.low is None or symbol.high is None or symbol.name in self._counters or symbol.varies:
+                return None
+            total *= max(0, symbol.high - symbol.low + 1)
+            if not symbol.stated or total > MOST_TRIES:
+                return None
+            ranges.append(range(symbol.low, symbol.high + 1))
+        return ({s.name: Lin(v) for s, v in zip(symbols, chosen, strict=True)} for chosen in product(*ranges))
+
+    def _arrived(self, event: Arrival, path: Path) -> None:
+        """Behind a wait for others: what they are said to write is written; where nothing is said, they may have."""
+        self.arrivals[f"line {event.span.line}"] = event
+        for shared in self.given:
+            if shared.way == "w" and (shared.space, shared.root) == (self.space, "") and meets_arrival(shared, event):
+                end = self.size if shared.end is None else min(shared.end, self.size)
+                put_state(path.bytes_, shared.start, end, WRITTEN)
+        if not self.given:
+            path.bytes_ = path.bytes_.translate(PERHAPS)
+
+    def _holds(self, read: CopyTouch, write: CopyTouch, when: Sequence[Cond]) -> bool:
+        """Whether rows written before hold the rows read: the same nest, or fewer of its rows, each no longer."""
+        if read.place.memory != write.place.memory or len(read.steps) > len(write.steps):
+            return False
+        gap = read.place.address + read.offset - write.place.address - write.offset
+        claims = [compare("le", -gap), compare("le", gap + read.length - write.length)]
+        if any(self.world.decide(claim) is False for claim in claims):
+            return False
+        steps = dict.fromkeys(write.steps)
+        alone = dict.fromkeys(write.steps)  # levels that the read does not have: they must run at all
+        for count, stride in read.steps:
+            same = next(
+                (
+                    (c, s)
+                    for c, s in steps
+                    if s == stride and (c == count or self.asker.surely(compare("le", count - c), when))
+                ),
+                None,
+            )
+            if same is None and count != ONE:
+                return False
+            if same is not None:
+                alone.pop(same, None)
+                steps.pop(same)
+        claims += [compare("le", ONE - count) for count, _ in alone]
+        return all(self.asker.surely(claim, when) for claim in claims)
+
+    def _found(self, event: Copy | Use, at: int, kind: int, count: int) -> None:
+        if isinstance(event, Use) and event.needs == "computed":
+            because = self._because(at, at + count) or "nothing surely wrote all that it reads"
+            self._unjudged(event, f"of {event.what}; {because}")
+            return
+        if self._decides(event):
+            self._unjudged(event, "nothing wrote these bytes, and numbers of the kernel depend on them")
+            return
+        error = isinstance(event, Copy) or event.foreign or event.needs == "stored"
+        key = (event.span.start, kind)
+        if key in self.findings:
+            return
+        what = "hold the unknown rest of a block" if kind == TAIL else "nothing wrote"
+        labels: tuple[Label, ...] = ()
+        tail = max((s for s in (*self._tails, *self._made) if s <= at), default=None)
+        if kind == TAIL and tail in self._made:
+            what, labels = self._path_of(self._made[tail])
+        elif kind == TAIL and tail is not None:
+            labels = (Label(self._tails[tail], "leaves the rest of its last block unknown"),)
+        pipe = event.pipe
+        self.findings[key] = Finding(
+            "core/definite",
+            Severity.ERROR if error else Severity.WARNING,
+            f"{pipe} reads bytes of {self.space.upper()} that {what}, the first at {at:,}"
+            + (f" ({count:,} in this row)" if count > 1 else ""),
+            "source",
+            event.span,
+            {"first": at, "count": count},
+            None,
+            "",
+            "documented" if error else "inferred",
+            "load the rows whole, pad them, or store fewer bytes"
+            if error
+            else "mask the lanes behind the data, or pad the rows",
+            (),
+            labels,
+        )
+
+    def _path_of(self, made: tuple[Span, LoadedBytes]) -> tuple[str, tuple[Label, ...]]:
+        """From where garbage came: the store of it, the load that took it, the copy that stops before it."""
+        span, held = made
+        labels = [Label(span, "stored here")]
+        first = next((i for i, s in enumerate(held.states or b"") if s in (NEVER, TAIL)), 0)
+        at = held.start + first
+        if held.span is not None:
+            labels.append(Label(held.span, f"computed from byte {at:,}, which nothing wrote"))
+        brought = max(((end, span) for end, span in self._brought.items() if end <= at), default=None)
+        if brought is not None and brought[0] > at - self.size:
+            labels.append(Label(brought[1], f"this copy writes up to byte {brought[0] - 1:,}"))
+        return "were computed from bytes that nothing wrote", tuple(labels)
+
+
+def _around(rows: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]) -> bool:
+    """Whether each of the others lies in the row of the same number."""
+    return len(rows) == len(others) and all(a <= c and d <= b for (a, b), (c, d) in zip(rows, others, strict=True))

@@ -1,0 +1,314 @@
+"""Small judges of `prove/`, each on both sides of its edges: what gives up is open, what is not asked is not proved."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dmaverify import api
+from dmaverify.errors import Source, Span
+from dmaverify.language.affine import ONE, ZERO, Lin, World, compare
+from dmaverify.program.instructions import CopyTouch, Fit, NumberNeed, Place
+from dmaverify.prove.certify.certificate import Recheck, cvc5_answer
+from dmaverify.prove.flow import at_values, needs, pipe_cases, written
+from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.covered import covers
+from dmaverify.prove.flow.pipe_state import EMPTY
+from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.prove.flow.written import LoadedBytes
+from dmaverify.prove.flow.written import Path as Followed
+from dmaverify.prove.judgement import Judgement
+from dmaverify.prove.meet import TooDeep
+from dmaverify.prove.move import indirect_order
+from dmaverify.prove.move.outcome import CoreResult
+from dmaverify.prove.options import QUESTIONS, Options
+from dmaverify.targets.target import load_target
+from dmaverify.verdict import Finding, Severity, Status
+
+SPAN = Span(Source("k", "x"), 0, 1)
+
+
+# ---------------------------------------------------------------- what becomes a verdict
+
+
+@pytest.mark.parametrize(
+    ("statuses", "severity", "status", "rules"),
+    [
+        (["proved", "proved"], None, Status.PROVED, "proved"),
+        (["proved", "unknown"], None, Status.UNKNOWN, "proved"),
+        (["proved", "refuted"], "core/x", Status.REFUTED, "proved"),
+        (["proved", "proved"], "rngd/x", Status.REFUTED, "refuted"),
+    ],
+)
+def test_a_verdict_is_as_good_as_its_worst_obligation(
+    statuses: list[str], severity: Any, status: Status, rules: str
+) -> None:
+    found = Judgement(target=load_target("rngd"), options=Options(), axes={}, rules=2, conditions=["one", "one"])
+    found.status = {f"core/{n}": said for n, said in enumerate(statuses)}
+    found.findings = [Finding(severity, Severity.ERROR, "wrong", "dest")] if severity else []
+    verdict = found.concluded("t", list(found.status), "", 1, None, "")
+    assert verdict.status is status
+    assert (verdict.obligations[-1].id, verdict.obligations[-1].status) == ("rngd/*", rules)
+    assert verdict.conditions == ("one",)
+
+
+def test_limits_are_those_that_the_user_gives() -> None:
+    given = Options(prove="full", timeout=3, memory=5, rlimit=7)
+    assert (given.full, Options().full) == (True, False)
+    assert (given.limits.timeout, given.limits.memory, given.limits.resources) == (3, 5, 7 * QUESTIONS)
+
+
+def test_who_decided_an_obligation_is_said_of_that_one_alone() -> None:
+    found = CoreResult({}, (), "normal form", decided={"core/covers": "z3"})
+    assert (found.by_of("core/covers"), found.by_of("core/in-bounds")) == ("z3", "normal form")
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "agrees", "contradicts"),
+    [
+        ("unsat", "unsat", True, False),
+        ("unsat", "sat", False, True),
+        ("unsat", "unknown", False, False),
+        ("unknown", "unknown", False, False),
+        ("", "", False, False),
+        ("unsat sat", "unsat sat", True, False),
+        ("unsat sat", "unsat unsat", False, True),
+        ("unsat sat", "unsat", False, False),
+    ],
+)
+def test_only_the_same_decided_answer_confirms(expected: str, answer: str, agrees: bool, contradicts: bool) -> None:
+    found = Recheck(Path("q.smt2"), expected, answer)
+    assert (found.agrees, found.contradicts) == (agrees, contradicts)
+
+
+def test_the_second_solver_is_not_told_the_first_answer() -> None:
+    text = "(set-logic QF_LIA)\n(set-info :status unsat)\n(declare-const x Int)\n(assert (> x 3))\n"
+    assert cvc5_answer(text + "(check-sat)\n") == "sat"
+    assert cvc5_answer(text).startswith("error")
+
+
+# ---------------------------------------------------------------- numbers of kernels
+
+
+@pytest.mark.parametrize(
+    ("enough", "possible", "reply", "findings", "worse"),
+    [
+        (True, "refuted", True, 0, ["unknown"]),
+        (True, "proved", True, 1, []),
+        (False, "refuted", True, 1, []),
+        (False, "refuted", None, 0, []),
+    ],
+)
+def test_a_claim_that_fails_is_found_or_open(
+    enough: bool, possible: str, reply: Any, findings: int, worse: list[str]
+) -> None:
+    answer = SimpleNamespace(values={}) if reply else None
+    told: list[str] = []
+    judge: Any = SimpleNamespace(
+        asker=SimpleNamespace(
+            required=lambda *_: SimpleNamespace(status=possible), at=lambda *_: 7, plainly_never=lambda _: False
+        ),
+        used=set(), findings=[], worse=lambda _, status: told.append(status), contradicted=lambda *_: answer,
+        value=lambda *_: 7, witness=lambda _: {}, unbounded=False, world=World(),
+    )  # fmt: skip
+    n = World().free("n", 0, 9)
+    claim = compare("le", n)
+    needs.judge_needs(judge, [NumberNeed(claim, (), SPAN, ONE, "a part", enough)])
+    assert (len(judge.findings), told) == (findings, worse)
+    two = [NumberNeed(claim, (), SPAN, ONE, "a part"), NumberNeed(compare("le", n - 1), (), SPAN, ONE, "a part")]
+    judge.findings.clear()
+    needs.judge_needs(judge, [*two, *two])
+    assert len(judge.findings) == (2 if reply else 0)
+    for kind in ("i32", "i64"):
+        judge.findings.clear()
+        needs.judge_fits(judge, [Fit(claim, (), SPAN, ONE, kind)])
+        assert (len(judge.findings), judge.unbounded) == (int(bool(reply) and kind == "i32"), kind == "i64")
+
+
+# ---------------------------------------------------------------- bytes written
+
+
+def touch(kind: str, at: Lin, length: Lin, *steps: tuple[Lin, Lin]) -> CopyTouch:
+    return CopyTouch(kind, Place("ub", "", at), ZERO, length, steps)
+
+
+def test_bytes_are_covered_by_blocks_that_a_loop_surely_wrote() -> None:
+    world = World()
+    few, many = world.free("n", 0, 9, stated=True), world.free("m", 1, 9, stated=True)
+    i = world.free("i", 0, None)
+    name = i.terms[0][0]
+    asker = Asker(world, 400_000)
+
+    def read_of(trip: Lin, read: Lin, length: Lin, stride: int, block: int) -> bool:
+        write = touch("data", ZERO, Lin(block), (trip, Lin(stride)))
+        return covers(asker, touch("read", read, length), (), write, ((name, trip),), ())
+
+    assert read_of(many, ZERO, many * 32, 32, 32)
+    assert not read_of(many, ZERO, many * 32 + 1, 32, 32)  # a byte behind the last block
+    assert not read_of(many, ZERO, many * 32, 32, 31)  # a gap between blocks
+    assert not read_of(few, ZERO, Lin(0), 32, 32)  # a loop that may not run
+    assert not read_of(many, Lin(-1), many * 32, 32, 32)
+    same = touch("data", ZERO, Lin(32), (few, ZERO))
+    assert not covers(asker, touch("read", ZERO, Lin(32)), (), same, ((name, few),), ())
+    assert covers(asker, touch("read", ZERO, Lin(32)), ((name, few),), same, ((name, few),), ())
+
+
+@pytest.mark.parametrize(
+    ("offsets", "stride", "beside"),
+    [((0, 32), 64, True), ((0, 32), 63, False), ((0, 31), 64, False), ((32, 0), 64, True)],
+)
+def test_rows_lie_side_by_side_only_where_no_byte_is_shared(
+    offsets: tuple[int, int], stride: int, beside: bool
+) -> None:
+    one, two = (CopyTouch("data", Place("ub", "", ZERO), Lin(at), Lin(32), ((Lin(4), Lin(stride)),)) for at in offsets)
+    assert written.interleaved(one, two) is beside
+
+
+def test_what_differs_on_two_paths_is_perhaps_written() -> None:
+    one, two = bytearray([0, 1, 2, 3, 1]), bytearray([1, 1, 2, 1, 2])
+    assert list(written.either(one, two)) == [3, 1, 2, 3, 3]
+    assert list(bytes([0, 1, 2, 3]).translate(written.PERHAPS)) == [3, 1, 3, 3]
+    sure, doubt = (Followed(bytearray(), loads={1: LoadedBytes(said)}) for said in (True, False))
+    assert written.joined_loads([sure, doubt])[1].sure is False
+
+
+@pytest.mark.parametrize(
+    ("stated", "fails", "found"),
+    [(True, lambda n: n == 1, True), (False, lambda n: n == 1, False), (False, lambda n: True, True),
+     (True, lambda n: False, False), (True, lambda n: n > 9, False), (True, lambda n: n % 2 == 1, False)],
+)  # fmt: skip
+def test_values_refute_a_read_only_where_the_kernel_may_be_given_them(
+    monkeypatch: pytest.MonkeyPatch, stated: bool, fails: Any, found: bool
+) -> None:
+    world = World()
+    n = world.free("n", 1, 9, stated=stated)
+    even = [compare("eq", world.modulo(n, 2))] if found is False and fails(3) and not fails(2) else []
+
+    class Judge:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            self.findings: dict[int, Finding] = {}
+
+        def judge(self, events: list[int]) -> None:
+            if fails(events[0]):
+                self.findings[0] = Finding("core/definite", Severity.ERROR, "read", "source")
+
+    asker = Asker(world, 1000)
+    asker.needs[:] = even
+    monkeypatch.setattr(at_values, "DefiniteJudge", Judge)
+    monkeypatch.setattr(at_values, "symbols_of", lambda *_: {"n"})
+    monkeypatch.setattr(at_values, "put_in", lambda event, world, values: values["n"].const)
+    assert bool(at_values.unwritten_at_values(asker, [0], ("ub", 64), (), given=())) is found  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("stated", "wrong", "statuses"),
+    [(True, {3, 10}, ("unknown", "refuted")), (True, set(), None), (False, {3}, None), (False, set(range(99)), None)],
+)
+def test_an_order_is_refuted_at_values_of_stated_ranges_alone(
+    monkeypatch: pytest.MonkeyPatch, stated: bool, wrong: set[int], statuses: tuple[str, str] | None
+) -> None:
+    class Judge:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            self.findings: dict[int, Finding] = {}
+            self.status = {"core/flags": "proved", "core/hazard-raw": "proved"}
+
+        def judge(self, events: list[int]) -> None:
+            if events[0] in wrong:
+                self.findings[0] = Finding("core/hazard-raw", Severity.ERROR, "read", "source")
+
+    world = World()
+    world.free("n", 3, 9, stated=stated)
+    monkeypatch.setattr(pipe_cases, "PipeJudge", Judge)
+    monkeypatch.setattr(pipe_cases, "symbols_of", lambda *_: {"n"})
+    monkeypatch.setattr(pipe_cases, "put_in", lambda event, world, values: values["n"].const)
+    found = pipe_cases.found_at_values([0], Asker(world, 1000), (), ())  # type: ignore[list-item]
+    assert (found and tuple(found.status.values())) == statuses
+    assert found is None or [f.message for f in found.findings.values()] == ["read, where n = 3"]
+
+
+def test_more_paths_than_are_followed_are_told() -> None:
+    world = World()
+    n = world.free("n", 0, 9, stated=True)
+    states = [EMPTY.under((compare("le", n - at),)) for at in (3, 5)]
+    for most, told in ((1, True), (2, False)):
+        judge = PipeJudge(Asker(world, 1000), (), (), most_states=most)
+        judge.status["core/flags"] = "proved"
+        assert len(judge._merged(states)) == most
+        assert ("more paths than can be followed" in judge.why) is told
+
+
+# ---------------------------------------------------------------- the order of keys
+
+MOVED = (
+    'schema = 1\ntarget = "rngd"\n[axes]\nR = 8\nK = 4\nC = 256\n[gather.g]\ndtype = "i8"\n'
+    'source = { tier = "hbm", element = "R, C" }\ndest = { tier = "hbm", base = %d, element = "K, C" }\n'
+    'index = { tier = "hbm", base = 65536, element = "K", %s }\nstream = { time = "K", packet = "C" }\n'
+)
+OVERLAP = "core/overlap"
+
+
+def order_of_keys(base: int, index: str) -> str:
+    (found,) = api.check(MOVED % (base, index), "g", options=Options(repair=False))
+    return next(one.status for one in found.obligations if one.id == OVERLAP)
+
+
+@pytest.mark.parametrize(
+    ("base", "index", "wanted"),
+    [
+        (4096, "rows = [0, 7]", "proved"),
+        (1792, "rows = [0, 7]", "refuted"),
+        (1792, "rows = [0, 6]", "proved"),
+        (1792, 'dtype = "i32"', "unknown"),
+        (0, "values = [0, 256, 512, 768]", "proved"),
+        (256, "values = [0, 256, 512, 768]", "refuted"),
+        (0, "values = [256, 0, 512, 768]", "refuted"),
+        (65536, "values = [0, 256, 512, 768]", "refuted"),
+    ],
+)
+def test_a_key_is_judged_by_what_earlier_keys_wrote(base: int, index: str, wanted: str) -> None:
+    assert order_of_keys(base, index) == wanted
+
+
+@pytest.mark.parametrize(
+    ("what", "made", "base", "index"),
+    [
+        ("MOST_PAIRS", 15, 0, "values = [0, 256, 512, 768]"),
+        ("MOST_DISTANCES", 0, 0, "values = [0, 256, 512, 768]"),
+        ("written_early", "unknown", 0, "values = [0, 256, 512, 768]"),
+        ("smallest_meeting", TooDeep, 256, "values = [0, 256, 512, 768]"),
+        ("smallest_meeting", TooDeep, 0, "rows = [0, 7]"),
+    ],
+)
+def test_an_order_of_keys_that_is_not_followed_is_open(
+    monkeypatch: pytest.MonkeyPatch, what: str, made: Any, base: int, index: str
+) -> None:
+    def give_up(*_: Any, **__: Any) -> Any:
+        if made is TooDeep:
+            raise TooDeep
+        return made
+
+    monkeypatch.setattr(indirect_order, what, made if isinstance(made, int) else give_up)
+    assert order_of_keys(base, index) == "unknown"
+
+
+# ---------------------------------------------------------------- preconditions
+
+
+@pytest.mark.parametrize(
+    ("places", "told"),
+    [
+        ('element = "C = 4503599627370496"', ""),
+        ('base = 8, element = "C = 4503599627370496"', "reaches up to byte"),
+        ('cluster = "K = 16", element = "C"', ""),
+        ('cluster = "K = 17", element = "C"', "clusters of a chip"),
+        ('slice = "K = 1073741823", element = "C"', ""),
+        ('slice = "K = 1073741824", element = "C"', "reaches up to byte"),
+    ],
+)
+def test_what_reaches_into_another_place_is_judged_no_further(places: str, told: str) -> None:
+    text = 'schema = 1\ntarget = "rngd"\n[axes]\nC = 256\nK = 4\n[transfer.t]\ndtype = "i8"\n'
+    text += f'source = {{ tier = "dm", {places} }}\ndest = {{ tier = "hbm", element = "C" }}\n'
+    (found,) = api.check(text, "t", options=Options(repair=False))
+    said = [f.message for f in found.errors if "up to byte" in f.message or "clusters of a chip" in f.message]
+    assert any(told in one for one in said) is bool(told), [f.message for f in found.findings]
