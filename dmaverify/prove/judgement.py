@@ -29,6 +29,7 @@ class Judgement:
     by: dict[str, str] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
+    confirmed: str = ""  # by whom, besides the proof
     rules: int = 0  # of the machine, evaluated
     started: float = field(default_factory=time.perf_counter)
 
@@ -45,5 +46,5 @@ class Judgement:
             name, self.target.name, settled(self.findings, self.status.values()), tuple(self.findings),
             tuple(obligations), tuple(dict.fromkeys(self.assumptions)), dict(self.options.readings),
             time.perf_counter() - self.started, solver_version(), path, line, expect, claim,
-            conditions=tuple(dict.fromkeys(self.conditions)),
+            conditions=tuple(dict.fromkeys(self.conditions)), confirmed=self.confirmed,
         )  # fmt: skip
