@@ -152,7 +152,7 @@ class _Machine(RunCopies):
 
     def _for(self, stmt: ops.For) -> None:
         self.registers_of.sink([o for _, o in stmt.carried])
-        carried = [self.values[o.name] if o.value is None else o.value for _, o in stmt.carried]
+        carried = [self._value(o) if o.value is None else o.value for _, o in stmt.carried]
         names = [o.name for _, o in stmt.carried]
         if self._int(stmt.step) < 1:
             raise Undetermined("a step that is not positive")
@@ -207,7 +207,7 @@ class _Machine(RunCopies):
         op = stmt.op
         if op == "select":
             chosen = stmt.args[1] if self._int(stmt.args[0]) else stmt.args[2]
-            return self.values[chosen.name] if chosen.value is None else chosen.value
+            return self._value(chosen) if chosen.value is None else chosen.value
         numbers = [self._int(a) for a in stmt.args]
         if len(numbers) == 1:
             if op in ("extui", "index_castui"):

@@ -115,10 +115,7 @@ def integer_of(text: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        try:
-            return int(float(text))
-        except (ValueError, OverflowError):
-            raise InputError(f"`{text[:40]}` is no number that an operand can have") from None
+        raise InputError(f"`{text[:40]}` is no integer, which this operand or type asks for") from None
 
 
 class TypeReader:
