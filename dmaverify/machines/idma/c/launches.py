@@ -22,7 +22,7 @@ from dmaverify.machines.idma.c.pulp import (
     PULP_CONSTANTS,
     PULP_FREES,
     PULP_WAITS,
-    Unread,
+    UnreadCall,
     pulp_descriptor,
 )
 from dmaverify.machines.idma.c.run import Doubted
@@ -167,7 +167,7 @@ class Launcher(RegisterReader):
         """A transfer of the PULP runtime: several run at a time, and its counter says when it is complete."""
         try:
             descriptor = pulp_descriptor(name, values)
-        except Unread as error:
+        except UnreadCall as error:
             return self.doubted(call, str(error))
         if name == "mchan_transfer" and not self.counters:
             return self.doubted(call, "no counter is allocated before")
