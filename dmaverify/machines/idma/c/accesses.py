@@ -7,6 +7,7 @@ that is known.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 
 from dmaverify.errors import InputError
@@ -30,8 +31,9 @@ class RegisterReader(Runner):
     facts: list[Derived]
     blurred: str
 
+    @abstractmethod
     def added(self, told: ToldDescriptor, at: Part) -> Value:
-        raise NotImplementedError
+        """The id of a launch, as a value."""
 
     def doubted(self, call: Part, why: str) -> Value:
         self.doubts.append(Doubted(call, why))
