@@ -110,7 +110,7 @@ class Verdict:
     scope: str = ""  # what the verdict speaks of where rules were left out: "of core/same-element only"
     sizes: Mapping[str, Mapping[str, int]] | None = None  # of a plan with symbols: their ranges
     smallest: Mapping[str, int] | None = None  # the smallest sizes that break it
-    confirmed: str = ""  # of a refutation by the core: what shows it besides the proof
+    confirmed: str = ""  # by what, besides the proof: a run, or a witness of what is refuted
     conditions: tuple[str, ...] = ()  # what dmaverify itself supposed and nobody states: a proof holds only if they do
 
     @property

@@ -26,7 +26,7 @@ MEMORIES = ("hbm", "dm")
 @click.option("--json", "as_json", is_flag=True)
 def address(numbers: tuple[str, ...], memory: str, place: str | None, reading: str | None, as_json: bool) -> None:
     """Where a byte lies: stack, channel, bank group, bank, row of HBM; DMN, slice, bank, row of DM. And back."""
-    from dmaverify.cli.app import Stop, fail, say
+    from dmaverify.cli.screen import Stop, fail, say
     from dmaverify.report.data import dumps
 
     if bool(numbers) == (place is not None):

@@ -9,61 +9,17 @@ Law: exit codes are 0 as expected, 1 violated, 2 unreadable, empty or misused, 3
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
 
 from dmaverify import __version__
 from dmaverify.cli.options import MEMORY, OPTIONS, TIME, options
-from dmaverify.cli.request import CommandOutcome, Terminal
-from dmaverify.errors import InputError, errors_of
-
-COMMAND_SECONDS = 24 * 3600.0  # of a whole command that was given no limit; `check` bounds each verdict
-COMMAND_BYTES = 8 << 30
-
-
-class Stop(Exception):
-    """The end of a command with its exit code."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
-
-
-def say(text: str = "", *, error: bool = False) -> None:
-    stream = sys.stderr if error else sys.stdout
-    stream.write(text if text.endswith("\n") else text + "\n")
-
-
-def fail(errors: Iterable[InputError], code: int = 2) -> Stop:
-    from dmaverify.report.text import render_error
-
-    for error in errors:
-        say(render_error(error, width=_width(), colour=_colour(sys.stderr)), error=True)
-    return Stop(code)
-
-
-def _colour(stream: Any) -> bool:
-    """NO_COLOR wins over FORCE_COLOR, that over a dumb terminal, that over whether it is a terminal at all."""
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
-        return True
-    return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
-
-
-def _width() -> int:
-    if not sys.stdout.isatty():
-        return 100
-    try:
-        return max(60, os.get_terminal_size().columns)
-    except OSError:
-        return 100
+from dmaverify.cli.screen import Stop, ended, progress, say, show, terminal, told
+from dmaverify.errors import InputError
 
 
 class Commands(click.Group):
@@ -175,32 +131,6 @@ def check(**given: Any) -> None:
     raise Stop(show(check_once(request, terminal(), progress)))
 
 
-def terminal() -> Terminal:
-    return Terminal(_width(), _colour(sys.stdout), sys.stdout.isatty())
-
-
-def show(outcome: CommandOutcome) -> int:
-    """Prints an outcome; its exit code."""
-    for text in filter(None, outcome.out):
-        say(text)
-    for text in outcome.err:
-        say(text, error=True)
-    sys.stdout.flush()
-    return outcome.code
-
-
-def progress(total: int) -> Callable[[int], None]:
-    """Says on stderr how far it is, on a terminal and once it takes more than a second."""
-    started = time.monotonic()
-
-    def tick(done: int) -> None:
-        if sys.stderr.isatty() and time.monotonic() - started > 1:
-            sys.stderr.write(f"\r{done} of {total} files" + ("\n" if done == total else ""))
-            sys.stderr.flush()
-
-    return tick
-
-
 def lines(
     answer: Callable[[dict[str, Any]], Any], code_of: Callable[[Any], int] = lambda reply: 0, patience: int = 1
 ) -> None:
@@ -271,72 +201,22 @@ def load(path: str) -> Any:
     return api.load(path)
 
 
-def told(answer: Any) -> Stop:
-    """Says a text as it is, data as JSON; the end of a command that went well."""
-    from dmaverify.report.data import dumps
-
-    say(answer if isinstance(answer, str) else dumps(answer))
-    return Stop(0)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point: runs a command and turns every outcome into an exit code."""
-    import gc
-
-    gc.set_threshold(100_000, 50, 50)  # starting makes many objects and no garbage
     sys.exit(invoke(arguments))
 
 
 def invoke(arguments: Sequence[str] | None = None) -> int:
-    from dmaverify.prove.limits import Exhausted, Limits, bounded
+    return ended(lambda: _read(None if arguments is None else list(arguments)))
 
+
+def _read(words: list[str] | None) -> None:
     try:
-        with bounded(Limits(COMMAND_SECONDS, COMMAND_BYTES)):
-            words = None if arguments is None else list(arguments)
-            cli.main(args=words, prog_name="dmaverify", standalone_mode=False)
-    except Exhausted as error:
-        say(f"no answer: {error.said} (--timeout and --memory raise the limits)", error=True)
-        return 3
-    except Stop as stop:
-        return _flushed(stop.code)
+        cli.main(args=words, prog_name="dmaverify", standalone_mode=False)
     except click.exceptions.Exit as stop:
-        return stop.exit_code
+        raise Stop(stop.exit_code) from None
     except click.ClickException as error:
         error.show()
-        return 2
-    except (click.Abort, KeyboardInterrupt):
-        say("interrupted", error=True)
-        return 2
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except InputError as error:
-        return fail(errors_of(error)).code
-    except OSError as error:
-        return fail([InputError(f"{error.filename or 'a file'}: {error.strerror or error}")]).code
-    except Exception as error:
-        return _internal(error)
-    return 0
-
-
-def _flushed(code: int) -> int:
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return code
-
-
-def _internal(error: Exception) -> int:
-    """Never a traceback: what happened and where, in two lines, and exit code 4."""
-    import traceback
-
-    if os.environ.get("DMAVERIFY_TRACEBACK"):
-        traceback.print_exc()
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    say(f"internal error: {error.__class__.__name__}: {error}", error=True)
-    say(
-        f"  at {Path(frame.filename).name}:{frame.lineno}; please report this (DMAVERIFY_TRACEBACK=1 shows all)",
-        error=True,
-    )
-    return 4
+        raise Stop(2) from None
+    except click.Abort:
+        raise KeyboardInterrupt from None

@@ -23,8 +23,9 @@ def bursts(
     path: str | None, engine: tuple[str, ...], dims: int | None, limit: int, wire: bool, as_json: bool, stdin: bool
 ) -> None:
     """What the protocol sees: the bursts of each 1D transfer of a plan, a job file or an image (iDMA)."""
-    from dmaverify.cli.app import fail, lines, told
+    from dmaverify.cli.app import lines
     from dmaverify.cli.idma import bursts_request, bursts_shown
+    from dmaverify.cli.screen import fail, told
 
     if stdin:
         return lines(bursts_request)
@@ -40,7 +41,7 @@ def bursts(
 @click.option("--json", "as_json", is_flag=True)
 def utilization(engine: tuple[str, ...], total: int, output: str | None, as_json: bool) -> None:
     """Bus utilization over fragment size and outstanding requests in three memory systems (iDMA)."""
-    from dmaverify.cli.app import told
     from dmaverify.cli.idma import utilization_shown
+    from dmaverify.cli.screen import told
 
     raise told(utilization_shown(engine, total, output, as_json))

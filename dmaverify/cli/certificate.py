@@ -24,7 +24,7 @@ def certificate() -> None:
 @click.option("--json", "as_json", is_flag=True)
 def check_(folder: str, no_cvc5: bool, as_json: bool) -> None:
     """Check a certificate from the plan's text on: questions, answers, verdict, and the independent checker."""
-    from dmaverify.cli.app import Stop, say
+    from dmaverify.cli.screen import Stop, say
     from dmaverify.jobs.certify import check_certificate
     from dmaverify.report.data import dumps
 

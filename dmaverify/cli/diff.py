@@ -29,8 +29,8 @@ def diff(revisions: str, format_: str, no_cost: bool, **given: Any) -> None:
 
     REV alone is compared with the working tree.
     """
-    from dmaverify.cli.app import Stop, say
     from dmaverify.cli.request import request_of
+    from dmaverify.cli.screen import Stop, say
 
     request = request_of(given)
     text, code = compared(revisions, request, format_, not no_cost)

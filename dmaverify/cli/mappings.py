@@ -26,7 +26,8 @@ from dmaverify.errors import InputError
 @click.option("--stdin", is_flag=True, help='Read {"axes": {...}, "expr": "..."} lines.')
 def cells(expr: str | None, axes: str, raw: bool, start: int, count: int | None, as_json: bool, stdin: bool) -> None:
     """What every position of a mapping stands for."""
-    from dmaverify.cli.app import Stop, fail, lines, say
+    from dmaverify.cli.app import lines
+    from dmaverify.cli.screen import Stop, fail, say
     from dmaverify.jobs.requests import cell_text, cells_json, cells_request
     from dmaverify.report.data import dumps
 
@@ -59,7 +60,7 @@ def cells(expr: str | None, axes: str, raw: bool, start: int, count: int | None,
 @click.option("--json", "as_json", is_flag=True)
 def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
     """The commands of a stream, or the configuration of an access."""
-    from dmaverify.cli.app import Stop, fail, say
+    from dmaverify.cli.screen import Stop, fail, say
     from dmaverify.jobs.derivation import derivation_json, derivation_text
     from dmaverify.jobs.inferring import with_streams
     from dmaverify.jobs.load import load

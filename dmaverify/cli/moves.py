@@ -12,7 +12,8 @@ from typing import Any
 
 import click
 
-from dmaverify.cli.app import Stop, fail, lines, say, told
+from dmaverify.cli.app import lines
+from dmaverify.cli.screen import Stop, fail, say, told
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import is_copy_text, readings_of
 from dmaverify.language.files import write_text

@@ -197,14 +197,6 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-NOTHING: Mapping[str, Any] = {
-    **dict.fromkeys(OPTIONS),
-    **dict.fromkeys(("paths", "output", "select", "ignore", "reading", "allow_path"), ()),
-    **dict.fromkeys(("as_json", "fix", "watch", "no_cache", "locked"), False),
-    **dict.fromkeys(("isolated", "no_execute", "timings", "verbose", "strict"), False),
-    "unknown": "fail",
-}
-"""What a command without some of these options was given of them."""
 JUDGING = (
     "paths", "target", "reading", "workers", "rlimit", "timeout", "memory", "prove", "config", "isolated",
     "no_execute", "allow_path",

@@ -22,7 +22,7 @@ from dmaverify.cli.options import MACHINE, RULE
 @click.option("--json", "as_json", is_flag=True)
 def explain(rule: str, target: str | None, as_json: bool) -> None:
     """What a rule or obligation says, why, where it is written, and its readings."""
-    from dmaverify.cli.app import told
+    from dmaverify.cli.screen import told
     from dmaverify.report.rules import explain_id, explain_id_json
     from dmaverify.targets.target import load_target
 
@@ -35,7 +35,7 @@ def explain(rule: str, target: str | None, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def rules(target: str, as_json: bool) -> None:
     """Every rule of a machine."""
-    from dmaverify.cli.app import told
+    from dmaverify.cli.screen import told
     from dmaverify.report.rules import rules_json, rules_table
     from dmaverify.targets.target import load_target
 
@@ -47,7 +47,7 @@ def rules(target: str, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def targets(as_json: bool) -> None:
     """The machines that ship, with tiers, limits and engines."""
-    from dmaverify.cli.app import told
+    from dmaverify.cli.screen import told
     from dmaverify.report.rules import targets_json, targets_table
     from dmaverify.targets.target import available_targets, load_target
 
@@ -59,7 +59,7 @@ def targets(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="The default: the schema is JSON.")
 def schema(as_json: bool) -> None:
     """The JSON Schema of plan files."""
-    from dmaverify.cli.app import Stop, say
+    from dmaverify.cli.screen import Stop, say
     from dmaverify.plan.schema import json_schema
 
     say(json.dumps(json_schema(), indent=2))
@@ -70,7 +70,7 @@ def schema(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def doctor(as_json: bool) -> None:
     """Versions of what dmaverify stands on, hashes of the machine data, and a proof to see that the solver works."""
-    from dmaverify.cli.app import Stop, say
+    from dmaverify.cli.screen import Stop, say
     from dmaverify.jobs.doctor import doctor_report, doctor_text
     from dmaverify.report.data import dumps
 

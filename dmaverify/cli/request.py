@@ -14,11 +14,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dmaverify.cli.options import NOTHING
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import FORMATS, Job, output_of, plan_files, readings_of
 from dmaverify.prove.limits import MEMORY, TIMEOUT
 from dmaverify.values import dataclass
+
+_WITHOUT = (
+    "format_", "target", "workers", "dims", "trace", "rlimit", "timeout", "memory", "prove", "certify", "playback",
+    "baseline", "write_baseline", "config", "features", "since",
+)  # fmt: skip
+_FLAGS = (
+    "as_json", "fix", "watch", "no_cache", "locked", "isolated", "show_settings", "show_files", "exit_zero", "strict",
+    "statistics", "no_execute", "timings", "stdin", "explain", "verbose",
+)  # fmt: skip
+NOTHING: Mapping[str, Any] = {
+    **dict.fromkeys(_WITHOUT),
+    **dict.fromkeys(_FLAGS, False),
+    **dict.fromkeys(("paths", "output", "select", "ignore", "reading", "engine", "define", "allow_path"), ()),
+    "unknown": "fail",
+}
+"""What `check` was given where a word of the command line does not say otherwise."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from dmaverify.errors import InputError
 @click.option("--target", help="A machine, in place of the plan's own.")
 def conditions(path: str, as_json: bool, guards: str | None, readings: tuple[str, ...], target: str | None) -> None:
     """The sizes for which a plan with symbols holds, as few clauses as it takes, each with what asks for it."""
-    from dmaverify.cli.app import Stop, fail, told
+    from dmaverify.cli.screen import Stop, fail, told
     from dmaverify.errors import errors_of
     from dmaverify.report.conditions import condition_json, conditions_text
 

@@ -90,7 +90,7 @@ def written(texts: dict[Path, str], force: bool) -> list[Path]:
 @click.option("--force", is_flag=True, help="Write over files that exist.")
 def new(kind: str | None, name: str | None, folder: str, force: bool) -> None:
     """A first plan that is proved, to change: relayout, tile, head-split, pad, gather, program, pto, idma, rust."""
-    from dmaverify.cli.app import Stop, say
+    from dmaverify.cli.screen import Stop, say
 
     if kind is None:
         start = examples_folder() / START
@@ -121,7 +121,7 @@ def example_names() -> list[str]:
 @click.option("--force", is_flag=True, help="Write over files that exist.")
 def examples(name: str | None, folder: str | None, force: bool) -> None:
     """The examples that came with dmaverify: a list, one of them, or a copy of them."""
-    from dmaverify.cli.app import told
+    from dmaverify.cli.screen import told
 
     names = example_names()
     if name is not None and name not in names:
@@ -173,7 +173,7 @@ def _with_companions(root: Path, name: str) -> Iterator[Path]:
 def init(folder: str, dry_run: bool) -> None:
     """Settings, a CI workflow and a pre-commit hook for the plans and kernels of a repository."""
     from dmaverify import __version__
-    from dmaverify.cli.app import told
+    from dmaverify.cli.screen import told
     from dmaverify.jobs.project import files_for
 
     project = files_for(Path(folder), __version__)

@@ -56,7 +56,7 @@ def sweep(
 
     A sweep of searches that was stopped goes on where it was: run it again with the same --out.
     """
-    from dmaverify.cli.app import Stop, progress, say
+    from dmaverify.cli.screen import Stop, progress, say
     from dmaverify.jobs.many_moves import move_jobs
     from dmaverify.jobs.sweep import CHECKS, SEARCHES, executor_of, shard_of, sweep_lines
     from dmaverify.jobs.synthesis import SynthSettings
@@ -96,7 +96,7 @@ def sweep(
 @options(*TELLING)
 def merge(shards: tuple[str, ...], **given: Any) -> None:
     """Put the shards of a sweep together and report them as `check` (or `synth`) would have."""
-    from dmaverify.cli.app import Stop, say, show, terminal
+    from dmaverify.cli.screen import Stop, say, show, terminal
     from dmaverify.jobs.sweep import merge_lines
 
     merged = merge_lines((name, read_bytes(name, 1 << 30).decode("utf-8", "replace")) for name in shards)

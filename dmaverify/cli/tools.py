@@ -22,7 +22,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.option("--json", "as_json", is_flag=True)
 def cache(clear: bool, as_json: bool) -> None:
     """Where proofs are kept, how many, and how to forget them."""
-    from dmaverify.cli.app import Stop, say
+    from dmaverify.cli.screen import Stop, say
     from dmaverify.jobs.cache import cache_of
     from dmaverify.plan.settings import find_settings
     from dmaverify.report.data import dumps
@@ -48,7 +48,8 @@ def completions(shell: str) -> None:
     """A script that completes commands, options and paths in a shell: `eval "$(dmaverify completions bash)"`."""
     from click.shell_completion import get_completion_class
 
-    from dmaverify.cli.app import Stop, cli, say
+    from dmaverify.cli.app import cli
+    from dmaverify.cli.screen import Stop, say
 
     found: Any = get_completion_class(shell)
     say(found(cli, {}, "dmaverify", "_DMAVERIFY_COMPLETE").source())
@@ -60,7 +61,8 @@ def completions(shell: str) -> None:
 def man(context: click.Context) -> None:
     """The manual page, for `man -l -` or a file in a man path."""
     from dmaverify import __version__
-    from dmaverify.cli.app import Stop, cli, say
+    from dmaverify.cli.app import cli
+    from dmaverify.cli.screen import Stop, say
     from dmaverify.report.manual import manual
 
     say(manual(cli, context.parent or context, __version__))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--profile", default="book", show_default=True, help="Constants of the model.")
 def viz(paths: tuple[str, ...], output: str, profile: str) -> None:
     """Draw the access order and the load over channels, banks, DMNs and slices; two plans side by side."""
-    from dmaverify.cli.app import Stop, say
+    from dmaverify.cli.screen import Stop, say
     from dmaverify.cli.synth import draw_plans
 
     draw_plans(paths, output, profile)
@@ -43,7 +43,7 @@ def viz(paths: tuple[str, ...], output: str, profile: str) -> None:
 def trace(path: str, output: str, profile: str) -> None:
     """A transfer request by request, a program step by step, the pipes of a kernel: for Chrome and Perfetto."""
     from dmaverify import api
-    from dmaverify.cli.app import Stop, say
+    from dmaverify.cli.screen import Stop, say
     from dmaverify.cli.synth import write_traces
     from dmaverify.jobs.judge import is_copy_text
 

@@ -33,18 +33,18 @@ def symbols_of(reader: EntryReader) -> tuple[SizeSymbol, ...]:
             if where == "free" and name in reader.table.axes:
                 raise InputError(f"`{name}` is an axis already", span, "give the symbol another name")
             if not isinstance(value, int):
-                out.append(_symbol(name, value, where == "axes", span))
+                out.append(_symbol(name, value, where == "axes", span, reader.doc.span((where, name, "max"))))
     return tuple(out)
 
 
-def _symbol(name: str, table: schema.SymbolTable, axis: bool, span: Span) -> SizeSymbol:
+def _symbol(name: str, table: schema.SymbolTable, axis: bool, span: Span, end: Span) -> SizeSymbol:
     least = table.min if table.min is not None else (1 if axis else 0)
     if axis and least == 0:
         raise InputError(f"`{name}` may be 0", span, "an axis has at least one position: write `min = 1`")
     one = SizeSymbol(name, least, table.max, table.multiple_of, axis, span)
     if one.last is not None and one.last < one.first:
         multiple = f" a multiple of {one.multiple}" if one.multiple > 1 else ""
-        raise InputError(f"no number from {least} to {one.most} is{multiple or ' there'}", span, "widen the range")
+        raise InputError(f"no number from {least} to {one.most} is{multiple or ' there'}", end, "widen the range")
     return one
 
 

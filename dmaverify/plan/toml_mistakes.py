@@ -75,8 +75,9 @@ def _no_value(source: Source, at: int) -> InputError | None:
     word = _WORD.match(text, at)
     if word is None:
         return None
-    if word[0].lower() in ("true", "false"):
-        return InputError(f"`{word[0]}` is no value", Span(source, at, word.end()), f"write {word[0].lower()}")
+    meant = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
+    if word[0].lower() in meant:
+        return InputError(f"`{word[0]}` is no value", Span(source, at, word.end()), f"write {meant[word[0].lower()]}")
     said = f"`{word[0][:40]}` needs quotes"
     return InputError(said, Span(source, at, word.end()), f'write "{word[0][:40]}"')
 

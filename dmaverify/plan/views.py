@@ -103,7 +103,10 @@ class Start(Symbolic):
         for (loop, low), _ in rest:
             count = self.counts[loop] // low
             if count % by:
-                raise _NoStart(f"{count:,} counts of `{loop}` cannot be cut at {by}", f"use a divisor of {count}")
+                hint = f"loop over {count - count % by}, and move the rest in a transfer without a loop"
+                raise _NoStart(
+                    f"{count:,} counts of `{loop}` cannot be cut at {by}", f"use a divisor of {count}, or {hint}"
+                )
             if not same(by, count):
                 whole[loop, low * by] = whole.get((loop, low * by), 0) + 1
         return self._with(self.constant // by, whole)

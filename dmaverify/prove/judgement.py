@@ -14,7 +14,7 @@ from dmaverify.prove.options import Options
 from dmaverify.prove.smt import solver_version
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
-from dmaverify.verdict import Finding, Obligation, Severity, Verdict, settled
+from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, settled
 
 
 @dataclass(kw_only=True)
@@ -29,6 +29,7 @@ class Judgement:
     by: dict[str, str] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
+    confirmed: str = ""  # of a proof: by what run
     rules: int = 0  # of the machine, evaluated
     started: float = field(default_factory=time.perf_counter)
 
@@ -41,9 +42,11 @@ class Judgement:
             broken = any(f.severity is Severity.ERROR and not f.rule.startswith("core/") for f in self.findings)
             by = self.by.get("rules", f"{self.rules} rules folded")
             obligations.append(Obligation(f"{self.target.name}/*", "refuted" if broken else "proved", by))
+        status = settled(self.findings, self.status.values())
         return Verdict(
-            name, self.target.name, settled(self.findings, self.status.values()), tuple(self.findings),
+            name, self.target.name, status, tuple(self.findings),
             tuple(obligations), tuple(dict.fromkeys(self.assumptions)), dict(self.options.readings),
             time.perf_counter() - self.started, solver_version(), path, line, expect, claim,
             conditions=tuple(dict.fromkeys(self.conditions)),
+            confirmed=self.confirmed if status is Status.PROVED else "",
         )  # fmt: skip

@@ -109,7 +109,8 @@ def _check_ports(table: Table, scope: Scope, ports: tuple[str, ...], function: F
         table.refuse(f"ports are {list(ports)}, the predicate takes {list(function.ports)}", "ports")
     if function.sort is not Sort.BOOL or any(param.sort is not Sort.INT for param in function.params):
         table.refuse("the predicate must take Int parameters and give Bool")
-    unused = [port for port in ports if port not in names_in(function.body)]
+    looked_at = names_in(function.body)
+    unused = [port for port in ports if port not in looked_at]
     if unused:
         table.refuse(f"the predicate does not look at {', '.join(unused)}", "ports")
     facts = scope.ports.values()

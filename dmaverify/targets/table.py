@@ -109,7 +109,10 @@ class Table:
             return default
         value = self.data[key]
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            self.refuse(f"`{key}` must be {wanted}", key)
+            number = isinstance(value, str) and value.isdecimal()
+            self.refuse(
+                f"`{key}` must be {wanted}", key, f"write {value}, without quotes" if kind is int and number else None
+            )
         return value
 
     def text(self, key: str, default: str | None = None) -> str:

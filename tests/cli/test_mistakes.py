@@ -28,6 +28,21 @@ stream = { time = "B, A", packet = "1" }
 """
 STARTS["spare.toml"] = SPARE
 STARTS["long.toml"] = SPARE.replace("bf16", "i8").replace('element = "A, B" }', 'element = "C" }')
+SIZED = "C = { min = 8, max = 4096, multiple_of = 8 }"
+STARTS["sizes.toml"] = STARTS["relayout.toml"].replace("C = 256", SIZED).replace("B = 8", "B = { min = 1, max = 8 }")
+TOY = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "encodings" / "toy").iterdir()}
+STARTS |= {f"toy/{name}": text for name, text in TOY.items()}
+STARTS["toy.toml"] = """schema = 1
+target = "./toy"
+[axes]
+A = 8
+B = 32
+[transfer.t]
+dtype = "i8"
+source = { tier = "gm", element = "A, B" }
+dest = { tier = "ub", element = "A, B" }
+stream = { time = "A", packet = "B" }
+"""
 INPUT, ILL, OPEN = "core/input", "core/well-formed", "core/unresolved-transfer"
 
 # file, what is replaced, by what, place, rule, a phrase of the help
@@ -67,6 +82,31 @@ PLANTED = [
     ),
     ("gather.toml", "[0, 127]", "[0, 128]", "14:10", "core/in-bounds", "rows go from 0 to 127"),
     ("program.toml", ', after = ["in"]', "", "25:49", "core/hazard-raw", 'add `after = ["in"]`'),
+    ("gather.toml", "scaled = false", "scaled = no", "14:63", INPUT, "write false"),
+    ("gather.toml", 'element = "K", s', 'element = "R", s', "13:10", ILL, "the key lies in the dest"),
+    ("gather.toml", "base = 65536", "base = 0", "13:10", "core/overlap", "where neither the source nor the list lies"),
+    ("program.toml", '{ transfer = "out"', '{ transfer = "ouut"', "25:63", INPUT, "did you mean `out`?"),
+    ("program.toml", "step = [{", "steps = [{", "25:1", INPUT, "did you mean `step`?"),
+    # plans: symbols
+    ("sizes.toml", "max = 8 }", "max = 0 }", "7:22", INPUT, "widen the range"),
+    ("sizes.toml", "multiple_of", "multipleof", "8:28", INPUT, "did you mean `multiple_of`?"),
+    ("sizes.toml", "min = 8, max", "min 8, max", "8:11", INPUT, "write `key = value`"),
+    ("sizes.toml", "of = 8", "of = 3", "14:37", "rngd/dm-packet-multiple", "a multiple of 8 bytes"),
+    ("sizes.toml", "max = 4096, ", "", "14:37", "rngd/packet-max", "at most 4,096 bytes, is the packet"),
+    # machines
+    ("toy/target.toml", "{packet_bytes} B", "{packet_byte} B", "88:1", INPUT, "did you mean 'packet_bytes'?"),
+    ("toy/target.toml", '["write_gcd"', '["write_gdc"', "107:1", INPUT, "did you mean 'write_gcd'?"),
+    ("toy/target.toml", '"contested" ', '"contestd" ', "113:1", INPUT, "did you mean 'contested'?"),
+    ("toy/target.toml", "value = 32", 'value = "32"', "19:1", INPUT, "write 32, without quotes"),
+    ("toy/target.toml", '"small_bytes_max"', '"small_byte_max"', "51:1", INPUT, "did you mean 'small_bytes_max'?"),
+    (
+        "toy/rules.smt2",
+        "write_gcd line_bytes)",
+        "write_gcd line_byte)",
+        "10:23",
+        INPUT,
+        "known here: line_bytes, write",
+    ),
     # printed configurations
     ("printed.toml", "B=8:256, A=64:s", "B=8:128, A=64:s", "19:16", "core/same-element", "to 256 instead of 128"),
     ("printed.toml", "C=256:1]:256 HBM", "C=256:1:256 HBM", "18:11", INPUT, "add `]`"),
@@ -137,6 +177,7 @@ TYPED = [
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("toy").mkdir()
     for name, text in STARTS.items():
         Path(name).write_text(text, encoding="utf-8")
 
@@ -153,13 +194,13 @@ def test_a_planted_mistake_is_told_once_where_it_was_written_with_what_mends_it(
     text = STARTS[name]
     assert old in text
     Path(name).write_text(text.replace(old, new, 1), encoding="utf-8")
-    asked = "pto.toml" if name == "pto.mlir" else name
+    asked = "pto.toml" if name == "pto.mlir" else "toy.toml" if name.startswith("toy/") else name
     assert cli.invoke(["check", asked]) in (1, 2, 3)
     out = capsys.readouterr().out
     told = re.findall(r"^(?:error|warning)\[([^]]+)\]: .*\n *--> (\S+)$", out, re.MULTILINE)
     own = [(one, at) for one, at in told if one == rule]
     assert own
-    assert own[0] == (rule, f"{name}:{place}")
+    assert own[0] == (rule, f"{Path.cwd() / name if name.startswith('toy/') else name}:{place}")
     errors = out.count("\nerror[") + out.startswith("error[")
     assert errors <= (2 if name == "rust.rs" else 1)  # in Rust each transfer has a verdict of its own
     assert phrase in plain(out)

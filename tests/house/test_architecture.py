@@ -47,7 +47,7 @@ ROOMS = (
 )
 ROOT_FILES = {"__init__", "__main__", "api", "errors", "values", "verdict"}
 DOOR_TO_Z3 = "prove/smt.py"
-PRINTS = ("cli/app.py", "cli/__init__.py")  # the second: the version, which is told before the commands are loaded
+PRINTS = ("cli/app.py", "cli/screen.py", "cli/__init__.py")  # the last: the version, told before all else is loaded
 WRITERS = {"stdout": "sys.stdout", "stderr": "sys.stderr", "echo": "click.echo"}
 CORE = (
     "language", "layout", "program", "lower", "execute", "prove", "prove/move", "prove/flow", "prove/certify",

@@ -168,4 +168,4 @@ def test_random_moves_are_proved_by_solver_and_executor() -> None:
         )
         assert found.found, found.refused
         assert found.verdict is not None
-        assert any("numpy agrees" in said for said in found.verdict.assumptions) or "enumeration" in str(found.verdict)
+        assert "numpy agrees" in found.verdict.confirmed or "enumeration" in str(found.verdict)

@@ -63,6 +63,12 @@ def test_tiles_cover_an_output_once_or_the_program_says_what_they_do(start: str,
     assert errors(store(tile(start), loop=loop) + PROGRAM) == found
 
 
+@pytest.mark.parametrize(("length", "found"), [(1, set()), (2, {"rngd/store-broadcast"})])
+def test_a_tile_of_one_position_is_no_axis_that_a_store_replicates(length: int, found: set[str]) -> None:
+    text = store(f'{{ tile = "A", length = {length}, start = 3 }}', loop="", source="C").replace(', "A = 4"', "")
+    assert errors(text.replace("S, A = 4", "S" if length == 1 else "S, A = 2")) == found
+
+
 def test_what_is_left_on_purpose_is_no_finding() -> None:
     (verdict,) = api.check(HEAD + store(tile("8", ", partial = true"), loop="") + PROGRAM, "p")
     assert verdict.status is Status.PROVED

@@ -31,10 +31,10 @@ def test_there_are_forty_kinds_of_faults_in_two_dozen_kernels() -> None:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_fault_that_a_run_shows_is_never_proved(name: str) -> None:
-    outside = signal.signal(signal.SIGALRM, planted._late)
+    outside = signal.signal(signal.SIGVTALRM, planted._late)
     faults = list(planted.faults_of(planted.CORPUS / f"{name}.mlir"))
     answers = [planted.answers_of(one.text) for one in random.Random(7).sample(faults, 4 + 8 * (name == "views"))]
-    signal.signal(signal.SIGALRM, outside)
+    signal.signal(signal.SIGVTALRM, outside)
     assert [a for a in answers if a[0] == "proved" and a[1] not in ("nothing", "open")] == []
     assert any(ran not in ("nothing", "open") for _, ran in answers)
 

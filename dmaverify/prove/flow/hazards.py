@@ -50,7 +50,7 @@ class Hazards:
     found: list[Hazard] = field(default_factory=list)
     unknown: list[tuple[str, Touch, Touch]] = field(default_factory=list)
     why: str = ""
-    by: str = "no two steps touch one memory"
+    by: str = "no two steps that may run at once touch one memory"
 
     def status(self, kind: str) -> str:
         if any(hazard.kind == kind for hazard in self.found):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from dmaverify.language.expr import Broadcast, axes_of, terms_of
+from dmaverify.language.expr import Broadcast, Expr, Symbol, axes_of, children, terms_of
 from dmaverify.language.numbers import gcd, least, most, same, step_gcd
 from dmaverify.layout.digits import DigitForm, NotDigits, compile_digits, finalized
 from dmaverify.lower.derive import coalesce
@@ -220,12 +220,23 @@ def _same_dmn(source: Tensor, dest: Tensor, target: Target, commands: Sequence[C
 
 
 def broadcast_axes(source: Tensor, dest: Tensor) -> int:
-    """Destination axes (of more than one value) that the source does not name; a bare number above 1 counts as one,
-    unless the source has a bare number of that size too: then every copy has a place of its own to come from.
+    """Destination axes that take more than one value there and that the source does not name; a bare number above 1
+    counts as one, unless the source has one of that size too: then every copy has a place of its own to come from.
     """
-    named = axes_of(source.mapping)
-    missing = sum(1 for axis, size in axes_of(dest.mapping).items() if axis not in named and size > 1)
-    return missing + (_bare_numbers(dest) - _bare_numbers(source)).total()
+    missing = _varying(dest.mapping) - axes_of(source.mapping).keys()
+    return len(missing) + (_bare_numbers(dest) - _bare_numbers(source)).total()
+
+
+def _varying(expr: Expr) -> set[str]:
+    """The axes of a mapping without those that one position alone shows, as a tile `A = 1 # 3` does."""
+    names: set[str] = set()
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if not same(node.size, 1):
+            names |= {node.name} if isinstance(node, Symbol) else set()
+            stack.extend(children(node))
+    return names
 
 
 def _bare_numbers(tensor: Tensor) -> Counter[int]:
