@@ -108,13 +108,9 @@ class Execution:
         """Rounded up where 4-bit units end within a byte."""
         return -(-self.units_moved * self.unit_bits // 8)
 
-    @property
-    def bytes_equal(self) -> int:
-        """Live destination bytes that hold afterwards what they should, rounded down."""
-        return self.units_equal * self.unit_bits // 8
-
     @cached_property
     def units_equal(self) -> int:
+        """Live destination units that hold afterwards what they should."""
         return int(np.count_nonzero((self.memory_after == self._expected) & (self.promise.dest >= 0)))
 
     # ------------------------------------------------------------ memory

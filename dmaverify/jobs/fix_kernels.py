@@ -20,9 +20,10 @@ from dmaverify.verdict import Edit, Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
+    from dmaverify.program.move import Transfer
 
 MOST_FILES = 400
-_RANKS = (Status.PROVED, Status.UNKNOWN, Status.REFUTED, Status.ERROR)
+RANKS = (Status.PROVED, Status.UNKNOWN, Status.REFUTED, Status.ERROR)
 
 
 def kernel_fix(verdict: Verdict, settings: Mapping[str, Any], target: str | None) -> tuple[Edit, ...]:
@@ -49,7 +50,7 @@ def kernel_fix(verdict: Verdict, settings: Mapping[str, Any], target: str | None
 
 
 def _worse(before: Mapping[str, Status], after: Mapping[str, Status]) -> bool:
-    return any(name not in after or _RANKS.index(after[name]) > _RANKS.index(status) for name, status in before.items())
+    return any(name not in after or RANKS.index(after[name]) > RANKS.index(status) for name, status in before.items())
 
 
 def _proposed(verdict: Verdict, span: Span, bits: int) -> Iterator[str]:
@@ -75,6 +76,11 @@ def _judged(path: str, text: str, target: str | None, settings: Mapping[str, Any
         return {v.name: v.status for v in judged_copy(path, text, target, settings)[1]}
     except InputError:
         return {}
+
+
+def mappings_of(move: Transfer) -> tuple[str, ...]:
+    """What a change is about: where a compiler places tensors may differ."""
+    return move.dtype, move.source.tier, str(move.source.mapping), move.dest.tier, str(move.dest.mapping)
 
 
 def judged_copy(path: str, text: str, target: str | None, settings: Mapping[str, Any]) -> tuple[Plan, list[Verdict]]:

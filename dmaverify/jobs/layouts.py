@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
+from dmaverify.jobs.fix_kernels import RANKS, mappings_of
 from dmaverify.jobs.layout_kernels import KernelGround
 from dmaverify.jobs.layout_plans import Ground, PlanGround
 from dmaverify.jobs.load import load
@@ -33,7 +34,6 @@ TRIED = 3
 QUICK = (16, 40)
 FULL = (120, 200)
 """Commands priced, and illegal choices in a row, for a price: quickly, and in full."""
-RANKS = (Status.PROVED, Status.UNKNOWN, Status.REFUTED, Status.ERROR)
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ class _Trial:
         for index, move in changed.items():
             name = ground.scene.moves[index].name
             read = moves.get(name)
-            if read is None or _mappings(read) != _mappings(move):
+            if read is None or mappings_of(read) != mappings_of(move):
                 return f"the changed text says another {name}"
             if statuses.get(name) is not Status.PROVED:
                 return f"{name} is not proved with it"
@@ -301,11 +301,6 @@ class _Trial:
             if name not in statuses or RANKS.index(statuses[name]) > RANKS.index(status):
                 return f"{name} would be worse"
         return ""
-
-
-def _mappings(move: Transfer) -> tuple[str, ...]:
-    """What a change is about: where a compiler places tensors may differ."""
-    return move.dtype, move.source.tier, str(move.source.mapping), move.dest.tier, str(move.dest.mapping)
 
 
 def band(found: Synthesis) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ never handed out.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
@@ -120,15 +120,16 @@ def synthesize_named(plan: Plan, name: str, settings: SynthSettings) -> Synthesi
 
         if kind := by_index(plan, name):
             return _unsearched(item.transfer, plan.targets[item.transfer.target], plan.axes, settings, kind)
-    return synthesize_move(item.transfer, plan.targets[item.transfer.target], plan.axes, settings)
+    return synthesize_move(item.transfer, plan.targets[item.transfer.target], plan.axes, settings, kernel=plan)
 
 
 def synthesize_move(
     move: Transfer, target: Target, axes: Mapping[str, int], settings: SynthSettings | None = None, *,
-    advise: bool = True,
+    advise: bool = True, kernel: Plan | None = None,
 ) -> Synthesis:  # fmt: skip
-    """The best plan of a move; what it prints was read again and proved. `advise`: with other layouts for it. Raises
-    InputError for a move without meaning, a reading that the target has not, a fixed part that makes no sense.
+    """The best plan of a move; what it prints was read again and proved. `advise`: with other layouts for it; a route
+    in a `kernel` is written into its text as well. Raises InputError for a move without meaning, a reading that the
+    target has not, a fixed part that makes no sense.
     """
     from dmaverify.cost.simple import simple_cost
     from dmaverify.prove.move.preconditions import require
@@ -164,7 +165,15 @@ def synthesize_move(
     fixed = (chosen.packet, chosen.commands, chosen.entries, *chosen.prefix)
     if not chosen.routes or any(one is not None for one in fixed):
         return direct
-    return _route(move, target, axes, chosen, readings, direct, began) or direct
+    found = _route(move, target, axes, chosen, readings, direct, began) or direct
+    if found.route is None or kernel is None or not kernel.is_kernel:
+        return found
+    from dmaverify.jobs.route_kernels import is_writable, route_diff
+
+    written: Synthesis | None = found
+    if not is_writable(found.route.hops[0].transfer):
+        written = _route(move, target, axes, chosen, readings, direct, began, is_writable)
+    return replace(found, written=route_diff(kernel, move.name, written))
 
 
 QUICK = (120, 60)
@@ -211,8 +220,11 @@ def _route(
     readings: Mapping[str, str],
     direct: Synthesis,
     began: float,
+    allowed: Callable[[Transfer], bool] = lambda hop: True,
 ) -> Synthesis | None:
-    """A route through another memory that is cheaper than the direct plan, proved as it prints; else None."""
+    """A route through another memory that is cheaper than the direct plan, proved as it prints; else None. `allowed`:
+    which hops it may have.
+    """
     from dmaverify.cost.constants import cost_data
     from dmaverify.synth.members import SearchLimits
     from dmaverify.synth.routes import best_route
@@ -223,7 +235,7 @@ def _route(
     limits, known = SearchLimits(QUICK[0], ties=0, barren=QUICK[1]), dict[Any, Any]()
 
     def prepare(hop: Transfer) -> QuickSearch | None:
-        return quick_search(hop, target, data, readings, limits, chosen.engines, known)
+        return None if not allowed(hop) else quick_search(hop, target, data, readings, limits, chosen.engines, known)
 
     def search(hop: Transfer) -> Synthesis | None:
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dmaverify.language.numbers import same
 from dmaverify.values import dataclass
 
 
@@ -23,7 +24,7 @@ class Lin:
         return not self.terms
 
     def __add__(self, other: Lin | int) -> Lin:
-        if isinstance(other, int):
+        if not isinstance(other, Lin):
             return Lin(self.const + other, self.terms)
         if not other.terms:
             return Lin(self.const + other.const, self.terms)
@@ -32,7 +33,7 @@ class Lin:
         merged = dict(self.terms)
         for name, factor in other.terms:
             merged[name] = merged.get(name, 0) + factor
-        return Lin(self.const + other.const, tuple(sorted((n, f) for n, f in merged.items() if f)))
+        return Lin(self.const + other.const, tuple(sorted((n, f) for n, f in merged.items() if not same(f, 0))))
 
     def __neg__(self) -> Lin:
         return self * -1
@@ -41,9 +42,9 @@ class Lin:
         return self + (-other)
 
     def __mul__(self, factor: int) -> Lin:
-        if factor == 1:
+        if same(factor, 1):
             return self
-        if factor == 0:
+        if same(factor, 0):
             return ZERO
         return Lin(self.const * factor, tuple((n, f * factor) for n, f in self.terms))
 

@@ -162,6 +162,10 @@ class Symbolic:
 
     __slots__ = ()
 
+    def term(self) -> str:
+        """As a term of SMT-LIB over the sizes."""
+        raise TypeError("not written by such a number")
+
     def may_move(self) -> bool:
         """Whether a loop of so many iterations may step at all; more is claimed if the answer is yes."""
         return True

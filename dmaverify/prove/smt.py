@@ -11,10 +11,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from dmaverify.language.numbers import Poly, Symbolic, same
 from dmaverify.prove import limits
 from dmaverify.values import dataclass, field
 
@@ -61,18 +62,33 @@ class Query:
 
 
 def number(value: int) -> str:
+    """A number as text; of a symbolic one its polynomial over the sizes."""
+    if isinstance(value, Symbolic):
+        return value.term()
     return str(value) if value >= 0 else f"(- {-value})"
+
+
+def size_name(name: str) -> str:
+    """The constant that stands for a size."""
+    return f"|size {name}|"
+
+
+def polynomial(poly: Poly, named: Callable[[str], str] = size_name) -> str:
+    """A polynomial over constants."""
+    products = ((c, [named(name) for name in mono]) for mono, c in poly.terms.items() if mono)
+    told = ((c, names[0] if len(names) == 1 else f"(* {' '.join(names)})") for c, names in products)
+    return linear(poly.terms.get((), 0), told)
 
 
 def linear(constant: int, terms: Iterable[tuple[int, str]]) -> str:
     """`constant + sum(coefficient * term)`, without zero parts."""
-    parts = [] if constant == 0 else [number(constant)]
+    parts = [] if same(constant, 0) else [number(constant)]
     for coefficient, term in terms:
         if term == "0":
             continue
-        if coefficient == 1:
+        if same(coefficient, 1):
             parts.append(term)
-        elif coefficient:
+        elif not same(coefficient, 0):
             parts.append(f"(* {number(coefficient)} {term})")
     if not parts:
         return "0"

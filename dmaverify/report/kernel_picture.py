@@ -50,7 +50,7 @@ def _side(name: str, count: int, stride: int, row: tuple[int, int, int], y: int)
     length, begin, end = row
     whole = max(end, abs(stride) if count > 1 else 0, 1)
     scale = WIDE / whole
-    said = f"{name}   len_burst {length:,}" + (f", stride {stride:,}" if count > 1 else "")
+    said = f"{name}: len_burst {length:,}" + (f", stride {stride:,}" if count > 1 else "")
     said += f", {begin:,} before and {end - begin - length:,} after it padded or not known" if end > length else ""
     parts, y = [_text(8, y + 12, said)], y + 20
     shown = list(range(count)) if count <= SHOWN + 1 else [*range(SHOWN - 1), None, count - 1]

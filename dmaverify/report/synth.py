@@ -27,6 +27,16 @@ def synth_text(result: Synthesis, *, timings: bool = False) -> str:
     return "\n".join(_lines(result, timings))
 
 
+def _written(result: Synthesis) -> Iterator[str]:
+    """The route as a change of the kernel, or why there is none."""
+    if (one := result.written) is not None and one.diff:
+        known = "both calls were read in a copy of the crate, and proved"
+        yield f"as Rust       through {one.through}, {one.cycles:,.1f} cycles ({known})"
+        yield from one.diff.rstrip("\n").split("\n")
+    elif one is not None:
+        yield f"as Rust       no diff: {one.why}"
+
+
 def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
     move = result.transfer
     yield f"{move.name}   {tensor_text(move.source)} -> {tensor_text(move.dest)}     {move.dtype}"
@@ -57,6 +67,7 @@ def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
             yield f"  help: {change.what}: {change.cycles:,.0f} cycles, -{share:.0f} %, {cost} ({known})"
     for split, cycles, played in result.runners_up[:3]:
         yield f"as cheap      {cycles:,.1f}, {split}{_simulated(played)}"
+    yield from _written(result)
     yield "not covered   " + "; ".join(result.not_covered or NOT_COVERED)
     if timings:
         yield f"{result.seconds:.2f} s"

@@ -82,6 +82,19 @@ class TwoHops:
 
 
 @dataclass(frozen=True)
+class RouteDiff:
+    """A route written into a kernel: through which memory, its cycles, the diff; or why there is none."""
+
+    through: str = ""
+    cycles: float = 0.0
+    diff: str = ""
+    why: str = ""
+
+    def as_data(self) -> dict[str, object]:
+        return {"through": self.through, "cycles": self.cycles, "diff": self.diff} if self.diff else {"why": self.why}
+
+
+@dataclass(frozen=True)
 class Synthesis:
     """The cheapest plan found. `cycles` is the closed form of the cost model, what `cost` says of the plan; infinite
     without a plan. `bound` is what no plan of the space can beat.
@@ -113,6 +126,7 @@ class Synthesis:
     not_covered: tuple[str, ...] = ()  # what the machine's own synthesis does not claim
     seconds: float = 0.0
     route: TwoHops | None = None
+    written: RouteDiff | None = None
 
     @property
     def found(self) -> bool:
@@ -174,6 +188,7 @@ class Synthesis:
                     for hop in self.route.hops
                 ],
                 "direct_cycles": self.route.direct,
+                **({"as_rust": self.written.as_data()} if self.written is not None else {}),
             }
         if self.played is not None:
             data["simulated"] = {"cycles": self.played.cycles, "share": self.played.share}

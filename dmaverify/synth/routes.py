@@ -150,14 +150,18 @@ def middles(move: Transfer, target: Target, atoms: Sequence[Atom]) -> Iterator[T
         full = [sorted(order, key=lambda a: a.count % most > 0) for order in orders] if most else []
         for outer in (*orders, *full):
             for inner in orders:
-                for tensor in spread(tier, outer, inner, base):
+                for tensor in spread(
+                    tier, outer, inner, base, move.source.cluster if tier.name == move.source.tier else ONE
+                ):
                     if str(tensor) not in seen:
                         seen.add(str(tensor))
                         yield tensor
 
 
-def spread(tier: Tier, outer: Sequence[Atom], inner: Sequence[Atom], base: int) -> Iterator[Tensor]:
-    """Tensors with the outermost digits of `outer` over the tier's slices, the rest inside in the order of `inner`."""
+def spread(tier: Tier, outer: Sequence[Atom], inner: Sequence[Atom], base: int, own: Expr = ONE) -> Iterator[Tensor]:
+    """Tensors with the outermost digits of `outer` over the tier's slices, the rest inside in the order of `inner`. In
+    one cluster, it is written as the source's `own`, where that is one.
+    """
     most = tier.sizes.get("slice", 0)
     if not most:
         yield Tensor(tier.name, _expr(inner), base=base)
@@ -171,10 +175,12 @@ def spread(tier: Tier, outer: Sequence[Atom], inner: Sequence[Atom], base: int) 
         rest = sorted(left, key=lambda a: place.get(id(a), _place_of(a, inner)))
         if prod(a.count for a in groups[0]) != clusters:
             continue
-        slices = _expr(groups[1])
-        yield Tensor(tier.name, _expr(rest), cluster=_expr(groups[0]), slice=slices, base=base)
+        cluster, slices = _expr(groups[0]), _expr(groups[1])
+        if clusters == 1 and isinstance(own, Padding) and own.inner == ONE:
+            cluster = own
+        yield Tensor(tier.name, _expr(rest), cluster=cluster, slice=slices, base=base)
         if slices.size < most:
-            yield Tensor(tier.name, _expr(rest), cluster=_expr(groups[0]), slice=Padding(slices, most), base=base)
+            yield Tensor(tier.name, _expr(rest), cluster=cluster, slice=Padding(slices, most), base=base)
 
 
 def _place_of(atom: Atom, inner: Sequence[Atom]) -> int:
@@ -208,10 +214,11 @@ def _expr(atoms: Sequence[Atom]) -> Expr:
 
 
 def _free_base(source: Tensor, tier: Tier, dtype_bits: int) -> int:
-    """The first MiB of the memory, or the first behind the source in its own memory."""
+    """The start of the memory, or what follows the source in its own memory: the next MiB, in slices the next KiB."""
     if tier.name != source.tier:
         return 0
-    return -(-(source.base + source.element.size * dtype_bits // 8) // (1 << 20)) * (1 << 20)
+    step = 1 << (10 if tier.sizes.get("slice") else 20)
+    return -(-(source.base + source.element.size * dtype_bits // 8) // step) * step
 
 
 # ---------------------------------------------------------------- the answer

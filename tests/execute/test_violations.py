@@ -57,7 +57,7 @@ def test_a_transposition_into_slices_lands_where_the_documents_say() -> None:
     loops = (Loop(3, 32, 8), Loop(2, 8, 24), Loop(2, 16, SLICE))
     done = execute(source, dest, HBM, DM, 8, [Command(Port("hbm", 64), Port("dm", 1024), loops, 8, 8)])
     assert done.findings == {}
-    assert (done.packets, done.bytes_moved, done.bytes_equal) == (12, 96, 96)
+    assert (done.packets, done.bytes_moved, done.units_equal * done.unit_bits) == (12, 96, 96 * 8)
     wrong = Command(Port("hbm", 64), Port("dm", 1024), (Loop(3, 32, 8), Loop(2, 8, 24), Loop(2, 16, SLICE + 1)), 8, 8)
     broken = execute(source, dest, HBM, DM, 8, [wrong]).findings
     first = broken["same-element"]

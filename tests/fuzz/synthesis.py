@@ -359,7 +359,7 @@ def main(argv: list[str]) -> int:
     seeds = iter([*([-1] if asked.examples else []), *range(asked.seed, asked.seed + asked.moves)])
     run: Callable[[int], tuple[int, float, bool]] = lambda seed: (seed, asked.limit, asked.brute)  # noqa: E731
     with ProcessPoolExecutor(asked.j) as pool:
-        waiting = {pool.submit(one, run(seed)): seed for seed, _ in zip(seeds, range(asked.j), strict=False)}
+        waiting = {pool.submit(one, run(seed)): seed for _, seed in zip(range(asked.j), seeds, strict=False)}
         while waiting:
             done = next((f for f in waiting if f.done()), None)
             if done is None:

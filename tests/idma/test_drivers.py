@@ -114,6 +114,10 @@ def test_integers_are_those_of_c(a: str, op: str, b: str, is_: int | None) -> No
     assert binary("<", Value(-1), literal("1u")).number == 0
 
 
+def test_a_macro_of_nothing_does_nothing() -> None:
+    assert launched("NOTHING; snrt_dma_start_1d((void *)0, (void *)64, 4);", before="#define NOTHING") == [(0, 64, 4)]
+
+
 def test_registers_launch_by_a_read() -> None:
     before = "#define REG(o) (*(volatile uint32_t *)(0x1000 + (o)))"
     body = "REG(0xD0) = 0x200; REG(0xD4) = 0x400; REG(0xD8) = 64; uint32_t id = REG(0x44);"
@@ -270,6 +274,7 @@ WAIT = "snrt_dma_wait_all();"
 DOWN = "snrt_dma_start_1d(p, p + 64, 64);"
 UP = "snrt_dma_start_1d(p + 64, p, 64);"
 AHEAD = "snrt_dma_start_1d((void *)(0x10000 + {} * i), (void *)(0x{} + {} * i), 64);"
+THEN = "snrt_dma_start_1d((void *)0x1000, (void *)0x100000, 64);"
 FEW = "assert(n <= 999); uint8_t *p = (void *)0x1000;"
 LOOP = "for (uint32_t i = 0; i < n; i++)"
 ONE = "snrt_dma_start_1d((void *)0x1000, (void *)0x20000, {n});"
@@ -289,13 +294,15 @@ ONE = "snrt_dma_start_1d((void *)0x1000, (void *)0x20000, {n});"
         (f"void f(double n) {{ {ONE.format(n='n')} }}", "unknown", []),
         (f"void f(uint32_t n) {{ g(&n); {ONE.format(n='n')} }}", "unknown", ["g() launches nothing"]),
         (f"void f(uint8_t n) {{ assert(n < 8); for (int i = 0; i < n; i++) {ROW} }}", "proved", []),
-        (f"void f(uint32_t n) {{ {LOOP} {ROW} }}", "proved", ["f(): n >= 1 and n <= 67106816"]),
+        (f"void f(uint32_t n) {{ {LOOP} {ROW} }}", "proved", ["f(): n >= 2 and n <= 67106816"]),
         (f"void f(uint32_t n) {{ {FEW} {LOOP.replace('i++', 'i += 2')} {ROW} }}", "proved", []),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {ROW} {BACK} }} }}", "refuted", []),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {ROW} {WAIT} {BACK} }} }}", "proved", []),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {BACK} {WAIT} {NEXT} }} }}", "refuted", []),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {WAIT} {DOWN} p += 64; }} }}", "proved", []),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {UP} p += 64; }} }}", "refuted", []),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {WAIT} {BACK} }} {THEN} }}", "proved", None),
+        (f"void f(uint32_t n) {{ {FEW} {LOOP} {{ {BACK} {WAIT} }} {THEN} }}", "proved", []),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {AHEAD.format(64, 'C000', 64)} }}", "proved", None),
         (f"void f(uint32_t n) {{ {FEW} {LOOP} {AHEAD.format(128, '20000', 0)} }}", "proved", None),
         ("void f(void *d, void *s) { snrt_dma_start_1d(d, s, 64); snrt_dma_start_1d(s, d, 64); }", "refuted", []),
@@ -339,6 +346,11 @@ def test_a_solver_that_gives_up_leaves_values_open(tmp_path: Path, monkeypatch: 
         ("R(0) = 1u << 30; R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; return R(0x44);", "refuted"),
         ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; return e[0x44 / 4];", "unknown"),
         ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; return e->next_id;", "unknown"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; *(volatile uint64_t *)(dma + 0xD0) = 0; return R(0x44);", "unknown"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; return *(volatile uint64_t *)(dma + 0x40);", "unknown"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; (void)R(0x44); if (g()) (void)R(0x44); return 0;", "unknown"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; (void)R(0x44); while (R(0x84) < 2); return 0;", "proved"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; (void)R(0x44); while (R(0x84) < R(0x44)); return 0;", "unknown"),
         ("e[0xD0 / 4] = d; e[0xD4 / 4] = s; e[0xD8 / 4] = n; return e[0x44 / 4];", "proved"),
     ],
 )

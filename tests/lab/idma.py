@@ -195,6 +195,8 @@ def driver_with_arguments(rng: random.Random) -> tuple[str, dict[str, range]]:
             bound = rng.choice(("n", "m", "n * m", "n + 2"))
             loop = f"for (uint32_t i = 0; i < {bound}; i += {rng.choice((1, 1, 2))}) {{ {inside} }}"
             body.append(f"{{ uint32_t p = 0; {loop} }}")
+    if rng.random() < 0.4:
+        body.append(launch("0"))
     stated = " && ".join(f"{name} >= {own[0]} && {name} <= {own[-1]}" for name, own in values.items() if name != "d")
     head = f"assert({stated} && d < 512 && d % 64 == 0);" if rng.random() < 0.7 else ""
     return f"void f(uint32_t n, uint32_t d, uint32_t m) {{ {head} {' '.join(body)} }}\n", values

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,9 @@ import pytest
 
 from dmaverify import api
 from dmaverify.cli import app as cli
+from dmaverify.errors import Disagreement
 from dmaverify.jobs.certify import check_certificate
-from dmaverify.jobs.sealed import seal_of, write_certificate
+from dmaverify.jobs.sealed import facts_of, seal_of, write_certificate
 from dmaverify.prove.certify.certificate import MANIFEST, SCRIPT, is_script
 from dmaverify.prove.options import Options
 
@@ -68,23 +69,29 @@ def test_the_scripts_hold_both_mappings_both_sequencers_and_the_negated_obligati
     assert "(assert false)" not in text
 
 
-def test_a_certificate_of_symbols_asks_of_all_sizes_and_at_one_of_each_region_and_says_what_is_left(
-    tmp_path: Path,
-) -> None:
-    text = PLAN.replace("B = 8\n", "B = { min = 1, max = 64 }\n").replace("A = 64\n", "A = 16\n")
-    text = text.replace("[B=8:", "[B=B:").replace("A=64:2048", "A=16:256 * B").replace("A=64:", "A=16:")
-    (tmp_path / "plan.toml").write_text(text)
-    write_certificate(tmp_path / "cert", [(str(tmp_path / "plan.toml"), None, None, FULL)])
-    found = check_certificate(tmp_path / "cert", solver=False)
-    assert found.refused == []
-    left = [said.rpartition(": ")[2] for said in found.open]
-    assert left == ["that all sizes of a region run as those that were asked"]
-    files = {p.name for p in (tmp_path / "cert").glob("*.smt2")}
+SYMBOLS = PLAN.replace("B = 8\n", "B = { min = 1, max = 64 }\n").replace("A = 64\n", "A = 16\n")
+SYMBOLS = SYMBOLS.replace("[B=8:", "[B=B:").replace("A=64:2048", "A=16:256 * B").replace("A=64:", "A=16:")
+
+
+@pytest.fixture(scope="module")
+def of_symbols(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("symbols")
+    (folder / "plan.toml").write_text(SYMBOLS)
+    write_certificate(folder / "cert", [(str(folder / "plan.toml"), None, None, FULL)])
+    return folder / "cert"
+
+
+def test_a_certificate_of_symbols_is_confirmed_for_all_sizes(of_symbols: Path) -> None:
+    found = check_certificate(of_symbols)
+    assert (found.refused, found.open, found.code) == ([], [], 0)
+    assert any(said.startswith("cvc5 confirms") for said in found.said)
+    assert "outside of what the independent checker reads: move: symbolic sizes" in found.said
+    files = {p.name for p in of_symbols.glob("*.smt2")}
     assert any("admitted-sizes-in-no-region" in name for name in files)
-    assert any("at-B-" in name and "command-0" in name for name in files)
-    file = next((tmp_path / "cert").glob("*no-region*"))
-    file.write_text(file.read_text().replace("(assert (<= 1 n0 64))", "(assert (<= 1 n0 8))"))
-    assert check_certificate(tmp_path / "cert", solver=False).refused
+    text = next(p.read_text() for p in of_symbols.glob("*sizes-like*command-0.smt2"))
+    assert "(declare-const |size B| Int)" in text
+    assert "(assert (<= 1 |size B|))\n(assert (<= |size B| 64))" in text
+    assert "(assert (not (< 0 (* 256 |size B|))))" in text
 
 
 # ---------------------------------------------------------------- tampers
@@ -275,8 +282,50 @@ TAMPERS: dict[str, Callable[[Path, Manifest], None]] = {
 }  # fmt: skip
 
 
+SIZE_TAMPERS: dict[str, Callable[[Path, Manifest], None]] = {
+    "fewer sizes in a script": edited("command-0", "(assert (<= |size B| 64))", "(assert (<= |size B| 8))"),
+    "one size in a script": edited("command-0", "; 0: ", "(assert (= |size B| 8))\n; 0: "),
+    "a theorem that holds of nothing": edited("command-0", "(=> (and (core/in-range low", "(=> (or (core/in-range low"),
+    "a theorem that nobody asked": edited(
+        "command-0", "(assert (not (theorem/step", "(assert (and false (theorem/step"
+    ),
+    "fewer sizes to cover": edited("no-region", "(assert (<= 1 n0 64))", "(assert (<= 1 n0 8))"),
+    "a fact of a region left out": edited("no-region", "(assert (not (and ", "(assert (not (or "),
+    "the scripts of all sizes dropped": dropped("sizes-like"),
+    "the question whether all sizes are covered dropped": dropped("no-region"),
+    "an answer about all sizes": said("questions/1/status", lambda old: old.replace("unsat", "sat")),
+    "more sizes in the plan": edited(".toml", "max = 64", "max = 65"),
+}
+
+
+@pytest.fixture(scope="module")
+def judged_once() -> Iterator[None]:
+    """What a text gives is asked once: it depends on the text alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        known: dict[tuple[bytes, str], Any] = {}
+
+        def facts(job: Any) -> Any:
+            key = (Path(job[0]).read_bytes(), repr((Path(job[0]).name, job[1:])))
+            if key not in known:
+                known[key] = facts_of(job)
+            return copy.deepcopy(known[key])
+
+        patch.setattr("dmaverify.jobs.certify.facts_of", facts)
+        yield
+
+
+@pytest.mark.usefixtures("judged_once")
+@pytest.mark.parametrize("name", SIZE_TAMPERS)
+def test_a_forger_of_sizes_is_refused(name: str, of_symbols: Path, tmp_path: Path) -> None:
+    shutil.copytree(of_symbols, tmp_path / "cert")
+    manifest = json.loads((of_symbols / MANIFEST).read_text())
+    SIZE_TAMPERS[name](tmp_path / "cert", manifest)
+    rehashed(tmp_path / "cert", manifest)
+    assert check_certificate(tmp_path / "cert", solver=False).code == 1
+
+
 @pytest.fixture
-def copied(certificate: Path, tmp_path: Path) -> tuple[Path, Manifest]:
+def copied(certificate: Path, judged_once: None, tmp_path: Path) -> tuple[Path, Manifest]:
     shutil.copytree(certificate, tmp_path / "cert")
     return tmp_path / "cert", json.loads((certificate / MANIFEST).read_text())
 
@@ -366,6 +415,52 @@ def test_a_false_planted_in_the_folding_is_caught(tmp_path: Path, monkeypatch: p
     found = check_certificate(tmp_path / "b", solver=False)
     assert found.code == 1
     assert any("z3 says sat from definitions" in said for said in found.refused)
+
+
+PLANTS: dict[str, tuple[str, Callable[..., Any], str]] = {
+    "all conditions together": ("move.obligations.all_of", lambda *_: "false", '"A, B, C"=>"A, C, B"'),
+    "all conditions, an element": (
+        "move.obligations.all_of",
+        lambda *_: "false",
+        "[B=8:256, A=64:2048=>[B=8:2048, A=64:256",
+    ),
+    "all conditions, covered": ("move.obligations.all_of", lambda *_: "false", "[B=8:=>[B=7:"),
+    "the judge of sizes, what is read": (
+        "sizes.attempt.judge",
+        lambda *_, **__: None,
+        'read = "[B=B:256=>read = "[B=B:128',
+    ),
+    "the judge of sizes, a step": (
+        "sizes.attempt.judge",
+        lambda *_, **__: None,
+        'write = "[B=B:256=>write = "[B=B:128',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_fault_planted_in_what_folds_is_contradicted(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where, fault, change = PLANTS[name]
+    old, new = change.split("=>")
+    text = SYMBOLS if where.startswith("sizes") else PLAN
+    assert old in text
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.toml").write_text(text.replace(old, new))
+
+    def judged(prove: str) -> Any:
+        (verdict,) = api.check("plan.toml", options=Options(prove=prove, cross_check=0, repair=False))
+        return verdict
+
+    assert judged("fast").status.value != "proved"
+    monkeypatch.setattr(f"dmaverify.prove.{where}", fault)
+    assert judged("fast").status.value == "proved"
+    try:
+        said = " ".join(finding.message for finding in judged("full").findings)
+    except Disagreement as error:
+        said = str(error)
+    assert "z3 says sat from definitions" in said
 
 
 def harmless(claim: Callable[..., Any]) -> Callable[..., Any]:

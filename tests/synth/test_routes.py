@@ -124,3 +124,56 @@ def test_layouts_in_between_hold_every_element_however_it_is_spelled(
     whole = item.transfer.dest.mapping.size
     assert all(one.cluster.size * one.slice.size * one.element.size >= whole for one in tried)
     assert slices in {one.slice.size for one in tried}
+
+
+KERNEL = """use furiosa_opt_std::prelude::*;
+axes![I = {0}, J = {0}];
+type Chip = m![1];
+#[device(chip = 1)]
+pub fn turn(ctx: &mut Context, input: &HbmTensor<bf16, Chip, m![I, J]>, mut out: HbmTensor<bf16, Chip, m![I, J]>) {{
+    let tiles: DmTensor<bf16, Chip, m![1 # 2], m![I / 8, J / 8], m![I % 8, J % 8]> = input.to_dm(&mut ctx.tdma);
+    tiles.view().to_hbm_view(&mut ctx.tdma, out.view_mut());
+}}
+"""
+INTO = "tiles.to_dm::<m![I / 8, I % 8, J / 64], m![J / 8 % 8, J % 8]>(&mut ctx.tdma).view().to_hbm_view("
+
+
+def test_a_route_of_a_kernel_is_two_calls_that_were_read_again_and_proved(tmp_path: Path, monkeypatch) -> None:
+    from dmaverify.jobs import route_kernels
+
+    (kernel := tmp_path / "turn.rs").write_text(KERNEL.format(128))
+    found = api.synthesize(f"{kernel}::turn-to_hbm_view", simulate=False)
+    data = found.as_data()["route"]["as_rust"]
+    assert data["through"] == "dm"
+    assert data["cycles"] < 0.3 * found.route.direct
+    assert INTO in data["diff"]
+    assert kernel.read_text() == KERNEL.format(128)  # the kernel is not written
+    kernel.write_text(KERNEL.format(128).replace("tiles.view().to_hbm_view(", INTO))
+    assert {v.status.value for v in api.check(kernel)} == {"proved"}
+    kernel.write_text(KERNEL.format(64))  # 64 slices to 256: the library refuses the first hop
+    monkeypatch.setattr(route_kernels, "is_writable", lambda hop: "spm" not in (hop.source.tier, hop.dest.tier))
+    refused = api.synthesize(f"{kernel}::turn-to_hbm_view", simulate=False)
+    assert "not both hops are proved" in refused.as_data()["route"]["as_rust"]["why"]
+
+
+CALLS = [
+    ("a.to_hbm(&mut ctx.tdma)", "a.FIRST(&mut ctx.tdma).to_hbm(&mut ctx.tdma)"),
+    ("a.to_hbm::<m![B, A]>(&mut ctx.tdma,).await?", "a.FIRST(&mut ctx.tdma).await?.to_hbm::<m![B, A]>(&mut ctx.tdma,).await?"),
+    ("a\n    .to_hbm(&mut ctx.tdma, 0x40)", "a\n    .FIRST(&mut ctx.tdma, 0x400).to_hbm(&mut ctx.tdma, 0x40)"),
+    ("a.view().to_hbm_view(c, b.view_mut())", "a.FIRST(c).view().to_hbm_view(c, b.view_mut())"),
+    ("a.to_hbm(context(), 0)", None), ("a.tile(2).to_hbm_view(c, b)", None), ("HbmTensor::to_hbm(a, c)", None), ("a.to_host(c)", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "expected"), CALLS)
+def test_the_first_hop_is_written_before_the_call_in_any_of_its_forms(call: str, expected: str | None) -> None:
+    from dmaverify.jobs.route_kernels import changed
+    from dmaverify.language.parse import parse
+    from dmaverify.program.tensor import Tensor
+
+    method = next(m for m in ("to_hbm_view", "to_hbm", "to_host") if m in call)
+    span = SimpleNamespace(start=call.index(method), end=call.index(method) + len(method))
+    middle = Tensor("dm", parse("A", {"A": 8}), slice=parse("B", {"B": 256}), base=0x400)
+    route = SimpleNamespace(middle=middle, hops=[SimpleNamespace(transfer=SimpleNamespace(source=middle))])
+    made = changed(call, SimpleNamespace(method=method, span=span), route)
+    assert made == (expected and expected.replace("FIRST", "to_dm::<m![B], m![A]>"))

@@ -99,7 +99,7 @@ def _of_driver(
     values = {name: text for name, text in stated.items() if name not in ranges}
     front_end = setup_of(target, given).front_end if given else ""
     driver = read_driver(source, values, front_end)
-    more: list[str] = [f"{name} is {text}" for name, text in ranges.items()]
+    more: list[str] = []
     supposed: list[str] = []
 
     def own_items(entry: FunctionLaunches) -> Iterator[ListedItem | InputError]:
@@ -128,7 +128,8 @@ def _of_driver(
                 if found is not None:
                     entry = found.shown
                     supposed.extend([found.condition] if found.condition else [])
-                    more.extend(f"{read.name}: {text}" for text in search.stated)
+                    met = [f"{name} is {text}" for name, text in ranges.items() if name in symbols.known]
+                    more.extend(f"{read.name}: {text}" for text in (*met, *search.stated))
                 else:
                     why = next((f"; with arguments: {run.why}" for run in search.runs if run.why), "")
             yield from own_items(entry)

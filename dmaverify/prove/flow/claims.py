@@ -52,29 +52,16 @@ def judge_claim(claim: PlanMove, events: Sequence[Event], target: Target, option
     for number in claim.copies:
         if number not in placed:
             has = f"the kernel has {len(placed)}, counted from 1 in the order of its text" if placed else "it has none"
-            out.findings.append(
-                Finding(
-                    "core/well-formed", Severity.ERROR, f"there is no copy {number}", "move",
-                    claim.copies_span or claim.span, hint=has,
-                )
-            )  # fmt: skip
-            out.status["core/well-formed"] = "refuted"
-            return out
+            where = claim.copies_span or claim.span
+            missing = Finding("core/well-formed", Severity.ERROR, f"there is no copy {number}", "move", where, hint=has)
+            return ClaimResult([missing], {"core/well-formed": "refuted"})
         mode = placed[number][0].atomic
         if mode:
             why = f"copy {number} is an atomic store (`{mode}`): it accumulates, which is no move; not judged"
-            out.findings.append(
-                Finding("core/well-formed", Severity.WARNING, why, "move", placed[number][0].span, labels=(said,))
-            )
-            out.status["core/same-element"] = "unknown"
-            return out
-        command = command_of(*placed[number], (claim.source, claim.dest), claim.span)
+            return _not_judged(why, placed[number][0].span, said)
+        command = command_of(*placed[number], (claim.source, claim.dest))
         if isinstance(command, str):
-            out.findings.append(
-                Finding("core/well-formed", Severity.WARNING, f"copy {number}: {command}", "move", claim.span)
-            )
-            out.status["core/same-element"] = "unknown"
-            return out
+            return _not_judged(f"copy {number}: {command}", claim.span)
         commands.append(command)
         nests.append(placed[number])
     bits = target.dtypes[claim.dtype]
@@ -100,6 +87,11 @@ def judge_claim(claim: PlanMove, events: Sequence[Event], target: Target, option
     return out
 
 
+def _not_judged(why: str, span: Span, *labels: Label) -> ClaimResult:
+    found = Finding("core/well-formed", Severity.WARNING, why, "move", span, labels=labels)
+    return ClaimResult([found], {"core/same-element": "unknown"})
+
+
 def placed_copies(
     events: Sequence[Event], loops: tuple[KernelLoop, ...]
 ) -> Iterator[tuple[Copy, tuple[KernelLoop, ...]]]:
@@ -113,14 +105,10 @@ def placed_copies(
             yield from placed_copies((*event.then, *event.other), loops)
 
 
-def command_of(copy: Copy, loops: Sequence[KernelLoop], tensors: tuple[Tensor, Tensor], span: Span) -> Command | str:
+def command_of(copy: Copy, loops: Sequence[KernelLoop], tensors: tuple[Tensor, Tensor]) -> Command | str:
     """The data of a copy as one command, loops of the program outermost; or why it is none."""
-    del span
     nest: list[Nest] = []
-    bases = []
-    for place in (copy.read, copy.write):
-        terms = dict(place.address.terms)
-        bases.append(terms)
+    bases = [dict(place.address.terms) for place in (copy.read, copy.write)]
     for loop in loops:
         if not loop.trip.is_const:
             return f"the loop at line {loop.span.line} has no fixed number of iterations"
@@ -190,17 +178,10 @@ def _padding(
         out.findings.append(_not_zero(claim, copy, at, int(state[at]), len(wrong), width))
     if len(touched):
         out.status["core/padding"] = "refuted"
-        out.findings.append(
-            Finding(
-                "core/padding",
-                Severity.ERROR,
-                f"{len(touched):,} bytes that may not be touched are written, the first at "
-                f"{claim.dest.base + int(touched[0]):,}",
-                "destination",
-                copy.span,
-                labels=(Label(claim.span, "the move that it should make"),),
-            )
-        )
+        first = claim.dest.base + int(touched[0])
+        said = f"{len(touched):,} bytes that may not be touched are written, the first at {first:,}"
+        labels = (Label(claim.span, "the move that it should make"),)
+        out.findings.append(Finding("core/padding", Severity.ERROR, said, "destination", copy.span, labels=labels))
     if not len(wrong) and not len(touched) and out.status.get("core/padding") != "refuted":
         out.status["core/padding"] = "proved"
 
@@ -217,21 +198,13 @@ def _not_zero(claim: PlanMove, copy: Copy, at: int, state: int, count: int, widt
         if state == _UNTOUCHED
         else "set the padding value to 0"
     )
+    first, where = claim.dest.base + at, f"position {at // width:,} of the destination{f' {index}' if index else ''}"
     return Finding(
-        "core/padding",
-        Severity.ERROR,
-        f"padding that must be zero {said}: {count:,} bytes, the first at {claim.dest.base + at:,}",
-        "destination",
-        copy.span,
-        {"first": claim.dest.base + at, "count": count},
-        {
-            "element": f"position {at // width:,} of the destination{f' {index}' if index else ''}",
-            "write_address": claim.dest.base + at,
-        },
-        "obligations of the core",
-        hint=hint,
-        labels=(Label(claim.span, "the move that it should make"),),
-    )
+        "core/padding", Severity.ERROR,
+        f"padding that must be zero {said}: {count:,} bytes, the first at {first:,}", "destination", copy.span,
+        {"first": first, "count": count}, {"element": where, "write_address": first}, "obligations of the core",
+        hint=hint, labels=(Label(claim.span, "the move that it should make"),),
+    )  # fmt: skip
 
 
 def _outside(claim: PlanMove, copy: Copy, outside: dict[str, int], out: ClaimResult) -> None:

@@ -124,7 +124,7 @@ class PipeJudge(PipeSteps):
         left = [self._left(loop, state) for state in out]
         alike: dict[Any, list[State]] = {}
         for state in left:
-            alike.setdefault(self._without_path(state).key(), []).append(state)
+            alike.setdefault(state.under(()).key(), []).append(state)
         out = self._merged([group[0] if len(group) == 1 else self._either(group, at) for group in alike.values()])
         return self._coarser(out) if self.coarse else out
 
@@ -240,9 +240,6 @@ class PipeJudge(PipeSteps):
                 self._open(f"the iterations of the loop at line {loop.span.line} differ in a way that is not followed")
         return exits
 
-    def _without_path(self, state: State) -> State:
-        return state.under(()) if state.facts else state
-
     def _also(self, state: State, facts: Sequence[Cond]) -> State:
         """A state in which these hold as well."""
         return state.under((*state.facts, *(f for f in facts if f not in state.facts)))
@@ -266,16 +263,11 @@ class PipeJudge(PipeSteps):
             return False  # they speak of nothing in common
         return self.asker.possible([*around, fact.negated()]).status == "proved"
 
-    def older(self, loop: KernelLoop, age: int) -> int:
-        """An age one iteration later."""
-        del loop
-        return min(OLD, age + 1)
-
     def _aged(self, loop: KernelLoop, state: State) -> State:
         def older(instance: Instance) -> Instance:
             number, ages = instance
             return number, tuple(
-                (name, kind, self.older(loop, age)) if name == loop.counter and kind == "now" else (name, kind, age)
+                (name, kind, min(OLD, age + 1)) if name == loop.counter and kind == "now" else (name, kind, age)
                 for name, kind, age in ages
             )
 

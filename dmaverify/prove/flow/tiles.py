@@ -92,7 +92,7 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
     made = grid(output.digits, [t.boxes for t in output.tiles])
     twice: list[SharedElement] = []
     undecided: list[tuple[Tiles, Tiles, bool]] = []
-    apart = "proved"
+    apart = True
     for i, first in enumerate(output.tiles):
         anew = _anew(output, first, order, session, elsewhere)
         twice += [anew] if isinstance(anew, SharedElement) else []
@@ -101,7 +101,7 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
             answer = _twice(output, first, second, session)
             if answer == "none":
                 continue
-            apart, meet = "refuted", isinstance(answer, SharedElement)
+            apart, meet = False, isinstance(answer, SharedElement)
             if first is not second:
                 answer = _unread(output, (i, j), order, answer, session, elsewhere)
                 if answer == "none" and _comes_back(output, first, second, order, session):
@@ -111,7 +111,7 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
             elif answer == "unknown":
                 undecided.append((first, second, meet))
     once = "refuted" if twice else "unknown" if undecided else "proved"
-    covers, unwritten, why = _covers(output, apart == "proved", made, elsewhere)
+    covers, unwritten, why = _covers(output, apart, made, elsewhere)
     on_purpose = covers == "refuted" and all(one.partial for one in output.tiles)
     covers = "proved" if on_purpose else covers
     return Together(output, once, covers, tuple(twice), unwritten, on_purpose, why, tuple(undecided))

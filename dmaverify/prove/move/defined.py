@@ -83,12 +83,13 @@ def position_of(
     if width > 1:
         rest, byte = writer.split(f"{side}.element", rest, width)
     found["element"] = rest
+    writer.bounded(rest)
     inside = [f"(core/in-range {text_of(at)} {number(tensor.field(place).size)})" for place, at in found.items()]
     return Position(found, byte, writer.truth(f"{side}.inside", conjunction(inside)))
 
 
 def _runs_on(tensor: Tensor, place: str, stride: int, width: int) -> bool:
-    return bool(tensor.field(place).size == 1 and (tensor.element.size * width) > stride)
+    return bool(tensor.element.size * width > stride and tensor.field(place).size == 1)
 
 
 def address_of(tensor: Tensor, space: Space, dtype_bits: int, at: Position) -> Lin:

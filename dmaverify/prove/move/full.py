@@ -9,6 +9,7 @@ named in the verdict and keeps the label that it had.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from dmaverify.errors import Disagreement
@@ -19,6 +20,7 @@ from dmaverify.prove.move.part_questions import view_scripts
 from dmaverify.prove.move.questions import QuestionSubject, questions_of
 from dmaverify.prove.move.script import LOGIC, Script, ScriptQuestion
 from dmaverify.prove.smt import answers_to, number
+from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import core_definitions
 from dmaverify.verdict import Severity
 
@@ -86,24 +88,30 @@ def _scripts(case: Case) -> tuple[list[Script], list[str]]:
         except NotCovered as why:
             left.append(f"the iterations of views but the first: {why}")
     if case.held:
-        scripts.append(rules_script(case))
+        scripts.append(rules_script(case.held))
     return scripts, left
 
 
-def rules_script(case: Case) -> Script:
-    """The predicate of each rule that held, at the ports where it did: what the rules say, negated."""
-    asked = list(dict.fromkeys((rule.id, rule.function.text, ports, place) for rule, ports, place in case.held))
+def rules_script(held: Sequence[tuple[Rule, tuple[int, ...], str]]) -> Script:
+    """The predicate of each rule that held, at the ports where it did: what the rules say, negated. A port that is
+    one of many numbers has parts, which are any numbers: then more is asked than has to hold.
+    """
+    asked = [(rule.id, rule.function.text, tuple(map(number, ports)), place) for rule, ports, place in held]
+    asked = list(dict.fromkeys(asked))
     lines = ["(set-info :smt-lib-version 2.6)", f"(set-logic {LOGIC if _linear(asked) else 'ALL'})"]
     lines += dict.fromkeys(text for _, text, _, _ in asked)
     steps = []
     for index, (rule, _, ports, place) in enumerate(asked):
-        steps.append(ScriptQuestion(place, rule))
-        call = f"({rule} {' '.join(map(number, ports))})" if ports else rule
-        lines += [f"; {index}: {rule}: {place}: unsat", "(push 1)", f"(assert (not {call}))", "(check-sat)", "(pop 1)"]
+        given = [port.replace("|part ", f"|part {at}.") for at, port in enumerate(ports)]
+        parts = dict.fromkeys(part for text in given for part in re.findall(r"\|part [^|]*\|", text))
+        steps.append(ScriptQuestion(place, rule, stronger=bool(parts)))
+        call = f"({rule} {' '.join(given)})" if ports else rule
+        lines += [f"; {index}: {rule}: {place}: unsat", "(push 1)", *(f"(declare-const {part} Int)" for part in parts)]
+        lines += [f"(assert (not {call}))", "(check-sat)", "(pop 1)"]
     return Script("rules", "\n".join(lines) + "\n", tuple(steps))
 
 
-def _linear(asked: list[tuple[str, str, tuple[int, ...], str]]) -> bool:
+def _linear(asked: list[tuple[str, str, tuple[str, ...], str]]) -> bool:
     return not any("bv" in text or "BitVec" in text for _, text, _, _ in asked)
 
 
@@ -117,7 +125,7 @@ def _unsettled(script: Script, answers: list[str]) -> set[str]:
     for index, (step, answer) in enumerate(zip(script.steps, answers, strict=True)):
         if answer == step.expected:
             continue
-        if step.obligation and answer in DECIDED and step.obligation not in STRONGER:
+        if step.obligation and answer in DECIDED and step.obligation not in STRONGER and not step.stronger:
             said = f"{step.obligation} ({step.name}, {script.name})"
             raise Disagreement(f"{said}: proved by normal form, but z3 says {answer} from definitions")
         later = script.steps[index:] if not step.obligation else (step,)

@@ -21,7 +21,7 @@ from dmaverify.program.turns import Affine
 from dmaverify.program.views import View, Views
 from dmaverify.prove.move.defined import NotCovered, address_of, cell_at, position_of
 from dmaverify.prove.move.questions import any_position
-from dmaverify.prove.move.script import Script, ScriptWriter, disjunction, text_of
+from dmaverify.prove.move.script import PLAIN, Script, ScriptWriter, SizesAsked, disjunction, text_of
 from dmaverify.prove.move.views import offsets_of, shift_units
 from dmaverify.prove.smt import number
 from dmaverify.targets.target import Target
@@ -48,8 +48,9 @@ class PartOfTensor:
 
 
 def view_scripts(
-    views: Views, spaces: tuple[Space, Space], dtype_bits: int, target: Target, definitions: str
-) -> Iterator[Script]:
+    views: Views, spaces: tuple[Space, Space], dtype_bits: int, target: Target, definitions: str,
+    sizes: SizesAsked = PLAIN,
+) -> Iterator[Script]:  # fmt: skip
     """A script for each side that is a view, and one that both begin alike."""
     counts = tuple(turn.count for turn in views.turns)
     for side, view, space in (("source", views.source, spaces[0]), ("dest", views.dest, spaces[1])):
@@ -57,9 +58,9 @@ def view_scripts(
             moved = shift_units(view, views, target, unit_bits_of(dtype_bits))
             starts = {axis: offsets_of(view, axis, views.turns) for axis in _tiled(view)}
             part = PartOfTensor(view.base, view.shown, space, dtype_bits, counts, moved, starts, side == "dest")
-            yield _part(ScriptWriter(f"view of the {side}", definitions), part)
+            yield _part(ScriptWriter(f"view of the {side}", definitions, sizes), part)
     if views.source is not None and views.dest is not None:
-        yield _alike(ScriptWriter("views alike", definitions), views, views.source, views.dest)
+        yield _alike(ScriptWriter("views alike", definitions, sizes), views, views.source, views.dest)
 
 
 def row_scripts(

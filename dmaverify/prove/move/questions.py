@@ -13,11 +13,21 @@ from collections.abc import Mapping, Sequence
 
 from dmaverify.language.affine import Lin
 from dmaverify.language.expr import Broadcast, walk
+from dmaverify.language.numbers import Symbolic
 from dmaverify.program.command import Command, Port
 from dmaverify.program.space import Space
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.defined import CellNames, NotCovered, Position, address_of, cell_at, position_of, width_of
-from dmaverify.prove.move.script import Script, ScriptWriter, conjunction, disjunction, text_of
+from dmaverify.prove.move.script import (
+    PLAIN,
+    UNIQUE,
+    Script,
+    ScriptWriter,
+    SizesAsked,
+    conjunction,
+    disjunction,
+    text_of,
+)
 from dmaverify.prove.smt import number
 from dmaverify.values import dataclass
 
@@ -37,6 +47,7 @@ class QuestionSubject:
     definitions: str
     status: Mapping[str, str]  # what the fast path proved of it: the rest is not asked
     name: str = ""  # before the names of scripts, where there are several programs
+    sizes: SizesAsked = PLAIN
 
     @property
     def sides(self) -> tuple[tuple[str, Tensor, Space], tuple[str, Tensor, Space]]:
@@ -139,7 +150,7 @@ def _command_script(subject: QuestionSubject, index: int) -> Script:
 
 
 def _writer(subject: QuestionSubject, name: str) -> ScriptWriter:
-    return ScriptWriter(f"{subject.name}{name}", subject.definitions)
+    return ScriptWriter(f"{subject.name}{name}", subject.definitions, sizes=subject.sizes)
 
 
 # ---------------------------------------------------------------- no byte twice
@@ -159,15 +170,37 @@ def _once_script(subject: QuestionSubject, index: int) -> Script:
     (a, left), (b, right) = (_writes(writer, command, prefix) for prefix in "ab")
     writer.lines.append(f"(assert (= {text_of(left)} {text_of(right)}))")
     loops = loops_of(command)
-    order = sorted(range(len(loops)), key=lambda i: -abs(loops[i][2]))
-    for place, i in enumerate(order):
-        inside = sum(abs(loops[j][2]) * (loops[j][0] - 1) for j in order[place + 1 :])
-        if abs(loops[i][2]) <= inside:
-            break
-        writer.lemma(f"counter {i}", f"(= {text_of(a[i])} {text_of(b[i])})")
+    symbols = any(isinstance(part, Symbolic) for loop in loops for part in loop)
+    for end in (left, right) if symbols else ():
+        writer.bounded(end)
+    with writer.sizes.guessing():
+        order = sorted(range(len(loops)), key=lambda i: -abs(loops[i][2]))
+        for place, i in enumerate(order):
+            inside = sum(abs(loops[j][2]) * (loops[j][0] - 1) for j in order[place + 1 :])
+            if abs(loops[i][2]) <= inside:
+                break
+            if symbols:
+                _cut_alike(writer, (a, b), [loop[2] for loop in loops], order[place:])
+            writer.lemma(f"counter {i}", f"(= {text_of(a[i])} {text_of(b[i])})")
     differ = [f"(not (= {text_of(x)} {text_of(y)}))" for x, y in zip(a, b, strict=True)]
     writer.claim("no address twice", "core/writes-once", disjunction(differ))
     return writer.script()
+
+
+def _cut_alike(
+    writer: ScriptWriter, ends: tuple[Sequence[Lin], Sequence[Lin]], steps: Sequence[int], order: Sequence[int]
+) -> None:
+    """Two equal sums of counters, by the theorem on quotients: the longest step leaves the same counter and rest."""
+    first, *others = order
+    rests = []
+    for counters in ends:
+        rest = Lin(0)
+        for i in others:
+            rest = rest + counters[i] * steps[i]
+        rests.append(rest)
+    whole = text_of(ends[0][first] * steps[first] + rests[0])
+    (a, b), (x, y) = (text_of(counters[first]) for counters in ends), map(text_of, rests)
+    writer.instance("theorem/unique", UNIQUE, (whole, number(steps[first]), a, x, b, y))
 
 
 def _apart_script(subject: QuestionSubject) -> Script:
@@ -257,7 +290,8 @@ def _reaches(
     """The counters of a command that the address names, digit by digit from the longest stride, do reach it."""
     port = command.write if side else command.read
     loops = [(loop[0], loop[1 + side]) for loop in loops_of(command)]
-    chosen = _named_counters(writer, name, loops, port.base, here)
+    with writer.sizes.guessing():
+        chosen = _named_counters(writer, name, loops, port.base, here)
     text, value = number(port.base), Lin(port.base)
     for i, (_, stride) in enumerate(loops):
         text = f"(core/loop-step {text} {text_of(chosen[i])} {number(stride)})"
@@ -265,10 +299,12 @@ def _reaches(
     sure: list[str] = []
     open_: list[str] = []
     for i, (count, _) in enumerate(loops):
-        bounds = writer.bounds(writer.value(chosen[i]))
-        always = bounds is not None and bounds[0] >= 0 and bounds[1] < count
+        with writer.sizes.guessing():
+            bounds = writer.bounds(writer.value(chosen[i]))
+            always = bounds is not None and bounds[0] >= 0 and bounds[1] < count
         (sure if always else open_).append(f"(core/in-range {text_of(chosen[i])} {number(count)})")
-    same = writer.value(value) == writer.value(here)
+    with writer.sizes.guessing():
+        same = writer.value(value) == writer.value(here)
     (sure if same else open_).append(f"(= {text_of(here)} {text})")
     open_ += [
         f"(= {text_of(at.places[p] + getattr(tensor, f'at_{p}'))} {number(own)})"
@@ -289,7 +325,8 @@ def _named_counters(
     """
     least = base + sum(stride * (count - 1) for count, stride in loops if stride < 0)
     moving = [i for i in sorted(range(len(loops)), key=lambda i: -abs(loops[i][1])) if loops[i][0] > 1 and loops[i][1]]
-    apart = _without_carry([(loops[i][0], abs(loops[i][1])) for i in moving], least)
+    symbols = any(isinstance(part, Symbolic) for part in (base, *(part for loop in loops for part in loop)))
+    apart = not symbols and _without_carry([(loops[i][0], abs(loops[i][1])) for i in moving], least)
     rest, offset = (here, least) if apart else (here + -least, 0)
     chosen = dict.fromkeys(range(len(loops)), Lin(0))
     for i in moving:
@@ -306,7 +343,8 @@ def _without_carry(loops: Sequence[tuple[int, int]], base: int) -> bool:
     outer = None
     for count, stride in loops:
         digit, base = divmod(base, stride)
-        if outer is not None and (outer % stride or digit + count > outer // stride):
+        parts, rest = divmod(outer, stride) if outer is not None else (digit + count, 0)
+        if rest != 0 or digit + count > parts:
             return False
         outer = stride
     return True

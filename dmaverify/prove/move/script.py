@@ -14,13 +14,32 @@ Relied on (proofs/): euclid-existence, euclid-uniqueness, loop-cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from dmaverify.language.affine import Lin
+from dmaverify.language.numbers import Symbolic
 from dmaverify.prove.smt import linear, number
 from dmaverify.values import dataclass, field
 
 LOGIC = "QF_LIA"
+THE_PLAN = "; the plan"  # between theorems and what is said of a plan
+STEP = (
+    "low step counter count",
+    """(=> (and (core/in-range low step) (core/in-range counter count))
+  (core/in-range (core/loop-step low counter step) (* count step)))""",
+)
+UNIQUE = (
+    "position size major minor other rest",
+    """(=> (and (core/splits position size major minor)
+  (core/splits position size other rest)) (and (= major other) (= minor rest)))""",
+)
+CUT = (
+    "position size major minor parts",
+    """(=> (and (core/splits position size major minor)
+  (core/in-range position (* parts size))) (core/in-range major parts))""",
+)
+"""Theorems on products of unknowns, parameters and body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +49,7 @@ class ScriptQuestion:
     name: str
     obligation: str = ""
     expected: str = "unsat"
+    stronger: bool = False  # more is asked than has to hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +73,31 @@ def text_of(term: Lin) -> str:
     return linear(term.const, ((k, n) for n, k in term.terms))
 
 
+@dataclass(frozen=True, slots=True)
+class SizesAsked:
+    """Of sizes with symbols: what stands around proposals, which decide nothing, and sizes that exist, as text."""
+
+    guessing: Callable[[], AbstractContextManager[object]] = nullcontext
+    sample: str = ""
+
+
+PLAIN = SizesAsked()
+
+
 @dataclass
 class ScriptWriter:
     """Writes one script. `counts` bounds the constants whose values are 0 .. count - 1; `values` are proved sums."""
 
     name: str
     definitions: str
+    sizes: SizesAsked = PLAIN
     counts: dict[str, int] = field(default_factory=dict)
     values: dict[str, Lin] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     steps: list[ScriptQuestion] = field(default_factory=list)
     known: dict[tuple[Lin, int], tuple[Lin, Lin]] = field(default_factory=dict)
     fresh: int = 0
+    theorems: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     # ------------------------------------------------------------ constants
 
@@ -92,16 +125,27 @@ class ScriptWriter:
             return known
         high, low = f"{name}.q", f"{name}.r"
         self.known[at, size] = name_of(high), name_of(low)
-        self.lines += [f"(declare-const {high} Int)", f"(declare-const {low} Int)"]
-        self.lines.append(f"(assert (core/splits {text_of(at)} {number(size)} {high} {low}))")
-        proposed = self._divided(self.value(at), size)
+        self._named_parts(high, low, text_of(at), size)
+        with self.sizes.guessing():
+            proposed = self._divided(self.value(at), size)
         self.counts[low] = size
         if proposed is not None:
             quotient, rest = proposed
+            self.bounded(rest)
+            if isinstance(size, Symbolic):
+                terms = (text_of(self.value(at)), number(size), high, low, text_of(quotient), text_of(rest))
+                self.instance("theorem/unique", UNIQUE, terms)
             told = f"(and (= {high} {text_of(quotient)}) (= {low} {text_of(rest)}))"
             self.lemma(f"{name} in digits", told)
             self.values[high], self.values[low] = quotient, rest
         return name_of(high), name_of(low)
+
+    def _named_parts(self, high: str, low: str, of: str, size: int) -> None:
+        """Quotient and remainder as constants; that there are any is asked where the size has symbols."""
+        if isinstance(size, Symbolic):
+            self.lemma(f"{high}: by more than 0", f"(< 0 {number(size)})")
+        self.lines += [f"(declare-const {high} Int)", f"(declare-const {low} Int)"]
+        self.lines.append(f"(assert (core/splits {of} {number(size)} {high} {low}))")
 
     # ------------------------------------------------------------ questions
 
@@ -116,7 +160,22 @@ class ScriptWriter:
 
     def possible(self, name: str, obligation: str, text: str) -> None:
         """What can be, whose only good answer is `sat`."""
-        self._ask(ScriptQuestion(name, obligation, "sat"), text)
+        at = self.sizes.sample
+        self._ask(ScriptQuestion(name, obligation, "sat"), f"(and {at} {text})" if at else text)
+
+    def instance(self, name: str, theorem: tuple[str, str], terms: Sequence[str]) -> None:
+        """A theorem at terms. It stands at the head of the script, where it is asked of all numbers."""
+        self.theorems[name] = theorem
+        self.lines.append(f"(assert ({name} {' '.join(terms)}))")
+
+    def bounded(self, term: Lin) -> None:
+        """Loops of a sum with symbols, from the shortest step on: each stays below its count times its step."""
+        term, low = self.value(term), Lin(0)
+        with self.sizes.guessing():
+            steps = [(n, k) for n, k in sorted(term.terms, key=lambda one: one[1]) if k > 0 and n in self.counts]
+        for name, k in steps if any(isinstance(k, Symbolic) for _, k in steps) else ():
+            self.instance("theorem/step", STEP, (text_of(low), number(k), name, number(self.counts[name])))
+            low = low + name_of(name) * k
 
     def _ask(self, step: ScriptQuestion, text: str) -> None:
         said = f"; {len(self.steps)}: {step.obligation + ': ' if step.obligation else ''}{step.name}: {step.expected}"
@@ -125,7 +184,15 @@ class ScriptWriter:
 
     def script(self) -> Script:
         head = f"(set-info :smt-lib-version 2.6)\n(set-logic {LOGIC})\n"
-        return Script(self.name, head + self.definitions + "\n".join(self.lines) + "\n", tuple(self.steps))
+        proved = ScriptWriter("", "")
+        for name, (parameters, body) in self.theorems.items():
+            names = parameters.split()
+            proved.lines.append(f"(define-fun {name} ({' '.join(f'({p} Int)' for p in names)}) Bool {body})")
+            proved.lines += ["(push 1)", *(f"(declare-const any.{p} Int)" for p in names)]
+            proved._ask(ScriptQuestion(name), f"(not ({name} {' '.join(f'any.{p}' for p in names)}))")
+            proved.lines.append("(pop 1)")
+        lines = [*proved.lines, *([THE_PLAN] if self.theorems else []), *self.lines]
+        return Script(self.name, head + self.definitions + "\n".join(lines) + "\n", (*proved.steps, *self.steps))
 
     # ------------------------------------------------------------ proposals
 
@@ -144,8 +211,10 @@ class ScriptWriter:
         """
         for _ in range(64):
             term = self.value(term)
-            whole = Lin(term.const // size, tuple((n, k // size) for n, k in term.terms if k % size == 0))
-            rest = Lin(term.const % size, tuple((n, k) for n, k in term.terms if k % size))
+            parts = [(n, k, *divmod(k, size)) for n, k in term.terms]
+            constant = divmod(term.const, size)
+            whole = Lin(constant[0], tuple((n, q) for n, _, q, r in parts if r == 0))
+            rest = Lin(constant[1], tuple((n, k) for n, k, _, r in parts if r != 0))
             bounds = self.bounds(rest)
             if bounds is not None and bounds[0] >= 0 and bounds[1] < size:
                 return whole, rest
@@ -157,17 +226,19 @@ class ScriptWriter:
 
     def _cut_for(self, name: str, step: int, size: int) -> tuple[str, int] | None:
         count = self.counts.get(name)
-        fits = count is None or size % step or step >= size or (count - 1) * step < size
-        return None if fits else (name, size // step)
+        parts, rest = divmod(size, step)
+        fits = count is None or rest != 0 or step >= size or (count - 1) * step < size
+        return None if fits else (name, parts)
 
     def _cut(self, name: str, at: int) -> None:
         """A counter as `at * high + low`."""
         self.fresh += 1
         high, low = f"{name}.{self.fresh}h", f"{name}.{self.fresh}l"
-        self.lines += [f"(declare-const {high} Int)", f"(declare-const {low} Int)"]
-        self.lines.append(f"(assert (core/splits {name} {at} {high} {low}))")
-        count = -(-self.counts[name] // at)
-        self.lemma(f"{name} cut at {at}", f"(core/in-range {high} {count})")
+        self._named_parts(high, low, name, at)
+        count = -divmod(-self.counts[name], at)[0]
+        if isinstance(at, Symbolic):
+            self.instance("theorem/cut", CUT, (name, number(at), high, low, number(count)))
+        self.lemma(f"{name} cut at {at}", f"(core/in-range {high} {number(count)})")
         self.counts |= {high: count, low: at}
         self.values[name] = name_of(high) * at + name_of(low)
 

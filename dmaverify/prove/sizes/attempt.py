@@ -51,8 +51,10 @@ from dmaverify.prove.move.cells import has_window
 from dmaverify.prove.move.feasible import longest_run
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.reach import walks_off
+from dmaverify.prove.move.script import Script
 from dmaverify.prove.move.views import moved_commands, place_findings
 from dmaverify.prove.options import Options
+from dmaverify.prove.sizes.defined import SizedQuestions
 from dmaverify.prove.sizes.divisors import traced
 from dmaverify.prove.sizes.facts import FactReason, SizeFact, SizeRegion, Template
 from dmaverify.prove.sizes.judge import Unproved, cells_of, judge
@@ -75,6 +77,8 @@ class Attempt:
     why: str = ""
     rule: str = ""
     said: tuple[str, ...] = ()  # what a proof rests on
+    scripts: tuple[Script, ...] = ()  # for all sizes of the region, where they were asked for
+    left: tuple[str, ...] = ()  # what has none
 
 
 def attempt(
@@ -85,16 +89,18 @@ def attempt(
     generic: bool,
     pinned: Sequence[str] = (),
     breaking: bool = False,
+    defined: bool = False,
 ) -> Attempt:
     """Runs the plan at these sizes. Not `generic`: decisions are recorded as they fall, as some broken rules need them.
     `breaking`: only a broken rule is looked for, and what the core asks is left out; such a run proves nothing.
+    `defined`: everything is written as questions from definitions too.
     """
     divisors = known_divisors(template, values)
     ends = {one.name: (one.first, one.last) for one in template.symbols}
     for _ in range(MOST_RESTARTS):
         try:
             trace = traced(values, tuple(divisors.items()), generic=generic, ends=ends)
-            return _SizeRun(template, trace, options, pinned, breaking).run()
+            return _SizeRun(template, trace, options, pinned, breaking, SizedQuestions() if defined else None).run()
         except Restart as again:
             old = divisors.get(again.name, Poly.of(1))
             divisors[again.name] = old * again.by if _grows(divisors, again) else again.by
@@ -136,9 +142,11 @@ def _grows(divisors: Mapping[str, Poly], again: Restart) -> bool:
 
 class _SizeRun:
     def __init__(
-        self, template: Template, trace: Trace, options: Options, pinned: Sequence[str], breaking: bool
-    ) -> None:
+        self, template: Template, trace: Trace, options: Options, pinned: Sequence[str], breaking: bool,
+        asked: SizedQuestions | None,
+    ) -> None:  # fmt: skip
         self.breaking = breaking
+        self.asked = asked
         self.template = template
         self.trace = trace
         self.options = options
@@ -165,7 +173,10 @@ class _SizeRun:
             self._one(instance.item, machine)
         if self.breaking:
             return Attempt("open", None, "no rule is broken")
-        return Attempt("proved", self.trace.region(), said=said)
+        if self.asked is None:
+            return Attempt("proved", self.trace.region(), said=said)
+        scripts, region = self.asked.scripts_at(self.template, self.trace)
+        return Attempt("proved", region, said=said, scripts=tuple(scripts), left=tuple(self.asked.left))
 
     def _one(self, item: Transfer | Access, target: Target) -> None:
         self._access(item, target) if isinstance(item, Access) else self._transfer(item, target)
@@ -196,6 +207,8 @@ class _SizeRun:
                     seen.add(work.name)
                     self._one(work, target)
         self._about("core/steps")
+        if self.asked is not None:
+            self.asked.left.append("steps together, at sizes besides those that were asked")
         works = [work_of(index, step, target) for index, step in enumerate(program.steps)]
         order = order_of(program, [work.lanes for work in works])
         if isinstance(order, Circle) or torn_body(program, order) or any(work.troubles for work in works):
@@ -287,8 +300,9 @@ class _SizeRun:
     def _rules(self, target: Target, engine: str, transfer: Transfer, limits: Mapping[str, int]) -> SizedRules:
         tiers = (transfer.source.tier, transfer.dest.tier)
         return SizedRules(
-            self.trace, target, self.options.readings, engine, tiers, limits, self.as_read, self.structure
-        )
+            self.trace, target, self.options.readings, engine, tiers, limits, self.as_read, self.structure,
+            None if self.asked is None else self.asked.held,
+        )  # fmt: skip
 
     def _moved(self, views: Views | None, commands: Sequence[Command], target: Target) -> Iterator[tuple[Command, ...]]:
         """The commands of the iterations besides the first whose multiples stand for all; the places of views first."""
@@ -336,6 +350,8 @@ class _SizeRun:
             joint = again if again.plain else joint
         moves = views is not None and views.source is not None and bool(views.source.shift[3].most(views.turns) > 0)
         judge(joint, cells_of(layouts[1][0]), strict_consumes=strict, missing=missing, moving_source=moves)
+        if self.asked is not None:
+            self.asked.ask_move(self.trace, transfer, spaces, target, commands, dict(readings))
 
     def _driven(self, source: Layout, dest: Layout, families: Sequence[Family]) -> Joint:
         """Which cuts are tried decides nothing: what comes out is judged. That cuts divide is recorded all the same."""

@@ -21,7 +21,7 @@ from dmaverify.program.schedule import Program
 from dmaverify.prove.flow.hazards import HAZARDS
 from dmaverify.prove.flow.kernel import TILES, check_program
 from dmaverify.prove.move.check import EACH_ITERATION, check_access, check_transfer
-from dmaverify.prove.move.full import NOT_ASKED
+from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask
 from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import Attempt, attempt
@@ -39,9 +39,14 @@ MOST_LOOKED = 1200
 """Boxes of sizes that one verdict looks at, over all its searches."""
 FIRST_BOXES, MOST_ASKED = 60, 16
 """Boxes that are looked at before the solver is asked, and how often one verdict asks it."""
+SIZED_RLIMIT = 2_000_000
+"""What one question on products of sizes may cost."""
 FEW = 12
 """So few sizes are asked one by one, without symbols."""
 _STEPS = ((2, 3, 5, 7, 11, 13), (8, 24, 40, 56, 88, 104), (32, 96, 160, 224), (64, 128, 256, 512), (1, 1, 1, 1, 1, 1))
+
+
+SizeStart = tuple[Mapping[str, int], tuple[str, ...]]  # sizes of a run, and those of them that it fixes
 
 
 @dataclass
@@ -57,12 +62,12 @@ class SizeCover:
     why: str = ""
     rule: str = ""
     said: tuple[str, ...] = ()
-    at: list[Mapping[str, int]] = field(default_factory=list)  # sizes at which the regions were run
+    at: list[SizeStart] = field(default_factory=list)  # where the regions were run
     questions: list[tuple[str, str, str]] = field(default_factory=list)  # with their answers
 
-    def add(self, region: SizeRegion, values: Mapping[str, int]) -> None:
+    def add(self, region: SizeRegion, values: Mapping[str, int], pinned: tuple[str, ...] = ()) -> None:
         self.regions.append(region)
-        self.at.append(values)
+        self.at.append((values, pinned))
 
     def run(self, values: Mapping[str, int]) -> Attempt:
         """A run at sizes; its region is added where it proves."""
@@ -106,7 +111,7 @@ class SizeCover:
             if done.status == "proved" and done.region is not None and done.region.holds(values):
                 if number == 0 and any(f.op == "eq" and len(f.poly.symbols) == 1 for f in done.region.facts):
                     continue
-                self.add(done.region, values)
+                self.add(done.region, typical, pinned)
                 return not is_point(done.region, self.template)
         self.add(only(values), values)
         return False
@@ -282,14 +287,16 @@ def sizes_text(values: Mapping[str, int]) -> str:
 
 def _proved(cover: SizeCover) -> Verdict:
     template = cover.template
-    asked = confirmed(template, cover.regions, cover.questions)
+    asked_of, spoken, left = _from_definitions(cover)
+    asked = confirmed(template, asked_of, cover.questions)
+    left += [] if asked or not cover.options.full else [f"{NOT_ASKED}that no admitted sizes are left out"]
     symbolic = not all(is_point(region, template) for region in cover.regions)
     by = "identities of polynomials over the sizes" if symbolic else f"enumeration of all {cover.singles} sizes"
     if symbolic and cover.singles:
         by += f", and the ordinary check at {cover.singles} of them"
     by += "; z3: no admitted sizes are left out" if asked and symbolic else ""
     single = ("what is a warning or an advice is looked for at single sizes only",) if symbolic else ()
-    said = (*cover.said, *_from_definitions(cover), *single)
+    said = (*cover.said, *dict.fromkeys(left), *single)
     names = ["core/well-formed", *OBLIGATIONS, "core/overlap"]
     if template.kind == "program":
         names = ["core/well-formed", "core/steps", *HAZARDS, *TILES]
@@ -298,7 +305,12 @@ def _proved(cover: SizeCover) -> Verdict:
     names += [f"{template.machine.name}/*"]
     strict = cover.options.readings.get("core/consumes") == "strict"
     obligations = tuple(
-        Obligation(name, "not judged" if name == "core/consumes" and not strict else "proved", by) for name in names
+        Obligation(
+            name,
+            "not judged" if name == "core/consumes" and not strict else "proved",
+            FROM_DEFINITIONS if name in spoken else by,
+        )
+        for name in names
     )
     claim = f"for all {describe(template)}"
     status = settled((), (o.status for o in obligations))
@@ -306,17 +318,55 @@ def _proved(cover: SizeCover) -> Verdict:
     return Verdict(template.name, "", status, (), obligations, said, claim=claim, conditions=supposed)
 
 
-def _from_definitions(cover: SizeCover) -> Iterator[str]:
-    """Where everything is to be asked: the ordinary questions at sizes of each region, and what they leave out."""
+def _from_definitions(cover: SizeCover) -> tuple[list[SizeRegion], set[str], list[str]]:
+    """Where everything is to be asked: the regions that scripts speak of, what all of these ask, and what they leave
+    out. Sizes that the decisions of a script left out are asked of in turn.
+    """
     if not cover.options.full:
-        return
-    for values in cover.at:
-        asked: list[tuple[str, str, str]] = []
-        verdict = verdict_at(cover.template, values, replace(cover.options, cross_check=0), asked)
-        cover.questions += [(f"at {sizes_text(values)}: {name}", text, status) for name, text, status in asked]
-        yield from (note for note in verdict.assumptions if note.startswith(NOT_ASKED))
-    if not all(is_point(region, cover.template) for region in cover.regions):
-        yield f"{NOT_ASKED}that all sizes of a region run as those that were asked"
+        return cover.regions, set(), []
+    template, left = cover.template, list[str]()
+    regions: list[SizeRegion] = []
+    spoken: list[set[str]] = []
+    for region, start in zip(cover.regions, cover.at, strict=True):
+        if is_point(region, template) or template.kind == "program":
+            left += _at_sizes(cover, start[0], spoken)
+        regions.append(region if is_point(region, template) else _at_all_sizes(cover, start, spoken, left))
+    for _ in range(MOST_ASKED):
+        rest = smallest_outside(template, regions)
+        if isinstance(rest, str) or is_point(regions[-1], template):
+            break
+        regions.append(_at_all_sizes(cover, (rest, ()), spoken, left))
+    whole = set[str].intersection(*spoken) if spoken else set()
+    return regions, whole if template.kind != "program" else set(), left
+
+
+def _at_sizes(cover: SizeCover, values: Mapping[str, int], spoken: list[set[str]]) -> Iterator[str]:
+    """The ordinary questions at sizes, and what they leave out."""
+    asked: list[tuple[str, str, str]] = []
+    verdict = verdict_at(cover.template, values, replace(cover.options, cross_check=0), asked)
+    cover.questions += [(f"at {sizes_text(values)}: {name}", text, status) for name, text, status in asked]
+    spoken.append({one.id for one in verdict.obligations if one.by.startswith(FROM_DEFINITIONS)})
+    yield from (note for note in verdict.assumptions if note.startswith(NOT_ASKED))
+
+
+def _at_all_sizes(cover: SizeCover, start: SizeStart, spoken: list[set[str]], left: list[str]) -> SizeRegion:
+    """The questions of a run for all sizes of its region; of none but these where the run asks nothing."""
+    template, (values, pinned) = cover.template, start
+    done = attempt(template, values, cover.options, generic=True, pinned=pinned, defined=True)
+    if done.status != "proved" or done.region is None:
+        left.append(f"{NOT_ASKED}sizes such as {sizes_text(values)}: {done.why}")
+        spoken.append(set())
+        return only(values)
+    asked: list[tuple[str, str, str]] = []
+    open_ = list(done.left)
+    unsettled = ask(done.scripts, min(cover.options.rlimit, SIZED_RLIMIT), asked, open_)
+    cover.questions += [(f"sizes like {sizes_text(values)}: {name}", text, status) for name, text, status in asked]
+    left += [NOT_ASKED + what for what in open_]
+    told = {name for script in done.scripts for name in script.obligations}
+    rules = f"{template.machine.name}/"
+    whole = not done.left and not any(name.startswith(rules) for name in unsettled)
+    spoken.append(told - unsettled | ({f"{rules}*"} if whole else set()))
+    return done.region
 
 
 def _refuted(cover: SizeCover, single: Verdict, values: Mapping[str, int]) -> Verdict:

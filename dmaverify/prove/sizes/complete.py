@@ -7,14 +7,14 @@ solver names is checked by them before it counts. `unknown` says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from dmaverify.errors import Disagreement
 from dmaverify.language.numbers import Poly
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, Template
 from dmaverify.prove.sizes.search import NOTHING, OPEN
-from dmaverify.prove.smt import Answer, Query, Session, all_of, negation, number
+from dmaverify.prove.smt import Answer, Query, Session, all_of, negation, polynomial
 
 RLIMIT = 1_000_000
 
@@ -70,11 +70,16 @@ def _question(template: Template, regions: Sequence[SizeRegion]) -> tuple[Query,
     every = [*(one.name for one in template.symbols), *(one.name for one in floors)]
     names = {name: f"n{i}" for i, name in enumerate(every)}
     ranges = [(names[one.name], one.first, None if one.last is None else one.last + 1) for one in template.symbols]
+    said = admitted(template, floors, names)
+    said += [negation(all_of([fact_text(fact, names) for fact in region.facts])) for region in regions]
+    return Query((*ranges, *((names[one.name], None, None) for one in floors)), tuple(said)), names
+
+
+def admitted(template: Template, floors: Iterable[FloorQuotient], names: Mapping[str, str]) -> list[str]:
+    """What divides sizes, what quotients are, what the plan states of sizes."""
     said = [_divides(names[one.name], str(one.multiple)) for one in template.symbols if one.multiple > 1]
     said += [_quotient(one, names) for one in floors]
-    said += [_fact(fact, names) for fact in template.assume]
-    said += [negation(all_of([_fact(fact, names) for fact in region.facts])) for region in regions]
-    return Query((*ranges, *((names[one.name], None, None) for one in floors)), tuple(said)), names
+    return said + [fact_text(fact, names) for fact in template.assume]
 
 
 def _checked(template: Template, regions: Sequence[SizeRegion], names: Mapping[str, str], answer: Answer) -> Answer:
@@ -118,7 +123,8 @@ def _quotient(one: FloorQuotient, names: Mapping[str, str]) -> str:
     return f"(and {positive} {negative} (=> (= {by} 0) (= {q} 0)))"
 
 
-def _fact(fact: SizeFact, names: Mapping[str, str]) -> str:
+def fact_text(fact: SizeFact, names: Mapping[str, str]) -> str:
+    """A fact over constants with these names."""
     term = _term(fact.poly, names)
     if fact.by is None:
         return {"ge": f"(>= {term} 0)", "eq": f"(= {term} 0)", "ne": negation(f"(= {term} 0)")}[fact.op]
@@ -128,8 +134,4 @@ def _fact(fact: SizeFact, names: Mapping[str, str]) -> str:
 
 
 def _term(poly: Poly, names: Mapping[str, str]) -> str:
-    parts = []
-    for mono, c in poly.terms.items():
-        factors = [*([number(c)] if c != 1 or not mono else []), *(names[name] for name in mono)]
-        parts.append(factors[0] if len(factors) == 1 else f"(* {' '.join(factors)})")
-    return "0" if not parts else parts[0] if len(parts) == 1 else f"(+ {' '.join(parts)})"
+    return polynomial(poly, names.__getitem__)

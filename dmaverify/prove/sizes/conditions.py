@@ -123,8 +123,7 @@ def conditions(template: Template, options: Options) -> Condition:
     finder = _Finder(template, options)
     outcome = finder.find()
     finder._reduce()
-    floors = tuple(dict.fromkeys(f for region in finder.cover.regions for f in region.floors))
-    kept = _joined(_without_subsumed(finder.cover.regions, template), template, floors)
+    kept, floors = _joined(finder.cover.regions, template)
     if outcome == NOTHING and not finder.broken:
         kept = [()]  # together the regions hold every admitted size
     if outcome != NOTHING and not finder.left:
@@ -151,8 +150,7 @@ def around(template: Template, options: Options, known: Sequence[Mapping[str, in
             elif names == {min(f.poly.symbols) for f in regions[-1].facts if f.op == "eq" and len(f.poly.symbols) == 1}:
                 regions[-1] = only(values)
             finder.reduced = len(regions)
-    floors = tuple(dict.fromkeys(f for region in regions for f in region.floors))
-    kept = _joined(_without_subsumed(regions, template), template, floors)
+    kept, floors = _joined(regions, template)
     return Condition(
         template.name, template.path, template.line, "sufficient" if kept else "none", tuple(kept), floors=floors,
         template=template,
@@ -163,10 +161,11 @@ def around(template: Template, options: Options, known: Sequence[Mapping[str, in
 
 
 def _joined(
-    every: Sequence[tuple[SizeFact, ...]], template: Template, floors: tuple[FloorQuotient, ...]
-) -> list[tuple[SizeFact, ...]]:
-    """The same sizes in fewer clauses: without a comparison beyond which another conjunction holds anyway."""
-    out = list(every)
+    regions: Sequence[SizeRegion], template: Template
+) -> tuple[list[tuple[SizeFact, ...]], tuple[FloorQuotient, ...]]:
+    """The same sizes in fewer clauses, without comparisons beyond which another conjunction holds anyway; quotients."""
+    floors = tuple(dict.fromkeys(f for region in regions for f in region.floors))
+    out = _without_subsumed(regions, template)
     for index, facts in enumerate(out):
         for fact in facts:
             rest = tuple(f for f in out[index] if f is not fact)
@@ -175,7 +174,7 @@ def _joined(
             beyond = replace(template, assume=given, floors=tuple(dict.fromkeys((*template.floors, *floors))))
             if fact.op == "ge" and others and SizeSearch(beyond, others, FIRST_BOXES).any_outside() == NOTHING:
                 out[index] = rest
-    return _without_subsumed([SizeRegion(facts, floors) for facts in out], template)
+    return _without_subsumed([SizeRegion(facts, floors) for facts in out], template), floors
 
 
 def reduced_facts(region: SizeRegion, template: Template) -> tuple[SizeFact, ...]:

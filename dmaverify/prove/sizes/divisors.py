@@ -15,6 +15,7 @@ from dmaverify.language.numbers import Poly, Symbolic, divided
 from dmaverify.prove.sizes.facts import SizeFact
 from dmaverify.prove.sizes.shadow import Shadow, floor, poly_of, value_of
 from dmaverify.prove.sizes.trace import Stuck, Trace
+from dmaverify.prove.smt import number
 
 
 def traced(
@@ -109,6 +110,13 @@ class Divisor(Symbolic):
     def __format__(self, spec: str) -> str:
         return f"gcd({', '.join(str(value) for value, _ in self.parts)})"
 
+    def term(self) -> str:
+        """A sum of multiples, as the greatest common divisor is one (Bezout)."""
+        if self.down != 1:
+            return Symbolic.term(self)
+        told = (f"(* |part {i}| {number(value)})" for i, (value, _) in enumerate(self.parts))
+        return f"(+ 0 {' '.join(told)})"
+
     def divisor_with(self, values: Sequence[Any]) -> Any:
         parts: list[tuple[Any, Any]] = []
         for value in values:
@@ -197,6 +205,13 @@ class Extreme(Symbolic):
 
     def __index__(self) -> int:
         raise Stuck("the value of an extreme")
+
+    def term(self) -> str:
+        """One of its numbers."""
+        told = number(self.parts[-1])
+        for i, value in enumerate(self.parts[:-1]):
+            told = f"(ite (= |part 0| {i}) {number(value)} {told})"
+        return told
 
     def extreme_of(self, values: Sequence[Any], *, most: bool) -> Any:
         parts: list[Any] = []

@@ -109,6 +109,7 @@ class SizedRules:
     limits: Mapping[str, int]
     as_read: Sequence[SizeFact]
     structure: Sequence[SizeFact]
+    held: list[tuple[Rule, tuple[int, ...], str]] | None = None  # with their ports, where they are asked again
 
     def hold(self, places: Iterable[RulePlace], *, moved: bool = False, only: Collection[str] | None = None) -> None:
         """Every rule that is an error holds, or those named in `only`. `moved`: in an iteration that not every size
@@ -151,3 +152,5 @@ class SizedRules:
             facts = [*(self.structure if fragile else self.as_read), *own.values()]
             raise BrokenRule(rule.id, facts, needs_loops=fragile)
         self.trace.facts = {**kept, **own}
+        if self.held is not None:
+            self.held.append((rule, tuple(values[port] for port in rule.ports), f"{place.side or place.scope}"))

@@ -15,6 +15,7 @@ from typing import Any
 from dmaverify.language.numbers import Poly, Symbolic, divided, text_of
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, floor_name
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
+from dmaverify.prove.smt import polynomial
 
 
 def number_of(trace: Trace, name: str) -> Any:
@@ -175,6 +176,9 @@ class Shadow(Symbolic):
         return text_of(self.poly)
 
     # ------------------------------------------------------------ what plain integers answer otherwise
+
+    def term(self) -> str:
+        return polynomial(self.poly)
 
     def may_move(self) -> bool:
         return True if self.trace.generic else bool(self > 1)

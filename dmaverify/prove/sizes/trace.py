@@ -89,7 +89,7 @@ class Trace:
     def region(self, facts: Sequence[SizeFact] | None = None) -> SizeRegion:
         """The sizes at which all was decided as it was, in the declared symbols."""
         out: dict[SizeFact, SizeFact] = {}
-        exact = {name: self.floors[name] for name in self.floors if self._is_exact(name)}
+        exact = {name: self.floors[name] for name in self.floors if self.is_exact(name)}
         for fact in self.facts.values() if facts is None else facts:
             found = normal(_cleared(lowered(_cleared(fact, exact), self.floors), exact))
             if found.known is not True:
@@ -97,7 +97,8 @@ class Trace:
         used = _floors_used(out, self.floors)
         return SizeRegion(tuple(out.values()), used)
 
-    def _is_exact(self, name: str) -> bool:
+    def is_exact(self, name: str) -> bool:
+        """Whether a quotient is one of numbers that divide."""
         one = self.floors[name]
         return SizeFact("div", one.top, one.bottom) in self.facts
 

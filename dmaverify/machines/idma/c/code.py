@@ -158,7 +158,7 @@ def expanded(macro: Macro, arguments: list[str] | None, use: Part, *, statement:
     inside = [n for n in block.named_children if n.type != "comment"] if block else []
     if statement:
         return Part(block, text) if block is not None else None
-    if len(inside) != 1 or inside[0].type != "expression_statement":
+    if len(inside) != 1 or inside[0].type != "expression_statement" or not inside[0].named_children:
         return None
     return Part(inside[0].named_children[0], text)
 

@@ -72,6 +72,10 @@ def _ran(launcher: Launcher, name: str) -> FunctionLaunches:
     return _entry(launcher, name)
 
 
+MOST_STEPS = 20_000
+"""Of a run with arguments: there are many runs."""
+
+
 @dataclass
 class FunctionOfFile:
     """A function of a driver that is run with arguments, as often as asked."""
@@ -85,7 +89,7 @@ class FunctionOfFile:
     def run(self, arguments: Arguments) -> FunctionLaunches | None:
         """What it launches; None where an assertion does not hold and nothing was launched before."""
         launcher, _ = _collected(self.source, self.defines, self.front_end)
-        launcher.arguments = arguments
+        launcher.arguments, launcher.most_steps = arguments, MOST_STEPS
         try:
             return _ran(launcher, self.name)
         except Stopped:

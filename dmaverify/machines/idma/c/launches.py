@@ -12,9 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from dmaverify.errors import InputError
 from dmaverify.machines.idma import registers
-from dmaverify.machines.idma.c.arguments import Misaligned, polynomial
+from dmaverify.machines.idma.c.accesses import RegisterReader
 from dmaverify.machines.idma.c.code import File, Part
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, converted, unknown
 from dmaverify.machines.idma.c.pulp import (
@@ -23,22 +22,21 @@ from dmaverify.machines.idma.c.pulp import (
     PULP_CONSTANTS,
     PULP_FREES,
     PULP_WAITS,
-    Unread,
+    UnreadCall,
     pulp_descriptor,
 )
-from dmaverify.machines.idma.c.run import Doubted, Runner
+from dmaverify.machines.idma.c.run import Doubted
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
-from dmaverify.machines.idma.text import Image, ToldDescriptor, reserved
+from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.sizes.trace import Stuck
 from dmaverify.targets.modules import Derived
-from dmaverify.values import dataclass, replace
+from dmaverify.values import dataclass
 
 MOST_LAUNCHES = 20_000
-MOST_SYMBOLIC = 64  # with arguments that are not known
+MOST_SYMBOLIC, MOST_PLAIN = 64, 1000  # with arguments that are not known, and of such a function on plain numbers
 MOST_CHANNELS = 8
 """Bits 4:2 of a dmcpy."""
-PAGE = 0x1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,7 @@ class FunctionLaunches:
         return Image(self.told, self.facts, waits=self.waits, partly=self.partly, loose=loose)
 
 
-class Launcher(Runner):
+class Launcher(RegisterReader):
     launching = frozenset((*CALLS, *PULP_CALLS))
 
     def __init__(self, file: File, defines: Mapping[str, str], word: int, map_: registers.RegisterMap | None) -> None:
@@ -123,7 +121,7 @@ class Launcher(Runner):
         values = [self.value(one) for one in arguments]
         if name in self.launching:
             if name in self.file.functions:
-                return self._doubted(call, f"`{name}` is a function of this file, not the runtime's")
+                return self.doubted(call, f"`{name}` is a function of this file, not the runtime's")
             return self._launched(call, CALLS[name], values) if name in CALLS else self._pulp(call, name, values)
         if name in PULP_ALLOCATES and name not in self.file.functions:
             return self._counter()
@@ -133,7 +131,7 @@ class Launcher(Runner):
             self._waited(call, name, values)
             return Value(0)
         if name.startswith(UNREAD) and name not in self.file.functions:
-            return self._doubted(call, f"`{name}` is not read")
+            return self.doubted(call, f"`{name}` is not read")
         if name in self.file.functions:
             return self.entered(name, values, call)
         if name in ASSERTIONS and len(values) == 1:
@@ -146,12 +144,8 @@ class Launcher(Runner):
         if self.arguments is not None:
             self.arguments.holds(f"{call}", value, call.span.line)
         elif value.number == 0:
-            self._doubted(call, f"`{condition}` does not hold here")
+            self.doubted(call, f"`{condition}` does not hold here")
         return Value(0)
-
-    def _doubted(self, call: Part, why: str) -> Value:
-        self.doubts.append(Doubted(call, why))
-        return unknown(why)
 
     def _outside(self, name: str) -> None:
         """A function that another file has: what it launches is not known."""
@@ -173,14 +167,14 @@ class Launcher(Runner):
         """A transfer of the PULP runtime: several run at a time, and its counter says when it is complete."""
         try:
             descriptor = pulp_descriptor(name, values)
-        except Unread as error:
-            return self._doubted(call, str(error))
+        except UnreadCall as error:
+            return self.doubted(call, str(error))
         if name == "mchan_transfer" and not self.counters:
-            return self._doubted(call, "no counter is allocated before")
+            return self.doubted(call, "no counter is allocated before")
         counter = Value(0) if name == "mchan_transfer" else self._counter()
         channel = MOST_CHANNELS + len(self.told)
         self.counters[-1].append(channel)
-        self._add(ToldDescriptor(descriptor, {}, call.span, channel=channel), call)
+        self.added(ToldDescriptor(descriptor, {}, call.span, channel=channel), call)
         return counter
 
     def _completed(self, call: Part, values: list[Value]) -> Value:
@@ -212,84 +206,38 @@ class Launcher(Runner):
     def _launched(self, call: Part, kind: RuntimeCall, values: list[Value]) -> Value:
         wanted = 3 + 3 * kind.dims + kind.channel
         if len(values) != wanted:
-            return self._doubted(call, f"it has {len(values)} arguments, not {wanted}")
+            return self.doubted(call, f"it has {len(values)} arguments, not {wanted}")
         channel = values.pop() if kind.channel else Value(0)
         if channel.number is None or not 0 <= channel.number < MOST_CHANNELS:
-            return self._doubted(call, f"channel: {channel.why or channel.number}")
+            return self.doubted(call, f"channel: {channel.why or channel.number}")
         address = CType(kind.address, pointer=kind.address == WORD)
         given: list[int] = []
         for name, value in zip(NAMES, values, strict=False):
             own = value if "stride" in name else converted(value, address if name in ("dst", "src") else ULLONG)
             if own.number is None:
-                return self._doubted(call, f"{name}: {own.why}")
+                return self.doubted(call, f"{name}: {own.why}")
             low = -(1 << (kind.width - 1)) if "stride" in name else 0
             if name not in ("dst", "src") and not low <= own.number < 1 << kind.width:
-                return self._doubted(call, f"{name} is {own.number}: a register of {kind.width} bits cuts it")
+                return self.doubted(call, f"{name} is {own.number}: a register of {kind.width} bits cuts it")
             given.append(own.number)
         strides = given[3:]
         dims = (Dim(strides[2], *(signed(s, kind.width) for s in (strides[1], strides[0]))),) if strides else ()
         descriptor = Descriptor(Request(given[1], given[0], given[2]), dims)
-        found = self._add(ToldDescriptor(descriptor, {}, call.span, channel=int(channel.number)), call)
+        found = self.added(ToldDescriptor(descriptor, {}, call.span, channel=int(channel.number)), call)
         if kind.waits:
             self.waits.append(len(self.told))
         return found
 
-    def _add(self, told: ToldDescriptor, at: Part) -> Value:
-        if self.arguments is not None and self.arguments.trace is not None and len(self.told) >= MOST_SYMBOLIC:
-            raise Stuck(f"more than {MOST_SYMBOLIC} launches")
+    def added(self, told: ToldDescriptor, at: Part) -> Value:
+        most = 0 if self.arguments is None else MOST_PLAIN if self.arguments.trace is None else MOST_SYMBOLIC
+        if most and len(self.told) >= most:
+            raise Stuck(f"more than {most} launches")
         if len(self.told) >= MOST_LAUNCHES:
             if not any(d.part.span == at.span for d in self.doubts):
                 self.doubts.append(Doubted(at, f"it is launched more than {MOST_LAUNCHES:,} times"))
             return unknown("too many launches")
         self.told.append(told)
         return Value(None, UINT, "the id of a launch", len(self.told) - 1)
-
-    # ------------------------------------------------------------ registers
-
-    def _field_expression(self, part: Part) -> Value:
-        if self.map is not None and "next_id" in str(part.field("field")):
-            return self._doubted(part, "registers as a structure are not read: write them by their addresses")
-        return super()._field_expression(part)
-
-    def accessed(self, access: Part, address: Value, written: Value | None) -> Value:
-        if self.map is None:
-            return super().accessed(access, address, written)
-        if address.number is None:
-            if written is not None:
-                self.blurred = self.blurred or f"`{access}` is written, and {address.why}"
-            elif self.blurred or "volatile" in str(access):
-                return self._doubted(access, f"it may launch: {address.why}")
-            return super().accessed(access, address, written)
-        page, register = _split(address.number)
-        if written is not None:
-            self.pages.setdefault(page, {})[register] = converted(written, UINT)
-        elif registers.NEXT_ID <= register < registers.NEXT_ID + 4 * registers.STREAMS and page in self.pages:
-            return self._read(access, self.pages[page], register)
-        return super().accessed(access, address, written)
-
-    def _read(self, access: Part, page: Mapping[int, Value], register: int) -> Value:
-        """A read of next_id launches what the registers hold."""
-        assert self.map is not None
-        if self.blurred:
-            return self._doubted(access, self.blurred)
-        if len(self.pages) > 1 and any(polynomial(base) is not None for base in self.pages):
-            return self._doubted(access, "two addresses of registers may be the same")
-        numbers = {}
-        for at, value in sorted(page.items()):
-            if value.number is None:
-                return self._doubted(access, f"0x{at:X}: {value.why}")
-            if at not in self.map.parts:
-                return self._doubted(access, f"{self.map.name} has no register 0x{at:X} to write")
-            numbers[at] = value.number
-        if register % 4:
-            return self._doubted(access, f"0x{register:X} is no register to read")
-        try:
-            told = registers.launched(self.map, numbers, access.span)
-        except InputError as error:
-            return self._doubted(access, error.message)
-        conf = numbers.get(registers.CONF, 0)
-        self.facts.append(reserved(conf, self.map.conf_mask, "conf", access.span))
-        return self._add(replace(told, channel=(register - registers.NEXT_ID) // 4), access)
 
     def disturbed(self, part: Part) -> None:
         known = {"", *self.launching, *WAITS, *PULP_WAITS, *PULP_ALLOCATES, *self.file.functions, *self.file.macros}
@@ -307,6 +255,7 @@ class Launcher(Runner):
             self.foreign = self.foreign or f"{waits}"
         if self.map is None:
             return
+        self.maybe_read(part)
         for inner in part.every():
             left = inner.field("left") if inner.type == "assignment_expression" else None
             if left is not None and left.type != "identifier":
@@ -346,11 +295,11 @@ class Launcher(Runner):
             at = self.value(index.field("index"))
             owner = f"{owner} at {at.number}" if at.number is not None else owner
             if at.number is None:
-                self._doubted(field, f"`{owner}`: {at.why}")
+                self.doubted(field, f"`{owner}`: {at.why}")
             index = index.field("argument")
         held = self.objects.setdefault(owner, {})
         if name in held:
-            self._doubted(field, f"`{field}` is written again: which value is launched is not read")
+            self.doubted(field, f"`{field}` is written again: which value is launched is not read")
         held[name] = value
         if set(held) == set(FIELDS):
             self._in_memory(field, held)
@@ -373,24 +322,14 @@ class Launcher(Runner):
         values = {name: converted(one, ULLONG) for name, one in given.items()}
         unread = next((f"{name}: {v.why}" for name, v in values.items() if v.number is None), None)
         if unread is not None:
-            self._doubted(part, unread)
+            self.doubted(part, unread)
             return
         numbers = {name: value.number or 0 for name, value in values.items()}
         descriptor = Descriptor(Request(numbers["src"], numbers["dst"], numbers["length"]))
-        self._add(ToldDescriptor(descriptor, {}, part.span, channel=-1 - len(self.told)), part)
+        self.added(ToldDescriptor(descriptor, {}, part.span, channel=-1 - len(self.told)), part)
 
 
 def field_of(part: Part) -> str:
     """What a field is in a descriptor, "" where it is nothing of it."""
     name = str(part.field("field"))
     return next((own for own, known in FIELDS.items() if name in known), "")
-
-
-def _split(address: int) -> tuple[int, int]:
-    """The page of registers that an address is in, and the register; the base of an argument begins a page."""
-    poly = polynomial(address)
-    register = (address if poly is None else poly.terms.get((), 0)) % PAGE
-    page = address - register
-    if page % PAGE != 0:
-        raise Misaligned(min(poly.symbols) if poly is not None else "")
-    return page, register

@@ -47,6 +47,7 @@ class LoopRunner(Launcher):
             trace.values[one], trace.ends[one] = 1, (0, None)
         k, d = (made(trace, 1, Poly.symbol(one)) for one in numbers)
         arguments.loops.append((numbers[0], numbers[1], poly_of(count)))
+        trace.record(SizeFact("ge", poly_of(count) - Poly.of(2)))  # else there is no later round, and what it waits for
         moving = self._moving(body, {name})
         first = {other: self.name_of(other) for other in moving}
         written = self._written_in(body)

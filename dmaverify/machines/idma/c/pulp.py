@@ -36,33 +36,33 @@ PULP_CONSTANTS = {"PLP_DMA_EXT2LOC": 1, "PLP_DMA_LOC2EXT": 0, "PLP_DMA_1D": 0, "
 SHORT = 1 << 16
 
 
-class Unread(Exception):
+class UnreadCall(Exception):
     """Why a call is no descriptor."""
 
 
 def pulp_descriptor(name: str, values: Sequence[Value]) -> Descriptor:
-    """What a call moves. Raises Unread."""
+    """What a call moves. Raises UnreadCall."""
     names = MCHAN.get(len(values), ()) if name == "mchan_transfer" else PULP_CALLS[name]
     if not names or len(names) != len(values):
-        raise Unread(f"`{name}` with {len(values)} arguments is not read")
+        raise UnreadCall(f"`{name}` with {len(values)} arguments is not read")
     given = {}
     for what, value in zip(names, values, strict=True):
         if what:
             given[what] = _number(what, value)
     inward = given.get("inward", int("ToL1" in name))
     if inward not in (0, 1) or given.get("moves", 1) != 1:
-        raise Unread("the direction is 0 or 1" if inward not in (0, 1) else "an address that does not move")
+        raise UnreadCall("the direction is 0 or 1" if inward not in (0, 1) else "an address that does not move")
     size = given["size"]
     queued = name == "mchan_transfer"
     ext = _rows("row", given, size) if not queued or given["rows"] else size
     loc = _rows("loc_row", given, size) if given.get("loc_rows") else size
     row = size if ext is size and loc is size else ext if loc is size else loc
     if ext is not size and loc is not size and ext != loc:
-        raise Unread("rows of two lengths")
+        raise UnreadCall("rows of two lengths")
     dims: tuple[Dim, ...] = ()
     if row is not size:
         if row < 1 or size % row != 0:
-            raise Unread("the rows do not add up to the size")
+            raise UnreadCall("the rows do not add up to the size")
         strides = [row if side is size else given[key] for side, key in ((ext, "stride"), (loc, "loc_stride"))]
         dims = (Dim(size // row, *(strides if inward else strides[::-1])),)
     ends = (given["ext"], given["loc"]) if inward else (given["loc"], given["ext"])
@@ -77,7 +77,7 @@ def _number(what: str, value: Value) -> int:
     """An argument as the registers take it."""
     own = converted(value, {"ext": ULLONG, "loc": UINT}.get(what, LLONG))
     if own.number is None:
-        raise Unread(f"{what}: {own.why}")
+        raise UnreadCall(f"{what}: {own.why}")
     if what not in ("ext", "loc") and not 0 <= own.number < SHORT:
-        raise Unread(f"{what} is {own.number}: a register of 16 bits cuts it")
+        raise UnreadCall(f"{what} is {own.number}: a register of 16 bits cuts it")
     return own.number

@@ -41,6 +41,7 @@ class Runner(Declarer):
     """Runs functions of a file with what is constant in them."""
 
     launching: frozenset[str] = frozenset()
+    most_steps = MOST_STEPS
 
     def __init__(self, file: File, defines: Mapping[str, str], word: int = WORD) -> None:
         super().__init__(file, defines, word)
@@ -136,8 +137,8 @@ class Runner(Declarer):
 
     def run(self, part: Part) -> None:
         self.steps += 1
-        if self.steps > MOST_STEPS:
-            raise _Left("doubt", why=f"more than {MOST_STEPS:,} steps")
+        if self.steps > self.most_steps:
+            raise _Left("doubt", why=f"more than {self.most_steps:,} steps")
         handler = getattr(self, f"_run_{part.type}", None)
         if part.node.has_error and part.type in ("expression_statement", "declaration"):
             self.doubt(part, "text that is not read as C")
@@ -266,15 +267,15 @@ class Runner(Declarer):
     def _round(self, body: Part | None, whole: Part) -> bool:
         """One round of a loop; whether another may follow."""
         self.steps += 1
-        if self.steps > MOST_STEPS:
-            raise _Left("doubt", why=f"more than {MOST_STEPS:,} steps")
+        if self.steps > self.most_steps:
+            raise _Left("doubt", why=f"more than {self.most_steps:,} steps")
         depth = len(self.scopes)
         try:
             if body is not None:
                 self.run(body)
         except _Left as left:
             del self.scopes[depth:]
-            if left.how == "doubt" and self.steps <= MOST_STEPS:
+            if left.how == "doubt" and self.steps <= self.most_steps:
                 self.doubt(whole, left.why)
                 return False
             if left.how in ("return", "doubt"):

@@ -205,7 +205,10 @@ class ArgumentSearch:
 
     def plain(self, run: SymbolicRun) -> FunctionLaunches | None:
         """The function on the plain numbers of a run."""
-        found = self.function.run(Arguments(self.function.symbols, dict(run.values)))
+        try:
+            found = self.function.run(Arguments(self.function.symbols, dict(run.values)))
+        except Stuck:
+            return None
         if found is None or found.doubts:
             return None
         given = ", ".join(
