@@ -76,6 +76,7 @@ PROGRAMS = {
         "p-example-6-unsegmented",
         "p-heterogeneous",
     ],
+    "programs/odd-tiles": ["odd-tiles"],
     "programs/cumulative": [
         "sum-51",
         "sum-56",
