@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from lab.unrolled import pair
+from lab.looped_pairs import pair
 
 
 def main() -> int:

@@ -1,98 +1,121 @@
-"""Programs with a loop and the same programs unrolled: what is said of both must not differ.
+"""Small programs with loops at the level of touches, drawn at random, and their hazards by listing every iteration.
 
-Knows: the text of such programs, and the judge. Does not know: which of them are right.
-Law: hazards are the same rules in both, and no verdict is PROVED beside REFUTED; UNKNOWN where the other is decided is
-counted, not excused.
+Knows: lanes, `after`, loops, engines that are launched; every byte of every iteration.
+Does not know: pipes, flags, equations, solvers.
+Law: two pieces of work are ordered where a chain of edges leads from one to the other; nothing else orders them.
 """
 
+from __future__ import annotations
+
 import random
-from dataclasses import dataclass
+from collections.abc import Iterator
+from itertools import product
+from math import prod
 
-from dmaverify import api
-from dmaverify.prove.options import Options
-from dmaverify.verdict import Status, Verdict
+from dmaverify.program.schedule import Program, Step, bodies_of
+from dmaverify.program.turns import Turn, turns_of
+from dmaverify.prove.flow.touches import StepWork, Touch
+from dmaverify.prove.meet import Walk
 
-HEAD = 'schema = 1\ntarget = "rngd"\n[axes]\nA = 16\nB = 4\nC = 32\nS = 64\n'
+Node = tuple[int, int, str, str]  # step, iteration, lane, side ("" where an engine is one)
 
 
-@dataclass(frozen=True)
-class Pair:
-    """A looped program and the unrolled one, with what is said of them."""
+def draw_steps(rng: random.Random) -> tuple[Program, list[StepWork]]:
+    """Two to five steps on one to three lanes, some in loops whose digits move what they touch."""
+    lanes, loops = [f"L{i}" for i in range(rng.randint(1, 3))], ()
+    steps, works = [], []
+    for number in range(rng.randint(2, 5)):
+        if rng.random() < 0.45:
+            loops = tuple((f"t{i}", rng.choice([2, 3, 4, 8, 9])) for i in range(rng.choice([0, 1, 1, 2])))
+        after = tuple(f"s{i}" for i in range(number) if rng.random() < 0.3)
+        cuts = {
+            name: [d for d in (2, 3) if count % d == 0 and d < count and rng.random() < 0.5][:1]
+            for name, count in loops
+        }
+        turns = turns_of(loops, cuts)
+        own = rng.sample(lanes, 2 if len(lanes) > 1 and rng.random() < 0.3 else 1)
+        operation = len(own) == 1 and rng.random() < 0.2
+        touches = [
+            _draw_touch(rng, number, lane, turns, writes=writes)
+            for lane in own
+            for writes in ((False, True) if operation or rng.random() < 0.4 else (rng.random() < 0.5,))
+        ]
+        steps.append(Step(f"s{number}", loops=loops, after=after))
+        works.append(StepWork(tuple(own), tuple(touches), accesses=((None, None),) if operation else ()))  # type: ignore[arg-type]
+    order = rng.choice(["contexts", "contexts", "contexts", "none", "written"])
+    return Program("p", "rngd", tuple(steps), order=order), works
 
-    looped: str
-    unrolled: str
-    said: tuple[Verdict, Verdict]
 
-    @property
-    def hazards(self) -> frozenset[str]:
-        return self._hazards(self.said[0])
+def _draw_touch(rng: random.Random, step: int, lane: str, turns: tuple[Turn, ...], *, writes: bool) -> Touch:
+    loops = [(turn.count, rng.choice([0, 0, 8, 8, 16, 64, -8, 4])) for turn in turns]
+    loops += [(rng.choice([1, 2, 3]), rng.choice([8, 16, 32])) for _ in range(rng.randint(0, 1))]
+    walk = Walk(rng.randrange(64, 257, 8), (*loops, (rng.choice([4, 8, 16]), 1)))
+    return Touch(step, lane, writes, ("dm", 0, rng.choice([0, 0, 1])), walk, ("n",) * len(walk.loops), "x", turns=turns)
 
-    @staticmethod
-    def _hazards(verdict: Verdict) -> frozenset[str]:
-        return frozenset(f.rule for f in verdict.errors if "hazard" in f.rule)
 
-    @property
-    def open(self) -> bool:
-        """Whether one of the two is decided and the other is not."""
-        return len({one.status is Status.UNKNOWN for one in self.said}) == 2
+def unrolled_hazards(program: Program, works: list[StepWork], *, launched: bool) -> set[tuple[int, int, str]]:
+    """Steps (the smaller number first) that share a byte without order, and whether both write."""
+    nodes = list(_nodes(program, works, launched))
+    before = _before(program, nodes)
+    bytes_ = [_bytes(works[node[0]], node) for node in nodes]
+    found = set()
+    for j, later in enumerate(nodes):
+        for i, earlier in enumerate(nodes[: j + 1]):
+            if before[j] >> i & 1 or before[i] >> j & 1:
+                continue
+            if later[:2] == earlier[:2] and (i != j or not works[later[0]].accesses):
+                continue  # one step in one iteration: only what an operation does at once
+            ends = min(later[0], earlier[0]), max(later[0], earlier[0])
+            for n, (memory, writes, touched) in enumerate(bytes_[j]):
+                for other, wrote, reached in bytes_[i][:n] if i == j else bytes_[i]:
+                    if memory == other and (writes or wrote) and touched & reached:
+                        found.add((*ends, "waw" if writes and wrote else "read and write"))
+    return found
 
-    @property
-    def agrees(self) -> bool:
-        return self._hazards(self.said[0]) == self._hazards(self.said[1]) and (
-            self.open or self.said[0].status is self.said[1].status
+
+def _nodes(program: Program, works: list[StepWork], launched: bool) -> Iterator[Node]:
+    bodies = bodies_of(program.steps)
+    for body in dict.fromkeys(b if b >= 0 else n for n, b in enumerate(bodies)):
+        members = [n for n, b in enumerate(bodies) if (b if b >= 0 else n) == body]
+        for turn in range(prod(count for _, count in program.steps[members[0]].loops)):
+            for step in members:
+                sides = ("r", "w") if launched and not works[step].accesses else ("",)
+                yield from ((step, turn, lane, side) for lane in works[step].lanes for side in sides)
+
+
+def _before(program: Program, nodes: list[Node]) -> list[int]:
+    """Bit i of entry j: node i is done before node j begins. All edges lead onwards."""
+    bodies, index = bodies_of(program.steps), {step.name: n for n, step in enumerate(program.steps)}
+    out: list[int] = []
+    for j, (step, turn, lane, side) in enumerate(nodes):
+        mask = 0
+        for i, (other, when, its, which) in enumerate(nodes[:j]):
+            one_body = bodies[other] == bodies[step] >= 0
+            begins = which == side or (which, side) == ("r", "w")
+            edge = (other, when, its) == (step, turn, lane)
+            edge |= program.order == "contexts" and lane == its and begins
+            edge |= (other, lane) == (step, its) and begins
+            edge |= program.order == "written" and (other, when) != (step, turn)
+            edge |= other in {index[name] for name in program.steps[step].after} and (when == turn or not one_body)
+            mask |= (1 << i | out[i]) if edge else 0
+        out.append(mask)
+    return out
+
+
+def _bytes(work: StepWork, node: Node) -> list[tuple[object, bool, set[int]]]:
+    _, turn, lane, side = node
+    out = []
+    for touch in work.touches:
+        if touch.lane != lane or (side and touch.writes != (side == "w")):
+            continue
+        loops, at = touch.walk.loops[len(touch.turns) :], touch.walk.base
+        iteration, inside = turn, {}
+        for name, count in reversed(list(dict.fromkeys((t.loop, t.of) for t in touch.turns))):
+            iteration, inside[name] = divmod(iteration, count)
+        for t, (_, stride) in zip(touch.turns, touch.walk.loops, strict=False):
+            at += inside[t.loop] // t.weight % t.count * stride
+        ways = product(*(range(count) for count, _ in loops))
+        out.append(
+            (touch.memory, touch.writes, {at + sum(c * s for c, (_, s) in zip(w, loops, strict=True)) for w in ways})
         )
-
-
-def pair(draw: random.Random) -> Pair:
-    texts = loop_program(draw)
-    one, other = (api.check(text, "p", options=Options(repair=False))[0] for text in texts)
-    return Pair(*texts, (one, other))
-
-
-def loop_program(draw: random.Random) -> tuple[str, str]:
-    """A program with a loop, and the same unrolled."""
-    count = draw.choice([2, 3, 4])
-    slots = draw.choice([1, 2]) if count % 2 == 0 else 1
-    contexts = [draw.choice(["x", "y", "z"]) for _ in range(3)]
-    order = draw.choice(["contexts", "contexts", "contexts", "written"])
-    after = [draw.random() < 0.7, draw.random() < 0.7]
-    buffer = draw.choice([0, 0, 512])
-    shift = draw.choice([0, 0, 0, 1]) if slots == 2 else 0  # the other buffer is used
-    still = draw.choice([False, False, False, True])  # one tile is stored again and again
-
-    def body(t: int | None) -> tuple[str, str]:
-        start = "4 * t" if t is None else str(4 * t)
-        slot = "t % 2" if t is None else str(t % 2)
-        other = ("1 - t % 2" if shift else slot) if t is None else str((t + shift) % 2)
-        kept = "0" if still else start
-        loop = f"loop = {{ t = {count} }}\n" if t is None else ""
-        name = "" if t is None else f"_{t}"
-        view = f', view = {{ tile = "B / 2", start = "{slot}", partial = true }}' if slots == 2 else ""
-        inner = "B / 2, A = 4, C" if slots == 2 else "A = 4, C"
-        bare = "A = 4, C"
-        used = view.replace(f'"{slot}"', f'"{other}"')
-        tables = (
-            f'[transfer.load{name}]\ndtype = "i8"\n{loop}source = {{ tier = "hbm", element = "A, C", '
-            f'view = {{ tile = "A", length = 4, start = "{start}" }} }}\n'
-            f'dest = {{ tier = "dm", element = "{inner}"{view} }}\nstream = {{ time = "A = 4", packet = "C" }}\n'
-            f'[transfer.use{name}]\ndtype = "i8"\n{loop}source = {{ tier = "dm", element = "{inner}"{used} }}\n'
-            f'dest = {{ tier = "dm", base = {1024 + buffer}, element = "{bare}" }}\n'
-            'stream = { time = "A = 4", packet = "C" }\n'
-            f'[transfer.store{name}]\ndtype = "i8"\n{loop}source = {{ tier = "dm", base = 1024, element = "{bare}" }}\n'
-            f'dest = {{ tier = "hbm", base = 65536, element = "A, C", view = {{ tile = "A", '
-            f'length = 4, start = "{kept}", '
-            'partial = true } }\nstream = { time = "A = 4", packet = "C" }\n'
-        )
-        steps = "".join(
-            f'[[program.p.step]]\ntransfer = "{what}{name}"\ncontext = "{context}"\n'
-            + (f'after = ["{before}{name}"]\n' if before and after[i - 1] else "")
-            for i, (what, before, context) in enumerate(
-                zip(("load", "use", "store"), (None, "load", "use"), contexts, strict=True)
-            )
-        )
-        return tables, steps
-
-    def whole(parts: list[tuple[str, str]]) -> str:
-        return HEAD + "".join(t for t, _ in parts) + f'[program.p]\norder = "{order}"\n' + "".join(s for _, s in parts)
-
-    return whole([body(None)]), whole([body(t) for t in range(count)])
+    return out

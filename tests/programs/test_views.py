@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from lab.unrolled import pair
+from lab.looped_pairs import pair
 
 from dmaverify import api
 from dmaverify.plan.read import InputErrors, read_plan_text
