@@ -680,6 +680,9 @@ def test_there_are_two_dozen_longer_kernels() -> None:
         ("%x = arith.addi %c8_i64, %c8_i64 : f32", "gives an integer, which `f32` is not"),
         ('%x = "arith.constant"() <{= 7 : i64}> : () -> i64', "%x has no value"),
         ("%x = arith.constant", "%x has no value"),
+        ("%x = arith.constant 2 : i1", "2 does not fit i1"),
+        ("%x = arith.constant -129 : i8", "-129 does not fit i8"),
+        ("%x = arith.constant 4294967296 : i32", "4294967296 does not fit i32"),
     ],
 )
 def test_numbers_without_a_value_or_of_no_type_are_refused(line: str, says: str) -> None:

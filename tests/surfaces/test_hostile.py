@@ -636,7 +636,7 @@ def test_colours_are_forced_and_taken_away(shell, good, monkeypatch):
 def test_no_color_wins_over_force_color_over_a_dumb_terminal_over_a_terminal(
     monkeypatch, no, force, term, terminal, coloured
 ):
-    from dmaverify.cli.app import _colour
+    from dmaverify.cli.screen import _colour
 
     for name, value in (("NO_COLOR", no), ("FORCE_COLOR", force), ("TERM", term)):
         monkeypatch.delenv(name, raising=False)

@@ -238,6 +238,8 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
         if kind.kind not in ("int", "float"):
             raise InputError(f"{op.results[0] if op.results else op.name} has no type of a number", op.at(token))
         value = float_bits(shown, kind.name, kind.bits) if kind.kind == "float" else integer_of(shown)
+        if kind.kind == "int" and kind.bits and not -(1 << kind.bits - 1) <= value < 1 << kind.bits:
+            raise InputError(f"{shown} does not fit {kind.name}", op.at(token))
         self.types[op.results[0]] = kind
         self.numbers[op.results[0]] = value
         return Const(op.span, op.results[0], value, kind, shown)

@@ -40,6 +40,7 @@ class FixpointJudge(PipeJudge):
     most_turns: int = MOST_TURNS
     most_steps: int = MOST_VISITS
     most_states: int = 32
+    most_asked: int = 3_000
     _began: int = 0
     _turn: dict[int, Lin] = field(default_factory=dict)
     _turned: dict[Cond, None] = field(default_factory=dict)  # facts that say in which turn a loop ended

@@ -263,11 +263,16 @@ class PipeJudge(PipeSteps):
             return False  # they speak of nothing in common
         return self.asker.possible([*around, fact.negated()]).status == "proved"
 
+    def older(self, loop: KernelLoop, age: int) -> int:
+        """An age one iteration later; turns of a loop are told apart otherwise (`pipe_fixpoint`)."""
+        del loop
+        return min(OLD, age + 1)
+
     def _aged(self, loop: KernelLoop, state: State) -> State:
         def older(instance: Instance) -> Instance:
             number, ages = instance
             return number, tuple(
-                (name, kind, min(OLD, age + 1)) if name == loop.counter and kind == "now" else (name, kind, age)
+                (name, kind, self.older(loop, age)) if name == loop.counter and kind == "now" else (name, kind, age)
                 for name, kind, age in ages
             )
 
