@@ -30,6 +30,8 @@ OUTSIDE = {  # what is proved and not in the checker's domain, by the reason tha
     "packed-corrected": "the target",
     "padded": "more than mappings and a base",
     "padded-tile": "",
+    "in-last": "more than mappings and a base",
+    "out-last": "more than mappings and a base",
     "four-slices": "more than mappings and a base",
     "without-padding": "more than mappings and a base",
     "hash-map": "the key commands",
