@@ -157,6 +157,11 @@ def certificate(name: str, tensors: Any, spaces: Any, bits: int, commands: Seque
     wanted = wanted_counters(places, loops, nest.write_base, here)
     cut_places = [digits(places, i, n) for i, n in enumerate(sizes)]
     order = [key for place in cut_places for key, _ in place]
+    most = {key: n - 1 for place in cut_places for key, n in place}
+    for (count, _, _), form in zip(loops, wanted, strict=True):
+        constant, terms = places.full(form)
+        if constant + sum(max(0, step * most[key]) for key, step in terms.items()) >= count:
+            raise NoTerm("padding that no write reaches")
     ids: dict[str, int] = {}
     source, dest = coq_rooms(sides[0][0], ids), coq_rooms(found, ids)
     named = sorted({ids[a] for room, _ in sides[0][0] for a in axes_in(room)})
