@@ -339,6 +339,14 @@ def test_a_solver_that_gives_up_leaves_values_open(tmp_path: Path, monkeypatch: 
     assert verdict is None or verdict.conditional
 
 
+HELPERS = {
+    "GO(": "#define GO() R(0x44)", "NEXT(": "#define NEXT() do { d += 64; } while (0)",
+    "go(": "static uint32_t go(uintptr_t dma) { return R(0x44); }",
+    "poll(": "static uint32_t poll(uintptr_t dma) { return R(0x84); }",
+    "set(": "static void set(uintptr_t dma, uint32_t to) { R(0xD0) = to; }",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [
@@ -352,11 +360,17 @@ def test_a_solver_that_gives_up_leaves_values_open(tmp_path: Path, monkeypatch: 
         ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; (void)R(0x44); while (R(0x84) < 2); return 0;", "proved"),
         ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; (void)R(0x44); while (R(0x84) < R(0x44)); return 0;", "unknown"),
         ("e[0xD0 / 4] = d; e[0xD4 / 4] = s; e[0xD8 / 4] = n; return e[0x44 / 4];", "proved"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; (void)R(0x44); if (g()) go(dma); return 0;", "unknown"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; (void)R(0x44); if (g()) GO(); return 0;", "unknown"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; if (g()) set(dma, d); return R(0x44);", "unknown"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; if (g()) NEXT(); R(0xD0) = d; return R(0x44);", "unknown"),
+        ("R(0xD0) = d; R(0xD4) = s; R(0xD8) = n; (void)R(0x44); while (poll(dma) < 2); return 0;", "proved"),
     ],
 )
 def test_registers_behind_an_argument_launch_too(tmp_path: Path, body: str, status: str) -> None:
     head = "uint32_t f(uintptr_t dma, volatile uint32_t *e, uint32_t d, uint32_t s, uint32_t n)"
-    (tmp_path / "d.c").write_text(f"{REG}{head} {{ {body} }}\n")
+    helpers = "".join(f"{text}\n" for name, text in HELPERS.items() if name in body)
+    (tmp_path / "d.c").write_text(f"{REG}{helpers}{head} {{ {body} }}\n")
     verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["front_end=reg32_3d"])
     assert verdict is not None
     assert verdict.status.value == status, verdict.obligations
@@ -366,6 +380,7 @@ IN, OUT = "plp_dma_extToL1({loc}, {ext}, 64)", "plp_dma_l1ToExt({ext}, {loc}, 64
 FIRST_IN = IN.format(loc="0x10000000", ext="0x1c000000")
 OTHER_IN = IN.format(loc="0x10001000", ext="0x1c000000")
 THEN_OUT = OUT.format(loc="0x10000000", ext="0x1c002000")
+V5 = "mchan_transfer(64, {to}, 1, 1, 0x1c000000, 0x10000000, 16, 32)"
 QUEUED = "mchan_transfer(16, {to}, 1, 0, 0, 1, 0, 0, {ext}, 0x10000000, 0, 0, 0, 0);"
 
 
@@ -384,6 +399,8 @@ QUEUED = "mchan_transfer(16, {to}, 1, 0, 0, 1, 0, 0, {ext}, 0x10000000, 0, 0, 0,
         ("int i = mchan_alloc(); " + QUEUED.format(to=1, ext="0x1c000000") + "mchan_free(i); mchan_alloc();"
          + QUEUED.format(to=0, ext="0x1c001000"), "refuted"),
         (QUEUED.format(to=1, ext="0x1c000000"), "unknown"),
+        (f"int i = {V5.format(to=1)}; mchan_barrier(i); {V5.format(to=0)};", "proved"),
+        (f"int i = {V5.format(to=1)}; {V5.format(to=0)};", "refuted"),
         ("mchan_alloc();" + QUEUED.format(to=2, ext="0x1c000000"), "unknown"),
         (f"{FIRST_IN}; plp_dma_cmd_push(1, 2, 3);", "unknown"),
         ("plp_dma_memcpy(0x1c000000, 0x10000000, 65536, PLP_DMA_EXT2LOC);", "unknown"),

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dmaverify.errors import InputError
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.arguments import Misaligned, polynomial
-from dmaverify.machines.idma.c.code import Part, expanded
+from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.numbers import UINT, Value, converted, unknown
 from dmaverify.machines.idma.c.run import Doubted, Runner
 from dmaverify.machines.idma.text import ToldDescriptor, reserved
@@ -30,6 +30,7 @@ class RegisterReader(Runner):
     pages: dict[int, dict[int, Value]]
     facts: list[Derived]
     blurred: str
+    stored: Part | None = None  # some write to registers
 
     @abstractmethod
     def added(self, told: ToldDescriptor, at: Part) -> Value:
@@ -58,6 +59,7 @@ class RegisterReader(Runner):
             self.blurred = self.blurred or f"`{access}` is an access of another width than a register's"
             return super().accessed(access, address, written)
         if written is not None:
+            self.stored = access
             self.pages.setdefault(page, {})[register] = converted(written, UINT)
         elif _launching(register) and page in self.pages:
             return self._read(access, self.pages[page], register)
@@ -87,27 +89,24 @@ class RegisterReader(Runner):
         self.facts.append(reserved(conf, self.map.conf_mask, "conf", access.span))
         return self.added(replace(told, channel=(register - registers.NEXT_ID) // 4), access)
 
-    def maybe_read(self, part: Part) -> None:
-        """Reads of registers in what may run or not: one that launches, or may, is told."""
-        written = {
-            p.node for one in part.every() if one.type == "assignment_expression" for p in [one.field("left")] if p
-        }
-        for inner in part.every():
-            whole: Part | None = inner
-            if inner.type == "call_expression" and str(inner.field("function")) in self.file.macros:
-                given = inner.field("arguments")
-                macro = self.file.macros[str(inner.field("function"))]
-                whole = expanded(macro, [str(x) for x in given.parts()] if given else [], inner)
-            parts = [inner] if whole is inner else list(whole.every()) if whole is not None else []
-            for access in parts if inner.node not in written else ():
-                if access.type == "pointer_expression" and str(access).startswith("*"):
-                    at = self.value(access.field("argument"))
-                elif access.type == "subscript_expression":
-                    at = self.element(access)
-                else:
-                    continue
-                if access.node not in written and (at.number is None or _launching(_split(at.number)[1])):
-                    self.doubts.append(Doubted(inner, "it may launch, or not"))
+    def maybe_accessed(self, part: Part) -> None:
+        """Registers in what may run or not: a read that launches, or may, is told; writes leave nothing known."""
+        targets = (p.field("left") for p in part.every() if p.type == "assignment_expression")
+        written = [target for target in targets if target is not None]
+        for target in written:
+            if target.type != "identifier" or str(target) in self.file.macros:
+                self.blurred = f"`{target}` may be written, or not"
+        for access in part.every():
+            if access.type == "pointer_expression" and str(access).startswith("*"):
+                at = self.value(access.field("argument"))
+            elif access.type == "subscript_expression":
+                at = self.element(access)
+            else:
+                continue
+            if access not in written and (at.number is None or _launching(_split(at.number)[1])):
+                self.doubts.append(Doubted(access, "it may launch, or not"))
+            elif "volatile" in str(access):
+                self.blurred = self.blurred or f"`{access}` may run, or not"
 
 
 def _launching(register: int) -> bool:

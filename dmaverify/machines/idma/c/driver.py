@@ -41,6 +41,11 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "")
     entries += [one for name in _entries(file) for one in [_ran(launcher, name)] if one.told or one.doubts]
     aliases = _aliases(root, file)
     entries += [FunctionLaunches("file", (), (), tuple(aliases))] if aliases else []
+    if not entries and launcher.stored is not None:
+        raise InputError(
+            f"{source.name} writes registers and launches nothing", launcher.stored.span,
+            "a read of `next_id` launches what the registers hold",
+        )  # fmt: skip
     if not entries:
         raise InputError(
             f"{source.name} launches nothing", Span(source, 0, 0),

@@ -17,6 +17,7 @@ from dmaverify.machines.idma.c.accesses import RegisterReader
 from dmaverify.machines.idma.c.code import File, Part
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, converted, unknown
 from dmaverify.machines.idma.c.pulp import (
+    OWN_COUNTER,
     PULP_ALLOCATES,
     PULP_CALLS,
     PULP_CONSTANTS,
@@ -169,9 +170,10 @@ class Launcher(RegisterReader):
             descriptor = pulp_descriptor(name, values)
         except UnreadCall as error:
             return self.doubted(call, str(error))
-        if name == "mchan_transfer" and not self.counters:
+        given = name == "mchan_transfer" and len(values) != OWN_COUNTER
+        if given and not self.counters:
             return self.doubted(call, "no counter is allocated before")
-        counter = Value(0) if name == "mchan_transfer" else self._counter()
+        counter = Value(0) if given else self._counter()
         channel = MOST_CHANNELS + len(self.told)
         self.counters[-1].append(channel)
         self.added(ToldDescriptor(descriptor, {}, call.span, channel=channel), call)
@@ -253,15 +255,9 @@ class Launcher(RegisterReader):
         waits = next((p for p in part.every() if p.type in ("call_expression", "gnu_asm_expression")), None)
         if waits is not None and self.told:
             self.foreign = self.foreign or f"{waits}"
-        if self.map is None:
-            return
-        self.maybe_read(part)
-        for inner in part.every():
-            left = inner.field("left") if inner.type == "assignment_expression" else None
-            if left is not None and left.type != "identifier":
-                self.blurred = f"`{inner}` may run, or not"
-            if inner.type == "pointer_expression" and left is None and "volatile" in str(inner):
-                self.blurred = self.blurred or f"`{inner}` may run, or not"
+        if self.map is not None:
+            self.maybe_accessed(part)
+        self.followed(part, self.disturbed)
 
     # ------------------------------------------------------------ descriptors
 

@@ -10,6 +10,7 @@ loop is gone through round by round, for one count at a time.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from dmaverify.language.numbers import Poly
@@ -24,6 +25,7 @@ from dmaverify.values import replace
 
 LEAST_ROUNDS = 4
 """Fewer rounds are gone through one by one."""
+_SETS = re.compile(r"(?<![=!<>])=(?!=)|<<=|>>=|[+][+]|--|\b(return|break|goto)\b")
 _LEAVES = ("break_statement", "return_statement", "goto_statement")
 
 
@@ -81,6 +83,10 @@ class LoopRunner(Launcher):
         step = self._step(update, name)
         inside = [*body.every(), *(p for p in [condition.field("right")] if p is not None for p in p.every())]
         assigned = {_target(part) for part in inside}
+        if any(
+            _SETS.search(self.file.macros[str(p)].text) for p in inside if str(p) in self.file.macros
+        ) or assigned & (self.file.macros.keys()):  # what a macro carries over is not looked for
+            return None
         if start.number is None or bound.number is None or step is None or polynomial(bound.number) is None:
             return None
         names = {str(p) for p in inside[-1:] if p.type == "identifier"}

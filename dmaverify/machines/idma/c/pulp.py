@@ -24,11 +24,14 @@ PULP_CALLS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 PULP_CALLS.update({"mchan_transfer": (), "plp_dma_cmd_push": (), "plp_dma_cmd_push_2d": ()})
 _QUEUED = ("size", "inward", "moves")
+OWN_COUNTER = 8
+"""Arguments of the mchan_transfer (MCHAN v5) that allocates a counter and returns it."""
 MCHAN: Mapping[int, tuple[str, ...]] = {
+    OWN_COUNTER: (*_QUEUED, "rows", "ext", "loc", "row", "stride"),
     11: (*_QUEUED, "rows", "", "", "", "ext", "loc", "row", "stride"),
     14: (*_QUEUED, "rows", "loc_rows", "", "", "", "ext", "loc", "row", "stride", "loc_row", "loc_stride"),
 }
-"""Arguments of mchan_transfer by their number; the first moves one side alone by rows."""
+"""Arguments of mchan_transfer by their number; all but the last move one side alone by rows."""
 PULP_ALLOCATES = ("mchan_alloc", "plp_dma_counter_alloc")
 PULP_WAITS = ("plp_dma_wait", "mchan_barrier", "plp_dma_barrier")
 PULP_FREES = ("mchan_free", "plp_dma_counter_free")

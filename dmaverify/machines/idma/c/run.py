@@ -7,7 +7,7 @@ with the condition. A variable that something unknown may change has no value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
 from dmaverify.machines.idma.c.declare import Declarer
@@ -16,6 +16,7 @@ from dmaverify.values import dataclass
 
 MOST_STEPS = 400_000
 MOST_CALLS = 24
+_DOES = {"call_expression", "assignment_expression", "update_expression", "gnu_asm_expression"}
 _JUMPS = ("break_statement", "continue_statement", "goto_statement")
 _ROLES = ("snrt_is_dm_core()",)
 """Conditions that say which core runs the driver: the one that launches is meant."""
@@ -50,6 +51,8 @@ class Runner(Declarer):
         self.assumed: dict[str, None] = {}
         self.conditions: dict[str, None] = {}
         self._launches: dict[str, bool] = {}
+        self.following: dict[str, None] = {}
+        self.deep = 0
 
     # ------------------------------------------------------------ assignments
 
@@ -59,10 +62,10 @@ class Runner(Declarer):
         sign = op.type.removesuffix("=") if op else ""
         while left is not None and left.type == "parenthesized_expression":
             left = next(iter(left.parts()), None)
-        if left is not None and left.type == "call_expression":
-            macro = self.file.macros.get(str(left.field("function")))
+        if left is not None and (left.type == "call_expression" or str(left) in self.file.macros):
+            macro = self.file.macros.get(str(left.field("function") or left))
             arguments = left.field("arguments")
-            given = [str(x) for x in arguments.parts()] if arguments else []
+            given = [str(x) for x in arguments.parts()] if arguments else None if left.type == "identifier" else []
             inner = expanded(macro, given, left) if macro is not None else None
             while inner is not None and inner.type == "parenthesized_expression":
                 inner = next(iter(inner.parts()), None)
@@ -113,6 +116,11 @@ class Runner(Declarer):
     def doubt(self, part: Part, why: str) -> None:
         """A part may run, or run any number of times: its launches are not read, what it sets is not known."""
         self.doubts += [Doubted(p, why) for p in self.launches(part)]
+        self.forgotten(part, why)
+        self.disturbed(part)
+
+    def forgotten(self, part: Part, why: str) -> None:
+        """What a part may set is not known behind it."""
         for inner in part.every():
             if inner.type == "gnu_asm_expression":
                 for one in inner.every():
@@ -122,7 +130,6 @@ class Runner(Declarer):
             target = inner.field("argument") if inner.type == "update_expression" else target
             if target is not None and target.type == "identifier":
                 self.assign(str(target), unknown(f"`{target}` depends on {why}"))
-        self.disturbed(part)
 
     def unread(self, part: Part, why: str) -> None:
         self.doubt(part, why)
@@ -132,6 +139,47 @@ class Runner(Declarer):
 
     def placed(self, field: Part, value: Value) -> None:
         """A field of a structure is written."""
+
+    def followed(self, part: Part, what: Callable[[Part], None]) -> None:
+        """Does `what` with the text of every function and macro that a part uses, wherever it may run."""
+        if self.deep >= MOST_CALLS:
+            self.doubts.append(Doubted(part, f"calls deeper than {MOST_CALLS} in what may run"))
+            return
+        written = {p.field("left") for p in part.every() if p.type == "assignment_expression"}
+        outer = self.scopes
+        for inner in part.every():
+            called = inner.field("function") if inner.type == "call_expression" else None
+            name, given = str(called or inner), inner.field("arguments")
+            arguments = given.parts() if given is not None else []
+            whole: Part | None = None
+            if called is not None and name in self.file.functions and name not in self.launching:
+                whole = self.file.functions[name]
+                self.scopes = [outer[0], self._may_hold(whole, arguments)]
+            elif (called is not None or inner.type == "identifier") and name in self.file.macros:
+                texts = [str(one) for one in arguments] if called is not None else None
+                macro = self.file.macros[name]
+                whole = None if inner in written else expanded(macro, texts, inner, statement=True)
+                if whole is not None:
+                    self.forgotten(whole, f"`{inner}`")
+            key = f"{name} {whole} {[v.number for v in self.scopes[-1].values()]}"
+            if whole is not None and key not in self.following:
+                self.following[key] = None
+                self.deep += 1
+                what(whole.field("body") or whole)
+                self.deep -= 1
+            self.scopes = outer
+        if not self.deep:
+            self.following.clear()
+
+    def _may_hold(self, function: Part, given: list[Part]) -> dict[str, Value]:
+        """The variables of a function that may run: arguments that are plain have values, where nothing is assigned."""
+        shape = declared(function.field("declarator") or function)[3]
+        plain = [not {p.type for p in one.every()} & _DOES for one in given]
+        values = [self.value(p) if ok else unknown(f"`{p}`") for p, ok in zip(given, plain, strict=True)]
+        above = [(str(p), p.node.parent.type) for p in function.every() if p.type == "identifier" and p.node.parent]
+        declares = {name: unknown(f"`{name}`") for name, by in above if by.endswith(("declarator", "declaration"))}
+        changed = {name: unknown(f"`{name}`") for name, by in above if by in _DOES}
+        return declares | self._parameters(shape.field("parameters") if shape else None, values) | changed
 
     # ------------------------------------------------------------ statements
 
