@@ -101,6 +101,8 @@ def cell(expr: Expr, position: int) -> Cell:
 def combine(major: Cell, minor: Cell) -> Cell:
     """The cell of a pair: the major one if it is no index, else the minor one if that is none, else the sums per
     axis."""
+    if isinstance(major, Index) and isinstance(minor, Index):
+        return Index(_added(major.coords, minor.coords))
     if isinstance(major, (Pad, OutOfBounds)):
         return major
     if isinstance(minor, (Pad, OutOfBounds)):

@@ -10,7 +10,7 @@ that ships.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -218,6 +218,7 @@ def _default_first(default: str, names: Iterable[str]) -> tuple[str, ...]:
 # ------------------------------------------------------------------------------------------ where targets lie
 
 
+@cache
 def _roots() -> tuple[Path, ...]:
     """Folders of encodings: package data of an installed wheel, then the checkout."""
     package = Path(__file__).resolve().parents[1]
