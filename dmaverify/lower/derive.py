@@ -189,11 +189,16 @@ def _replica(digit: Digit, layout: Layout, side: int, claimed: dict[tuple[int, i
 def _walk(
     term: Expr, digit: Digit, index: int, packet: bool, sides: tuple[Layout, Layout], size: int
 ) -> Iterator[Fragment]:
-    """Pieces of one digit, inner to outer, each inside one digit of either side."""
+    """Pieces of one digit, inner to outer, each inside one digit of either side.
+
+    Raises ValueError where they do not end: a symbolic piece that is one value long may be cut off for ever.
+    """
     axis = digit.axis
     assert axis is not None
     weight, left, live = digit.weight, digit.slots, digit.live
-    while moves(left):
+    for _ in range(2 + 2 * sum(len(layout.digits) for layout in sides)):  # a piece ends where one of them does
+        if not moves(left):
+            return
         read, write = (_reach(layout, axis, weight, term) for layout in sides)
         rooms = [(r.room, r.cut) for r in (read, write) if r.room is not None and r.room < min(left, live)]
         count = left
@@ -206,6 +211,8 @@ def _walk(
                 raise Incompatible(_uneven(axis, term, weight * left, cut))
         yield Fragment(label_of(axis, weight, count, size), count, read.step, write.step, index, packet, axis, weight)
         weight, left, live = weight * count, left // count, -(-live // count)
+    if moves(left):
+        raise ValueError(f"`{term}` is cut into pieces without end")
 
 
 def _uneven(axis: str, term: Expr, end: int, cut: int) -> Trouble:

@@ -225,14 +225,29 @@ order = "written"
 step = [{steps}]
 """
 DM, HBM = '{{ tier = "dm", slice = "1 # 64", element = "{}" }}', '{{ tier = "hbm", base = {}, element = "{}" }}'
-WRITERS = {"a": (HBM.format(0, "A, C"), DM.format("A, C")), "b": (HBM.format(1024, "A, C"), DM.format("A, C"))}
+WRITERS = {"a": (HBM.format(0, "A, C"), DM.format("A, C")), "b": (HBM.format(1024, "A, C"), DM.format("A, C")),
+           "t": (HBM.format(1024, "C, A"), DM.format("C, A"))}  # fmt: skip
 READERS = {
     "whole": (DM.format("A, C"), HBM.format(4096, "A, C")),
     "otherwise": (DM.format("A / 2, A % 2, C"), HBM.format(4096, "A % 2, A / 2, C")),
     "turned": (DM.format("C, A"), HBM.format(4096, "C, A")),
     "half": (DM.format("B, C"), HBM.format(4096, "B, C")),
+    "moved": (DM.replace("slice", "base = 8, slice").format("A, C"), HBM.format(4096, "A, C")),
     "apart": (HBM.format(2048, "A, C"), HBM.format(4096, "A, C")),
 }
+
+
+def in_program(steps: list[str], loop: int) -> str:
+    """A plan whose program makes these moves in this order."""
+    moves = ""
+    for name in dict.fromkeys(steps):
+        source, dest = {**WRITERS, **READERS}[name]
+        axes = [part.partition('element = "')[2].partition('"')[0] for part in (source, dest)][1]
+        moves += f'[transfer.{name}]\ndtype = "i8"\nsource = {source}\ndest = {dest}\n'
+        moves += f"loop = {{ t = {loop} }}\n" if loop else ""
+        packet = "A" if axes == "C, A" else "C"
+        moves += f'stream = {{ time = "{axes.rpartition(", ")[0]}", packet = "{packet}" }}\n'
+    return WHOLE.format(moves=moves, steps=", ".join(f'{{ transfer = "{name}" }}' for name in steps))
 
 
 @pytest.mark.parametrize(
@@ -247,21 +262,27 @@ READERS = {
 )  # fmt: skip
 def test_a_whole_tensor_that_is_written_again_unread_is_a_condition(steps: list[str], loop: int, lost: bool) -> None:
     """The proof names what the run sees; where it cannot tell it names it too (a loop around another declaration)."""
-    moves = ""
-    for name in dict.fromkeys(steps):
-        source, dest = {**WRITERS, **READERS}[name]
-        axes = [part.partition('element = "')[2].partition('"')[0] for part in (source, dest)][1]
-        moves += f'[transfer.{name}]\ndtype = "i8"\nsource = {source}\ndest = {dest}\n'
-        moves += f"loop = {{ t = {loop} }}\n" if loop else ""
-        packet = "A" if axes == "C, A" else "C"
-        moves += f'stream = {{ time = "{axes.rpartition(", ")[0]}", packet = "{packet}" }}\n'
     stores = [name for name in dict.fromkeys(steps) if name in READERS]
-    text = WHOLE.format(moves=moves, steps=", ".join(f'{{ transfer = "{name}" }}' for name in steps))
-    both = judged_twice(text, "p", PLAIN)
+    both = judged_twice(in_program(steps, loop), "p", PLAIN)
     assert (both.proof, both.run, both.against) == ("proved", "right", ""), both
-    own = [said for said in both.conditions if " dm " in said]
+    own = [said for said in both.conditions if " may write dm " in said]
     seen = any(name in "ab" for said in both.outcome.lost.values() for name in said.split()[:3])
     assert (bool(own), seen) == (lost, lost), (stores, both)
+
+
+@pytest.mark.parametrize(
+    ("steps", "loop", "reader"),
+    [
+        (["a", "whole"], 0, ""), (["a", "otherwise"], 0, ""), (["a", "apart"], 0, ""), (["a", "turned"], 0, "turned"),
+        (["a", "half"], 0, "half"), (["a", "moved"], 0, "moved"), (["a", "t", "turned"], 0, ""),
+        (["t", "a", "turned"], 0, "turned"), (["turned", "a"], 0, ""), (["turned", "a"], 3, "turned"),
+        (["t", "turned", "a", "whole"], 3, ""), (["a", "whole", "b", "turned"], 0, "turned"),
+    ],
+)  # fmt: skip
+def test_a_read_of_what_another_declaration_wrote_is_a_condition(steps: list[str], loop: int, reader: str) -> None:
+    both = judged_twice(in_program(steps, loop), "p", PLAIN)
+    assert (both.proof, both.against) == ("proved", "")
+    assert {said.split("`")[1] for said in both.conditions if "` reads as dm " in said} == {reader} - {""}
 
 
 SLICED = """schema = 1

@@ -103,6 +103,11 @@ class DrawnKernel:
     bits: int = 64
     signed: bool = True
 
+    @property
+    def pads_any(self) -> bool:
+        """Whether the padding has a value that the caller gives."""
+        return self.inline and self.trips % 4 == 1
+
     def text(self) -> str:
         return KernelWriter(self).text()
 
@@ -140,7 +145,10 @@ class KernelWriter:
             "  %off = arith.constant false",
             "  %on = arith.constant true",
         ]
-        constants += [f"  %zero = arith.constant 0.0 : {kind}"]
+        if kernel.pads_any:
+            args += f", %zero: {kind}"
+        else:
+            constants += [f"  %zero = arith.constant 0.0 : {kind}"]
         return "\n".join([*head, f"func.func @kernel({args}) {{", *constants, *self.lines, "  return", "}", ""])
 
     def _index(self, value: int) -> str:

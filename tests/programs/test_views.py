@@ -193,6 +193,18 @@ def test_holes_hold_anything_when_read_and_nothing_may_touch_them_when_written()
     assert errors((read % tile("12")).replace("S, A, C", "A, S, C"), "load") == {"core/in-bounds"}
 
 
+def test_a_hole_that_the_solver_cannot_place_is_no_refutation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmaverify.prove.move.views.shared", lambda *_: "unknown")
+    monkeypatch.setattr("dmaverify.prove.move.views.found_meeting", lambda *_: None)
+    text = (
+        '[transfer.load]\ndtype = "i8"\nsource = { tier = "hbm", element = "S, A, C", view = %s }\n'
+        'dest = { tier = "dm", slice = "S", element = "A = 4, C" }\nstream = { time = "S, A = 4", packet = "C" }\n'
+    )
+    (verdict,) = api.check(HEAD + text % tile("4"), "load", options=Options(repair=False))
+    assert (verdict.status, verdict.errors) == (Status.UNKNOWN, ())
+    assert any("a hole of the source's tile" in said for said in verdict.assumptions)
+
+
 def test_padding_inside_a_tile_is_no_tile_of_elements() -> None:
     text = (
         '[transfer.store]\ndtype = "i8"\nloop = { t = 4 }\n'

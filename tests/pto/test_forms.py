@@ -680,6 +680,7 @@ def test_there_are_two_dozen_longer_kernels() -> None:
         ("%x = arith.addi %c8_i64, %c8_i64 : f32", "gives an integer, which `f32` is not"),
         ('%x = "arith.constant"() <{= 7 : i64}> : () -> i64', "%x has no value"),
         ("%x = arith.constant", "%x has no value"),
+        ("%x = arith.constant xFC00 : f16", "%x has no value: `xFC00` is no number"),
         ("%x = arith.constant 2 : i1", "2 does not fit i1"),
         ("%x = arith.constant -129 : i8", "-129 does not fit i8"),
         ("%x = arith.constant 4294967296 : i32", "4294967296 does not fit i32"),
@@ -687,3 +688,18 @@ def test_there_are_two_dozen_longer_kernels() -> None:
 )
 def test_numbers_without_a_value_or_of_no_type_are_refused(line: str, says: str) -> None:
     unknown(kernel(f"{UB}  {line}\n{MOVE}"), says)
+
+
+@pytest.mark.parametrize(
+    ("value", "parameter", "status"),
+    [
+        ("  %v = arith.constant 0xFC00 : f16\n", "", Status.PROVED),
+        ("", ", %v: f16", Status.PROVED),  # any value of the caller's: the padding is written all the same
+        ("  %v = arith.constant xFC00 : f16\n", "", Status.UNKNOWN),
+    ],
+)
+def test_padding_of_an_unknown_value_is_written(value: str, parameter: str, status: Status) -> None:
+    (path,) = [path for path in CORPUS if path.stem == "dma_groups"]
+    text = path.read_text(encoding="utf-8").replace("  %nothing = arith.constant 0xFC00 : f16\n", value)
+    text = text.replace("%out: !pto.ptr<f16, gm>)", f"%out: !pto.ptr<f16, gm>{parameter})").replace("%v", "%nothing")
+    assert (found := check(text)).status is status, found

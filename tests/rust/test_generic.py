@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from dmaverify.machines.rngd.rust.kernel import MOST_SUPPOSED
 from dmaverify.machines.rngd.rust.plans import read_kernel_plan_text
 from dmaverify.machines.rngd.rust.verdicts import kernel_verdicts
 from dmaverify.prove.options import Options
@@ -89,3 +90,10 @@ def test_a_generic_kernel_that_no_size_makes_right_is_refuted() -> None:
 def test_what_is_no_size_is_not_supposed(parameters: str) -> None:
     text = HEAD.format("") + LOAD.format(parameters, "H, A", "H", "A", BODY, t="bf16")
     assert verdict(text).status is Status.UNKNOWN
+
+
+def test_sizes_are_tried_for_the_first_transfers_of_a_function_and_the_others_say_so() -> None:
+    many = "".join(f"let v{i}: {OWN} = {BODY}; drop(v{i}); " for i in range(MOST_SUPPOSED)) + BODY
+    found = kernel_verdicts(read_kernel_plan_text(generic_text((A, "bf16", "H, A", "H", "A", many))), Options())
+    assert [one.status for one in found] == [Status.PROVED] * MOST_SUPPOSED + [Status.UNKNOWN]
+    assert f"more than {MOST_SUPPOSED} transfers" in found[-1].obligations[-1].why

@@ -190,6 +190,11 @@ def test_no_region_of_a_run_holds_sizes_that_the_ordinary_checker_judges_otherwi
     assert counts["held"] >= 100
 
 
+def test_a_symbolic_piece_that_is_one_value_long_ends() -> None:
+    one = template(random_template(random.Random(930260)).text)
+    assert attempt(one, {"A": 64, "B": 8}, Options(), generic=True).status == "open"
+
+
 def test_what_a_remainder_rests_on_is_recorded_each_time_it_is_asked() -> None:
     trace = traced({"A": 3, "B": 9}, (), generic=True)
     rest = number_of(trace, "A") % 5

@@ -98,7 +98,9 @@ class RunCopies(TileRun):
             pad = None
             if stmt.pad is not None:
                 counts = [0 if o is None else self._int(o) for o in (stmt.pad.left, stmt.pad.right)]
-                pad = (counts[0], counts[1], self.raw.get(stmt.pad.value.name))
+                given = self.values.get(stmt.pad.value.name)  # a float of the caller's is any value, and written
+                some = (given if isinstance(given, int) else 0, max(1, stmt.pad.type.bits // 8))
+                pad = (counts[0], counts[1], self.raw.get(stmt.pad.value.name, some))
                 self.pad = pad[2]
             if len(loops) > 1:
                 self.registers[f"{stmt.kind}.size"] = (1, 1)

@@ -44,6 +44,7 @@ _ARITH = frozenset((
     "index_castui", "extui", "extsi", "trunci",
 ))  # fmt: skip
 _CALLS = ("func.call", "call")
+_NO_NUMBERS = ("dense", "dense_resource", "sparse", "array", "unit", "opaque")  # attributes of other constants
 _TILE = re.compile(r"pto\.t(load|store|prefetch)\w*")
 _CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
 
@@ -230,6 +231,10 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
         if token is None:
             raise InputError(f"{op.results[0]} has no value", op.name_span, "write `arith.constant 0 : index`")
         if token.kind != "number" and token.text not in ("true", "false"):
+            if token.kind == "word" and token.text not in _NO_NUMBERS:
+                cursor.at += 1
+                self.types[op.results[0]] = self._type(cursor) if cursor.take(":") else OTHER
+                raise InputError(f"{op.results[0]} has no value: `{token.text[:40]}` is no number", op.at(token))
             return self._results_of(op)
         cursor.at += 1
         untyped = OTHER if token.kind == "number" else ValueType("int", "i1", 1)

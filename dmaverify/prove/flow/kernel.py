@@ -17,6 +17,7 @@ from dmaverify.program.access import Access
 from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Circle, Order, Program, Step, order_of, torn_body
 from dmaverify.prove.flow.concurrency import SECTION, Starvation, Starving, says, starvation
+from dmaverify.prove.flow.declarations import read_otherwise
 from dmaverify.prove.flow.hazards import HAZARDS, Hazards, hazards
 from dmaverify.prove.flow.hazards_told import hazard_finding, one_engine
 from dmaverify.prove.flow.hops import hop_findings
@@ -130,6 +131,7 @@ class _Case(Judgement):
         self._untold(result)
         self.findings += [finding for index in range(len(works)) for finding in self._kept(index, works)]
         self.conditions += one_engine(self.program, works, result, limit, self.target)
+        self.conditions += read_otherwise(self.program.steps, works, order, self.target)
         for step, work in zip(self.program.steps, works, strict=True):
             if step.indirect is not None:
                 self.assumptions.append(f"`{step.name}` may touch every row of its table")

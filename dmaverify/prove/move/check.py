@@ -187,8 +187,12 @@ def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[Co
     if views is None:
         return
     session = Session(case.options.rlimit)
-    found = list(view_findings(views, commands, case.target, case.bits, session))
+    undecided: list[str] = []
+    found = list(view_findings(views, commands, case.target, case.bits, session, undecided))
     case.asked += session.asked
+    if undecided:
+        case.status["core/in-bounds"] = "unknown"
+        case.assumptions += [f"not decided: {what}" for what in undecided]
     for finding in found:
         case.status[finding.rule] = "refuted"
         case.by[finding.rule] = "the places of the views, for all iterations"

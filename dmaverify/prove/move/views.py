@@ -16,6 +16,7 @@ Relied on (proofs/): alignment-step, view-shift.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from dmaverify.lower.adapters import STREAM
 from dmaverify.lower.programs import space_of
@@ -84,14 +85,14 @@ def at_iteration(turns: Sequence[Turn], counters: Sequence[int]) -> str:
 
 
 def view_findings(
-    views: Views, commands: Sequence[Command], target: Target, dtype_bits: int, session: Session
+    views: Views, commands: Sequence[Command], target: Target, dtype_bits: int, session: Session, undecided: list[str]
 ) -> Iterator[Finding]:
-    """Everything that is wrong with the places of the views, in some iteration."""
+    """Everything that is wrong with the places of the views, in some iteration; what could not be decided is added."""
     out = list(place_findings(views))
     yield from out
     beyond = any(finding.rule == "core/in-bounds" for finding in out)
     if views.source is not None and views.source.base.tier != STREAM and not beyond:
-        yield from _holes(views, views.source, commands, target, dtype_bits, session)
+        yield from _holes(views, views.source, commands, target, dtype_bits, session, undecided)
 
 
 def place_findings(views: Views) -> Iterator[Finding]:
@@ -104,11 +105,14 @@ def place_findings(views: Views) -> Iterator[Finding]:
         yield from _alike(views, views.source, views.dest)
 
 
-def _finding(rule: str, message: str, window: TileWindow, hint: str, views: Views, counters: Sequence[int]) -> Finding:
+def _finding(
+    rule: str, message: str, window: TileWindow, hint: str, views: Views, counters: Sequence[int], shown: dict[str, Any]
+) -> Finding:
     record = load_obligations()[rule]
     values = loop_values(views.turns, counters)
+    witness = {"iteration": values, **shown} if values else shown
     return Finding(
-        rule, Severity.ERROR, message, "view", window.span, dict(values), {"iteration": values} if values else None,
+        rule, Severity.ERROR, message, "view", window.span, dict(values), witness,
         source=f"{SOURCE}; {record.source}", hint=hint,
     )  # fmt: skip
 
@@ -131,7 +135,7 @@ def _range(views: Views, name: str, window: TileWindow) -> Iterator[Finding]:
         "core/in-bounds",
         f"the {name}'s tile of `{window.label}` covers {first}..{first + window.length - 1}"
         f"{at_iteration(views.turns, counters)}; {has}",
-        window, hint, views, counters,
+        window, hint, views, counters, {"position": first if first < 0 else max(first, window.live)},
     )  # fmt: skip
 
 
@@ -156,17 +160,19 @@ def _alike(views: Views, source: View, dest: View) -> Iterator[Finding]:
             at = next(i for i, (a, b) in enumerate(zip(have.steps, want.steps, strict=True)) if a != b)
             counters = (*zero[:at], 1, *zero[at + 1 :])
         window = next(w for w in dest.windows if w.axis == axis)
+        shown = {"source_cell": {axis: have.at(counters)}, "dest_cell": {axis: want.at(counters)}}
         yield _finding(
             "core/same-element",
             f"the source's tile begins at {axis} = {have.at(counters)}, the destination's at {axis} = "
             f"{want.at(counters)}{at_iteration(views.turns, counters)}",
-            window, "start both tiles at the same coordinate", views, counters,
+            window, "start both tiles at the same coordinate", views, counters, shown,
         )  # fmt: skip
 
 
 def _holes(
-    views: Views, view: View, commands: Sequence[Command], target: Target, dtype_bits: int, session: Session
-) -> Iterator[Finding]:
+    views: Views, view: View, commands: Sequence[Command], target: Target, dtype_bits: int, session: Session,
+    undecided: list[str],
+) -> Iterator[Finding]:  # fmt: skip
     """A shifted tile declares holes behind the end of its tensor: no read may fall there."""
     unit_bits = unit_bits_of(dtype_bits)
     space = space_of(target, view.base.tier)
@@ -185,10 +191,13 @@ def _holes(
         if shared(read, behind, session, "core/in-bounds") == "unsat":
             continue
         met = found_meeting(read, behind, session)
-        counters = met.first[: len(views.turns)] if met is not None else (0,) * len(views.turns)
+        if met is None:
+            undecided.append("whether a hole of the source's tile is read behind the end of the tensor")
+            continue
+        counters = met.first[: len(views.turns)]
         yield _finding(
             "core/in-bounds",
             f"a hole of the source's tile is read behind the end of the tensor{at_iteration(views.turns, counters)}",
-            view.windows[0], "read the tile's own positions only", views, counters,
+            view.windows[0], "read the tile's own positions only", views, counters, {"read_address": met.address},
         )  # fmt: skip
         return

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 MOST_BUILDS = 8  # of one file
+MOST_SUPPOSED = 16  # transfers of one function that are read at sizes: the function is read anew for each
 _SIZED = re.compile(
     r"\bconst\s+(\w+)\s*:\s*[ui](?:size|\d+)|\b([A-Z]\w*)\s*:\s*(?:[\w:]+\s*\+\s*)*(?:\w+::)*(?:AxisName|M)\b(?!\s*:)"
 )
@@ -239,31 +240,55 @@ def _suppose(reader: Bodies, item: Item, scope: NameScope, code: Code, tree: Nod
     if not names or item.code.source is not code.source or len(names) < len(told_by_calls(item)):
         return
     span = item.code.span(item.node)
-    for site in reader.sites:
-        if site.span.source is span.source and span.start <= site.span.start < span.end and not site.moves:
-            again = partial(_read_at, reader.library, item, scope, code, tree, site.span.start)
+    read = ReadAtSizes(reader.library, item, scope, code, tree)
+    own = (site for site in reader.sites if site.span.source is span.source and not site.moves)
+    for count, site in enumerate(site for site in own if span.start <= site.span.start < span.end):
+        if count >= MOST_SUPPOSED:
+            why = f"more than {MOST_SUPPOSED} transfers stand in `{item.name}`, which nobody calls"
+            site.refuse(Unknown(f"{why}: no sizes are tried here", site.span))
+        else:
+            again = partial(_site_at, read, code.source, site.span.start)
             site.supposed = Supposed(names, tuple(dict(item.generics)[name] for name in names), again)
 
 
-def _read_at(
-    library: Library, item: Item, scope: NameScope, code: Code, tree: Node, start: int, sizes: Mapping[str, Any]
-) -> Site | None:
-    """A call read anew, with numbers for constants and axes of these sizes for the types of its function."""
-    reader = Bodies(library)
-    _discover(reader, scope, code, tree)
-    reader.visited.add(item)
-    kinds = dict(item.generics)
-    bound: dict[str, Value] = {
-        name: Numbers.of(size) if kinds[name] == "const" else Map(Symbol(f"{name}~", size))
-        for name, size in sizes.items()
-    }
-    _function(reader, item, bound, reader._self_of(item), "")
-    _drain(reader)
-    for site in reader.sites:
-        if site.span.source is code.source and site.span.start == start:
-            site.function, site.attributes = site.function or item.name, site.attributes or item.attributes
-            return site
-    return None
+@dataclass
+class ReadAtSizes:
+    """A function read anew, with numbers for constants and axes of given sizes for types; for plain numbers once."""
+
+    library: Library
+    item: Item
+    scope: NameScope
+    code: Code
+    tree: Node
+    known: dict[tuple[tuple[str, int], ...], Sequence[Site]] = field(default_factory=dict)
+
+    def sites(self, sizes: Mapping[str, Any]) -> Sequence[Site]:
+        if not all(type(size) is int for size in sizes.values()):
+            return self._read(sizes)
+        key = tuple(sizes.items())
+        if key not in self.known:
+            self.known[key] = self._read(sizes)
+        return self.known[key]
+
+    def _read(self, sizes: Mapping[str, Any]) -> Sequence[Site]:
+        reader = Bodies(self.library)
+        _discover(reader, self.scope, self.code, self.tree)
+        reader.visited.add(self.item)
+        kinds = dict(self.item.generics)
+        bound: dict[str, Value] = {
+            name: Numbers.of(size) if kinds[name] == "const" else Map(Symbol(f"{name}~", size))
+            for name, size in sizes.items()
+        }
+        _function(reader, self.item, bound, reader._self_of(self.item), "")
+        _drain(reader)
+        for site in reader.sites:
+            site.function, site.attributes = site.function or self.item.name, site.attributes or self.item.attributes
+        return reader.sites
+
+
+def _site_at(read: ReadAtSizes, source: Source, start: int, sizes: Mapping[str, Any]) -> Site | None:
+    """The call of a function read at sizes that stands at a place of the text."""
+    return next((one for one in read.sites(sizes) if one.span.source is source and one.span.start == start), None)
 
 
 def _owners(sites: Sequence[Site], reader: Bodies) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import Span
@@ -139,18 +140,18 @@ class Sites:
 
     def discover(self, code: Code, tree: Node) -> None:
         """Makes a site of every transfer call in the text, in macros too (but not in their definitions)."""
-        for found in _TRANSFER.finditer(code.data):
-            node = tree.descendant_for_byte_range(found.start(), found.end())
-            if node is not None and _is_called(node):
-                self.site(code, node, tree)
+        for node, around in _called(code, tree):
+            self.site(code, node, around)
 
-    def site(self, code: Code, name: Node, tree: Node | None = None) -> Site:
-        """The site of a call, by the place of the method's name; `tree` is the whole that it stands in."""
+    def site(self, code: Code, name: Node, around: tuple[Span, int] | None = None) -> Site:
+        """The site of a call, by the place of the method's name; `around` is its statement and where its function
+        begins, where that is known already.
+        """
         span = code.span(name)
         key = (span.source.name, span.start) if code.at is None else (code.origin, code.character(name.start_byte))
         if key not in self.by_place:
             made = Site(len(self.sites), code.text(name), span)
-            made.statement, made.function_line = _around(code, name, tree)
+            made.statement, made.function_line = around or _around(code, name, None)
             self.by_place[key] = made
             self.sites.append(self.by_place[key])
         return self.by_place[key]
@@ -253,6 +254,13 @@ class Sites:
         if isinstance(expected, Opaque) or not known(expected) or expected is None:
             return Opaque(expected.what if isinstance(expected, Opaque) else "", sources)
         return expected
+
+
+@lru_cache(maxsize=16)
+def _called(code: Code, tree: Node) -> tuple[tuple[Node, tuple[Span, int]], ...]:
+    """The names of transfers that are called in a text, each with what it stands in."""
+    found = (tree.descendant_for_byte_range(at.start(), at.end()) for at in _TRANSFER.finditer(code.data))
+    return tuple((node, _around(code, node, tree)) for node in found if node is not None and _is_called(node))
 
 
 def _is_called(node: Node) -> bool:

@@ -1,0 +1,118 @@
+"""Whether steps of a program agree what lies in the bytes that one writes and another reads.
+
+Knows: the tensors that steps declare, what they touch, who comes before whom.
+Does not know: moves, tiles, findings.
+Law: nothing is said only of declarations that put the same elements on the same places, of bytes that no two steps
+share, and of a write that another one surely replaces before the read. All else is named as a condition: the tensors
+of a program have no names, so that another declaration of written bytes may be a reshape or a mistake.
+
+Source: docs/machines/rngd.md 7.4 (a program's steps are related by the memory that they touch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from dmaverify.language.expr import Expr
+from dmaverify.layout.digits import NotDigits, digits_of
+from dmaverify.program.schedule import Order, Step
+from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.prove.flow.tile_outputs import cutting, dtypes_of, plain, sides_of
+from dmaverify.prove.flow.touches import StepWork, Touch, in_one_unit
+from dmaverify.prove.meet import decided, difference
+from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """One side of a step: the tensor that it declares there, the bits of an element. `whole`: no view cuts it."""
+
+    step: int
+    tensor: Tensor
+    bits: int
+    whole: bool
+    access: str = ""  # "fetch f0", of an operation
+
+
+def read_otherwise(steps: Sequence[Step], works: Sequence[StepWork], order: Order, target: Target) -> list[str]:
+    """The conditions under which reads find what they declare: one for each pair of declarations that share bytes."""
+    written, read = _sides(steps, target)
+    out = []
+    for reads, writes in product(read, written):
+        if not _may_follow(order, writes.step, reads.step) or _agree(reads, writes):
+            continue
+        if any(_replaces(one, writes, reads, order) for one in written) or not _share(writes, reads, works):
+            continue
+        names = [steps[one.step].name for one in (reads, writes)]
+        as_read, as_written = (_said(one) for one in (reads, writes))
+        out.append(f"`{names[0]}` reads as {as_read} what `{names[1]}` writes as {as_written}")
+    return list(dict.fromkeys(out))
+
+
+def _may_follow(order: Order, writes: int, reads: int) -> bool:
+    """Whether a read may come after a write: not where it always comes first, and no loop brings it again."""
+    body = order.bodies[writes] if order.bodies else -1
+    if body >= 0 and order.bodies[reads] == body:
+        return True
+    return writes != reads and not order.step_precedes(reads, writes)
+
+
+def _sides(steps: Sequence[Step], target: Target) -> tuple[list[_Declared], list[_Declared]]:
+    """What is written and what is read, in the order of the steps."""
+    both: tuple[list[_Declared], list[_Declared]] = [], []
+    for index, step in enumerate(steps):
+        names = ["", ""] if step.transfer is not None else [f"{one.engine} {one.name}" for one in step.accesses]
+        for (tensor, _, view, writes), dtype, name in zip(sides_of(step), dtypes_of(step), names, strict=True):
+            whole = step.indirect is None and (view is None or not cutting(view))
+            own = plain(tensor if view is None else view.base)
+            both[not writes].append(_Declared(index, own, target.dtypes[dtype], whole, name))
+    return both
+
+
+def _agree(one: _Declared, other: _Declared) -> bool:
+    """Whether both put the same elements on the same places."""
+    a, b = one.tensor, other.tensor
+    if (a.tier, a.base, one.bits) != (b.tier, b.base, other.bits):
+        return False
+    if any(getattr(a, f"at_{place}") != getattr(b, f"at_{place}") for place in PLACES[:-1]):
+        return False
+    return all(_alike(a.field(place), b.field(place)) for place in PLACES)
+
+
+def _alike(one: Expr, other: Expr) -> bool:
+    if one == other:
+        return True
+    try:
+        return one.size == other.size and digits_of(one) == digits_of(other)
+    except NotDigits:
+        return False
+
+
+def _share(writes: _Declared, reads: _Declared, works: Sequence[StepWork]) -> bool:
+    """Whether the two sides may share a byte; yes may be wrong."""
+    for pair in product(_touches(writes, works, writes=True), _touches(reads, works, writes=False)):
+        walks = in_one_unit(pair)
+        if pair[0].memory == pair[1].memory and decided(difference(walks[0], walks[1])) != "unsat":
+            return True
+    return False
+
+
+def _touches(side: _Declared, works: Sequence[StepWork], *, writes: bool) -> list[Touch]:
+    own = (touch for touch in works[side.step].touches if touch.writes == writes)
+    return [touch for touch in own if not side.access or touch.what == side.access]
+
+
+def _replaces(one: _Declared, writes: _Declared, reads: _Declared, order: Order) -> bool:
+    """Whether a step writes all that is read, as it is read, after the other write and before the read."""
+    if one.step in (writes.step, reads.step) or not one.whole or not _agree(one, reads):
+        return False
+    between = order.step_precedes(one.step, writes.step) and order.step_precedes(writes.step, reads.step)
+    return order.step_precedes(one.step, reads.step) and not between
+
+
+def _said(one: _Declared) -> str:
+    shown = (p for p in PLACES if p == "element" or one.tensor.field(p).size > 1)
+    fields = [f"{place} `{one.tensor.field(place)}`" for place in shown]
+    return f"{one.tensor.tier} {', '.join(fields)} at {one.tensor.base:,}"
