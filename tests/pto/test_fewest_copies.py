@@ -37,6 +37,7 @@ from dmaverify.verdict import Status
 UNIT = 32
 
 
+@functools.cache
 def limits_of(kind: str) -> CopyLimits:
     return copy_limits(kind, load_target("pto").limits)
 
