@@ -201,17 +201,6 @@ def indices_of(found: Cell) -> frozenset[Coords]:
     return frozenset(_coords(found)) if isinstance(found, (Index, Several)) else frozenset()
 
 
-def live_index(expr: Expr, position: int, sizes: Mapping[str, int]) -> dict[str, int] | None:
-    """Coordinates at `position` without the zero ones; None where it is not live.
-
-    Raises ValueError where the position stands for several indices: ask `live_indices` there.
-    """
-    found = live_indices(expr, position, sizes)
-    if len(found) > 1:
-        raise ValueError(f"position {position} of {expr} stands for {len(found)} indices")
-    return next((dict(one) for one in found), None)
-
-
 def cells(expr: Expr, start: int = 0, stop: int | None = None) -> Iterator[Cell]:
     """The raw cells of positions `start` to `stop` (exclusive; the size if None)."""
     return (cell(expr, position) for position in range(start, expr.size if stop is None else stop))

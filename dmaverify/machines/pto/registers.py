@@ -1,10 +1,7 @@
-"""Sticky registers followed through a kernel, and copies resolved with them.
+"""Sticky registers followed through a kernel.
 
-Knows: which registers a copy reads, what an inline copy leaves in them, what depends on the path.
-Does not know: control flow, what a copy touches, what is allowed.
-Law: a copy has every operand resolved or is a remark at its line; a register that depends on the path is never guessed.
-
-Source: "DMA Copy" (registers before the copy); PTO v0.6 (sticky state, inline loops).
+Knows: what sets them, what is never used. Does not know: control flow, copies, what is allowed.
+Law: a register that depends on the path is never guessed. Source: PTO v0.6 (sticky state).
 """
 
 from __future__ import annotations
