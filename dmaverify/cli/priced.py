@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dmaverify.program.indirect import Indirect
 
 
-BESIDE_PRICE = 500_000  # solver units for the verdict that stands beside a price
+BESIDE_PRICE = 5_000_000  # solver units for the verdict that stands beside a price
 
 
 def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputError], str]:
