@@ -92,7 +92,7 @@ PLANTED = [
     ("sizes.toml", "multiple_of", "multipleof", "8:28", INPUT, "did you mean `multiple_of`?"),
     ("sizes.toml", "min = 8, max", "min 8, max", "8:11", INPUT, "write `key = value`"),
     ("sizes.toml", "of = 8", "of = 3", "14:37", "rngd/dm-packet-multiple", "a multiple of 8 bytes"),
-    ("sizes.toml", "max = 4096, ", "", "14:37", "rngd/packet-max", "at most 4,096 bytes, is the packet"),
+    ("sizes.toml", "max = 4096", "max = 8192", "14:37", "rngd/packet-max", "at most 4,096 bytes, is the packet"),
     # machines
     ("toy/target.toml", "{packet_bytes} B", "{packet_byte} B", "88:1", INPUT, "did you mean 'packet_bytes'?"),
     ("toy/target.toml", '["write_gcd"', '["write_gdc"', "107:1", INPUT, "did you mean 'write_gcd'?"),
@@ -146,6 +146,25 @@ PLANTED = [
     ("idma.toml", "dst_protocol = obi", "dst_protocol = obl", "22:16", INPUT, "did you mean `obi`?"),
     ("idma.toml", "pulp-open", "pulp-opn", "16:23", INPUT, "did you mean 'pulp-open'?"),
 ]
+
+# row by what it replaces and by what, and the help applied by hand, where no word of it is the old text
+APPLIED = [
+    ('"A, B, C" }', '"A, B, C"', [('"A, B, C"\n', '"A, B, C" }\n')]),
+    ('"B, C" }', '"B, D" }', [('"B, D" }', '"B, C" }')]),
+    ("K, W # 256", "K, W #{0} 256", [("K, W #{0} 256", "K, W # 256")]),
+    ("[axes]", "[axes]", [('"B, A" }\n', '"B / 4, A, B % 4" }\n'),
+     ('time = "B, A", packet = "1"', 'time = "B / 4, A", packet = "B % 4"')]),
+    ('slice = "1 # 64", element', 'slice = "1 # 64", element',
+     [('element = "C" }', 'element = "C # 4104" }'), ('4", element = "C" }', '4", element = "C # 4104" }'),
+      ('time = "1", packet = "C"', 'time = "C # 4104 / 1368", packet = "C # 4104 % 1368"')]),
+    ('element = "K", s', 'element = "R", s', [('element = "R", s', 'element = "K", s')]),
+    ("base = 65536", "base = 0", [("base = 0", "base = 131072")]),
+    ("of = 8", "of = 3", [("of = 3", "of = 8")]),
+    ("max = 4096", "max = 8192", [('time = "B, A"', 'time = "B, A, C / 8"'), ('packet = "C"', 'packet = "C % 8"')]),
+    ("[B=8:256, A=64:2", "[B=4:256, A=64:2", [("[B=4:256", "[B=8:256")]),
+    ("Row = 512", "Row = N", [("Row = N", "Row = 512")]),
+    ("Row % 256", "Row % 128", [("Row % 128", "Row % 256")]),
+]  # fmt: skip
 
 SETTINGS = [
     ("jbos = 2", "1:1", "did you mean `jobs`?"),
@@ -204,6 +223,19 @@ def test_a_planted_mistake_is_told_once_where_it_was_written_with_what_mends_it(
     errors = out.count("\nerror[") + out.startswith("error[")
     assert errors <= (2 if name == "rust.rs" else 1)  # in Rust each transfer has a verdict of its own
     assert phrase in plain(out)
+
+
+@pytest.mark.parametrize(("old", "new", "applied"), APPLIED)
+def test_a_help_that_is_applied_by_hand_makes_the_text_proved(
+    old: str, new: str, applied: list[tuple[str, str]]
+) -> None:
+    name, before, after = next(row[:3] for row in PLANTED if row[1].startswith(old) and row[2].startswith(new))
+    text = STARTS[name].replace(before, after, 1)
+    for wrong, right in applied:
+        assert wrong in text
+        text = text.replace(wrong, right, 1)
+    Path(name).write_text(text, encoding="utf-8")
+    assert cli.invoke(["check", name]) == 0
 
 
 @pytest.mark.parametrize(("text", "place", "phrase"), SETTINGS)

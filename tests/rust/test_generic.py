@@ -4,8 +4,11 @@ import re
 
 import pytest
 
+from dmaverify.machines.rngd.rust import kernel
+from dmaverify.machines.rngd.rust.generic import MOST_NAMES
 from dmaverify.machines.rngd.rust.kernel import MOST_SUPPOSED
 from dmaverify.machines.rngd.rust.plans import read_kernel_plan_text
+from dmaverify.machines.rngd.rust.sites import Sites
 from dmaverify.machines.rngd.rust.verdicts import kernel_verdicts
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
@@ -97,3 +100,46 @@ def test_sizes_are_tried_for_the_first_transfers_of_a_function_and_the_others_sa
     found = kernel_verdicts(read_kernel_plan_text(generic_text((A, "bf16", "H, A", "H", "A", many))), Options())
     assert [one.status for one in found] == [Status.PROVED] * MOST_SUPPOSED + [Status.UNKNOWN]
     assert f"more than {MOST_SUPPOSED} transfers" in found[-1].obligations[-1].why
+
+
+LOADS = "pub fn k{}<A: AxisName>(ctx: &mut Context, x: &HbmTensor<bf16, m![1], m![H, A]>) {{ {} }}\n"
+LOADED = f"let v: {OWN} = {BODY}; drop(v);"
+
+
+@pytest.mark.parametrize(("most", "loads", "left"), [(3, (1, 2), 0), (2, (1, 2), 1), (2, (1, 1, 1), 1)])
+def test_sizes_are_tried_for_the_first_transfers_of_a_file_and_the_others_say_so(
+    most: int, loads: tuple[int, ...], left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "MOST_SUPPOSED_HERE", most)
+    text = HEAD.format("") + "".join(LOADS.format(i, LOADED * count) for i, count in enumerate(loads))
+    found = kernel_verdicts(read_kernel_plan_text(text), Options())
+    assert [one.status for one in found] == [Status.PROVED] * (sum(loads) - left) + [Status.UNKNOWN] * left
+    assert all(f"more than {most} transfers stand in generic functions" in one.obligations[-1].why
+               for one in found[len(found) - left:])  # fmt: skip
+
+
+@pytest.mark.parametrize("made", ["functions", "expansions"])
+def test_reading_at_sizes_looks_at_one_function_however_long_the_file_is(
+    made: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, met = HEAD.format(""), [0]
+    if made == "functions":
+        text += "".join(LOADS.format(i, LOADED) for i in range(40))
+    else:
+        text += "macro_rules! mk { ($n:ident) => { " + LOADS.format("", LOADED).replace("k<", "$n<") + " } }\n"
+        text += "".join(f"mk!(k{i});\n" for i in range(40))
+    own = [site for site in kernel.read_kernel_text(text).sites if site.supposed is not None]
+    site = Sites.site
+    monkeypatch.setattr(Sites, "site", lambda *given: (met.__setitem__(0, met[0] + 1), site(*given))[1])
+    assert all(one.supposed.read({"A": 64}).moves for one in own)
+    assert len(own) == 40
+    assert met[0] <= 4 * len(own)
+
+
+@pytest.mark.parametrize("count", [MOST_NAMES, MOST_NAMES + 1, 12])
+def test_sizes_of_many_axes_stand_for_themselves(count: int) -> None:
+    names = "AEFGIJKLNOPQ"[:count]
+    parameters, listed = ", ".join(f"{name}: AxisName" for name in names), ", ".join(names)
+    found = verdict(HEAD.format("") + LOAD.format(parameters, f"H, {listed}", "H", listed, BODY, t="bf16"))
+    assert found.status is Status.PROVED
+    assert (">=" in found.conditions[0]) == (count == MOST_NAMES)

@@ -28,6 +28,7 @@ from dmaverify.verdict import Finding, Severity, Status, Verdict
 
 LADDER = (64, 128, 256, 512, 1024, 32, 16, 8, 4, 2, 1)
 """Sizes at which a function is read first: places of a device, lines, words."""
+MOST_NAMES = 3  # axes and constants around which other sizes are searched: more cost twice as much each
 Judge = Callable[[KernelPlan], Verdict]
 Beside = Callable[[Site, PlanTransfer, KernelMove], tuple[Iterable[Finding], Iterable[str]]]
 Tried = list[tuple[dict[str, int], Verdict]]
@@ -50,6 +51,11 @@ class GenericCall:
     def key(self) -> str:
         return next(iter(self.plan.targets))
 
+    @property
+    def _alone(self) -> bool:
+        """Whether sizes that were tried stand for themselves only: no others are searched."""
+        return len(self.supposed.names) > MOST_NAMES or self.site.method in (*GATHERS, *SCATTERS)
+
     def verdict(self) -> Verdict | None:
         """None where its sizes do not tell enough."""
         tried: Tried = []
@@ -63,7 +69,7 @@ class GenericCall:
 
     def _never(self, tried: Tried) -> Verdict | None:
         base = next((verdict for _, verdict in tried if verdict.status is Status.REFUTED), None)
-        if base is None or "type" in self.supposed.kinds or self.site.method in (*GATHERS, *SCATTERS):
+        if base is None or "type" in self.supposed.kinds or self._alone:
             return None
         found = conditions(self.template, self.options)
         claim = f"for no {' and '.join(self.supposed.names)}"
@@ -71,7 +77,7 @@ class GenericCall:
 
     def _proved(self, proved: Tried, tried: Tried) -> Verdict:
         base, every = proved[0][1], " and ".join(self.supposed.names)
-        if any(verdict.conditions for _, verdict in proved) or self.site.method in (*GATHERS, *SCATTERS):
+        if self._alone or any(verdict.conditions for _, verdict in proved):
             texts = [" and ".join(f"{name} == {size}" for name, size in values.items()) for values, _ in proved]
         else:
             texts = self._around([values for values, _ in proved], tried)

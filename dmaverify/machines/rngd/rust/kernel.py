@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 
 MOST_BUILDS = 8  # of one file
-MOST_SUPPOSED = 16  # transfers of one function that are read at sizes: the function is read anew for each
+MOST_SUPPOSED, MOST_SUPPOSED_HERE = 16, 64
+"""Transfers of one function, and of one file, that are read at sizes: the function is read anew for each."""
 _SIZED = re.compile(
     r"\bconst\s+(\w+)\s*:\s*[ui](?:size|\d+)|\b([A-Z]\w*)\s*:\s*(?:[\w:]+\s*\+\s*)*(?:\w+::)*(?:AxisName|M)\b(?!\s*:)"
 )
@@ -117,7 +118,7 @@ def _sites(
     if callers is not None:
         callers()
     for item in _uncalled_anyway(reader):
-        _suppose(reader, item, scope, code, tree)
+        _suppose(reader, item, code)
     own = [site for site in reader.sites if callers is None or site.span.source is code.source]
     for say in (_owners, _told_alone, _crowded, _left_out):
         say(own, reader)
@@ -233,19 +234,22 @@ def _uncalled_anyway(reader: Bodies) -> list[Item]:
     return every
 
 
-def _suppose(reader: Bodies, item: Item, scope: NameScope, code: Code, tree: Node) -> None:
+def _suppose(reader: Bodies, item: Item, code: Code) -> None:
     """Says of calls in a function that nobody calls how they are read at sizes, where all that it leaves open are."""
     sizes = {name for pair in _SIZED.findall(item.head) for name in pair}
     names = tuple(name for name, _ in item.generics if name in sizes)
     if not names or item.code.source is not code.source or len(names) < len(told_by_calls(item)):
         return
     span = item.code.span(item.node)
-    read = ReadAtSizes(reader.library, item, scope, code, tree)
-    own = (site for site in reader.sites if site.span.source is span.source and not site.moves)
-    for count, site in enumerate(site for site in own if span.start <= site.span.start < span.end):
-        if count >= MOST_SUPPOSED:
-            why = f"more than {MOST_SUPPOSED} transfers stand in `{item.name}`, which nobody calls"
-            site.refuse(Unknown(f"{why}: no sizes are tried here", site.span))
+    read = ReadAtSizes(reader.library, item)
+    here = [site for site in reader.sites if site.span.source is span.source and not site.moves]
+    before = sum(site.supposed is not None for site in here)
+    for count, site in enumerate(site for site in here if span.start <= site.span.start < span.end):
+        if count >= MOST_SUPPOSED or before + count >= MOST_SUPPOSED_HERE:
+            most, where = MOST_SUPPOSED, f"`{item.name}`, which nobody calls"
+            if count < MOST_SUPPOSED:
+                most, where = MOST_SUPPOSED_HERE, "generic functions of this file that nobody calls"
+            site.refuse(Unknown(f"more than {most} transfers stand in {where}: no sizes are tried here", site.span))
         else:
             again = partial(_site_at, read, code.source, site.span.start)
             site.supposed = Supposed(names, tuple(dict(item.generics)[name] for name in names), again)
@@ -257,9 +261,6 @@ class ReadAtSizes:
 
     library: Library
     item: Item
-    scope: NameScope
-    code: Code
-    tree: Node
     known: dict[tuple[tuple[str, int], ...], Sequence[Site]] = field(default_factory=dict)
 
     def sites(self, sizes: Mapping[str, Any]) -> Sequence[Site]:
@@ -272,7 +273,7 @@ class ReadAtSizes:
 
     def _read(self, sizes: Mapping[str, Any]) -> Sequence[Site]:
         reader = Bodies(self.library)
-        _discover(reader, self.scope, self.code, self.tree)
+        reader.discover(self.item.code, self.item.node)
         reader.visited.add(self.item)
         kinds = dict(self.item.generics)
         bound: dict[str, Value] = {
