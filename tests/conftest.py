@@ -43,6 +43,20 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
 
 
+COLLECTED = pytest.StashKey[frozenset[str]]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    config.stash[COLLECTED] = frozenset(item.nodeid for item in items)
+
+
+@pytest.fixture(scope="session")
+def collected(pytestconfig: pytest.Config) -> frozenset[str]:
+    """Ids of all tests that were read, those left out by marks and words among them."""
+    return pytestconfig.stash[COLLECTED]
+
+
 def pytest_collection_finish() -> None:
     """Thousands of collected tests live until the end: no collection of garbage looks at them again."""
     gc.collect()

@@ -170,7 +170,7 @@ def finished(
 
         err.append(visible(nothing_judged(request.paths)))
     if request.show in LAST_LINE_ASIDE:
-        from dmaverify.report.text import leaving
+        from dmaverify.report.several import leaving
 
         err.append(leaving(verdicts, code))
     return CommandOutcome(tuple(out), tuple(err), code)

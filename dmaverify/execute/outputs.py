@@ -3,7 +3,7 @@
 Knows: cells written by each iteration of each step, what pieces of work read, who ends before whom.
 Does not know: mappings, windows, digits, how pieces came about.
 Law: cells are united and compared one by one. A cell may be written again where what it held was read in between; a
-tensor that is only ever written whole may be written again unread, and that is said (`lost`).
+write of the whole tensor promises nothing of the kind, so that a second one unread is said only (`lost`).
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ def judge_outputs(
 ) -> None:
     """`names` are those of the steps; bit i of `before[j]` says that piece i ends before piece j begins."""
     for (held, _), (whole, found) in outputs.items():
-        tiled = [one for one in found if one.tiled]
+        tiled = [one for one in found if _of_tiles(one, whole)]
         union = distinct(np.concatenate([one.cells for one in found]))
         if tiled and not np.isin(whole, union).all() and not all(one.partial for one in tiled):
             outcome.break_(COVER, f"{int((~np.isin(whole, union)).sum())} cells are never written")
-        compared = tiled or [one for one in found if not one.rows]
+        compared = [one for one in found if not one.rows or _of_tiles(one, whole)]
         for (i, one), (j, other) in combinations(enumerate(compared), 2):
             same = (one.step, one.starts) == (other.step, other.starts)
             if same and any((w.step, w.starts) == (one.step, one.starts) for w in compared[i + 1 : j]):
@@ -88,12 +88,17 @@ def judge_outputs(
             said = f"{names[one.step]} and {names[other.step]} write one cell in {turns}"
             if seen.all():
                 continue
-            if not tiled:
+            if not (_of_tiles(one, whole) and _of_tiles(other, whole)):
                 outcome.lost.setdefault(ONCE, said)
             elif seen.any():
                 outcome.leave(ONCE, f"{said}, part of it read in between")
             else:
                 outcome.break_(ONCE, said)
+
+
+def _of_tiles(one: StepWrites, whole: Numbers) -> bool:
+    """Whether it is a view's part of the tensor, which promises that others make the rest."""
+    return one.tiled and len(one.cells) < len(whole)
 
 
 def _read_between(

@@ -18,7 +18,8 @@ from dmaverify.lower.adapters import derived_access
 from dmaverify.lower.pairing import Trouble
 from dmaverify.lower.programs import port_rule, space_of, streamed_program
 from dmaverify.lower.segments import cases_text, needs_segments, propose_segments
-from dmaverify.lower.tables import fetch_size, merged, render_merged, render_table, table_json, table_of
+from dmaverify.lower.table_text import render_merged, render_table, table_json
+from dmaverify.lower.tables import fetch_size, merged, table_of
 from dmaverify.lower.text import number_text, sequencer_text
 from dmaverify.plan.plan import Plan
 from dmaverify.program.access import Access

@@ -107,7 +107,8 @@ def _targets() -> list[dict[str, Any]]:
 
 
 def _target(name: str) -> dict[str, Any]:
-    from dmaverify.targets.target import lint_target, load_target
+    from dmaverify.targets.lint import lint_target
+    from dmaverify.targets.target import load_target
 
     try:
         target = load_target(name)

@@ -272,7 +272,7 @@ def rendered(
 ) -> str:  # fmt: skip
     """Verdicts in one of FORMATS."""
     if format_ in ("full", "concise"):
-        from dmaverify.report.text import render_report
+        from dmaverify.report.several import render_report
 
         style: Literal["full", "concise"] = "full" if format_ == "full" else "concise"
         return render_report(verdicts, style, code=code, width=width, colour=colour, timings=timings, verbose=verbose)

@@ -65,14 +65,6 @@ def _whole(value: Any) -> bool:
     return value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0)
 
 
-def synthesize_plan(plan: Plan, settings: SynthSettings) -> list[Synthesis]:
-    """The best plan of every transfer; gathers and scatters are refused by name. Raises InputError for what cannot be
-    read.
-    """
-    found = [synthesize_named(plan, name, settings) for name in (t.name for t in plan.transfers)]
-    return [*found, *(_by_index(plan, one.name, settings) for one in plan.indirects)]
-
-
 def answer_of(plan: Plan, name: str, settings: SynthSettings) -> Synthesis | FewestCopies:
     """The best plan of one transfer, gather or scatter of a plan, by whichever search its machine has."""
     from dmaverify.jobs.fewest_copies import copies_of, is_copied

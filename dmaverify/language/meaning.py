@@ -101,6 +101,8 @@ def cell(expr: Expr, position: int) -> Cell:
 def combine(major: Cell, minor: Cell) -> Cell:
     """The cell of a pair: the major one if it is no index, else the minor one if that is none, else the sums per
     axis."""
+    if isinstance(major, Index) and isinstance(minor, Index):
+        return Index(_added(major.coords, minor.coords))
     if isinstance(major, (Pad, OutOfBounds)):
         return major
     if isinstance(minor, (Pad, OutOfBounds)):
@@ -197,17 +199,6 @@ def live_indices(expr: Expr, position: int, sizes: Mapping[str, int]) -> frozens
 def indices_of(found: Cell) -> frozenset[Coords]:
     """The indices that a finalized cell stands for."""
     return frozenset(_coords(found)) if isinstance(found, (Index, Several)) else frozenset()
-
-
-def live_index(expr: Expr, position: int, sizes: Mapping[str, int]) -> dict[str, int] | None:
-    """Coordinates at `position` without the zero ones; None where it is not live.
-
-    Raises ValueError where the position stands for several indices: ask `live_indices` there.
-    """
-    found = live_indices(expr, position, sizes)
-    if len(found) > 1:
-        raise ValueError(f"position {position} of {expr} stands for {len(found)} indices")
-    return next((dict(one) for one in found), None)
 
 
 def cells(expr: Expr, start: int = 0, stop: int | None = None) -> Iterator[Cell]:

@@ -152,7 +152,7 @@ class Explainer(Reader):
         if token.text == "in":
             return self.unknown_word(token)
         if token.text == ":":
-            hint = "`:` belongs to windows, `$(A:1, B:2)`, and to records, `{ slice: A, element: B }`"
+            hint = "`:` belongs to windows, `$(A:1, B:2)`"
             return self.error("`:` is out of place here", token, hint)
         hint = "put a `,` between two terms"
         return self.error(f"expected `,` or an operator, found {named(token)}", token, hint)

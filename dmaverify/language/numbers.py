@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 Mono = tuple[str, ...]
@@ -27,10 +28,12 @@ class Poly:
         self._hash: int | None = None
 
     @staticmethod
+    @lru_cache(maxsize=1 << 12)
     def of(value: int) -> Poly:
         return Poly({(): value})
 
     @staticmethod
+    @lru_cache(maxsize=1 << 12)
     def symbol(name: str) -> Poly:
         return Poly({(name,): 1})
 

@@ -1,6 +1,6 @@
 """Text to mapping trees: `m![...]` as the vendor's macro reads it, and the notation of the documents beside it.
 
-Knows: the grammar (operators, grouping, `let`, windows, records, `axes![...]`), the span of every node, what to write
+Knows: the grammar (operators, grouping, `let`, windows, `axes![...]`), the span of every node, what to write
 instead of what is wrong.
 Does not know: whether a tree makes sense (`wellformed`), what its cells are (`meaning`).
 Law: `parse(str(e), axes) == e` for every tree that `parse` can build; the text under a node's span parses to that node
@@ -23,7 +23,6 @@ Engine" and "Sequencer").
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 
 from dmaverify.errors import InputError, NoValue, Source, Span
 from dmaverify.language.axes import parse_axes
@@ -46,11 +45,10 @@ from dmaverify.language.notation import MAX_NUMBER, Token, clip, named
 from dmaverify.language.numbers import Symbolic, exact_quotient
 from dmaverify.values import dataclass, field, replace
 
-__all__ = ["FIELDS", "MAX_DEPTH", "MAX_NODES", "parse", "parse_axes", "parse_record"]
+__all__ = ["MAX_DEPTH", "MAX_NODES", "parse", "parse_axes"]
 
 MAX_DEPTH = 200
 MAX_NODES = 100_000
-FIELDS = ("chip", "cluster", "slice", "element", "time", "packet")
 
 _KINDS = {"*": Kind.TOP, "0": Kind.ZERO, "!": Kind.BOTTOM}
 _BUILD: dict[str, Callable[[Expr, int, Span], Expr]] = {
@@ -88,23 +86,6 @@ def parse(
     parser = _Parser(text, axes, lets or {}, params or {}, source, offset)
     parser.evaluate = evaluate
     return parser.mapping(lambda: parser.at_end).expr
-
-
-def parse_record(
-    text: str,
-    axes: Mapping[str, int],
-    *,
-    lets: Mapping[str, Expr] | None = None,
-    params: Mapping[str, int] | None = None,
-    source: Source | None = None,
-    offset: int = 0,
-) -> dict[str, Expr]:
-    """The fields of `{ chip: m![..], slice: .., element: .. }` that are written, in the order of the text.
-
-    Names are those of `FIELDS`. `m![ ]` and the outer braces are optional, and `let A' = A + 1# in` may stand before
-    them ("DMA Engine", example 6). Raises InputError as `parse` does, also for unknown and repeated fields.
-    """
-    return _Parser(text, axes, lets or {}, params or {}, source, offset).record()
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,57 +394,6 @@ class _Parser(Explainer):
             extent = "negative" if value < 0 else "too large"
             raise self.error(f"the parameter `{token.text}` is {extent}", token, "numbers run from 0 to 10^18")
         return value
-
-    # -- records
-
-    def record(self) -> dict[str, Expr]:
-        bound = _Frame(None, "")
-        while self.token.text == "let":
-            frame = self._open_let(1)
-            assert frame.name is not None
-            value = self.mapping(lambda: self.token.text == "in" or self.at_end)
-            if self.at_end:
-                raise self.unclosed(frame)
-            self.take()
-            self._bind(bound, frame.name.text, value)
-        opener = self.take() if self.token.text == "{" else None
-        found = self._fields()
-        if opener is not None:
-            if self.at_end:
-                raise self.error("`{` is never closed", opener, "add `}` where the record ends")
-            self.take()
-        if not self.at_end:
-            hint = "fields are `name: mapping`, separated by `,`, within one pair of braces"
-            raise self.error(f"expected the end of the record, found {named(self.token)}", self.token, hint)
-        return found
-
-    def _fields(self) -> dict[str, Expr]:
-        found: dict[str, Expr] = {}
-        while not self._record_ends():
-            name = self._field_name(found)
-            found[name] = self.mapping(lambda: self._record_ends() or self._next_field()).expr
-            if self.token.text == ",":
-                self.take()
-        return found
-
-    def _record_ends(self) -> bool:
-        return self.at_end or self.token.text == "}"
-
-    def _next_field(self) -> bool:
-        return self.token.text == "," and self.peek().kind == "word" and self.peek(2).text == ":"
-
-    def _field_name(self, found: Mapping[str, Expr]) -> str:
-        token = self.token
-        if token.text not in FIELDS:
-            near = get_close_matches(token.text[:40].lower(), FIELDS, 1)
-            hint = f"did you mean `{near[0]}`?" if near else f"the fields are {', '.join(FIELDS)}"
-            raise self.error(f"expected the name of a field, found {named(token)}", token, hint)
-        if token.text in found:
-            hint = "put both mappings in one, joined by `,`"
-            raise self.error(f"the field `{token.text}` is given twice", token, hint)
-        self.take()
-        self.expect(":", f"after `{token.text}`", f"write `{token.text}: m![A]`")
-        return token.text
 
 
 def _demands_more(frame: _Frame) -> bool:

@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from math import gcd, prod
-from typing import Any
 
 from dmaverify.language.expr import (
     ONE,
@@ -392,53 +391,3 @@ def fetch_size(
 
 
 # ---------------------------------------------------------------- shown
-
-
-def config_text(entries: Sequence[tuple[int, int]], packet_size: int) -> str:
-    """`[8 : 1, 8 : 8, 3 : 64, 4 : 192] : 1`, as the document prints a configuration."""
-    return f"[{', '.join(f'{count} : {stride}' for count, stride in entries)}] : {packet_size}"
-
-
-def _aligned(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
-
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)) + " |"
-
-    return [line(head), "|" + "|".join("-" * (width + 2) for width in widths) + "|", *(line(cells) for cells in body)]
-
-
-def render_table(table: DerivationTable, *, after: bool = True) -> str:
-    """Rows as an aligned table; without `after` the sources speak of the buffer as declared, as in Merging Entries."""
-    head = ["Term", "Entry", "Stride Source", *(["Buf After"] if after else [])]
-    body = [[r.term, r.entry, *([r.source, r.after] if after else [r.source_declared])] for r in table.rows]
-    lines = _aligned(head, body)
-    if table.problem is not None:
-        lines.append(f"no entry: {table.problem.message}")
-    return "\n".join([*lines, *(f"note: {note}" for note in table.notes)])
-
-
-def render_merged(table: Merged) -> str:
-    """The second table of Merging Entries."""
-    return "\n".join(_aligned(("Term", "Entry", "Merged Entries"), [[r.term, r.entry, _parts(r)] for r in table.rows]))
-
-
-def _parts(row: MergedRow) -> str:
-    return ", ".join(f"{part.term} ({part.entry})" for part in row.parts) if len(row.parts) > 1 else ""
-
-
-def _row_json(row: Row) -> Iterator[tuple[str, Any]]:
-    yield from (("term", row.term), ("count", row.count), ("stride", row.stride), ("source", row.source))
-    yield from (("source_declared", row.source_declared), ("buf_after", row.after), ("packet", row.packet))
-
-
-def table_json(table: DerivationTable) -> dict[str, Any]:
-    """The table as JSON data; strides and packet_size in elements."""
-    return {
-        "buffer": table.buffer,
-        "stream": table.stream,
-        "packet_size": table.packet_size,
-        "rows": [dict(_row_json(row)) for row in table.rows],
-        "problem": None if table.problem is None else table.problem.message,
-        "notes": list(table.notes),
-    }

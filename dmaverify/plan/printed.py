@@ -36,7 +36,6 @@ _NUMBERED = re.compile(r"\b(?:chip|cluster|dmn)_(\d)\b")
 _LETTER = re.compile(r"(?<![\w'])([ijk])(?![\w'])")
 _INDEX = re.compile(r",\s*DmnIndex\s*[=:]\s*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
 _BASE = re.compile(r",\s*base\s*=\s*(?P<base>[^,\[\]]*(?:\([^()]*\)[^,\[\]]*)*)$")
-_NO_PACKET = re.compile(r"\](?!\s*:)")
 
 Read = Callable[[str], Sequencer]
 Pair = Callable[[str], tuple[Sequencer, Sequencer]]

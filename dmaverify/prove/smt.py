@@ -22,6 +22,7 @@ from dmaverify.values import dataclass, field
 RLIMIT = 20_000_000
 _PLANS_PER_CONTEXT = 500
 _SMALLER = 2_000_000  # units that a smaller counterexample is worth
+_ONE_SMALLER = 500_000  # units that one question of up to 64 variables on the way to it is worth
 _SHARED_RLIMIT = 200_000  # of one question to the shared solver; what takes more is asked in a context of its own
 _SHARED_PRICE = 4  # units charged per character: what the shared solver really spends depends on the plans before
 
@@ -223,6 +224,15 @@ class Session:
             return Answer("sat", _model(solver, query))
         return Answer(outcome, {}, solver.reason_unknown() if outcome == "unknown" else "")
 
+    def _within(self, until: int, query: Query) -> Answer:
+        """The answer, where it takes no more than what is left until so much is spent."""
+        most = _ONE_SMALLER * 64 // max(64, len(query.variables))
+        whole, self.rlimit = self.rlimit, max(1, min(self.rlimit, most, until - self.spent))
+        try:
+            return self.ask(query)
+        finally:
+            self.rlimit = whole
+
     def smallest(self, query: Query, order: Sequence[str], first: Answer | None = None) -> Answer:
         """The model that is smallest in the values of `order`, compared from left to right; bisection per variable.
 
@@ -244,7 +254,7 @@ class Session:
                 until -= len(last) ** 2 >> 12  # a long question costs more than its units tell
                 # The least value is by far the most likely one: ask for it first, then bisect.
                 middle = low if low == lows[name] else (low + best.model[name] - 1) // 2
-                trial = self.ask(query.with_constraints(*fixed, f"(<= {name} {number(middle)})"))
+                trial = self._within(until, query.with_constraints(*fixed, f"(<= {name} {number(middle)})"))
                 if trial.status == "sat":
                     best = trial
                 elif trial.status == "unsat":

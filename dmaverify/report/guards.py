@@ -20,7 +20,6 @@ from dmaverify.prove.sizes.conditions import Condition
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, Template
 from dmaverify.values import dataclass
 
-LANGUAGES = ("rust", "c", "mlir", "python")
 OWN_MOST = (1 << 31) - 1
 _WIDE = 1 << 126
 

@@ -27,7 +27,8 @@ from dmaverify.report.order import (
     undecided,
     unmet,
 )
-from dmaverify.report.text import leaving, render_verdict
+from dmaverify.report.several import leaving
+from dmaverify.report.text import render_verdict
 from dmaverify.verdict import Finding, Severity, Status, Verdict
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

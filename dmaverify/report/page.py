@@ -25,8 +25,9 @@ from dmaverify.report.order import (
     remarks,
 )
 from dmaverify.report.page_style import SCRIPT, STYLE
+from dmaverify.report.several import claims, leaving
 from dmaverify.report.snippet import visible
-from dmaverify.report.text import claims, leaving, render_finding
+from dmaverify.report.text import render_finding
 from dmaverify.values import dataclass
 from dmaverify.verdict import Finding, Severity, Status, Verdict, exit_code
 

@@ -30,7 +30,7 @@ from dmaverify.report.order import (
     place_of_verdict,
     remarks,
 )
-from dmaverify.report.text import leaving
+from dmaverify.report.several import leaving
 from dmaverify.verdict import Finding, Severity, Verdict, exit_code
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

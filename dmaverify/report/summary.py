@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dmaverify.report.order import bucket, counts, in_order, place_of, place_of_verdict, remarks, told
-from dmaverify.report.text import claims, leaving, render_finding
+from dmaverify.report.several import claims, leaving
+from dmaverify.report.text import render_finding
 from dmaverify.verdict import Severity, Status, Verdict, exit_code
 
 MOST_ROWS = 200

@@ -91,10 +91,10 @@ class Law:
     def asked(self, one: Command) -> dict[str, Rule]:
         """Each rule that may refuse a command, applied to its numbers, as SMT-LIB 2: `(rngd/packet-max 256 4096)`."""
         out: dict[str, Rule] = {}
-        move = self.transfer
+        move, instances = self.transfer, self.instances(one)
         for rule in self.target.rules.values():
             severity = rule.severity_under(self.readings)
-            for instance in self.instances(one):
+            for instance in instances:
                 soft = instance.scope == "sequencer" and not self.lenient and severity is Severity.WARNING
                 bound = rule.scope == instance.scope and rule.applies(
                     "dma", move.source.tier, move.dest.tier, instance.side, instance.tier

@@ -28,7 +28,8 @@ from dmaverify.synth.atoms import Atom
 from dmaverify.synth.regions import Cover
 from dmaverify.synth.result import Synthesis, TwoHops
 from dmaverify.synth.streams import piece
-from dmaverify.targets.target import Target, Tier
+from dmaverify.targets.parts import Tier
+from dmaverify.targets.target import Target
 from dmaverify.values import replace
 
 WORTH = 0.8

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from dmaverify.errors import InputError, Source
-from dmaverify.targets.smtlib import Apply, Function, Let, Literal, Name, Node, Sort, Value, read_functions
+from dmaverify.targets.smtlib import Apply, Function, Let, Literal, Name, Node, Sort, Value
 
 Closure = Callable[[tuple[Any, ...]], Any]
 _MIRROR = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "distinct": "distinct"}
@@ -124,19 +123,6 @@ def compile_bool(function: Function) -> Callable[..., bool]:
         raise ValueError(f"{function.name} is not Bool")
     call: Callable[..., Any] = compile_function(function)
     return call
-
-
-def compile_predicate(text: str) -> Callable[..., bool]:
-    """The one Bool `define-fun` of `text` as a Python function of its parameters, in order.
-
-    Raises InputError where the text is not that, or where a divisor could be zero.
-    """
-    functions = read_functions(Source("<rule>", text))
-    if len(functions) != 1 or functions[0].sort is not Sort.BOOL:
-        raise InputError("a predicate is exactly one `define-fun` of sort Bool")
-    for divisor in unguarded_divisors(functions[0]):
-        raise InputError(f"the divisor {infix(divisor)} could be zero", functions[0].span)
-    return compile_bool(functions[0])
 
 
 def _comparison(node: Apply) -> tuple[str, str, int] | None:

@@ -37,28 +37,9 @@ if TYPE_CHECKING:
     from dmaverify.testing.written import WrittenPlan as Written
 
 __all__ = [
-    "FAULTS",
-    "KINDS",
-    "Draw",
-    "Move",
-    "NotApplicable",
-    "Opinion",
-    "Plan",
-    "Seeded",
-    "Written",
-    "applicable",
-    "axes",
-    "compare",
-    "faults",
-    "mappings",
-    "moves",
-    "plans",
-    "seeded_plan",
-    "streams",
-    "symbolic_plans",
-    "tensors",
-    "with_fault",
-    "written_plans",
+    "FAULTS", "KINDS", "Draw", "Move", "NotApplicable", "Opinion", "Plan", "Seeded", "Written", "applicable",
+    "axes", "compare", "faults", "mappings", "moves", "plans", "seeded_plan", "streams", "symbolic_plans",
+    "tensors", "with_fault", "written_plans",
 ]  # fmt: skip
 
 _HOMES = {

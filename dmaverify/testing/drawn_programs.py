@@ -48,6 +48,15 @@ def stores(draw: Draw, fault: str) -> tuple[str, str]:
             )  # fmt: skip
             steps.append(f'{{ transfer = "rd", after = ["{previous}"] }}')
             previous = "rd"
+    if not fault and draw.chance(30):  # all of it once more, before the parts or behind them
+        parts = page.axes["A"]
+        view = draw.choice(("", tile("A", parts, 0), tile("A", parts, "0")))
+        loop = draw.choice(("", "", "loop = { t = 2 }"))
+        page.table(
+            "transfer.all", 'dtype = "i8"', loop, f"source = {tensor('dm', 32768, 'A, N, C')}",
+            f"dest = {tensor('hbm', 65536, ', '.join(terms), view=view)}", stream(["A", "N"], "C"),
+        )  # fmt: skip
+        steps.insert(draw.choice((0, len(steps))), '{ transfer = "all" }')
     page.lines += ["[program.p]", f"step = [{', '.join(steps)}]"]
     return page.text(), "p"
 

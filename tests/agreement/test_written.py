@@ -225,8 +225,13 @@ order = "written"
 step = [{steps}]
 """
 DM, HBM = '{{ tier = "dm", slice = "1 # 64", element = "{}" }}', '{{ tier = "hbm", base = {}, element = "{}" }}'
-WRITERS = {"a": (HBM.format(0, "A, C"), DM.format("A, C")), "b": (HBM.format(1024, "A, C"), DM.format("A, C")),
-           "t": (HBM.format(1024, "C, A"), DM.format("C, A"))}  # fmt: skip
+WRITERS = {
+    "a": (HBM.format(0, "A, C"), DM.format("A, C")),
+    "b": (HBM.format(1024, "A, C"), DM.format("A, C")),
+    "t": (HBM.format(1024, "C, A"), DM.format("C, A")),
+    "part": (HBM.format(2048, "A = 2, C"), DM.format("A, C")[:-2] + ', view = { tile = "A", length = 2, start = 1 } }'),
+    "all": (HBM.format(2048, "A, C"), DM.format("A, C")[:-2] + ', view = { tile = "A", length = 4, start = "0" } }'),
+}
 READERS = {
     "whole": (DM.format("A, C"), HBM.format(4096, "A, C")),
     "otherwise": (DM.format("A / 2, A % 2, C"), HBM.format(4096, "A % 2, A / 2, C")),
@@ -242,7 +247,7 @@ def in_program(steps: list[str], loop: int) -> str:
     moves = ""
     for name in dict.fromkeys(steps):
         source, dest = {**WRITERS, **READERS}[name]
-        axes = [part.partition('element = "')[2].partition('"')[0] for part in (source, dest)][1]
+        axes = [part.partition('element = "')[2].partition('"')[0] for part in (source, dest)]["view" not in dest]
         moves += f'[transfer.{name}]\ndtype = "i8"\nsource = {source}\ndest = {dest}\n'
         moves += f"loop = {{ t = {loop} }}\n" if loop else ""
         packet = "A" if axes == "C, A" else "C"
@@ -258,6 +263,8 @@ def in_program(steps: list[str], loop: int) -> str:
         (["a", "b", "whole"], 0, True), (["whole", "a", "b"], 0, True), (["a", "whole"], 0, False),
         (["a"], 3, True), (["a", "whole"], 3, False), (["whole", "a"], 3, False), (["a", "half"], 3, True),
         (["a"], 1, False), (["a", "b", "whole"], 3, True), (["a", "whole", "b", "turned"], 0, False),
+        (["a", "part"], 0, True), (["part", "a"], 0, True), (["a", "whole", "part"], 0, False), (["all"], 3, True),
+        (["part", "all"], 0, True), (["all", "a"], 0, True), (["all", "whole"], 3, False), (["all"], 0, False),
     ],
 )  # fmt: skip
 def test_a_whole_tensor_that_is_written_again_unread_is_a_condition(steps: list[str], loop: int, lost: bool) -> None:
@@ -266,7 +273,7 @@ def test_a_whole_tensor_that_is_written_again_unread_is_a_condition(steps: list[
     both = judged_twice(in_program(steps, loop), "p", PLAIN)
     assert (both.proof, both.run, both.against) == ("proved", "right", ""), both
     own = [said for said in both.conditions if " may write dm " in said]
-    seen = any(name in "ab" for said in both.outcome.lost.values() for name in said.split()[:3])
+    seen = any(name in WRITERS for said in both.outcome.lost.values() for name in said.split()[:3])
     assert (bool(own), seen) == (lost, lost), (stores, both)
 
 

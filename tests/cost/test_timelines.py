@@ -61,6 +61,7 @@ def test_a_kernel_of_thirty_transfers_gets_a_timeline_with_its_critical_path(tmp
     own = [step["end"] - step["start"] for step in many["steps"]]
     assert many["cycles"] == pytest.approx(sum(own))
     assert own == pytest.approx([found[step["step"]]["cycles"] for step in many["steps"]])
+    file.write_text(kernel_of(12), encoding="utf-8")
     text = run(str(file)).stdout
     assert "many-in_m0 -> many-to_hbm_view -> many-in_m1 -> ... -> " in text
     assert "what it computes" in text

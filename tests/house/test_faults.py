@@ -5,6 +5,8 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 FAULTS = tomllib.loads((ROOT / "tests/mutants/mutants.toml").read_text(encoding="utf-8"))["mutant"]
 
@@ -25,10 +27,37 @@ def test_the_text_of_a_fault_stands_once_in_its_file() -> None:
     assert [fault["name"] for fault in FAULTS if texts[fault["file"]].count(fault["old"]) != 1] == []
 
 
-def test_the_test_that_notices_a_fault_exists() -> None:
-    gone = []
-    for fault in FAULTS:
+def test_the_test_that_notices_a_fault_exists(collected: frozenset[str], pytestconfig: pytest.Config) -> None:
+    """Its parameters too, where its file was read whole in this run."""
+    in_part = {arg.partition("::")[0] for arg in pytestconfig.args if "::" in arg}
+    whole = {name.partition("::")[0] for name in collected if not any(name.startswith(part) for part in in_part)}
+    assert gone(FAULTS, collected, whole) == []
+
+
+def gone(faults: list[dict[str, str]], collected: frozenset[str], whole: set[str]) -> list[str]:
+    """Faults whose `by` names no test."""
+    ids = collected | {name.partition("[")[0] for name in collected} | whole
+    found = []
+    for fault in faults:
         path, _, test = fault.get("by", "").partition("::")
-        if path and (not (ROOT / path).exists() or (test and test.partition("[")[0] not in functions_of(ROOT / path))):
-            gone.append(fault["name"])
-    assert gone == []
+        if path in whole:
+            exists = fault["by"] in ids
+        else:
+            names = functions_of(ROOT / path) if (ROOT / path).is_file() else frozenset()
+            exists = not path or ((ROOT / path).exists() and (not test or test.partition("[")[0] in names))
+        if not exists:
+            found.append(fault["name"])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("by", "wanted"),
+    [
+        ("tests/a/test_b.py::test_c[1]", []), ("tests/a/test_b.py::test_c", []), ("tests/a/test_b.py", []), ("", []),
+        ("tests/a/test_b.py::test_c[2]", ["x"]), ("tests/a/test_b.py::test_d", ["x"]), ("tests/a/none.py", ["x"]),
+        ("tests/house/test_faults.py::functions_of[any]", []), ("tests/house/test_faults.py::none", ["x"]),
+    ],
+)  # fmt: skip
+def test_a_test_that_is_gone_is_noticed(by: str, wanted: list[str]) -> None:
+    read = frozenset({"tests/a/test_b.py::test_c[1]"})
+    assert gone([{"name": "x", "by": by}], read, {"tests/a/test_b.py"}) == wanted

@@ -24,7 +24,7 @@ from dmaverify.language.expr import (
 )
 from dmaverify.language.meaning import Cell, Index, cell, cells, combine, finalize
 from dmaverify.language.numbers import largest_divisor
-from dmaverify.language.parse import parse, parse_axes, parse_record
+from dmaverify.language.parse import parse, parse_axes
 from dmaverify.language.wellformed import problems
 
 AXES = {"A": 8, "B": 4, "C": 3, "D": 6, "A'": 16, "Wp": 1, "X_1": 5}
@@ -170,7 +170,6 @@ GARBAGE = SIGNS | TOKENS | st.text(max_size=40)
 def test_garbage_is_a_tree_or_an_input_error_with_a_place_and_a_fix(text):
     for read in (
         lambda: parse(text, AXES, params=PARAMS),
-        lambda: parse_record(text, AXES, params=PARAMS),
         lambda: parse_axes(text),
     ):
         found = attempt(read)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lab.meaning import live_index
 
 from dmaverify.language import meaning
 from dmaverify.language.expr import (
@@ -35,7 +36,6 @@ from dmaverify.language.meaning import (
     combine,
     finalize,
     finalize_array,
-    live_index,
     live_indices,
     vendor_text,
 )

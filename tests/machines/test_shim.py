@@ -10,7 +10,8 @@ import pytest
 
 from dmaverify import api
 from dmaverify.cli.app import invoke
-from dmaverify.targets.target import lint_target, load_target
+from dmaverify.targets.lint import lint_target
+from dmaverify.targets.target import load_target
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAN = ROOT / "examples" / "machines" / "shim.toml"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import z3
 
 from dmaverify.errors import InputError, Source
 from dmaverify.targets.smtlib import Literal, Sort, read_functions
 from dmaverify.targets.smtlib_eval import (
+    compile_bool,
     compile_function,
-    compile_predicate,
     euclid_div,
     euclid_mod,
     infix,
@@ -36,6 +38,19 @@ MEANINGS = [
 
 
 GRID = [(a, b) for a in range(-5, 6) for b in range(-5, 6)]
+
+
+def compile_predicate(text: str) -> Callable[..., bool]:
+    """The one Bool `define-fun` of `text` as a Python function of its parameters, in order.
+
+    Raises InputError where the text is not that, or where a divisor could be zero.
+    """
+    functions = read_functions(Source("<rule>", text))
+    if len(functions) != 1 or functions[0].sort is not Sort.BOOL:
+        raise InputError("a predicate is exactly one `define-fun` of sort Bool")
+    for divisor in unguarded_divisors(functions[0]):
+        raise InputError(f"the divisor {infix(divisor)} could be zero", functions[0].span)
+    return compile_bool(functions[0])
 
 
 def by_z3(text: str) -> list[bool]:

@@ -16,11 +16,11 @@ import z3
 from dmaverify.errors import InputError, Source
 from dmaverify.targets import table as table_module
 from dmaverify.targets.facts import SCOPES, Fact
+from dmaverify.targets.lint import lint_target
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import (
     Target,
     available_targets,
-    lint_target,
     load_obligations,
     load_target,
     read_obligations,

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lab.meaning import live_index
 
 from dmaverify import api
 from dmaverify.errors import InputError, Source
@@ -23,7 +24,6 @@ from dmaverify.jobs.certify_copies import write_copies
 from dmaverify.jobs.fewest_copies import synthesize_copies
 from dmaverify.jobs.kernels import same_functions
 from dmaverify.jobs.sealed import hash_of, seal_of
-from dmaverify.language.meaning import live_index
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.surfaces import in_surface
@@ -37,6 +37,7 @@ from dmaverify.verdict import Status
 UNIT = 32
 
 
+@functools.cache
 def limits_of(kind: str) -> CopyLimits:
     return copy_limits(kind, load_target("pto").limits)
 

@@ -11,6 +11,7 @@ from dmaverify import __version__
 from dmaverify.errors import InputError
 from dmaverify.jobs import doctor
 from dmaverify.jobs.doctor import doctor_report, doctor_text
+from dmaverify.targets import lint
 from dmaverify.targets import target as target_module
 from dmaverify.targets.target import available_targets, load_target
 
@@ -90,7 +91,7 @@ def test_an_executor_that_sees_nothing_is_found_out(monkeypatch: pytest.MonkeyPa
 
 
 def test_wrong_machine_data_is_a_complaint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(target_module, "lint_target", lambda target: ["limit x: nobody uses it"])
+    monkeypatch.setattr(lint, "lint_target", lambda target: ["limit x: nobody uses it"])
     report = doctor_report()
     assert report["works"] is False
     assert "            WRONG: limit x: nobody uses it" in doctor_text(report).splitlines()

@@ -1,7 +1,8 @@
 """Long reports tell what failed first, fold what was proved to a line a file, and count every warning."""
 
 from dmaverify.report.machine import junit
-from dmaverify.report.text import FEW, MANY, render_report
+from dmaverify.report.several import render_report
+from dmaverify.report.text import FEW, MANY
 from dmaverify.verdict import Finding, Severity, Status, Verdict
 
 

@@ -8,16 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.report.several import claims, render_report, render_summary
 from dmaverify.report.snippet import text_width
-from dmaverify.report.text import (
-    by_cause,
-    claims,
-    render_error,
-    render_finding,
-    render_report,
-    render_summary,
-    render_verdict,
-)
+from dmaverify.report.text import by_cause, render_error, render_finding, render_verdict
 from dmaverify.report.write import FORMATS, write
 from dmaverify.verdict import Edit, Finding, Label, Obligation, Severity, Status, Verdict
 

@@ -185,3 +185,23 @@ def test_a_run_that_reads_the_holes_of_a_moving_tile_proves_nothing() -> None:
     done = attempt(one, {"A": 16, "C": 24}, Options(), generic=True)
     assert (done.status, done.rule) == ("open", "core/reads-live")
     assert verdict_at(one, {"A": 16, "C": 24}, Options(repair=False)).status.value == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", ""),
+        ('{ transfer = "load" }, { access = ["use", "make"], after = ["load"] }, ', '{ transfer = "load" }, ',
+         "`load` may write dm A = 4, C again before all that `load` wrote is read"),
+        ('source = { tier = "dm", base = 4096', 'source = { tier = "dm", base = 4104',
+         "`store` reads as dm slice `1 # 64`, element `A = 4, C` at 4,104 what `use+make` writes as"),
+    ],
+    ids=("right", "loop", "declared"),
+)  # fmt: skip
+def test_a_tensor_that_is_written_again_unread_is_a_condition_at_all_sizes(old: str, new: str, said: str) -> None:
+    text = PLAN.replace(', after = ["use+make"]', "") if said[:3] == "`lo" else PLAN
+    (verdict,) = api.check(text.replace(old, new), "p")
+    told = [one for one in verdict.conditions if "share one" not in one]
+    assert verdict.status.value == "proved", verdict
+    assert bool(told) == bool(said)
+    assert said in {one[: len(said)] for one in (*told, "")}

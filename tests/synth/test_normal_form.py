@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import random
 from math import prod
+from typing import Any
 
 import pytest
 
 from dmaverify.jobs.load import load
-from dmaverify.jobs.synthesis import SynthSettings, synthesize_plan
+from dmaverify.jobs.synthesis import SynthSettings, synthesize_named
+from dmaverify.plan.plan import Plan
 from dmaverify.synth.result import Synthesis
 
 QUICK = SynthSettings(simulate=False)
 
 
+def synthesized(plan: Plan, settings: SynthSettings) -> Any:
+    return synthesize_named(plan, plan.transfers[0].name, settings)
+
+
 def answer(axes: dict[str, int], source: str, dest: str, dtype: str = "i8") -> Synthesis:
     lines = ["schema = 1", 'target = "rngd"', "[axes]", *(f"{a} = {n}" for a, n in axes.items())]
     lines += ["[transfer.move]", f'dtype = "{dtype}"', f"source = {{ {source} }}", f"dest = {{ {dest} }}"]
-    (found,) = synthesize_plan(load("\n".join(lines) + "\n"), QUICK)
-    return found
+    return synthesized(load("\n".join(lines) + "\n"), QUICK)
 
 
 def test_a_copy_costs_the_same_whatever_its_parts_are_called() -> None:

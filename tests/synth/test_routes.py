@@ -7,13 +7,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from dmaverify import api
 from dmaverify.cli.app import invoke
 from dmaverify.cost.constants import cost_data
-from dmaverify.jobs.synthesis import SynthSettings, synthesize_plan
+from dmaverify.jobs.synthesis import SynthSettings, synthesize_named
+from dmaverify.plan.plan import Plan
 from dmaverify.synth.routes import best_route
 from dmaverify.synth.synthesize import plainest_cover
 from dmaverify.targets.target import load_target
@@ -55,8 +57,12 @@ dest = { tier = "hbm", base = 1048576, element = "A" }
 QUICK = SynthSettings(simulate=False)
 
 
+def synthesized(plan: Plan, settings: SynthSettings) -> Any:
+    return synthesize_named(plan, plan.transfers[0].name, settings)
+
+
 def test_a_head_split_goes_through_dm_unasked_and_both_hops_are_proved_as_one_program() -> None:
-    (found,) = synthesize_plan(api.load(HEAD_SPLIT), QUICK)
+    found = synthesized(api.load(HEAD_SPLIT), QUICK)
     assert found.route is not None
     assert found.route.middle.tier == "dm"
     assert found.cycles <= 7142 < found.route.direct / 10
@@ -72,16 +78,16 @@ def test_a_head_split_goes_through_dm_unasked_and_both_hops_are_proved_as_one_pr
 
 
 def test_a_transpose_of_two_byte_elements_into_dm_has_no_direct_plan_and_a_route() -> None:
-    (found,) = synthesize_plan(api.load(TRANSPOSE), QUICK)
+    found = synthesized(api.load(TRANSPOSE), QUICK)
     assert found.route is not None
     assert found.route.direct is None
     assert {v.status.value for v in api.check(found.plan)} == {"proved"}
-    (direct,) = synthesize_plan(api.load(TRANSPOSE), SynthSettings(simulate=False, routes=False))
+    direct = synthesized(api.load(TRANSPOSE), SynthSettings(simulate=False, routes=False))
     assert not direct.found
 
 
 def test_a_copy_near_its_bound_keeps_its_direct_plan() -> None:
-    (found,) = synthesize_plan(api.load(COPY), QUICK)
+    found = synthesized(api.load(COPY), QUICK)
     assert found.route is None
     assert found.optimal
 

@@ -6,8 +6,8 @@ import itertools
 from dataclasses import replace
 
 import pytest
+from lab.meaning import live_index
 
-from dmaverify.language.meaning import live_index
 from dmaverify.language.parse import parse
 from dmaverify.lower.adapters import (
     access_bytes,

@@ -10,10 +10,10 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lab.meaning import live_index
 
 import dmaverify as dv
 from dmaverify.language.expr import Pair, axes_of
-from dmaverify.language.meaning import live_index
 from dmaverify.language.parse import parse
 from dmaverify.language.wellformed import problems
 from dmaverify.lower.derive import Derivation, coalesce, derive, label_of

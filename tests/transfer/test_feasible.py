@@ -8,9 +8,9 @@ import itertools
 import random
 
 import pytest
+from lab.meaning import live_index
 
 from dmaverify.language.expr import Expr, axes_of
-from dmaverify.language.meaning import live_index
 from dmaverify.language.parse import parse
 from dmaverify.language.served import first_unserved
 from dmaverify.layout.held import first_absent, one_nest, values_of

@@ -13,18 +13,8 @@ from dmaverify.language.expr import Expr, axes_of, terms_of
 from dmaverify.language.parse import parse
 from dmaverify.lower.derive import coalesce, derive
 from dmaverify.lower.pairing import Trouble
-from dmaverify.lower.tables import (
-    DerivationTable,
-    access_bytes_of,
-    config_text,
-    contiguous_run,
-    fetch_size,
-    merged,
-    render_merged,
-    render_table,
-    table_json,
-    table_of,
-)
+from dmaverify.lower.table_text import config_text, render_merged, render_table, table_json
+from dmaverify.lower.tables import DerivationTable, access_bytes_of, contiguous_run, fetch_size, merged, table_of
 from dmaverify.program.move import Stream
 from dmaverify.program.space import Space
 from dmaverify.program.tensor import Tensor

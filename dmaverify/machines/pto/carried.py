@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, compare
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.registers import Registers
+from dmaverify.machines.pto.resolved import ResolvedCopies
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value, name_of
 from dmaverify.program.instructions import Event, Place
 from dmaverify.prove.flow.ask import Asker, term_text
@@ -23,7 +23,7 @@ from dmaverify.values import replace
 STANDARD = Options()
 
 
-class Carried(Registers):
+class Carried(ResolvedCopies):
     """Closed forms of carried values."""
 
     yielded: list[Value]

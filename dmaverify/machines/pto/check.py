@@ -9,12 +9,12 @@ contested point would change the verdict or the bytes, the verdict says so.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.errors import InputError, Source, Span
+from dmaverify.errors import InputError, Source
 from dmaverify.language.affine import ONE, ZERO, Lin, World
 from dmaverify.language.files import read_text
 from dmaverify.machines.pto.contested import alternatives
@@ -44,13 +44,7 @@ if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
     from dmaverify.program.access import PlanMove
 
-SUFFIXES = (".pto", ".mlir")
 STANDARD = Options()
-
-
-def is_kernel(path: str) -> bool:
-    """Whether a path names PTO text."""
-    return Path(path).suffix in SUFFIXES
 
 
 def check_file(
@@ -352,20 +346,4 @@ def _suppressed(findings: Sequence[Finding], notes: Notes, unknown: set[str]) ->
     return kept, said
 
 
-def copies_of(
-    path: str, name: str | None = None, readings: Mapping[str, str] | None = None
-) -> list[tuple[str, Copy, Span]]:
-    """Every copy of a file with the name of its function."""
-    source = Source(path, read_text(path))
-    whole, functions = read_kernels(source)
-    notes = read_notes(source, whole.comments, 0, len(source.text))
-    out = []
-    for function in functions:
-        called = function.name or Path(path).stem
-        if called == name or (name is None and not function.called):
-            kernel = meaning_of(function, settings_of(notes, readings or {}))
-            out += [(called, copy, copy.span) for copy in kernel.copies]
-    return out
-
-
-__all__ = ["check_file", "check_function", "check_text", "copies_of", "is_kernel"]
+__all__ = ["check_file", "check_function", "check_text"]

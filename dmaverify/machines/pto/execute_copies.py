@@ -228,6 +228,8 @@ class RunCopies(TileRun):
         stride = 0 if stmt.stride is None else self._int(stmt.stride)
         if abs(at) >> 62 or abs(stride) >> 50:
             raise Undetermined("addresses beyond 62 bits")
+        if stmt.form == "vector" and (width := self.registers_of.width(stmt, item)) not in (1, 2, 4, 8):
+            raise Undetermined(f"elements of {width} bytes in a register")
         self.values |= dict.fromkeys(stmt.results, 0)
         pipe = "S" if stmt.form == "scalar" and not self.inside else "V"
         empty = np.zeros(0, np.int64)

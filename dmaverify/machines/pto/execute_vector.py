@@ -168,16 +168,16 @@ class RegisterBytes:
         if stmt.form == "blocks":
             return touched, foul[on]
         if stmt.form == "vector" and len(stmt.values) == 1:
-            width = self._width(stmt, item)
+            width = self.width(stmt, item)
             kind = stmt.dist.split("_")[0]
             if kind in ("1PT", "ONEPT"):
                 return touched, foul[:width]
             return touched, foul[on[on % width < width // {"PK": 2, "PK4": 4}.get(kind, 1)]]
         return touched, np.full(len(touched), bool(foul.any()))
 
-    def _width(self, stmt: ops.AccessOp, item: int) -> int:
+    def width(self, stmt: ops.AccessOp, item: int) -> int:
         found = re.search(r"_B(\d+)", stmt.dist)
-        return int(found[1]) // 8 if found else stmt.lane_bytes or item
+        return int(found[1][:9]) // 8 if found else stmt.lane_bytes or item
 
     def _touched(self, stmt: ops.AccessOp, at: int, item: int, stride: int) -> np.ndarray:
         on = self.on(stmt.mask)
@@ -191,7 +191,7 @@ class RegisterBytes:
             self.sink(stmt.values)
             size = {"whole": stmt.lanes * stmt.lane_bytes, "pair": 512, "predicate": 32}.get(stmt.form, 0)
             return np.arange(at, at + size)
-        width = self._width(stmt, item)
+        width = self.width(stmt, item)
         kind = stmt.dist.split("_")[0]
         if kind in ("1PT", "ONEPT"):
             self.sink(stmt.values, np.arange(REGISTER) < width)

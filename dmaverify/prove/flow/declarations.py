@@ -11,7 +11,7 @@ Source: docs/machines/rngd.md 7.4 (a program's steps are related by the memory t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 
 from dmaverify.language.expr import Expr
@@ -36,14 +36,17 @@ class _Declared:
     access: str = ""  # "fetch f0", of an operation
 
 
-def read_otherwise(steps: Sequence[Step], works: Sequence[StepWork], order: Order, target: Target) -> list[str]:
+def read_otherwise(
+    steps: Sequence[Step], works: Sequence[StepWork], order: Order, may_meet: Callable[[Sequence[Touch]], bool],
+    target: Target,
+) -> list[str]:  # fmt: skip
     """The conditions under which reads find what they declare: one for each pair of declarations that share bytes."""
     written, read = _sides(steps, target)
     out = []
     for reads, writes in product(read, written):
         if not _may_follow(order, writes.step, reads.step) or _agree(reads, writes):
             continue
-        if any(_replaces(one, writes, reads, order) for one in written) or not _share(writes, reads, works):
+        if any(_replaces(one, writes, reads, order) for one in written) or not _share(writes, reads, works, may_meet):
             continue
         names = [steps[one.step].name for one in (reads, writes)]
         as_read, as_written = (_said(one) for one in (reads, writes))
@@ -90,13 +93,17 @@ def _alike(one: Expr, other: Expr) -> bool:
         return False
 
 
-def _share(writes: _Declared, reads: _Declared, works: Sequence[StepWork]) -> bool:
-    """Whether the two sides may share a byte; yes may be wrong."""
-    for pair in product(_touches(writes, works, writes=True), _touches(reads, works, writes=False)):
-        walks = in_one_unit(pair)
-        if pair[0].memory == pair[1].memory and decided(difference(walks[0], walks[1])) != "unsat":
-            return True
-    return False
+def may_share(pair: Sequence[Touch]) -> bool:
+    """Whether two touches of one memory may share a byte; yes may be wrong."""
+    walks = in_one_unit(pair)
+    return decided(difference(walks[0], walks[1])) != "unsat"
+
+
+def _share(
+    writes: _Declared, reads: _Declared, works: Sequence[StepWork], may_meet: Callable[[Sequence[Touch]], bool]
+) -> bool:
+    pairs = product(_touches(writes, works, writes=True), _touches(reads, works, writes=False))
+    return any(one.memory == other.memory and may_meet((one, other)) for one, other in pairs)
 
 
 def _touches(side: _Declared, works: Sequence[StepWork], *, writes: bool) -> list[Touch]:

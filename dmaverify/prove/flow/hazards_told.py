@@ -26,6 +26,9 @@ _WORDS = {
 }
 
 
+SHARED = "share one engine (they name none; the documents leave the choice to the compiler)"
+
+
 def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
     """The finding of one hazard: who does what to which byte, in which iterations."""
     first, second = (program.steps[t.step] for t in (hazard.first, hazard.second))
@@ -88,10 +91,7 @@ def one_engine(program: Program, works: Sequence[StepWork], result: Hazards, rli
     found = hazards(program, *loose, rlimit, launched=target.engines.launched).found
     more = [h for h in found if (h.first.step, h.second.step) not in ordered]
     steps = [(program.steps[h.first.step].name, program.steps[h.second.step].name) for h in more]
-    return [
-        f"`{first}` and `{second}` share one engine (they name none; the documents leave the choice to the compiler)"
-        for first, second in dict.fromkeys(steps)
-    ]
+    return [f"`{first}` and `{second}` {SHARED}" for first, second in dict.fromkeys(steps)]
 
 
 def engines_apart(program: Program, works: Sequence[StepWork]) -> tuple[list[StepWork], Order] | None:

@@ -17,7 +17,7 @@ from dmaverify.program.access import Access
 from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Circle, Order, Program, Step, order_of, torn_body
 from dmaverify.prove.flow.concurrency import SECTION, Starvation, Starving, says, starvation
-from dmaverify.prove.flow.declarations import read_otherwise
+from dmaverify.prove.flow.declarations import may_share, read_otherwise
 from dmaverify.prove.flow.hazards import HAZARDS, Hazards, hazards
 from dmaverify.prove.flow.hazards_told import hazard_finding, one_engine
 from dmaverify.prove.flow.hops import hop_findings
@@ -131,7 +131,7 @@ class _Case(Judgement):
         self._untold(result)
         self.findings += [finding for index in range(len(works)) for finding in self._kept(index, works)]
         self.conditions += one_engine(self.program, works, result, limit, self.target)
-        self.conditions += read_otherwise(self.program.steps, works, order, self.target)
+        self.conditions += read_otherwise(self.program.steps, works, order, may_share, self.target)
         for step, work in zip(self.program.steps, works, strict=True):
             if step.indirect is not None:
                 self.assumptions.append(f"`{step.name}` may touch every row of its table")
@@ -196,8 +196,8 @@ class _Case(Judgement):
                 continue
             elsewhere = OtherDeclarations(steps, touches, self.target)
             result = judge_tiles(output, order, self.session, elsewhere)
-            if output.only_whole:
-                self._written_again(result)
+            self._written_again(result)
+            if not output.tiles:
                 continue
             for rule, status in zip(TILES, (result.once, result.covers), strict=True):
                 self.status[rule] = worse(self.status.get(rule), status)
@@ -212,12 +212,11 @@ class _Case(Judgement):
                 self.assumptions.append(f"{output.tensor.tier} {output.tensor.element}: partly unwritten on purpose")
 
     def _written_again(self, result: Together) -> None:
-        """A tensor that is only ever written whole may be written again unread: a condition, which nobody states."""
+        """What a tensor held may be written again unread where one of the two writes is of the whole tensor: a
+        condition, which nobody states.
+        """
         tensor = result.output.tensor
-        pairs = [(one.first.step, one.second.step) for one in result.twice]
-        if result.once == "unknown":
-            pairs = pairs or [(result.output.tiles[0].step, result.output.tiles[-1].step)]
-        for first, second in dict.fromkeys(pairs):
+        for first, second in dict.fromkeys(result.again):
             names = [self.program.steps[step].name for step in (first, second)]
             what = f"{tensor.tier} {tensor.element}"
             self.conditions.append(f"`{names[1]}` may write {what} again before all that `{names[0]}` wrote is read")

@@ -96,9 +96,10 @@ class ReadBytes(WrittenBytes):
                 continue
             if self._covered(plain, event, path):
                 return True
-            surely = [at for at in range(start, end) if path.bytes_[at] in (NEVER, TAIL)]
+            part = path.bytes_[start:end]
+            surely = [part.find(state) for state in (NEVER, TAIL) if state in part]
             if surely and not path.rows:
-                self._found(event, surely[0], path.bytes_[surely[0]], len(surely))
+                self._found(event, start + min(surely), part[min(surely)], part.count(NEVER) + part.count(TAIL))
                 return False
             return self._tried(touch, event, path)
         return True

@@ -71,25 +71,20 @@ class ScatteredRows:
 
 @dataclass(frozen=True)
 class Output:
-    """A tensor that tiles write. `whole`: some step writes all of it as well (where no step writes a part, its `tiles`
-    are the whole writes). `reads` are the parts that steps read; `bits` are those of an element.
+    """A tensor that tiles write, or that is written whole and again. `wholes` are the steps that write all of it;
+    `reads` are the parts that steps read; `bits` are those of an element.
     """
 
     tensor: Tensor
     bits: int
     tiles: tuple[Tiles, ...]
-    whole: bool
+    wholes: tuple[Tiles, ...]
     digits: tuple[Digit, ...]
     rows: tuple[ScatteredRows, ...] = ()
     reads: tuple[Tiles, ...] = ()
 
     def label(self, digit: Digit) -> str:
         return next((one.labels[digit] for one in self.tiles if digit in one.labels), digit[0])
-
-    @property
-    def only_whole(self) -> bool:
-        """Whether no step writes a part of it."""
-        return self.whole and not any(tiles.windows for tiles in self.tiles)
 
     @property
     def total(self) -> int:
@@ -154,8 +149,8 @@ def dtypes_of(step: Step) -> list[str]:
 
 
 def cutting(view: View) -> list[TileWindow]:
-    """The windows that leave something out, or move."""
-    return [w for w in view.windows if w.size > 1 and (w.length < w.size or w.room > w.size or w.start.constant)]
+    """The windows that leave an element out, or begin elsewhere."""
+    return [w for w in view.windows if w.size > 1 and (w.length < w.size or w.start.constant)]
 
 
 def plain(tensor: Tensor) -> Tensor:
@@ -183,10 +178,9 @@ def _output(tensor: Tensor, bits: int, found: _Found, target: Target) -> Output 
         Tiles(step, {}, {}, (), (), False, None) if view is None or views is None else _tiles(step, views, view, digits)
         for step, views, view in seen
     )
-    if not tiles:
-        turns = [(step, () if views is None else views.turns) for step, views in found.wholes]
-        tiles = tuple(Tiles(step, {}, {}, of, (), False, None) for step, of in turns)
-    return Output(tensor, bits, tiles, bool(found.wholes), digits, tuple(rows), reads)
+    turns = [(step, () if views is None else views.turns) for step, views in found.wholes]
+    wholes = tuple(Tiles(step, {}, {}, of, (), False, None) for step, of in turns)
+    return Output(tensor, bits, tiles, wholes, digits, tuple(rows), reads)
 
 
 def _rows(step: int, move: Indirect, target: Target) -> ScatteredRows | None:

@@ -3,12 +3,14 @@
 Knows: windows that move with loops, the rows of a scatter, common digits of all of them, what reads lie between writes.
 Does not know: what is inside a tile (each iteration by itself is `core`'s business), how a finding is shown.
 Law: `unsat` of the overlap question is the proof that no two tiles share an element. What is covered is the union of
-what is surely written (`tile_union`): tiles, whole tensors, the rows that a known list names. What may be written (the
-rows of a list that is known at run time only, bytes that a step writes through another declaration) fills no gap and
-opens none: a gap there is UNKNOWN. Tiles that nobody can list cover where all pairs share nothing and they add up to
-the tensor (proofs/count-covers.smt2). A second write is fine only where a step between the two reads what they share.
-A loop that does not move the tile writes the same elements in every iteration: the tile is a buffer where a step of
-the same body reads it in each iteration (hazards say in which order); where none does, its elements are written twice.
+what is surely written (`tile_union`): tiles, whole tensors, the rows that a known list names. What may be written
+(the rows of a list that is known at run time only, bytes that a step writes through another declaration) fills no gap
+and opens none: a gap there is UNKNOWN. Tiles that nobody can list cover where all pairs share nothing and they add up
+to the tensor (proofs/count-covers.smt2). A second write is fine only where a step between the two reads what they
+share; where one of the two writes the whole tensor, which promises nothing of the kind, that is left to be supposed
+(`again`). A loop that does not move the tile writes the same elements in every iteration: the tile is a buffer where
+a step of the same body reads it in each iteration (hazards say in which order); where none does, its elements are
+written twice.
 
 Source: furiosa-opt v0.6.0 (views: overlapping starts compile and leave part of the output unwritten),
 docs/machines/rngd.md 7.2.
@@ -80,6 +82,7 @@ class Together:
     on_purpose: bool = False
     why: str = ""
     undecided: tuple[tuple[Tiles, Tiles, bool], ...] = ()  # writers of one element; whether a step may read it between
+    again: tuple[tuple[int, int], ...] = ()  # steps, one of which writes the whole tensor: the second may come unread
 
 
 # ---------------------------------------------------------------- judging
@@ -92,29 +95,36 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
     made = grid(output.digits, [t.boxes for t in output.tiles])
     twice: list[SharedElement] = []
     undecided: list[tuple[Tiles, Tiles, bool]] = []
+    again: list[tuple[int, int]] = []
     apart = True
-    for i, first in enumerate(output.tiles):
-        anew = _anew(output, first, order, session, elsewhere)
-        twice += [anew] if isinstance(anew, SharedElement) else []
-        undecided += [(first, first, True)] if anew == "unknown" else []
-        for j, second in enumerate(output.tiles[i:], i):
+    writers = (*output.tiles, *output.wholes)
+    for i, first in enumerate(writers):
+        for second in writers[i:]:
+            promised = bool(first.windows and second.windows)
             answer = _twice(output, first, second, session)
-            if answer == "none":
-                continue
-            apart, meet = False, isinstance(answer, SharedElement)
-            if first is not second:
-                answer = _unread(output, (i, j), order, answer, session, elsewhere)
+            apart = apart and (answer == "none" or not promised)
+            meet = isinstance(answer, SharedElement)
+            if first is second:
+                anew = _anew(output, first, order, session, elsewhere)
+                answer, meet = (answer, meet) if meet or anew == "none" else (anew, True)
+            elif answer != "none":
+                answer = _unread(output, (first, second), order, answer, session, elsewhere)
                 if answer == "none" and _comes_back(output, first, second, order, session):
                     answer = "unknown"
-            if isinstance(answer, SharedElement):
+            if answer == "none":
+                continue
+            if not promised:
+                late = order.step_precedes(second.step, first.step)
+                again.append((second.step, first.step) if late else (first.step, second.step))
+            elif isinstance(answer, SharedElement):
                 twice.append(answer)
-            elif answer == "unknown":
+            else:
                 undecided.append((first, second, meet))
     once = "refuted" if twice else "unknown" if undecided else "proved"
     covers, unwritten, why = _covers(output, apart, made, elsewhere)
     on_purpose = covers == "refuted" and all(one.partial for one in output.tiles)
     covers = "proved" if on_purpose else covers
-    return Together(output, once, covers, tuple(twice), unwritten, on_purpose, why, tuple(undecided))
+    return Together(output, once, covers, tuple(twice), unwritten, on_purpose, why, tuple(undecided), tuple(again))
 
 
 def _anew(output: Output, tiles: Tiles, order: Order, session: Session, elsewhere: Elsewhere) -> SharedElement | str:
@@ -189,14 +199,14 @@ def _comes_back(output: Output, first: Tiles, second: Tiles, order: Order, sessi
 
 def _unread(
     output: Output,
-    pair: tuple[int, int],
+    pair: tuple[Tiles, Tiles],
     order: Order,
     found: SharedElement | str,
     session: Session,
     elsewhere: Elsewhere,
 ) -> SharedElement | str:
     """What two tiles share less what a step between them reads; "none" where that is nothing."""
-    first, second = (output.tiles[i] for i in pair)
+    first, second = pair
     steps = [s for s in range(len(order.of_step)) if _between(first.step, second.step, order, s)]
     readers = [r for r in output.reads if r.step in steps]
     if not steps or not isinstance(found, SharedElement):
@@ -281,7 +291,7 @@ def _overlap_question(output: Output, first: Tiles, second: Tiles) -> tuple[Quer
 
 def _covers(output: Output, apart: bool, made: Grid | None, elsewhere: Elsewhere) -> tuple[str, Unwritten | None, str]:
     """Status, what is left out, and why it could not be decided."""
-    if output.whole:
+    if output.wholes:
         return "proved", None, ""
     if made is None:
         if apart and sum(_volume(t, output.digits) for t in output.tiles) == output.total and _inside(output):

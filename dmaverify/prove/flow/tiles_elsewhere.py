@@ -37,7 +37,7 @@ class OtherDeclarations:
         return all(any(_holds(read, touch) for read in reads) for touch in own)
 
     def may_write(self, output: Output, position: int) -> bool:
-        own = {tiles.step for tiles in output.tiles} | {rows.step for rows in output.rows}
+        own = {tiles.step for tiles in (*output.tiles, *output.wholes)} | {rows.step for rows in output.rows}
         return any(t.writes and t.step not in own and self._meets(output, position, t) for t in self.touches)
 
     def may_read(self, output: Output, position: int, steps: Sequence[int]) -> bool:

@@ -185,8 +185,11 @@ class WrittenBytes:
         for source, load in held:
             put = None if source.limit is None else self.world.put(source.limit, at)
             limit = put.const if put is not None and put.is_const else None
+            last, found = -1, WRITTEN
             for index in range(len(out)):
-                found = _state_of(index * event.per // event.bytes, event, source, load, limit)
+                place = index * event.per // event.bytes
+                if place != last:
+                    last, found = place, _state_of(place, event, source, load, limit)
                 if found == TAIL or (found == MAYBE and out[index] == WRITTEN):
                     out[index] = found
         return bytes(out)

@@ -371,14 +371,12 @@ def two_copies(nests: Sequence[Nest], first: int, second: int) -> Claim:
     a, b = nests[first], nests[second]
     va, ga = _domain(a, first, "a")
     vb, gb = _domain(b, second, "b")
-    left = linear(
-        a.write_base,
-        ((p.write, _value(a, [f"a{first}_{i}" for i in range(len(a.pieces))], j)) for j, p in enumerate(a.pieces)),
-    )
-    right = linear(
-        b.write_base,
-        ((p.write, _value(b, [f"b{second}_{i}" for i in range(len(b.pieces))], j)) for j, p in enumerate(b.pieces)),
-    )
+
+    def address(nest: Nest, counters: Sequence[str]) -> str:
+        return linear(nest.write_base, ((p.write, _value(nest, counters, j)) for j, p in enumerate(nest.pieces)))
+
+    left = address(a, [f"a{first}_{i}" for i in range(len(a.pieces))])
+    right = address(b, [f"b{second}_{i}" for i in range(len(b.pieces))])
     text = [f"(= {left} {right})"]
     if first == second:
         text.append(_before([n for n, _, _ in va], [n for n, _, _ in vb]))

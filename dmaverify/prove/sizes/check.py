@@ -19,6 +19,7 @@ from dmaverify.language.numbers import Poly
 from dmaverify.program.access import Access
 from dmaverify.program.schedule import Program
 from dmaverify.prove.flow.hazards import HAZARDS
+from dmaverify.prove.flow.hazards_told import SHARED
 from dmaverify.prove.flow.kernel import TILES, check_program
 from dmaverify.prove.move.check import EACH_ITERATION, check_access, check_transfer
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask
@@ -61,7 +62,7 @@ class SizeCover:
     asked: int = 0
     why: str = ""
     rule: str = ""
-    said: tuple[str, ...] = ()
+    rests: dict[str, None] = field(default_factory=dict)  # conditions of any of the proofs
     at: list[SizeStart] = field(default_factory=list)  # where the regions were run
     questions: list[tuple[str, str, str]] = field(default_factory=list)  # with their answers
 
@@ -74,7 +75,7 @@ class SizeCover:
         done = attempt(self.template, values, self.options, generic=True)
         if done.status == "proved" and done.region is not None and done.region.holds(values):
             self.add(done.region, values)
-            self.said = done.said
+            self.rests |= dict.fromkeys(done.said)
         elif not self.why or done.rule:
             self.why, self.rule = done.why, done.rule
         return done
@@ -96,7 +97,9 @@ class SizeCover:
     def single(self, values: Mapping[str, int]) -> Verdict:
         """The ordinary verdict at sizes."""
         self.singles += 1
-        return verdict_at(self.template, values, self.options)
+        found = verdict_at(self.template, values, self.options)
+        self.rests |= dict.fromkeys(found.conditions)
+        return found
 
     def take(self, values: Mapping[str, int]) -> bool:
         """Sizes that the ordinary checker proved, with as many others as a run at them proves: whether any. A run that
@@ -112,6 +115,7 @@ class SizeCover:
                 if number == 0 and any(f.op == "eq" and len(f.poly.symbols) == 1 for f in done.region.facts):
                     continue
                 self.add(done.region, typical, pinned)
+                self.rests |= dict.fromkeys(done.said)
                 return not is_point(done.region, self.template)
         self.add(only(values), values)
         return False
@@ -296,7 +300,8 @@ def _proved(cover: SizeCover) -> Verdict:
         by += f", and the ordinary check at {cover.singles} of them"
     by += "; z3: no admitted sizes are left out" if asked and symbolic else ""
     single = ("what is a warning or an advice is looked for at single sizes only",) if symbolic else ()
-    said = (*cover.said, *dict.fromkeys(left), *single)
+    rests = [one for one in cover.rests if one == ONE_ENGINE or ONE_ENGINE not in cover.rests or SHARED not in one]
+    said = (*rests, *dict.fromkeys(left), *single)
     names = ["core/well-formed", *OBLIGATIONS, "core/overlap"]
     if template.kind == "program":
         names = ["core/well-formed", "core/steps", *HAZARDS, *TILES]
@@ -314,8 +319,7 @@ def _proved(cover: SizeCover) -> Verdict:
     )
     claim = f"for all {describe(template)}"
     status = settled((), (o.status for o in obligations))
-    supposed = tuple(one for one in said if one == ONE_ENGINE)
-    return Verdict(template.name, "", status, (), obligations, said, claim=claim, conditions=supposed)
+    return Verdict(template.name, "", status, (), obligations, said, claim=claim, conditions=tuple(rests))
 
 
 def _from_definitions(cover: SizeCover) -> tuple[list[SizeRegion], set[str], list[str]]:

@@ -9,8 +9,9 @@ taken as their bounding boxes over all iterations, and an output has one step th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 from dmaverify.language.numbers import floor_quotient, moves, same
@@ -19,10 +20,11 @@ from dmaverify.program.schedule import Order, Program
 from dmaverify.program.tensor import Tensor
 from dmaverify.program.views import View, Views
 from dmaverify.prove.flow.concurrency import SECTION
+from dmaverify.prove.flow.declarations import read_otherwise
 from dmaverify.prove.flow.hazards import KINDS, unordered
 from dmaverify.prove.flow.hazards_told import engines_apart
 from dmaverify.prove.flow.tile_outputs import cutting, plain, sides_of
-from dmaverify.prove.flow.touches import StepWork
+from dmaverify.prove.flow.touches import StepWork, Touch
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.sizes.judge import ladder, need
 from dmaverify.targets.target import Target
@@ -39,11 +41,12 @@ def judge_together(program: Program, works: Sequence[StepWork], order: Order, ta
     need(pairs is not None, "core/hazard-raw", "the order of the steps could not be followed")
     for pair in pairs or ():
         first, second = (program.steps[touch.step].name for touch in pair)
-        walks = [touch.walk.scaled(touch.unit_bits // unit) for touch in pair]
-        space, rule = space_of(target, pair[0].memory[0]), KINDS[pair[0].writes, pair[1].writes]
-        apart = bool(walks[0].high < walks[1].low or walks[1].high < walks[0].low)
-        apart = apart or ("slice" in space.places and _apart(walks[0], walks[1], space.stride("slice", unit)))
-        need(apart, rule, f"nothing orders `{first}` and `{second}`, and what they touch may meet")
+        rule = KINDS[pair[0].writes, pair[1].writes]
+        need(
+            not _may_meet(target, unit, pair),
+            rule,
+            f"nothing orders `{first}` and `{second}`, and what they touch may meet",
+        )
     if SECTION in target.raw:
         sliced = [b for b, work in enumerate(works) if any(target.tiers[t.memory[0]].is_sliced for t in work.touches)]
         for a, one in enumerate(program.steps):
@@ -51,9 +54,23 @@ def judge_together(program: Program, works: Sequence[StepWork], order: Order, ta
             why = f"`{one.name}` may run beside DMA: accesses in a row to a bank are counted at single sizes only"
             need(not (one.accesses and beside), f"{target.name}/bank-starvation", why)
     _outputs(program)
+    rests = [
+        *_written_again(program, order),
+        *read_otherwise(program.steps, works, order, partial(_may_meet, target, unit), target),
+    ]
     loose = engines_apart(program, works)
     more = unordered(program, *loose, launched=launched) if loose else None
-    return (ONE_ENGINE,) if loose and (more is None or len(more) > len(pairs or ())) else ()
+    rests += [ONE_ENGINE] if loose and (more is None or len(more) > len(pairs or ())) else []
+    return tuple(rests)
+
+
+def _may_meet(target: Target, unit: int, pair: Sequence[Touch]) -> bool:
+    """Whether two touches of one memory are not shown to be apart: by their ends, or by those within every slice."""
+    one, other = (touch.walk.scaled(touch.unit_bits // unit) for touch in pair)
+    space = space_of(target, pair[0].memory[0])
+    if one.high < other.low or other.high < one.low:
+        return False
+    return "slice" not in space.places or not _apart(one, other, space.stride("slice", unit))
 
 
 def _apart(a: Walk, b: Walk, room: int) -> bool:
@@ -65,6 +82,28 @@ def _apart(a: Walk, b: Walk, room: int) -> bool:
         if not (inside[-1].low >= 0 and inside[-1].high < room):
             return False
     return bool(inside[0].high < inside[1].low or inside[1].high < inside[0].low)
+
+
+def _written_again(program: Program, order: Order) -> Iterator[str]:
+    """Conditions: a tensor that is written whole is read whole before it is written again."""
+    sides = [(i, *side) for i, step in enumerate(program.steps) for side in sides_of(step)]
+    whole = [
+        (i, plain(t if v is None else v.base), views, w) for i, t, views, v, w in sides if v is None or not cutting(v)
+    ]
+    written = [(i, tensor, views) for i, tensor, views, writes in whole if writes]
+    for (i, tensor, views), (j, other, _) in combinations_with_replacement(written, 2):
+        readers = [k for k, held, _, writes in whole if not writes and held == tensor]
+        within = i == j and any(k != i and _one_body(order, i, k) for k in readers)
+        if tensor != other or within or any(order.step_precedes(i, k) and order.step_precedes(k, j) for k in readers):
+            continue
+        if i != j or any(turn.count > 1 for turn in (views.turns if views is not None else ())):
+            first, second = (program.steps[n].name for n in (i, j))
+            what = f"{tensor.tier} {tensor.element}"
+            yield f"`{second}` may write {what} again before all that `{first}` wrote is read"
+
+
+def _one_body(order: Order, one: int, other: int) -> bool:
+    return bool(order.bodies) and order.bodies[one] == order.bodies[other] >= 0
 
 
 def _outputs(program: Program) -> None:

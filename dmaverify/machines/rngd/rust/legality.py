@@ -32,7 +32,8 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of
 from dmaverify.program.tensor import PLACES
 from dmaverify.prove.move.feasible import entangled, missing
-from dmaverify.targets.target import Engines, Target
+from dmaverify.targets.parts import Engines
+from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
 from dmaverify.verdict import Finding, Label, Severity
 

@@ -1,0 +1,46 @@
+"""What a target states without need, or without a source.
+
+Knows: rules, limits, where each is used. Does not know: plans. Nothing rests on it.
+Law: a complaint names what to add or to leave out; a target with complaints is judged all the same.
+"""
+
+from __future__ import annotations
+
+from dmaverify.targets.rule import Rule
+from dmaverify.targets.target import Target
+
+
+def lint_target(target: Target) -> list[str]:
+    """What is wrong with a target's content, one line each; empty for one that may ship.
+
+    Asks of every rule: does each edge behave, does every reading change something, is the text whole, does the
+    message show the values that are bad.
+    """
+    complaints = [line for rule in target.rules.values() for line in _lint_rule(rule)]
+    used = {port for rule in target.rules.values() for port in rule.ports}
+    used |= _tier_limits(target) | set(target.raw.get("machine", {}).get("limits", ()))
+    return complaints + [f"limit {name}: no rule and no tier uses it" for name in target.limits if name not in used]
+
+
+def _tier_limits(target: Target) -> set[str]:
+    used: set[str] = set()
+    for tier in target.raw.get("tier", {}).values():
+        used |= {tier.get("capacity", ""), *tier.get("sizes", {}).values()}
+    return used
+
+
+def _lint_rule(rule: Rule) -> list[str]:
+    lines = []
+    for edge in rule.edges:
+        if not rule.holds(edge.last_ok):
+            lines.append(f"last_ok {dict(edge.last_ok)} does not hold")
+        if rule.holds(edge.first_bad):
+            lines.append(f"first_bad {dict(edge.first_bad)} holds")
+        if not rule.message(edge.first_bad).strip():
+            lines.append("the message is empty")
+    for reading in rule.readings.values():
+        silent = reading.severity is None and not reading.off and not reading.limits
+        if silent and reading.name != rule.reading:
+            lines.append(f"reading {reading.name} changes nothing")
+    lines += [f"`{key}` is empty" for key in ("hint", "why", "wrong", "right") if not getattr(rule, key)]
+    return [f"rule {rule.id}: {line}" for line in lines]

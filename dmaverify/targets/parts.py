@@ -1,0 +1,198 @@
+"""The parts of a target: memories, engines, routes, choices of reading, figures with their sources.
+
+Knows: tables of target.toml. Does not know: rules, plans.
+Law: a part is read whole or refused with its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from dmaverify.targets.rule import Figure
+from dmaverify.targets.rulebook import basis_of
+from dmaverify.targets.table import Table, suggestion
+from dmaverify.values import dataclass, field, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A memory. `sizes` bounds each place, `strides` is the address distance between neighbouring places, in bytes.
+
+    `places` are outer to inner; `capacity_bytes` counts in the innermost place (None: not published); `text` names the
+    memory in configuration text, `base_parts` the leading parts of a base there, `part_strides` the bytes a part adds.
+    `counts` says what a place counts where that is not its name. `readings`: the places under each reading of it.
+    Tiers of one `memory` share their addresses.
+    """
+
+    name: str
+    title: str
+    text: str
+    places: tuple[str, ...]
+    sizes: Mapping[str, int]
+    capacity_bytes: int | None
+    strides: Mapping[str, int]
+    base_parts: tuple[str, ...]
+    part_strides: Mapping[str, int]
+    source: str
+    basis: str
+    counts: Mapping[str, str] = field(default_factory=dict)
+    readings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reading: str = ""
+    memory: str = ""
+
+    @property
+    def is_sliced(self) -> bool:
+        """Whether it has slices, each with banks of its own (what counts DMNs has not)."""
+        return "slice" in self.places and self.counts.get("slice", "slice") == "slice"
+
+    @property
+    def walked(self) -> tuple[str, ...]:
+        """The places that one command may lead through: all but those that count memories of their own."""
+        return tuple(place for place in self.places if place not in self.counts)
+
+    def under(self, name: str) -> Tier:
+        """The memory as a reading takes it: places that it does not have lie all at one address."""
+        places = self.readings[name]
+        kept = {place: step for place, step in self.strides.items() if place in places}
+        parts = {part: step for part, step in self.part_strides.items() if part in places or part not in self.places}
+        sizes = {place: size for place, size in self.sizes.items() if place in places}
+        return replace(self, places=places, strides=kept, part_strides=parts, sizes=sizes)
+
+    @property
+    def slice_stride_bytes(self) -> int:
+        """Bytes between the first addresses of neighbouring slices; 0 where the tier has no slices."""
+        return self.strides.get("slice", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """Who moves data: the kinds of engine, and the geometry of the DMA engines."""
+
+    kinds: tuple[str, ...]
+    chips: int
+    clusters: int
+    per_cluster: int
+    slices: int
+    dmns: int
+    source: str
+    basis: str
+    launched: bool = False  # whether a transfer may begin to read before what one before it writes has arrived
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A legal pair of tiers."""
+
+    source_tier: str
+    dest_tier: str
+    says: str
+    source: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A reading that many rules share, such as `alignment`: its options with what each means."""
+
+    name: str
+    default: str
+    options: Mapping[str, str]
+    why: str
+
+
+def _figures(table: Table, key: str, least: int) -> dict[str, Figure]:
+    """Named numbers, each with what it is and how we know."""
+    figures: dict[str, Figure] = {}
+    for name, part in table.tables(key):
+        value = part.integer("value")
+        if value < least:
+            part.refuse(f"`value` is {value}; it must be at least {least}", "value")
+        unit, says, source = part.text("unit"), part.text("says"), part.text("source")
+        figures[name] = Figure(name, value, unit, says, source, basis_of(part))
+        part.finish()
+    return figures
+
+
+def _limit(table: Table, key: str, name: str, limits: Mapping[str, Figure]) -> int:
+    if name not in limits:
+        table.refuse(f"`{key}` names {name!r}, which is no limit", key, suggestion(name, limits))
+    return limits[name].value
+
+
+def _tier(name: str, table: Table, limits: Mapping[str, Figure]) -> Tier:
+    places = table.texts("places")
+    sizes = table.strings("sizes", {})
+    for place in places:
+        if place not in sizes:
+            table.refuse(f"`sizes` has no {place}", "sizes")
+    capacity = table.text("capacity", "")
+    readings = {key: _tier_reading(part, places) for key, part in table.tables("reading")}
+    default, why = table.text("reading_default", ""), table.text("reading_why", "")
+    if bool(readings) != bool(default) or bool(default) != bool(why) or (default and default not in readings):
+        table.refuse("`reading_default`, `reading_why` and [tier....reading....] come together")
+    tier = Tier(
+        name=name,
+        title=table.text("title"),
+        text=table.text("text", ""),
+        places=places,
+        sizes=MappingProxyType({place: _limit(table, "sizes", limit, limits) for place, limit in sizes.items()}),
+        capacity_bytes=_limit(table, "capacity", capacity, limits) if capacity else None,
+        strides=MappingProxyType(table.integers("strides", {})),
+        base_parts=table.texts("base_parts", ()),
+        part_strides=MappingProxyType(table.integers("part_strides", {})),
+        source=table.text("source"),
+        basis=basis_of(table),
+        counts=MappingProxyType(table.strings("counts", {})),
+        readings=MappingProxyType(readings),
+        reading=default,
+        memory=table.text("memory", name),
+    )
+    table.finish()
+    return tier
+
+
+def _tier_reading(table: Table, places: tuple[str, ...]) -> tuple[str, ...]:
+    """The places of a memory under one reading, some of all of them."""
+    found = table.texts("places", places)
+    if not set(found) <= set(places):
+        table.refuse(f"places are some of {', '.join(places)}", "places")
+    table.text("says")
+    table.finish()
+    return found
+
+
+def _engines(table: Table) -> Engines:
+    engines = Engines(
+        kinds=table.texts("kinds"),
+        chips=table.integer("chips"),
+        clusters=table.integer("clusters"),
+        per_cluster=table.integer("per_cluster"),
+        slices=table.integer("slices", 0),
+        dmns=table.integer("dmns", 0),
+        source=table.text("source"),
+        basis=basis_of(table),
+        launched=bool(table.integer("launched", 0)),
+    )
+    table.finish()
+    return engines
+
+
+def _routes(table: Table, tiers: Mapping[str, Tier]) -> dict[tuple[str, str], Route]:
+    routes: dict[tuple[str, str], Route] = {}
+    for part in table.list_of_tables("route"):
+        sources, dests = part.texts("source_tiers"), part.texts("dest_tiers")
+        says, source, basis = part.text("says"), part.text("source"), basis_of(part)
+        part.finish()
+        for name in (*sources, *dests):
+            if name not in tiers:
+                part.refuse(f"tier {name!r} is not declared", hint=suggestion(name, tiers))
+        routes |= {(a, b): Route(a, b, says, source, basis) for a in sources for b in dests}
+    return routes
+
+
+def _knob(name: str, table: Table) -> Knob:
+    options = table.strings("options")
+    knob = Knob(name, table.choice("default", options), MappingProxyType(options), table.text("why"))
+    table.finish()
+    return knob
