@@ -77,6 +77,14 @@ PLANTED = [
     ("relayout.toml", "B = 8", "B = 0", "7:5", ILL, "sizes start at 1"),
     ("relayout.toml", 'slice = "A"', 'slice = "A / 5"', "13:34", ILL, "write `/ 4` or `/ 8`"),
     ("relayout.toml", 'time = "B, A"', 'time = "A"', "13:49", "core/covers", 'time = "B, A"'),
+    (
+        "relayout.toml",
+        'time = "B, A", packet = "C"',
+        'time = "C / 128, B, A", packet = "C"',
+        "12:10",
+        "core/in-bounds",
+        "and core/in-bounds: writes slice 0 + 2048",
+    ),
     ("pad.toml", "K, W # 256", "K, W #{0} 256", "13:49", "core/padding", "a copy makes no zeros: pad the source alike"),
     ("spare.toml", "[axes]", "[axes]", "11:10", "rngd/dm-write-align", 'dest element = "B / 4, A, B % 4" (checked)'),
     (
