@@ -298,13 +298,13 @@ def test_what_surely_runs_between_two_iterations_ends_a_run() -> None:
     assert errors(LOAD + other + looped(3) + tied) == set()
 
 
-def test_a_change_of_operation_is_an_assumption_with_its_number() -> None:
+def test_a_change_of_operation_that_must_end_a_run_is_a_condition_with_its_number() -> None:
     once = looped(1).replace("loop = { t = 1 }\n", "")
     steps = [f'name = "{name}"\naccess = "x"' for name in "abc"]
     for count, told in ((2, False), (3, True)):
         found = judged(LOAD + once + program('transfer = "load"', *steps[:count]))
         assert found.status is Status.PROVED
-        assert any("up to 91 follow each other, 63 are allowed" in said for said in found.assumptions) == told
+        assert any("up to 91 follow each other, 63 are allowed" in said for said in found.conditions) == told
 
 
 # ---------------------------------------------------------------- engines beside streams

@@ -14,6 +14,7 @@ Source: "Memory Performance" (Bank Starvation; Cumulative Bank Access Constraint
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -89,7 +90,7 @@ class Starvation:
     differs: tuple[str, ...] = ()
     unfit: tuple[str, ...] = ()  # accesses that make no whole accesses
     open_: tuple[str, ...] = ()  # why a sum above the limit is no finding
-    chained: int = 0  # accesses in a row if a change of operation ended no run, where that is above the limit
+    chained: int = 0  # accesses in a row if a change of operation ended no run, where above the limit; -1: too many
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,9 +340,10 @@ def _chained(
     banks: Banks,
 ) -> int:
     """Accesses in a row to one bank if a change of operation ended no run: the operations of each context one after the
-    other, all contexts beside one DMA step. 0 where that is within the limit, or cannot be more than what was judged.
+    other, all contexts beside one DMA step. 0 where that is within the limit, or no context changes its operation; -1
+    where they are too many to list.
     """
-    worst = 0
+    worst, open_ = 0, 0
     for dma in {dma for dma, _, _ in sums}:
         pieces = order.of_step[dma]
         free = [p for p in parts if any(not order.ordered(q, order.of_step[p.step][0]) for q in pieces)]
@@ -349,10 +351,12 @@ def _chained(
         for part in sorted(free, key=lambda p: p.step):
             lanes.setdefault((part.lane, part.access.engine), []).extend(part.operations)
         if any(not part.operations for part in free) or sum(map(len, lanes.values())) > MOST_OPERATIONS:
+            sides = Counter((part.lane, part.access.engine) for part in free)
+            open_ = -1 if max(sides.values()) > 1 else open_
             continue
         per_bank = [sum(column) for column in zip(*(follow(nests, banks) for nests in lanes.values()), strict=True)]
         worst = max([worst, *(total + limit.dma for total in per_bank)])
-    return worst if worst > limit.allowed else 0
+    return worst if worst > limit.allowed else open_
 
 
 def _differs(

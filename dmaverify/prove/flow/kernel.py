@@ -245,10 +245,11 @@ class _Case(Judgement):
             f"at most {result.worst} of {result.limit.allowed} beside DMA, {result.proved} longest runs proved"
         )
         self.findings += [self._starving(one, result) for one in result.found]
-        said = "a change of operation within a context ends a run of accesses to a bank (no document says so)"
+        said = "a change of operation within a context ends a run of accesses to a bank (no document says so"
         if result.chained:
-            said += f"; if it does not, up to {result.chained} follow each other, {result.limit.allowed} are allowed"
-        self.assumptions += [said, *(f"{rule}: {why}" for why in result.open_)]
+            many = f"up to {result.chained:,}" if result.chained > 0 else "more than were counted"
+            self.conditions.append(f"{said}; if not, {many} follow each other, {result.limit.allowed} are allowed)")
+        self.assumptions += [*([] if result.chained else [f"{said})"]), *(f"{rule}: {why}" for why in result.open_)]
         self.assumptions += [f"{rule}: the verdict differs under {other}" for other in result.differs]
         self.assumptions += [
             f"`{name}`: no size of access fits its packets, so its runs are not known" for name in result.unfit
