@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from dmaverify.program.indirect import Indirect
 
 
+BESIDE_PRICE = 5_000_000  # solver units for the verdict that stands beside a price
+
+
 def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputError], str]:
     """The costs of every entry of a plan as text or JSON, why others have none, and what ended the work before its end.
     Raises InputError where there is nothing to price.
@@ -120,7 +123,7 @@ def _refuted_by(plan: Plan, name: str, readings: Mapping[str, str]) -> tuple[str
 
     if plan.is_kernel:
         return ()
-    found = verdicts_of(select(plan, name), Options(repair=False, readings=readings))
+    found = verdicts_of(select(plan, name), Options(rlimit=BESIDE_PRICE, repair=False, readings=readings))
     broken = [finding.rule for one in found if one.status is Status.REFUTED for finding in one.errors]
     return tuple(dict.fromkeys(broken))
 
