@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
     from dmaverify.verdict import Finding, Verdict
 
-PAUSE = 0.15  # seconds without a change before a text is judged
+PAUSE, MOST_PAUSE = 0.05, 1.0
+"""Seconds without a change before a text is judged: as long as it took the last time, within these."""
 
 
 @click.command(name="lsp")
@@ -45,6 +47,7 @@ class EditorSession:
         self.server = server
         self.opened: dict[str, Opened] = {}
         self.asked: dict[str, int] = {}
+        self.took: dict[str, float] = {}
 
     def path_of(self, uri: str) -> str | None:
         """The file of a document; None for one that has no file."""
@@ -62,7 +65,7 @@ class EditorSession:
             if self.asked.get(uri) == turn:
                 self.judge(uri)
 
-        asyncio.get_event_loop().call_later(PAUSE, judge)
+        asyncio.get_event_loop().call_later(min(max(PAUSE, self.took.get(uri, PAUSE)), MOST_PAUSE), judge)
 
     def judge(self, uri: str) -> Opened | None:
         """Judges a text as it stands now and sends its diagnostics."""
@@ -79,7 +82,9 @@ class EditorSession:
         known = self.opened.get(uri)
         others = {os.path.abspath(one.path): one.text for key, one in self.opened.items() if key != uri}
         if known is None or known.text != text or dict(known.others) != others:
+            started = time.perf_counter()
             self.opened[uri] = judged(path, text, known, others)
+            self.took[uri] = time.perf_counter() - started if known is not None else 0.0
         params = types.PublishDiagnosticsParams(uri, self.diagnostics(uri), document.version)
         self.server.text_document_publish_diagnostics(params)
         return self.opened[uri]

@@ -20,7 +20,6 @@ from dmaverify.layout.digits import Digit, Gap, NotDigits, compile_digits
 from dmaverify.lower.derive import Fragment, coalesce, command_of, derive
 from dmaverify.lower.pairing import PortRule, Trouble
 from dmaverify.lower.pairing import pair as pair_up
-from dmaverify.lower.tables import access_bytes_of, contiguous_run
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Entry, GivenCommand, Sequencer
 from dmaverify.program.move import Stream
@@ -242,6 +241,8 @@ def access_bytes(command: Command, access: Access, dtype_bits: int) -> int:
     A Commit writes `gcd(access, live part of the packet)` (docs/machines/rngd.md 4.3; that the live part is the prefix
     of the packet before its padding is inferred).
     """
+    from dmaverify.lower.tables import access_bytes_of
+
     packet = packet_units(command, access, dtype_bits)
     widest = gcd(packet, _run(_entries(command, access), dtype_bits // command.unit_bits)) * command.unit_bits
     if not is_fetch(access):
@@ -274,6 +275,8 @@ def runs_per_packet(command: Command, access: Access, dtype_bits: int) -> int:
 
 def _run(entries: Sequence[tuple[int, int]], width: int) -> int:
     """Units of the contiguous run; an element that repeats (stride 0 just above its bytes) repeats as a whole."""
+    from dmaverify.lower.tables import contiguous_run
+
     moving = [entry for entry in entries if entry[0] != 1]
     if width > 1 and len(moving) > 1 and moving[-1] == (width, 1) and moving[-2][1] == 0:
         return contiguous_run(moving[:-1]) * width

@@ -278,12 +278,19 @@ def _with_consequences(groups: list[list[Finding]]) -> list[list[Finding]]:
     for group in groups:
         missed_only = all(f.rule in _MISSED and not f.hint for f in group)
         here = all(f.span is not None and (f.span.source.name, f.span.line) in places and _is_error(f) for f in group)
-        if group is not cause and (missed_only or (here and not any(f.hint for f in cause))):
+        twin = all(f.rule == cause[0].rule and _same_command(f, cause[0]) and not f.hint for f in group)
+        if group is not cause and (missed_only or twin or (here and not any(f.hint for f in cause))):
             joined += group
         else:
             out.append(group)
     cause += joined
     return out
+
+
+def _same_command(one: Finding, other: Finding) -> bool:
+    """Whether one command is wrong on both of its sides: its loops are the cause, and the other side is told below."""
+    commands = [found.witness.get("command") for found in (one, other) if found.witness]
+    return len(commands) == 2 and commands[0] == commands[1] is not None and _is_error(one) and _is_error(other)
 
 
 def _is_error(finding: Finding) -> bool:

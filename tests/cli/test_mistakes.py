@@ -43,6 +43,13 @@ source = { tier = "gm", element = "A, B" }
 dest = { tier = "ub", element = "A, B" }
 stream = { time = "A", packet = "B" }
 """
+STARTS["driver.c"] = """#define ROWS 16
+void load(void) {
+    snrt_dma_start_2d((void *)0x10000000, (void *)0x80000000, 256, 256, 256, ROWS);
+    snrt_dma_wait_all();
+}
+"""
+ENGINE = {"driver.c": ["--engine", "manticore"]}
 INPUT, ILL, OPEN = "core/input", "core/well-formed", "core/unresolved-transfer"
 
 # file, what is replaced, by what, place, rule, a phrase of the help
@@ -70,6 +77,14 @@ PLANTED = [
     ("relayout.toml", "B = 8", "B = 0", "7:5", ILL, "sizes start at 1"),
     ("relayout.toml", 'slice = "A"', 'slice = "A / 5"', "13:34", ILL, "write `/ 4` or `/ 8`"),
     ("relayout.toml", 'time = "B, A"', 'time = "A"', "13:49", "core/covers", 'time = "B, A"'),
+    (
+        "relayout.toml",
+        'time = "B, A", packet = "C"',
+        'time = "C / 128, B, A", packet = "C"',
+        "12:10",
+        "core/in-bounds",
+        "and core/in-bounds: writes slice 0 + 2048",
+    ),
     ("pad.toml", "K, W # 256", "K, W #{0} 256", "13:49", "core/padding", "a copy makes no zeros: pad the source alike"),
     ("spare.toml", "[axes]", "[axes]", "11:10", "rngd/dm-write-align", 'dest element = "B / 4, A, B % 4" (checked)'),
     (
@@ -144,6 +159,10 @@ PLANTED = [
     ("idma.toml", "dim = 14, 28, 32", "dim = 13, 28, 32", "23:7", "core/covers", "write 14 into dim 0"),
     ("idma.toml", "length = 28", "lenght = 28", "21:1", INPUT, "did you mean 'length'?"),
     ("idma.toml", "dst_protocol = obi", "dst_protocol = obl", "22:16", INPUT, "did you mean `obi`?"),
+    ("driver.c", "ROWS 16", "ROWS 0", "3:5", "idma/zero-length", "rejects it"),
+    ("driver.c", "start_2d", "start_2D", "1:1", "core/overlap", "line 3, load: `snrt_dma_start_2D(("),
+    ("driver.c", "start_2d", "start_2dd", "1:1", "core/overlap", "did you mean `snrt_dma_start_2d`?"),
+    ("driver.c", ", ROWS)", ", ROW)", "1:1", "core/overlap", "`ROW` has no value in this file: --define ROW="),
     ("idma.toml", "pulp-open", "pulp-opn", "16:23", INPUT, "did you mean 'pulp-open'?"),
 ]
 
@@ -214,9 +233,9 @@ def test_a_planted_mistake_is_told_once_where_it_was_written_with_what_mends_it(
     assert old in text
     Path(name).write_text(text.replace(old, new, 1), encoding="utf-8")
     asked = "pto.toml" if name == "pto.mlir" else "toy.toml" if name.startswith("toy/") else name
-    assert cli.invoke(["check", asked]) in (1, 2, 3)
+    assert cli.invoke(["check", asked, *ENGINE.get(name, [])]) in (1, 2, 3)
     out = capsys.readouterr().out
-    told = re.findall(r"^(?:error|warning)\[([^]]+)\]: .*\n *--> (\S+)$", out, re.MULTILINE)
+    told = re.findall(r"^(?:error|warning|unknown)\[([^]]+)\]: .*\n *--> (\S+)$", out, re.MULTILINE)
     own = [(one, at) for one, at in told if one == rule]
     assert own
     assert own[0] == (rule, f"{Path.cwd() / name if name.startswith('toy/') else name}:{place}")

@@ -30,6 +30,7 @@ from dmaverify.machines.idma.c.run import Doubted
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
 from dmaverify.machines.idma.text import Image, ToldDescriptor
+from dmaverify.plan.texts import did_you_mean
 from dmaverify.prove.sizes.trace import Stuck
 from dmaverify.targets.modules import Derived
 from dmaverify.values import dataclass
@@ -132,7 +133,8 @@ class Launcher(RegisterReader):
             self._waited(call, name, values)
             return Value(0)
         if name.startswith(UNREAD) and name not in self.file.functions:
-            return self.doubted(call, f"`{name}` is not read")
+            near = did_you_mean(name, (*CALLS, *WAITS))
+            return self.doubted(call, f"`{name}` is not read{f'; {near}' if near else ''}")
         if name in self.file.functions:
             return self.entered(name, values, call)
         if name in ASSERTIONS and len(values) == 1:
