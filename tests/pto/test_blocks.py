@@ -154,3 +154,10 @@ def test_a_block_that_nothing_reaches_is_a_copy_that_never_runs() -> None:
     found = check(f"{LOAD}cf.br ^e\n^x:\n{LOAD}cf.br ^e\n^e:\nreturn\n")
     assert found.status is Status.PROVED
     assert "1 copy never runs" in found.claim
+
+
+def test_a_region_of_an_unknown_operation_whose_block_takes_values_is_not_followed() -> None:
+    loop = "%r = some.loop (%i = %n) : (i64) -> i64 {\nsome.condition(%on) %i : i64\n} do {\n^bb0(%x: i64):\n"
+    found = check(f"{loop}{LOAD}scf.yield %x : i64\n}}\nreturn\n")
+    assert found.status is Status.UNKNOWN
+    assert any("some.loop" in f.message for f in found.findings)

@@ -166,6 +166,8 @@ class Structure:
     def bound(self, label: str, given: Sequence[Operand]) -> list[Stmt]:
         """The arguments of a block with what a jump gives them."""
         names = self.blocks[label].args
+        if len(names) != len(given):
+            raise self.refused(f"`{label.lstrip('^')}` takes {len(names)} values and is given {len(given)}")
         return [
             ops.Bind(o.span, name, o, self.types.get(name, ops.OTHER)) for name, o in zip(names, given, strict=True)
         ]
