@@ -431,3 +431,12 @@ def test_calls_of_the_pulp_runtime_are_complete_with_their_counter(tmp_path: Pat
 )  # fmt: skip
 def test_calls_of_the_pulp_runtime_become_descriptors(call: str, want: tuple[int, ...]) -> None:
     assert launched(call) == [want]
+
+
+def test_what_an_array_holds_is_a_condition_where_its_address_is_given() -> None:
+    go = "snrt_dma_start_1d(l1, (void *)0x80000000, 4352);"
+    assert driver(go, before="static char l1[4096];", l1="0x1000").conditions == (
+        "no launch leaves the 4,096 bytes of l1",
+    )
+    assert driver(go, before="static char l1[N];", l1="0x1000").conditions == ("no launch leaves l1",)
+    assert driver(go, before="static char *l1;", l1="0x1000").conditions == ()

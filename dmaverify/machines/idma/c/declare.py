@@ -137,6 +137,7 @@ class Declarer(Evaluator):
         own = unknown(f"where `{name}` lies is known to the linker alone: --define {name}=ADDRESS",
                       CType(self.word, pointer=True, step=step))  # fmt: skip
         self.scopes[-1][name] = own
+        self.arrays[name] = f"the {size.number * step:,} bytes of " if size.number is not None and step else ""
         if size.number is not None and step:
             self.scopes[-1][f"sizeof {name}"] = Value(size.number * step, CType(self.word))
 

@@ -54,6 +54,8 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "")
         )  # fmt: skip
     for name in sorted(file.undefined - file.macros.keys()):
         launcher.conditions[f"{name} is not defined"] = None
+    for name in sorted(launcher.seen & launcher.arrays.keys()):  # addresses of the user's: none else are known
+        launcher.conditions[f"no launch leaves {launcher.arrays[name]}{name}"] = None
     defined = tuple(f"{name} is {defines[name]}" for name in sorted(defines) if " ".join(name.split()) in launcher.seen)
     return Driver(tuple(entries), tuple(launcher.assumed), defined, tuple(launcher.conditions))
 

@@ -35,6 +35,7 @@ class Evaluator:
         self.depth = 0
         self.defines = {" ".join(name.split()): literal(text, word) for name, text in defines.items()}
         self.seen: set[str] = set()
+        self.arrays: dict[str, str] = {}  # that the text declares, with how long they are, in words
 
     # ------------------------------------------------------------ hooks
 
