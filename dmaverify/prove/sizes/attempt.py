@@ -213,7 +213,7 @@ class _SizeRun:
         order = order_of(program, [work.lanes for work in works])
         if isinstance(order, Circle) or torn_body(program, order) or any(work.troubles for work in works):
             raise BrokenRule("core/well-formed", self._so_far(), needs_loops=True)
-        return () if self.breaking else judge_together(program, works, order, target)
+        return () if self.breaking else judge_together(program, works, order, target, self.trace)
 
     def _transfer(self, transfer: Transfer, target: Target) -> None:
         bits = target.dtypes[transfer.dtype]

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import combinations, combinations_with_replacement
 from typing import Any
 
-from dmaverify.language.numbers import floor_quotient, moves, same
+from dmaverify.language.numbers import Poly, floor_quotient, moves, same
 from dmaverify.lower.programs import space_of
 from dmaverify.program.schedule import Order, Program
 from dmaverify.program.tensor import Tensor
@@ -26,13 +26,17 @@ from dmaverify.prove.flow.hazards_told import engines_apart
 from dmaverify.prove.flow.tile_outputs import cutting, plain, sides_of
 from dmaverify.prove.flow.touches import StepWork, Touch
 from dmaverify.prove.meet import Walk
+from dmaverify.prove.sizes.facts import SizeFact
 from dmaverify.prove.sizes.judge import ladder, need
+from dmaverify.prove.sizes.trace import Trace, plainly
 from dmaverify.targets.target import Target
 
 ONE_ENGINE = "transfers that name no engine share one (which orders them; the documents leave that to the compiler)"
 
 
-def judge_together(program: Program, works: Sequence[StepWork], order: Order, target: Target) -> tuple[str, ...]:
+def judge_together(
+    program: Program, works: Sequence[StepWork], order: Order, target: Target, trace: Trace
+) -> tuple[str, ...]:
     """What steps make together, each of them right by itself: what that rests on. Raises Unproved."""
     need(not program.regions, "core/regions", "regions are judged at single sizes only")
     unit = min((touch.unit_bits for work in works for touch in work.touches), default=8)
@@ -56,7 +60,7 @@ def judge_together(program: Program, works: Sequence[StepWork], order: Order, ta
     _outputs(program)
     rests = [
         *_written_again(program, order),
-        *read_otherwise(program.steps, works, order, partial(_may_meet, target, unit), target),
+        *read_otherwise(program.steps, works, order, partial(_may_meet_somewhere, trace, target, unit), target),
     ]
     loose = engines_apart(program, works)
     more = unordered(program, *loose, launched=launched) if loose else None
@@ -71,6 +75,23 @@ def _may_meet(target: Target, unit: int, pair: Sequence[Touch]) -> bool:
     if one.high < other.low or other.high < one.low:
         return False
     return "slice" not in space.places or not _apart(one, other, space.stride("slice", unit))
+
+
+def _may_meet_somewhere(trace: Trace, target: Target, unit: int, pair: Sequence[Touch]) -> bool:
+    """As `_may_meet`, at any of the sizes that are known so far: a condition splits no region."""
+    known = dict(trace.facts)
+    met = _may_meet(target, unit, pair)
+    new, trace.facts = [fact for fact in trace.facts if fact not in known], known
+    return met or not all(_holds_always(fact, trace) for fact in new)
+
+
+def _holds_always(fact: SizeFact, trace: Trace) -> bool:
+    """Whether a fact says nothing of the sizes: by the ends of their ranges, or because it grows from the least on."""
+    said = trace.region([fact])
+    if not said.floors and all(plainly(one, trace.ends) or one in trace.region().facts for one in said.facts):
+        return True
+    least = {name: Poly.symbol(name) + Poly.of(trace.ends.get(name, (0, None))[0]) for name in fact.poly.symbols}
+    return fact.op == "ge" and all(n >= 0 for n in fact.poly.put(least).terms.values())
 
 
 def _apart(a: Walk, b: Walk, room: int) -> bool:
