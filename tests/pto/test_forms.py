@@ -703,3 +703,12 @@ def test_padding_of_an_unknown_value_is_written(value: str, parameter: str, stat
     text = path.read_text(encoding="utf-8").replace("  %nothing = arith.constant 0xFC00 : f16\n", value)
     text = text.replace("%out: !pto.ptr<f16, gm>)", f"%out: !pto.ptr<f16, gm>{parameter})").replace("%v", "%nothing")
     assert (found := check(text)).status is status, found
+
+
+def test_bytes_below_the_buffer_are_out_of_bounds_and_nothing_else() -> None:
+    low = "  %low = arith.constant -4096 : i64\n" + UB.replace("%c0_i64", "%low")
+    inside = [text.replace("%u", "%v") for text in (UB, LOAD, STORE)]
+    found = body(f"{low}{inside[0]}{inside[1]}{ALL}{LOAD}{ALL}{STORE}", HEAD)  # what is read was written, below it all
+    assert {f.rule for f in found.errors} == {"pto/ub-capacity"}
+    found = body(f"{low}{inside[0]}{LOAD}{ALL}{inside[2]}", HEAD)
+    assert {f.rule for f in found.errors} == {"pto/ub-capacity", "core/definite"}

@@ -122,7 +122,8 @@ class WrittenBytes:
             if len(starts) * max(1, count.const) > 1 << 16:
                 return None
             starts = [s + stride.const * i for i in range(max(0, count.const)) for s in starts]
-        return [(max(0, s), min(self.size, s + length)) for s in starts]
+        ends = [(max(0, s), min(self.size, s + length)) for s in starts]
+        return [(low, max(low, high)) for low, high in ends]  # none of it in the memory: an empty row
 
     # ------------------------------------------------------------ registers
 
