@@ -20,6 +20,7 @@ from dmaverify.program.tensor import Tensor
 from dmaverify.values import dataclass
 
 LENGTH_BYTES = 8
+MOST_UNITS = 1 << 24  # of a move that is executed beside its proof: one or two seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,10 @@ class Task:
         from dmaverify.execute.interpret import execute
 
         try:
-            done = execute(self.source, self.dest, *self.spaces, self.dtype_bits, self.commands, readings=self.readings)
+            done = execute(
+                self.source, self.dest, *self.spaces, self.dtype_bits, self.commands, readings=self.readings,
+                limit_units=MOST_UNITS,
+            )  # fmt: skip
         except TooLarge:
             return None
         return frozenset(done.broken)
