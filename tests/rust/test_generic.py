@@ -143,3 +143,12 @@ def test_sizes_of_many_axes_stand_for_themselves(count: int) -> None:
     found = verdict(HEAD.format("") + LOAD.format(parameters, f"H, {listed}", "H", listed, BODY, t="bf16"))
     assert found.status is Status.PROVED
     assert (">=" in found.conditions[0]) == (count == MOST_NAMES)
+
+
+def test_a_type_that_no_memory_holds_is_unresolved_where_it_is_written() -> None:
+    tensor = "HbmTensor<i8, m![1], m![H, B]>"
+    moved = "x.view().to_hbm_view(&mut ctx.tdma, out.view_mut()); out"
+    made = f"let mut out = {tensor.replace('<i8', '::<i9')}::new(); {moved}"
+    found = verdict(f"{HEAD.format('')}pub fn k(ctx: &mut Context, x: &{tensor}) -> {tensor} {{ {made} }}\n")
+    assert found.status is Status.UNKNOWN
+    assert any("`i9` is no element type" in one.message for one in found.findings)

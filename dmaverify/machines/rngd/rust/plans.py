@@ -150,9 +150,10 @@ def transfer_of(
     dtype = move.source.dtype
     assert isinstance(dtype, Dtype)
     problems = [*move.problems, *_types(move, machine, site.span)]
-    if dtype.name not in machine.dtypes:
-        known = ", ".join(machine.dtypes)
-        return f"`{dtype.name}` is no element type of {machine.name}'s memory (known: {known})"
+    for one in (dtype, move.dest.dtype):
+        if isinstance(one, Dtype) and one.name not in machine.dtypes:
+            known = ", ".join(machine.dtypes)
+            return f"`{one.name}` is no element type of {machine.name}'s memory (known: {known})"
     bits = machine.dtypes[dtype.name]
     source, dest = _fields(move.source), _fields(move.dest)
     start: Mapping[str, Numbers] = move.source.window.at
