@@ -350,3 +350,18 @@ def test_a_gather_is_run_row_by_row(capsys: pytest.CaptureFixture[str], tmp_path
     assert "core/in-bounds" in said
     code, said = run_of(gather("rows = [0, 79]"), capsys, tmp_path / "g.toml")
     assert (code, "The gather keeps its promise." in said) == (0, True)
+
+
+def test_a_gather_does_not_read_all_of_its_table() -> None:
+    write = 'source = { tier = "hbm", base = "2^21", element = "R, C" }\ndest = { tier = "hbm", element = "R, C" }\n'
+    stream = 'stream = { time = "R", packet = "C" }\n'
+    moves = "".join(f'[transfer.{name}]\ndtype = "bf16"\n{write}{stream}' for name in "ab")
+    whole = f'[transfer.w]\ndtype = "bf16"\nsource = {{ tier = "hbm", element = "R, C" }}\n{write.splitlines()[1]}\n'
+    whole = whole.replace('dest = { tier = "hbm"', 'dest = { tier = "hbm", base = "2^22"') + stream
+    text = (moves + whole).replace('"2^21"', "2097152").replace('"2^22"', "4194304")
+    for read, told in (('gather = "g"', True), ('transfer = "w"', False)):
+        steps = ", ".join(f"{{ {step} }}" for step in ('transfer = "a"', read, 'transfer = "b"'))
+        found = judged(f'{text}{gather(f"values = {[BYTES * row for row in ROWS]}")}[program.p]\norder = "written"\n'
+                       f"step = [{steps}]\n", "p")  # fmt: skip
+        assert found.status is Status.PROVED
+        assert ("`b` may write hbm R, C again before all that `a` wrote is read" in found.conditions) == told

@@ -205,3 +205,28 @@ def test_a_tensor_that_is_written_again_unread_is_a_condition_at_all_sizes(old: 
     assert verdict.status.value == "proved", verdict
     assert bool(told) == bool(said)
     assert said in {one[: len(said)] for one in (*told, "")}
+
+
+WHOLE = """schema = 1
+target = "rngd"
+[axes]
+A = { min = 4, max = 64, multiple_of = 4 }
+C = { min = 16, max = 64, multiple_of = 8 }
+"""
+WHOLE_MOVE = (
+    '[transfer.{}]\ndtype = "i8"\nloop = {{ t = 3 }}\nsource = {{ tier = "hbm", base = "{}", element = "A, C" }}\n'
+    'dest = {{ tier = "{}", base = "{}"{}, element = "A, C" }}\nstream = {{ time = "A", packet = "C" }}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"), [("a use b", True), ("a use b use2", False), ("a b use", True), ("use a use2 b", False)]
+)
+def test_two_writes_of_a_loop_are_both_read_at_all_sizes(steps: str, said: bool) -> None:
+    """What the second wrote is read before the first comes around."""
+    moves = [WHOLE_MOVE.format(n, at, "hbm", "2^22", "") for n, at in (("a", "2^23"), ("b", "2^24"))]
+    moves += [WHOLE_MOVE.format(n, "2^22", "dm", at, ', slice = "1 # 64"') for n, at in (("use", 0), ("use2", 8192))]
+    order = ", ".join(f'{{ transfer = "{name}" }}' for name in steps.split())
+    (verdict,) = api.check(f'{WHOLE}{"".join(moves)}[program.p]\norder = "written"\nstep = [{order}]\n', "p")
+    assert verdict.status.value == "proved", verdict
+    assert any("may write hbm A, C again" in one for one in verdict.conditions) == said, verdict.conditions

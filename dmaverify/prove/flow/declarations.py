@@ -115,6 +115,9 @@ def _replaces(one: _Declared, writes: _Declared, reads: _Declared, order: Order)
     """Whether a step writes all that is read, as it is read, after the other write and before the read."""
     if one.step in (writes.step, reads.step) or not one.whole or not _agree(one, reads):
         return False
+    body = order.bodies[writes.step] if order.bodies else -1
+    if body >= 0 and order.bodies[reads.step] == body != order.bodies[one.step]:
+        return False  # the other write comes again, between two reads
     between = order.step_precedes(one.step, writes.step) and order.step_precedes(writes.step, reads.step)
     return order.step_precedes(one.step, reads.step) and not between
 

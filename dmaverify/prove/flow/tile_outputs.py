@@ -118,8 +118,10 @@ def outputs(steps: Sequence[Step], target: Target) -> list[Output | Tensor]:
     for index, step in enumerate(steps):
         for (tensor, views, view, writes), dtype in zip(sides_of(step), dtypes_of(step), strict=True):
             one = found.setdefault((plain(tensor if view is None else view.base), target.dtypes[dtype]), _Found())
-            if not writes:
+            if not writes and whole_reader(step):
                 one.reads.append((index, views, view))
+            elif not writes:
+                continue
             elif step.indirect is not None and step.indirect.scatter:
                 one.scatters.append((index, step.indirect))
             elif view is None or not cutting(view):
@@ -128,6 +130,11 @@ def outputs(steps: Sequence[Step], target: Target) -> list[Output | Tensor]:
                 assert views is not None
                 one.tiles.append((index, views, view))
     return [_output(tensor, bits, one, target) for (tensor, bits), one in found.items() if one.again]
+
+
+def whole_reader(step: Step) -> bool:
+    """Whether a step reads all that its views show; a gather reads the rows that its numbers name, and perhaps few."""
+    return step.indirect is None or step.indirect.scatter
 
 
 def sides_of(step: Step) -> Iterator[tuple[Tensor, Views | None, View | None, bool]]:

@@ -23,7 +23,7 @@ from dmaverify.prove.flow.concurrency import SECTION
 from dmaverify.prove.flow.declarations import read_otherwise
 from dmaverify.prove.flow.hazards import KINDS, unordered
 from dmaverify.prove.flow.hazards_told import engines_apart
-from dmaverify.prove.flow.tile_outputs import cutting, plain, sides_of
+from dmaverify.prove.flow.tile_outputs import cutting, plain, sides_of, whole_reader
 from dmaverify.prove.flow.touches import StepWork, Touch
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.sizes.facts import SizeFact
@@ -106,21 +106,28 @@ def _apart(a: Walk, b: Walk, room: int) -> bool:
 
 
 def _written_again(program: Program, order: Order) -> Iterator[str]:
-    """Conditions: a tensor that is written whole is read whole before it is written again."""
-    sides = [(i, *side) for i, step in enumerate(program.steps) for side in sides_of(step)]
-    whole = [
-        (i, plain(t if v is None else v.base), views, w) for i, t, views, v, w in sides if v is None or not cutting(v)
-    ]
-    written = [(i, tensor, views) for i, tensor, views, writes in whole if writes]
+    """Conditions: a tensor that is written whole is read whole before it is written again, in a later iteration too."""
+    sides = [(i, step, *side) for i, step in enumerate(program.steps) for side in sides_of(step)]
+    whole = [(i, s, plain(t if v is None else v.base), views, w) for i, s, t, views, v, w in sides if not _cut(v)]
+    written = [(i, tensor, views) for i, _, tensor, views, writes in whole if writes]
     for (i, tensor, views), (j, other, _) in combinations_with_replacement(written, 2):
-        readers = [k for k, held, _, writes in whole if not writes and held == tensor]
-        within = i == j and any(k != i and _one_body(order, i, k) for k in readers)
-        if tensor != other or within or any(order.step_precedes(i, k) and order.step_precedes(k, j) for k in readers):
+        if tensor != other:
             continue
-        if i != j or any(turn.count > 1 for turn in (views.turns if views is not None else ())):
+        readers = [k for k, step, held, _, w in whole if not w and held == tensor and whole_reader(step)]
+        read = any(order.step_precedes(i, k) and order.step_precedes(k, j) for k in readers)
+        inside = [k for k in readers if k not in (i, j) and _one_body(order, i, k)]
+        if i == j:
+            read = bool(inside) or not any(turn.count > 1 for turn in (views.turns if views is not None else ()))
+        elif _one_body(order, i, j):  # the first comes around behind the second
+            read = read and any(order.step_precedes(j, k) or order.step_precedes(k, i) for k in inside)
+        if not read:
             first, second = (program.steps[n].name for n in (i, j))
             what = f"{tensor.tier} {tensor.element}"
             yield f"`{second}` may write {what} again before all that `{first}` wrote is read"
+
+
+def _cut(view: View | None) -> bool:
+    return view is not None and bool(cutting(view))
 
 
 def _one_body(order: Order, one: int, other: int) -> bool:
