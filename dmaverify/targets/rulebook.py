@@ -180,7 +180,9 @@ def _edges(table: Table, ports: tuple[str, ...], names: Names) -> tuple[Edge, ..
 
 
 def _check_says(table: Table, rule: Rule) -> None:
-    """Messages show ports and words, as `{name}` or `{name:,}`, nothing else."""
+    """Messages show ports and words, as `{name}` or `{name:,}`, nothing else; a hint is shown as it stands."""
+    if "{" in rule.hint:
+        table.refuse("`hint` is shown as it stands, ports in it too", "hint", "say it without `{}`")
     try:
         parts = list(string.Formatter().parse(rule.says))
     except ValueError as error:

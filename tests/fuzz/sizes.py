@@ -32,9 +32,10 @@ from dmaverify.prove.move import case
 from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import attempt
-from dmaverify.prove.sizes.check import check_template, samples, verdict_at
+from dmaverify.prove.sizes.check import check_template, verdict_at
 from dmaverify.prove.sizes.conditions import conditions
 from dmaverify.prove.sizes.facts import Template, with_floors
+from dmaverify.prove.sizes.samples import samples
 from dmaverify.testing.random_templates import random_template
 from dmaverify.testing.wide_templates import wide_template
 from dmaverify.verdict import Status

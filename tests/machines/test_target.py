@@ -336,6 +336,7 @@ def test_the_unchanged_texts_are_accepted() -> None:
         ("{write_gcd} B, not", "{write_gdc} B, not", "`says` shows 'write_gdc'"),
         ("{write_gcd} B, not", "{write_gcd!r} B, not", "in a way that is not"),
         ("{write_gcd} B, not", "{write_gcd B, not", "is no message"),
+        ('hint = "pad the rows', 'hint = "pad {line_bytes}', "`hint` is shown as it stands"),
         ('source = "toy manual, 1.1; toy forum, thread 7"\n', "", "rule toy/align: missing `source`"),
         ('source = "toy manual, 1.1; toy forum, thread 7"\n', 'source = " "\n', "`source` is empty"),
         ('basis = "contested"', "", "rule toy/align: missing `basis`"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from itertools import combinations, islice
+from itertools import islice
 from math import prod
 
 from dmaverify.errors import Disagreement, NoValue
@@ -29,6 +29,7 @@ from dmaverify.prove.sizes.attempt import Attempt, attempt
 from dmaverify.prove.sizes.complete import confirmed, smallest_outside
 from dmaverify.prove.sizes.facts import SizedEntry, SizeFact, SizeRegion, Template
 from dmaverify.prove.sizes.programs import ONE_ENGINE
+from dmaverify.prove.sizes.samples import pins, samples
 from dmaverify.prove.sizes.search import MOST_BOXES, NOTHING, OPEN, SizeSearch
 from dmaverify.prove.sizes.trace import Stuck
 from dmaverify.values import dataclass, field, replace
@@ -44,7 +45,6 @@ SIZED_RLIMIT = 500_000
 """What one question on products of sizes may cost."""
 FEW = 12
 """So few sizes are asked one by one, without symbols."""
-_STEPS = ((2, 3, 5, 7, 11, 13), (8, 24, 40, 56, 88, 104), (32, 96, 160, 224), (64, 128, 256, 512), (1, 1, 1, 1, 1, 1))
 
 
 SizeStart = tuple[Mapping[str, int], tuple[str, ...]]  # sizes of a run, and those of them that it fixes
@@ -65,6 +65,7 @@ class SizeCover:
     rests: dict[str, None] = field(default_factory=dict)  # conditions of any of the proofs
     at: list[SizeStart] = field(default_factory=list)  # where the regions were run
     questions: list[tuple[str, str, str]] = field(default_factory=list)  # with their answers
+    runs: dict[tuple[object, ...], Attempt] = field(default_factory=dict)  # of `take`: others ask for the same
 
     def add(self, region: SizeRegion, values: Mapping[str, int], pinned: tuple[str, ...] = ()) -> None:
         self.regions.append(region)
@@ -106,11 +107,14 @@ class SizeCover:
         fixes no size is the best, then those of few fixed ones, the first of which is taken.
         """
         tries = [
-            (typical, pinned) for pinned in _pins(self.template, values)
+            (typical, pinned) for pinned in pins(self.template, values)
             for typical in islice(samples(self.template, {name: values[name] for name in pinned}), 2)
         ]  # fmt: skip
         for number, (typical, pinned) in enumerate([(values, ()), *tries, (values, ())]):
-            done = attempt(self.template, typical, self.options, generic=True, pinned=pinned)
+            key = (*typical.values(), pinned)
+            if key not in self.runs:
+                self.runs[key] = attempt(self.template, typical, self.options, generic=True, pinned=pinned)
+            done = self.runs[key]
             if done.status == "proved" and done.region is not None and done.region.holds(values):
                 if number == 0 and any(f.op == "eq" and len(f.poly.symbols) == 1 for f in done.region.facts):
                     continue
@@ -129,18 +133,6 @@ def is_point(region: SizeRegion, template: Template) -> bool:
 def only(values: Mapping[str, int]) -> SizeRegion:
     """These sizes and no others."""
     return SizeRegion(tuple(SizeFact("eq", Poly.symbol(name) - Poly.of(value)) for name, value in values.items()))
-
-
-def _pins(template: Template, values: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
-    """Symbols to fix at their values, few at a time: those that are 1, then others, then all sizes, at last all but one
-    of those that are no axis.
-    """
-    names = [one.name for one in template.symbols]
-    ones = [one.name for one in template.symbols if values[one.name] == 1]
-    tried = [*((name,) for name in ones), *combinations(ones, 2), *((name,) for name in names), tuple(ones)]
-    tried += [tuple(one.name for one in template.symbols if one.axis)]
-    tried += [tuple(name for name in names if name != one.name) for one in template.symbols if not one.axis]
-    yield from (one for one in dict.fromkeys(tried) if one)
 
 
 def verdict_at(
@@ -172,40 +164,6 @@ def verdict_at(
         instance.item, axes=instance.axes, problems=instance.problems, target=template.machine, options=plain,
         path=template.path, line=template.line, keep=keep,
     )  # fmt: skip
-
-
-def samples(template: Template, fixed: Mapping[str, int] | None = None) -> Iterator[dict[str, int]]:
-    """Sizes at which a run is likely to be like runs at most others, some of them fixed; each admitted."""
-    fixed = fixed or {}
-    seen: set[tuple[int, ...]] = set()
-    for steps in _STEPS:
-        for order in (1, -1):
-            values: dict[str, int] = {}
-            for one, step in zip(template.symbols, steps[: len(template.symbols)][::order], strict=False):
-                value = max(one.first, step * one.multiple)
-                values[one.name] = value if one.last is None else min(value, one.last)
-            for one in template.symbols:
-                values.setdefault(one.name, one.first)
-            values = {**_as_multiples(template, values), **fixed}
-            key = tuple(values.values())
-            if key not in seen and template.admits(values):
-                seen.add(key)
-                yield values
-    last = {one.name: one.last or max(one.first, 4096 // one.multiple * one.multiple) for one in template.symbols}
-    last.update(fixed)
-    if template.admits(last):
-        yield last
-
-
-def _as_multiples(template: Template, values: dict[str, int]) -> dict[str, int]:
-    """Sizes made multiples of what a relation says divides them."""
-    for fact in template.assume:
-        if fact.op == "div" and fact.by is not None and len(fact.poly.symbols) == 1 and len(fact.poly.terms) == 1:
-            (name,) = fact.poly.symbols
-            by = fact.by.at(values) if fact.by.symbols <= set(values) else 0
-            if by > 0 and name in values and values[name] % by:
-                values[name] = values[name] * by
-    return values
 
 
 def check_template(template: Template, options: Options, keep: list[tuple[str, str, str]] | None = None) -> Verdict:

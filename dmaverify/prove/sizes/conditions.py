@@ -16,9 +16,10 @@ from dmaverify.language.numbers import Poly
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import attempt
 from dmaverify.prove.sizes.bounds import Ends, surely
-from dmaverify.prove.sizes.check import FIRST_BOXES, SizeCover, count_of, only, samples, sizes_text
+from dmaverify.prove.sizes.check import FIRST_BOXES, SizeCover, count_of, only, sizes_text
 from dmaverify.prove.sizes.complete import confirmed, outside_all
 from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, Template, normal
+from dmaverify.prove.sizes.samples import samples
 from dmaverify.prove.sizes.search import NOTHING, OPEN, SizeSearch, follows
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Status

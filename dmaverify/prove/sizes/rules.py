@@ -62,6 +62,7 @@ def transfer_places(
 ) -> Iterator[RulePlace]:
     bits = target.dtypes[transfer.dtype]
     source, dest = transfer.source, transfer.dest
+    looped = any(rule.scope == "dimension" for rule in target.rules.values())
     for side, buffer in zip(("read", "write"), transfer.buffers, strict=True):
         yield RulePlace("tensor", _ports(tensor_facts, buffer, bits), side, buffer.tier)
     yield RulePlace("transfer", _ports(transfer_facts, source, dest, transfer.dtype, target, commands))
@@ -71,7 +72,7 @@ def transfer_places(
             if text is not None:
                 ports = _ports(sequencer_facts, text, command, limits, command.unit_bits)
                 yield RulePlace("sequencer", ports, side, tensor.tier)
-                for facts in dimension_facts(text, command.unit_bits):
+                for facts in dimension_facts(text, command.unit_bits) if looped else ():  # asks whether strides are 1
                     yield RulePlace("dimension", _ports(_as_they_are, facts), side, tensor.tier)
     for one in derived_facts(transfer, target, commands):
         yield RulePlace(one.scope, _ports(_as_they_are, getattr(one.values, "raw", one.values)), one.side)
