@@ -227,6 +227,30 @@ def test_a_predicate_is_32_bytes_and_packed_16() -> None:
     assert errors(check(LOAD + scope(line, store.format("PK")), BESIDE - 15, "i8")) == {"core/hazard-waw"}
 
 
+def definite(way: str, name: str, size: int) -> bool:
+    """Whether all bytes are there: a load takes `size` from GM first, of a store `size` are copied to GM."""
+    bits = int(name.rpartition("_B")[2]) if "_B" in name else 8
+    item, lanes, b = f"i{bits}", 2048 // bits, min(bits, 32)
+    reg, ptr, mask = f"!pto.vreg<{lanes}x{item}>", f"!pto.ptr<{item}, ub>", f"!pto.mask<b{b}>"
+    plain, pair = name.removeprefix("PRED_"), vector_unit().distribution(way, name).bytes == 512
+    number = f"  %size = arith.constant {size} : i64\n"
+    lines = [f"%v = pto.vci %n : i32 -> {reg}", f'%m = pto.pset_b{b} "PAT_ALL" : {mask}']
+    store = {
+        True: f'pto.vstsx2 %v, %v, %o[%c0], "{plain}", %m : {reg}, {reg}, {ptr}, index, {mask}',
+        False: f'pto.vsts %v, %o[%c0], %m {{dist = "{plain}"}} : {reg}, {ptr}, {mask}',
+    }[pair]
+    if name.startswith("PRED_"):
+        store = f'pto.psts %m, %o[%c0], "{plain}" : {mask}, {ptr}'
+    out = f"  pto.mte_ub_gm %o, %h, %size nburst(%one, %size, %size) : {ptr}, !pto.ptr<f32, gm>, i64, i64, i64, i64\n"
+    return "core/definite" not in errors(check(number + scope(*lines, store) + flags("V", "MTE3") + out, item=item))
+
+
+@pytest.mark.parametrize("name", sorted(vector_unit().stores))
+def test_every_distribution_of_a_store_writes_what_a_run_says(name: str) -> None:
+    size = vector_unit().stores[name].bytes
+    assert (definite("w", name, size), definite("w", name, size + 1)) == (True, False)
+
+
 def test_a_logical_register_is_its_lanes() -> None:
     lines = (
         "%v = pto.vmi.vload %p[%c0] : !pto.ptr<f16, ub> -> !pto.vmi.vreg<512xf16>",

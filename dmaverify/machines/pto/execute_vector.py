@@ -129,7 +129,8 @@ class RegisterBytes:
         if stmt.form == "scalar":
             return np.arange(at, at + item)
         if stmt.form != "vector":
-            size = {"whole": stmt.lanes * stmt.lane_bytes, "pair": 512, "predicate": 32}.get(stmt.form, 0)
+            predicate = {"US": 16, "DS": 64}.get(stmt.dist, 32)
+            size = {"whole": stmt.lanes * stmt.lane_bytes, "pair": 512, "predicate": predicate}.get(stmt.form, 0)
             source = np.full((REGISTER, size), 0) + np.arange(at, at + size)
             for result in stmt.results:
                 self._fill(result, source, event, place)
@@ -189,7 +190,8 @@ class RegisterBytes:
             return at + bytes_ // 32 * stride * 32 + bytes_ % 32
         if stmt.form != "vector":
             self.sink(stmt.values)
-            size = {"whole": stmt.lanes * stmt.lane_bytes, "pair": 512, "predicate": 32}.get(stmt.form, 0)
+            predicate = 16 if stmt.dist == "PK" else 32
+            size = {"whole": stmt.lanes * stmt.lane_bytes, "pair": 512, "predicate": predicate}.get(stmt.form, 0)
             return np.arange(at, at + size)
         width = self.width(stmt, item)
         kind = stmt.dist.split("_")[0]
