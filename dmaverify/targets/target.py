@@ -195,7 +195,7 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
     limits = _figures(table, "limit", least=1)
     for name, figure in limits.items():
         if name in EVERY_PORT:
-            table.refuse(f"limit {name} has the name of a port", hint=f"call it {figure.name}_max")
+            dict(table.tables("limit"))[name].refuse("it has the name of a port", hint=f"call it {figure.name}_max")
     tiers = {name: _tier(name, part, limits) for name, part in table.tables("tier")}
     engines = _engines(table.table("engines"))
     dtypes = _dtypes(table.table("dtypes"))
@@ -233,12 +233,14 @@ def _dtypes(table: Table) -> tuple[dict[str, int], dict[str, str], dict[str, str
     basis_of(table)
     for name, count in bits.items():
         if count < 1:
-            table.refuse(f"`bits.{name}` must be at least 1", "bits")
+            table.refuse(f"`bits.{name}` must be at least 1", "bits", part=name)
         elif count != 4 and count % 8:
-            table.refuse(f"`bits.{name}`: {count} bits do not pack into bytes", "bits", "4 or a multiple of 8")
+            table.refuse(f"`bits.{name}`: {count} bits do not pack into bytes", "bits", "4 or a multiple of 8", name)
     for name in removed:
         if name not in bits:
-            table.refuse(f"`removed` names {name!r}, which `bits` does not have", "removed", suggestion(name, bits))
+            table.refuse(
+                f"`removed` names {name!r}, which `bits` does not have", "removed", suggestion(name, bits), name
+            )
     table.finish()
     return bits, removed, internal
 
