@@ -233,17 +233,23 @@ _CAUSES = ("core/same-element", "core/in-bounds", "core/writes-once", "core/cove
 """Which of several errors with one cause is told in full: what goes where it does not belong, before what is missed."""
 
 
+def by_rank(finding: Finding) -> int:
+    """Which of the errors with one cause is told first."""
+    return _CAUSES.index(finding.rule) if finding.rule in _CAUSES else len(_CAUSES)
+
+
 def by_cause(findings: Sequence[Finding]) -> list[Finding]:
     """Errors with one cause as one of them, with the others in a line each below it: those at one place with one help,
     those of the machine's rules on one line, and what is missed because something else goes where it does not belong.
     """
     groups: dict[Any, list[Finding]] = {}
+    mended = {one.hint for one in findings if one.fix and one.hint}
     for number, one in enumerate(findings):
-        groups.setdefault(_cause_of(one, number), []).append(one)
+        groups.setdefault(one.hint if one.hint in mended else _cause_of(one, number), []).append(one)
     merged = _with_consequences(list(groups.values()))
     out = []
     for group in merged:
-        first, *rest = sorted(group, key=lambda f: _CAUSES.index(f.rule) if f.rule in _CAUSES else len(_CAUSES))
+        first, *rest = sorted(group, key=by_rank)
         also = tuple(f"and {one.rule}: {one.message}" for one in rest)
         fix = first.fix or next((one.fix for one in rest if one.fix), ())
         hint = first.hint or next((one.hint for one in rest if one.hint and one.severity is Severity.ERROR), "")

@@ -59,6 +59,8 @@ PLANTED = [
     ("relayout.toml", '"hbm"', "\u201chbm\u201d", "12:19", INPUT, 'write "hbm"'),
     ("relayout.toml", '"i8"', "i8", "11:10", INPUT, 'write "i8"'),
     ("relayout.toml", '"A, B, C" }', '"A, B, C"', "12:44", INPUT, "write ` }` here"),
+    ("relayout.toml", 'packet = "C"', 'packet = "A"', "14:37", "core/in-bounds", "each stands there once"),
+    ("relayout.toml", 'packet = "C"', 'packet = "B, C"', "14:37", "core/in-bounds", "each stands there once"),
     ("relayout.toml", "B = 8", "B = 8\nB = 9", "8:1", INPUT, "each key may stand once"),
     ("relayout.toml", "C = 256", "C = 4K", "8:5", INPUT, "write 4096"),
     ("relayout.toml", "C = 256", "C = = 256", "8:4", INPUT, "write a single `=`"),
