@@ -10,10 +10,11 @@ Source: docs/design.md; "DMA Engine", DMA Command Syntax; "Sequencer", Merging E
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from dmaverify.lower.derive import Fragment, command_of
-from dmaverify.program.command import Command, Engine, Port
-from dmaverify.program.space import SPAN, Space
+from dmaverify.program.command import Command, Engine, Port, Sequencer
+from dmaverify.program.space import SPAN, Space, unit_bits_of
 from dmaverify.synth.atoms import Atom
 from dmaverify.synth.regions import AtomNest
 from dmaverify.values import dataclass, replace
@@ -100,34 +101,46 @@ def command(item: Nested, order: Sequence[Atom], machine: SynthMachine) -> Comma
     """The command of one part with its loops in that order, neighbours that step as one merged (as far as a sequencer
     counts).
     """
+    box = item.work.box
+    read, write = port_of(box.read, machine.tiers[0], machine), port_of(box.write, machine.tiers[1], machine)
+    first = _command(tuple(order), item.inside, item.packet, machine.iterations, machine.dtype_bits)
+    assert first.read_text is not None
+    assert first.write_text is not None
+    return Command(
+        read, write, first.loops, first.burst, first.packet, item.work.engine, first.unit_bits,
+        Sequencer(first.read_text.entries, first.packet, read.tier, read.base),
+        Sequencer(first.write_text.entries, first.packet, write.tier, write.base),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def _command(
+    order: tuple[Atom, ...], inside: tuple[Atom, ...], packet: int, iterations: int, dtype_bits: int
+) -> Command:
+    """The command at address 0: parts that differ by place and engine alone share it."""
     merged: list[Fragment] = []
     for one in reversed([_fragment(atom) for atom in order]):
         low = merged[-1] if merged else None
-        joins = low is not None and low.count * one.count <= machine.iterations
+        joins = low is not None and low.count * one.count <= iterations
         if joins and low is not None and _steps_on(one, low):
             label = _joined_label(one, low)
             merged[-1] = replace(low, count=low.count * one.count, label=label)
             continue
         merged.append(one)
-    fragments = [*reversed(merged), *_packet(item, machine)]
-    sides = (
-        port_of(item.work.box.read, machine.tiers[0], machine),
-        port_of(item.work.box.write, machine.tiers[1], machine),
-    )
-    return command_of(fragments, *sides, item.packet, machine.dtype_bits, item.work.engine)
+    fragments = [*reversed(merged), *_packet(inside, packet, dtype_bits // unit_bits_of(dtype_bits))]
+    return command_of(fragments, Port("", 0), Port("", 0), packet, dtype_bits, None)
 
 
 def _steps_on(high: Fragment, low: Fragment) -> bool:
     return high.read == low.count * low.read and high.write == low.count * low.write
 
 
-def _packet(item: Nested, machine: SynthMachine) -> list[Fragment]:
+def _packet(inside: Sequence[Atom], packet: int, width: int) -> list[Fragment]:
     """The innermost entry: the packet's pieces as one run of elements."""
-    width = machine.dtype_bits // machine.unit_bits
-    if item.packet <= width:
+    if packet <= width:
         return []
-    label = " x ".join(a.label for a in item.inside if a.label)
-    return [Fragment(label, item.packet // width, width, width, 0, True)]
+    label = " x ".join(a.label for a in inside if a.label)
+    return [Fragment(label, packet // width, width, width, 0, True)]
 
 
 def _joined_label(high: Fragment, low: Fragment) -> str:

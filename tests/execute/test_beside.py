@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from dmaverify import api
 from dmaverify.cli.app import invoke
 from dmaverify.execute.beside import Beside, Task, beside_wanted, broken_by
 from dmaverify.language.parse import parse
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.space import Space
 from dmaverify.program.tensor import Tensor
+from dmaverify.prove.options import Options
+from dmaverify.verdict import Status
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = Space("host", ("element",))
@@ -85,3 +88,21 @@ def test_a_run_of_the_command_says_what_was_executed_and_leaves_no_process_that_
     assert "numpy agrees on all 16,384 units" in said[0].stdout
     assert "numpy agrees" not in said[1].stdout
     assert not said[0].stderr
+
+
+@pytest.mark.parametrize(("holes", "runs"), [(4096 * 16, True), (4096 * 16 + 1, False)])
+def test_a_move_between_tensors_of_many_more_positions_is_not_executed(holes: int, runs: bool) -> None:
+    plan = f"""
+schema = 1
+target = "idma"
+[axes]
+A = 64
+[transfer.x]
+dtype = "i8"
+source = {{ tier = "mem", base = 0, element = "A # {holes}" }}
+dest = {{ tier = "mem", base = 16777216, element = "A" }}
+read = "[A=64:1]:64 @0"
+write = "[A=64:1]:64 @16777216"
+"""
+    (verdict,) = api.check(plan, options=Options(cross_check=4096))
+    assert (verdict.status, "numpy agrees" in verdict.confirmed) == (Status.PROVED, runs)

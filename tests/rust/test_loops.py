@@ -95,3 +95,17 @@ def test_a_column_that_is_left_out_or_written_twice_is_found(lines: str, before:
     found = verdicts(plan(kernel(lines, before)))
     rules = {f.rule for v in found for f in v.findings if v.status.value == "refuted"}
     assert rules & {"core/tiles-cover", "core/tiles-once"}
+
+
+@pytest.mark.parametrize(
+    ("low", "outer", "right"),
+    [(1, 16, False), (2, 16, True), (2, 26, True), (2, 27, False)],
+)
+def test_the_ends_of_two_loops_are_starts_though_not_all_between_are(low: int, outer: int, right: bool) -> None:
+    """Starts `outer * i + 5 * j + low - 2` for i and j in 0..3: sums that are no progression."""
+    tile = copy(f"{outer} * i + 5 * j + {low} - 2", "0", width="2")
+    (one,) = [
+        v for v in verdicts(plan(kernel(f"for i in 0..3 {{ for j in 0..3 {{ {tile} }} }}"))) if "to_hbm" in v.name
+    ]
+    assert not one.conditions
+    assert ("beyond the 64 positions" not in str([f.message for f in one.findings])) is right

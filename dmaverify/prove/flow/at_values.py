@@ -18,6 +18,9 @@ from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Severity
 
+TRIED = (*BEYOND, 1000)  # what is added to the least value of a symbol; the last goes beyond one tile
+MOST_EVENTS = 4_000  # events of one run, which is begun anew for each values and each reading
+
 
 def unwritten_at_values(
     asker: Asker,
@@ -35,7 +38,7 @@ def unwritten_at_values(
     stated = all(world.symbols[n].stated or world.symbols[n].surely is not None for n in names)
     out: list[Finding] = []
     for values in chosen_values(asker, names):
-        judge = DefiniteJudge(asker, *memory, ordered=ordered, given=given)
+        judge = DefiniteJudge(asker, *memory, ordered=ordered, given=given, most_events=MOST_EVENTS)
         judge.judge([put_in(event, world, values) for event in events])
         found = [f for f in judge.findings.values() if f.severity is Severity.ERROR]
         shown = {world.symbols[n].shown: v.const for n, v in values.items()}
@@ -52,14 +55,14 @@ def unwritten_at_values(
 def chosen_values(asker: Asker, names: Sequence[str]) -> Iterator[dict[str, Lin]]:
     """Values of all symbols that meet every condition on them."""
     world = asker.world
-    for number in range(len(BEYOND) + 1):
+    for number in range(len(TRIED) + 1):
         chosen: dict[str, Lin] = {}
         for index, name in enumerate(names):
             symbol = world.symbols[name]
-            value = (symbol.low or 0) + BEYOND[(number + index) % len(BEYOND)]
+            value = (symbol.low or 0) + TRIED[(number + index) % len(TRIED)]
             if symbol.surely is not None and not symbol.stated:
                 value = symbol.surely
-            if number == len(BEYOND) and symbol.stated and symbol.high is not None:
+            if number == len(TRIED) and symbol.stated and symbol.high is not None:
                 value = symbol.high  # the greatest at once
             chosen[name] = Lin(value if symbol.high is None else min(value, symbol.high))
         if all(_met(world, name, chosen) for name in names) and all(

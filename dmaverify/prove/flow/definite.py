@@ -35,6 +35,7 @@ MOST_PATHS = 8
 class DefiniteJudge(ReadBytes):
     """Follows a kernel through one memory of `size` bytes (`space`)."""
 
+    most_events: int = MOST_EVENTS
     running: bool = False  # loops of a number that nobody states are taken to run, which goes into the needs
     endless: bool = False  # there are such loops
     supposed: dict[Cond, None] = field(default_factory=dict)
@@ -123,7 +124,7 @@ class DefiniteJudge(ReadBytes):
         trip = self.world.put(loop.trip, at.counters)
         touches = [touch for touch in touches_in(loop.body) if self._mine(touch)]
         period = period_of(self.world, loop, [term for touch in touches for term in terms_of(touch)], at)
-        events, left = len(list(every(loop.body))), MOST_EVENTS - self._events
+        events, left = len(list(every(loop.body))), self.most_events - self._events
         if one_by_one(trip, period, events, at, spread=self._spread, left=left):
             for step in range(max(0, trip.const)):
                 paths = self._once(loop, paths, at, Lin(step))

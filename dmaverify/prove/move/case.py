@@ -37,6 +37,7 @@ from dmaverify.targets.target import load_obligations
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Edit, Finding, Label, Severity, Verdict
 
+CELLS_BESIDE = 16  # a run numbers every position of both tensors: that many times as many as units that it may move
 REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
 MOST_TOLD = 6  # wrong numbers that one message lists
 REPAIR_COMMANDS = 48  # commands judged to prove proposals: a single number rarely mends a move of many commands
@@ -220,7 +221,9 @@ class Case(Judgement):
             self.findings = [replace(f, hint=hint) if f in broken else f for f in self.findings]
 
     def _cross_check(self, result: CoreResult, commands: Sequence[Command]) -> None:
-        if not self.options.cross_check or result.units > self.options.cross_check or "enumeration" in result.by:
+        most = self.options.cross_check
+        cells = max(self.transfer.source.mapping.size, self.transfer.dest.mapping.size)
+        if not most or result.units > most or cells > CELLS_BESIDE * most or "enumeration" in result.by:
             return
         from dmaverify.execute.beside import broken_by
 

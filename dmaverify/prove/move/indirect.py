@@ -25,6 +25,7 @@ from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions
 from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.indirect_order import judge_order
+from dmaverify.prove.move.indirect_printed import judge_printed
 from dmaverify.prove.move.part_questions import index_script, row_scripts
 from dmaverify.prove.move.script import Script
 from dmaverify.targets.target import Target
@@ -77,7 +78,7 @@ def check_indirect(
         case.judge_row(row, path, keep)
         case.judge_index()
         case.judge_keyed()
-        case.judge_printed()
+        judge_printed(case)
         commands = case.commands(row)
         judge_order(case, commands)
         case.rules = case.ruled(commands)

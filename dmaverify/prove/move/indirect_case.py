@@ -274,59 +274,6 @@ class IndirectCase(Judgement):
                 )
                 return
 
-    # ------------------------------------------------------------ printed configurations
-
-    def judge_printed(self) -> None:
-        listed = self.move.listed
-        if listed is None:
-            return
-        self.status.setdefault("core/same-element", "proved")
-        if listed.count != self.move.keys:
-            self.broken(
-                "core/covers", f"the indirect loop counts {listed.count}, {self.move.key} has {self.move.keys}",
-                listed.span, f"{self.move.keys} iterations, one for each key",
-            )  # fmt: skip
-        self._printed_offsets(listed.offsets, listed.span)
-        self._printed_stride(listed.stride, listed.stride_span or listed.span)
-
-    def _printed_offsets(self, offsets: tuple[int, ...] | None, span: Span | None) -> None:
-        values = self.move.index.values
-        if offsets is None or values is None:
-            return
-        space = space_of(self.target, self.move.table.tier)
-        keyed, keys = self.keyed_table, range(len(values))
-        beside = [0 if keyed is None else keyed.units(k, space, self.bits) for k in keys]
-        wanted = [
-            None if (row := self.row_of(v)) is None else row * self.row_units + more
-            for v, more in zip(values, beside, strict=True)
-        ]
-        for at, (have, want) in enumerate(zip(offsets, wanted, strict=False)):
-            if want is not None and have != want:
-                width = self.bits // unit_bits_of(self.bits)
-                by_elements = width > 1 and all(h * width == w for h, w in zip(offsets, wanted, strict=False))
-                hint = f"the offsets count elements: multiply them by {width}" if by_elements else f"write {want} there"
-                self.broken(
-                    "core/same-element",
-                    f"the indirect loop goes to offset {have} at {self.move.key} = {at}, the index to {want}",
-                    span, hint, {self.move.key: at, "offset": have, "wanted": want},
-                )  # fmt: skip
-                return
-
-    def _printed_stride(self, stride: int, span: Span | None) -> None:
-        space = space_of(self.target, self.move.payload.tier)
-        for digit, step in sorted(
-            zip(self.payload.digits, self.payload.steps(space, self.bits), strict=True), key=lambda one: one[0].weight
-        ):
-            if step != stride * digit.weight and digit.weight < self.move.keys:
-                self.broken(
-                    "core/same-element",
-                    f"{self.move.key} = {digit.weight} belongs {step} further, the loop goes {stride * digit.weight}",
-                    span, f"set the stride to {step // digit.weight}" if step % digit.weight == 0 else
-                    f"one loop cannot reach all of {self.move.key}: lay it out in one digit",
-                    {self.move.key: digit.weight, "wanted": step},
-                )  # fmt: skip
-                return
-
     # ------------------------------------------------------------ rules
 
     def ruled(self, commands: Sequence[Command]) -> int:

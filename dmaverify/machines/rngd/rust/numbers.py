@@ -284,7 +284,8 @@ def _operate(sign: str, a: Numbers, b: Numbers) -> Numbers | None:
     if sign == "/":
         whole = a.low % n == 0 and a.step % n == 0
         exact = a.exact and (whole or a.step == 1)
-        return Numbers(a.low // n, a.high // n, a.step // n if whole else 1, exact, a.loops if whole else a.loops | {0})
+        loops = a.loops if whole else a.loops | {0}
+        return Numbers(a.low // n, a.high // n, a.step // n if whole else 1, exact, loops, a.reached)
     if sign == "%":
         if a.step % n == 0:
             return Numbers.of(a.low % n)

@@ -50,7 +50,8 @@ class Numbers:
     """The values that a number can have: low, low + step, ..., high; step 0 for a single one.
 
     `exact` where every one of them occurs (and not only lies in the range); `loops` are the loops that move it,
-    negative where it falls while the loop goes on; 0 is among them where it is no progression of its loop.
+    negative where it falls while the loop goes on; 0 is among them where it is no progression of its loop. `ends` where
+    the first and the last one occur, and perhaps not all between.
     """
 
     low: int
@@ -58,6 +59,11 @@ class Numbers:
     step: int = 0
     exact: bool = True
     loops: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
+    ends: bool = field(default=False, compare=False, repr=False)
+
+    @property
+    def reached(self) -> bool:
+        return self.exact or self.ends
 
     @property
     def single(self) -> int | None:
@@ -80,12 +86,13 @@ class Numbers:
         apart = bool(self.loops and theirs) and not theirs & set(map(abs, self.loops))  # else they may move together
         whole = not wide or (apart and inner is not None and inner.high - inner.low + step >= wide)
         loops = self.loops | other.loops | (frozenset((0,)) if wide else frozenset())
-        return Numbers(low, high, step, exact and whole, loops)
+        ends = self.reached and other.reached and (apart or not wide)
+        return Numbers(low, high, step, exact and whole, loops, ends)
 
     def times(self, factor: int) -> Numbers:
         ends = sorted((self.low * factor, self.high * factor))
         loops = self.loops if factor >= 0 else frozenset(-loop for loop in self.loops)
-        return Numbers(ends[0], ends[1], self.step * abs(factor), self.exact, loops)
+        return Numbers(ends[0], ends[1], self.step * abs(factor), self.exact, loops, self.ends)
 
     @staticmethod
     def of(value: int) -> Numbers:

@@ -90,7 +90,7 @@ def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
         start = Numbers(0, last, 1 if last else 0, False)
         given = _range_of(tile, last)
     outside = list(_start_problems(index, length, start, tile, mutable))
-    if outside and not given and (not start.exact or (tile.guarded and start.single is None)):
+    if outside and not given and (not start.reached or (tile.guarded and start.single is None)):
         given = _range_of(tile, last)  # a condition may keep the others away
     problems += outside if not given or not fits else ()
     offset = positions(whole, index, start)

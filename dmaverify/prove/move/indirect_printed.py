@@ -1,0 +1,69 @@
+"""The indirect loop that a plan prints, against the index and the payload.
+
+Knows: what the machine adds for each key. Does not know: the row itself, rules, solvers.
+Law: a loop without a finding goes, for every key, where the index and the payload's digits say.
+
+Source: "Sequencer" (Indirect Access), docs/machines/rngd.md 5.
+"""
+
+from __future__ import annotations
+
+from dmaverify.errors import Span
+from dmaverify.lower.programs import space_of
+from dmaverify.program.space import unit_bits_of
+from dmaverify.prove.move.indirect_case import IndirectCase
+
+
+def judge_printed(case: IndirectCase) -> None:
+    """Judges the loop over the keys that a plan prints: its count, its offsets, its stride."""
+    listed = case.move.listed
+    if listed is None:
+        return
+    case.status.setdefault("core/same-element", "proved")
+    if listed.count != case.move.keys:
+        case.broken(
+            "core/covers", f"the indirect loop counts {listed.count}, {case.move.key} has {case.move.keys}",
+            listed.span, f"{case.move.keys} iterations, one for each key",
+        )  # fmt: skip
+    _printed_offsets(case, listed.offsets, listed.span)
+    _printed_stride(case, listed.stride, listed.stride_span or listed.span)
+
+
+def _printed_offsets(case: IndirectCase, offsets: tuple[int, ...] | None, span: Span | None) -> None:
+    values = case.move.index.values
+    if offsets is None or values is None:
+        return
+    space = space_of(case.target, case.move.table.tier)
+    keyed, keys = case.keyed_table, range(len(values))
+    beside = [0 if keyed is None else keyed.units(k, space, case.bits) for k in keys]
+    wanted = [
+        None if (row := case.row_of(v)) is None else row * case.row_units + more
+        for v, more in zip(values, beside, strict=True)
+    ]
+    for at, (have, want) in enumerate(zip(offsets, wanted, strict=False)):
+        if want is not None and have != want:
+            width = case.bits // unit_bits_of(case.bits)
+            by_elements = width > 1 and all(h * width == w for h, w in zip(offsets, wanted, strict=False))
+            hint = f"the offsets count elements: multiply them by {width}" if by_elements else f"write {want} there"
+            case.broken(
+                "core/same-element",
+                f"the indirect loop goes to offset {have} at {case.move.key} = {at}, the index to {want}",
+                span, hint, {case.move.key: at, "offset": have, "wanted": want},
+            )  # fmt: skip
+            return
+
+
+def _printed_stride(case: IndirectCase, stride: int, span: Span | None) -> None:
+    space = space_of(case.target, case.move.payload.tier)
+    for digit, step in sorted(
+        zip(case.payload.digits, case.payload.steps(space, case.bits), strict=True), key=lambda one: one[0].weight
+    ):
+        if step != stride * digit.weight and digit.weight < case.move.keys:
+            case.broken(
+                "core/same-element",
+                f"{case.move.key} = {digit.weight} belongs {step} further, the loop goes {stride * digit.weight}",
+                span, f"set the stride to {step // digit.weight}" if step % digit.weight == 0 else
+                f"one loop cannot reach all of {case.move.key}: lay it out in one digit",
+                {case.move.key: digit.weight, "wanted": step},
+            )  # fmt: skip
+            return
