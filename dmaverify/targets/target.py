@@ -174,7 +174,7 @@ def _read(file: Path) -> Source:
     try:
         return Source(str(file), read_text(file))
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: cannot be read: {error}") from error
+        raise InputError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 @lru_cache(maxsize=32)
