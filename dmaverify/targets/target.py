@@ -10,6 +10,7 @@ that ships.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -146,13 +147,13 @@ def available_targets() -> tuple[str, ...]:
 
 
 def _find(name_or_path: str, relative_to: Path | None) -> Path:
-    if name_or_path.isidentifier():
-        for root in _roots():
+    with suppress(OSError, RuntimeError):  # a name too long for a file, a user that does not exist
+        for root in _roots() if name_or_path.isidentifier() else ():
             if (root / name_or_path / "target.toml").is_file():
                 return root / name_or_path
-    folder = (relative_to or Path()) / Path(name_or_path).expanduser()
-    if (folder / "target.toml").is_file():
-        return folder.resolve()
+        folder = Path(relative_to or "") / Path(name_or_path).expanduser()
+        if (folder / "target.toml").is_file():
+            return folder.resolve()
     names = available_targets()
     hint = suggestion(name_or_path, names) or f"known: {', '.join(names)}; or the path of a folder with a target.toml"
     raise InputError(f"no target {name_or_path!r}", hint=hint)
@@ -163,6 +164,8 @@ def load_target(name_or_path: str, relative_to: Path | None = None) -> Target:
 
     Raises InputError with one line and the place for whatever is missing or wrong in it.
     """
+    if not isinstance(relative_to, str | Path | None):
+        raise InputError("`relative_to` is no folder", None, f"it is of type {type(relative_to).__name__}")
     if not isinstance(name_or_path, str):
         raise InputError(f"{name_or_path!r} is not the name or the path of a machine", None, 'write a text: "rngd"')
     folder = _find(name_or_path, relative_to)
