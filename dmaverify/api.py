@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.load import check, load, mapping, program_of
+from dmaverify.jobs.load import check, load, mapping, must_be, program_of
 from dmaverify.values import fields
 
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
     from dmaverify.execute.result import Execution
     from dmaverify.jobs.fewest_copies import FewestCopies
-    from dmaverify.plan.plan import Plan
+    from dmaverify.plan.plan import Plan, PlanTransfer
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
     from dmaverify.targets.target import Target
@@ -37,11 +37,8 @@ def run(
     from dmaverify.execute.interpret import execute
     from dmaverify.lower.programs import space_of
 
-    loaded = load(plan, name, target=target)
-    if len(loaded.transfers) != 1:
-        names = ", ".join(t.name for t in loaded.transfers) or "none"
-        raise InputError(f"{loaded.path} has {len(loaded.transfers)} transfers ({names})", None, "name one: PATH::NAME")
-    item = loaded.transfers[0]
+    must_be(limit_units, int, "a number of units")
+    loaded, item = _one(plan, name, target)
     transfer = item.transfer
     machine = loaded.targets[transfer.target]
     commands = program_of(loaded, item.name)
@@ -54,6 +51,15 @@ def run(
         commands,
         limit_units=limit_units,
     )
+
+
+def _one(plan: str | Path | Plan, name: str | None, target: str | None) -> tuple[Plan, PlanTransfer]:
+    """A plan and its one transfer. Raises InputError."""
+    loaded = load(plan, name, target=target)
+    if len(loaded.transfers) != 1:
+        names = ", ".join(item.name for item in loaded.transfers) or "none"
+        raise InputError(f"{loaded.path} has {len(loaded.transfers)} transfers ({names})", None, "name one: PATH::NAME")
+    return loaded, loaded.transfers[0]
 
 
 def synthesize(
@@ -101,11 +107,8 @@ def price(
     from dmaverify.cost.constants import cost_data
     from dmaverify.cost.model import cost
 
-    loaded = load(plan, name, target=target)
-    if len(loaded.transfers) != 1:
-        names = ", ".join(item.name for item in loaded.transfers) or "none"
-        raise InputError(f"{loaded.path} has {len(loaded.transfers)} transfers ({names})", None, "name one: PATH::NAME")
-    item = loaded.transfers[0]
+    must_be(profile, str, "the name of a profile")
+    loaded, item = _one(plan, name, target)
     if "hbm" not in loaded.targets[item.transfer.target].tiers:
         hint = "`dmaverify cost` prices it by the machine's own law"
         raise InputError(f"{item.transfer.target} has no prices of the common model", item.transfer.span, hint)

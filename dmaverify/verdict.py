@@ -82,12 +82,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Obligation:
-    """One claim: its id, its status (`proved`, `refuted`, `unknown`, `not judged`), and what decided it."""
+    """One claim: its id, its status (`proved`, `refuted`, `unknown`, `not judged`), and what decided it; `span` is the
+    text that keeps it open, where one part of a file does.
+    """
 
     id: str
     status: str
     by: str = ""
     why: str = ""
+    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

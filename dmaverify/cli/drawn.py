@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 RECORDED = 1 << 16  # requests of which the load is drawn
 STYLE = (
     "body{font:15px/1.45 system-ui,sans-serif;margin:1rem auto;max-width:76rem;padding:0 1rem;color:#1a202c}"
-    "svg{max-width:100%;height:auto}svg.load,svg.lives{max-width:44rem;display:block;margin:1rem 0}"
+    "svg{max-width:100%;height:auto}"
+    "svg.load,svg.lives,svg.copies{width:100%;max-width:44rem;display:block;margin:1rem 0}"
     "table{border-collapse:collapse;display:block;overflow-x:auto}td,th{padding:.2rem .7rem;text-align:left;"
     "vertical-align:top;border-bottom:1px solid #e2e8f0}td.n{text-align:right;font-variant-numeric:tabular-nums}"
     "@media(max-width:40rem){th{display:none}td{display:block;border:0;padding:0 .2rem}td.n{text-align:left}"
@@ -44,12 +45,16 @@ def drawn_page(items: Drawn, programs: Alone, profile: str) -> str:
         picture, played, terms = _seen(plan, item, profile)
         parts += [memory_figure(picture, item.name), *([load_svg(*played)] if played else []), terms]
     parts += [lifetimes_svg(*_lives(plan, program)) for plan, program in programs]
+    return _page(title, "\n".join(parts) + f"<script>{MEMORY_SCRIPT}</script>")
+
+
+def _page(title: str, body: str) -> str:
     head = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{STYLE}{MEMORY_STYLE}{LOAD_STYLE}{LIFE_STYLE}</style></head><body>"
     )
-    return head + "\n".join(parts) + f"<script>{MEMORY_SCRIPT}</script></body></html>\n"
+    return f"{head}{body}</body></html>\n"
 
 
 def drawn_svg(items: Drawn, programs: Alone, profile: str) -> str:
@@ -72,6 +77,7 @@ def drawn_svg(items: Drawn, programs: Alone, profile: str) -> str:
 def kernels_drawn(paths: Sequence[str], kind: str) -> str:
     """Every copy of a kernel in PTO text where it first runs, as the document on DMA copies draws it."""
     from dmaverify.jobs.kernel_runs import ran_kernel
+    from dmaverify.report.drawing import XMLNS
     from dmaverify.report.kernel_picture import copies_svg
 
     if kind == ".png" or len(paths) != 1:
@@ -82,7 +88,7 @@ def kernels_drawn(paths: Sequence[str], kind: str) -> str:
     given = ", ".join(f"{name} = {value:,}" for name, value in done.values.items())
     picture = copies_svg(f"{done.named.name}{' with ' if given else ''}{given}", [first[n] for n in sorted(first)])
     title = escape(done.named.name)
-    return picture if kind == ".svg" else f'<!doctype html>\n<html lang="en"><title>{title}</title>{picture}</html>\n'
+    return picture if kind == ".svg" else _page(title, f"<h1>{title}</h1>{picture.replace(XMLNS, '')}")
 
 
 def _seen(plan: Plan, item: PlanTransfer, profile: str) -> tuple[Any, tuple[Any, float] | None, str]:

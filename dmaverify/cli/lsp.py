@@ -152,10 +152,11 @@ class EditorSession:
         out = [self._of_finding(opened, verdict, f, levels[f.severity]) for f in told(verdict)]
         if expected:
             out = [one for one in out if one.severity is not types.DiagnosticSeverity.Error]
-        for word, rule, said in remarks(verdict):
-            level = levels[{"unknown": Severity.WARNING, "condition": Severity.ADVICE}.get(word, Severity.ERROR)]
-            where = self.line(opened, verdict.line)
-            out.append(types.Diagnostic(where, f"{word}: {said}", severity=level, code=rule, source="dmaverify"))
+        for one in remarks(verdict):
+            level = levels[{"unknown": Severity.WARNING, "condition": Severity.ADVICE}.get(one.word, Severity.ERROR)]
+            where = self.range(opened, one.span) if one.span and opened.own(one.span) else None
+            where = where or self.line(opened, verdict.line)
+            out.append(types.Diagnostic(where, one.text, severity=level, code=one.rule, source="dmaverify"))
         return out
 
     def _of_finding(

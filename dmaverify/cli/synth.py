@@ -229,13 +229,18 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> None:
     kind = Path(output).suffix
     if kind not in (".html", ".svg", ".png"):
         raise InputError(f"{output} is no picture", None, "write to .svg, .png or .html")
-    if any(is_copy_text(path.partition("::")[0]) for path in paths):
-        from dmaverify.cli.drawn import kernels_drawn
+    from dmaverify.cli.drawn import kernels_drawn
 
+    if any(is_copy_text(path.partition("::")[0]) for path in paths):
         write_text(output, kernels_drawn(paths, kind))
         return
     plans = [(path, with_references(api.load(path), profile)) for path in paths]
     items = [(plan, item) for _, plan in plans for item in plan.transfers]
+    kernels = [kernel for _, plan in plans for kernel in plan.kernels]
+    if len(kernels) == 1 and not items:
+        of = f"{kernels[0].source.name}::{kernels[0].function}" if kernels[0].function else kernels[0].source.name
+        write_text(output, kernels_drawn((of,), kind))
+        return
     alone = [(plan, program) for _, plan in plans for program in plan.programs] if kind != ".png" else []
     if not (1 <= len(items) <= 2 or len(alone) == 1):
         raise InputError(f"{len(items)} transfers to draw", None, "name one, or two to compare: PATH::NAME")

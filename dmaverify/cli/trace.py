@@ -9,6 +9,7 @@ least it can take, and says so.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -24,13 +25,18 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH::NAME [PATH::NAME]")
-@click.option("--output", required=True, metavar="FILE", help="A .svg, .png or .html file.")
+@click.option("--output", metavar="FILE", help="A .svg, .png or .html file.")
+@click.option("--html", is_flag=True, help="As --output NAME.html: a page to step through with the arrow keys.")
 @click.option("--profile", default="book", show_default=True, help="Constants of the model.")
-def viz(paths: tuple[str, ...], output: str, profile: str) -> None:
+def viz(paths: tuple[str, ...], output: str | None, html: bool, profile: str) -> None:
     """Draw the access order and the load over channels, banks, DMNs and slices; two plans side by side."""
     from dmaverify.cli.screen import Stop, say
     from dmaverify.cli.synth import draw_plans
 
+    if (output is None) is not html:
+        raise click.UsageError("one of --html and --output FILE (.svg, .png or .html) says where the picture goes")
+    named = [Path(name or file).stem for file, _, name in (path.partition("::") for path in paths)]
+    output = output or f"{'-'.join(named)}.html"
     draw_plans(paths, output, profile)
     say(f"wrote {output}")
     raise Stop(0)

@@ -18,7 +18,7 @@ from dmaverify.language.files import is_inside, write_bytes
 from dmaverify.report.edits import Overlap, applied, trials_of
 from dmaverify.report.order import findings_in_order
 from dmaverify.values import replace
-from dmaverify.verdict import Edit, Finding, Status, Verdict
+from dmaverify.verdict import Edit, Finding, Label, Status, Verdict
 
 MOST_FIXED = 50  # verdicts of one run: who has more of them mends those first
 MOST_KERNELS = 20  # refuted kernels of one run for which copies of their crates are judged
@@ -71,10 +71,13 @@ def _fixed(verdict: Verdict, settings: Mapping[str, Any], target: str | None) ->
 
 def _mended(verdict: Verdict, settings: Mapping[str, Any], target: str | None) -> Verdict:
     """A verdict against the machine's rules alone, with the packet or the padding that would be proved."""
+    from dmaverify.jobs import propose
     from dmaverify.jobs.detours import detours
     from dmaverify.jobs.propose import MOST, longer_and_split, longer_rows, several_packets, shorter_packets
 
     item, plan = _transfer_of(verdict, target)
+    if item is not None and (fix := _cheapest(verdict, [*propose.walked_twice(item)], settings, target)):
+        return _one_cause(verdict, fix)
     if item is not None and {finding.rule for finding in verdict.errors} == {"core/covers"}:
         return _walked(verdict, item, settings, target)
     if item is None or any(finding.rule.startswith("core/") for finding in verdict.errors):
@@ -98,6 +101,18 @@ def _mended(verdict: Verdict, settings: Mapping[str, Any], target: str | None) -
         lambda text, name: _holds(item.transfer.span.source, text, name, settings, target),
     )  # fmt: skip
     return replace(verdict, findings=(replace(first, hint=ways), *others, *warned)) if ways else verdict
+
+
+def _one_cause(verdict: Verdict, fix: tuple[Edit, ...]) -> Verdict:
+    """A verdict whose errors all come from a stream that walks something twice: they stand there, with one help."""
+    from dmaverify.report.text import by_rank
+
+    again, said = fix[0].span, "the stream walks a term in time and again in packet: each stands there once"
+    first, *others = sorted(verdict.errors, key=by_rank)
+    named = [replace(one, span=again, hint=said, labels=(*one.labels, Label(again, "walked again"))) for one in others]
+    first = replace(first, span=again, hint=said, fix=fix, labels=(*first.labels, Label(again, "walked again")))
+    warned = [finding for finding in verdict.findings if finding not in verdict.errors]
+    return replace(verdict, findings=(first, *named, *warned))
 
 
 def _walked(verdict: Verdict, item: Any, settings: Mapping[str, Any], target: str | None) -> Verdict:

@@ -30,11 +30,11 @@ def mapping(text: str, axes: Mapping[str, int]) -> Expr:
     """A mapping from its text. Raises InputError where it cannot be read or has no meaning (an indivisible cut, an
     unknown axis).
     """
-    _must_be(text, str, "the text of a mapping")
-    _must_be(axes, Mapping, "a table of axes with their sizes")
+    must_be(text, str, "the text of a mapping")
+    must_be(axes, Mapping, "a table of axes with their sizes")
     for axis, size in axes.items():
-        _must_be(axis, str, "the name of an axis")
-        _must_be(size, int, f"the size of the axis {axis}: a whole number")
+        must_be(axis, str, "the name of an axis")
+        must_be(size, int, f"the size of the axis {axis}: a whole number")
     expr = parse(text, axes)
     for problem in wellformed.problems(expr, axes):
         if problem.fatal:
@@ -42,19 +42,20 @@ def mapping(text: str, axes: Mapping[str, int]) -> Expr:
     return expr
 
 
-def _must_be(value: object, kind: type | tuple[type, ...], what: str) -> None:
+def must_be(value: object, kind: type | tuple[type, ...], what: str) -> None:
     """Raises InputError for an argument of another kind."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise InputError(f"{str(value)[:40]!r} is not {what}", None, f"it is of type {type(value).__name__}")
+        said = repr(str(value)[:40]) if isinstance(value, str | bytes | int | float) else "this"
+        raise InputError(f"{said} is not {what}", None, f"it is of type {type(value).__name__}")
 
 
 def _named(plan: object, name: object, target: object) -> None:
     """Raises InputError for arguments that can name no plan."""
     from dmaverify.plan.plan import Plan as PlanType
 
-    _must_be(plan, (str, Path, PlanType), "a plan: a path, `path::name`, its text, or what `load` gave")
-    _must_be(name, (str, type(None)), "the name of a transfer")
-    _must_be(target, (str, type(None)), "the name or the folder of a machine")
+    must_be(plan, (str, Path, PlanType), "a plan: a path, `path::name`, its text, or what `load` gave")
+    must_be(name, (str, type(None)), "the name of a transfer")
+    must_be(target, (str, type(None)), "the name or the folder of a machine")
 
 
 def load(
@@ -122,8 +123,11 @@ def check(
     InputError for what cannot be read; whatever goes wrong with one entry is told in its own verdict.
     """
     from dmaverify.jobs.verdicts import verdicts_of
+    from dmaverify.prove.options import Options as OptionsType
 
     _named(plan, name, target)
+    must_be(options, (OptionsType, type(None)), "an `Options`")
+    must_be(keep, (dict, type(None)), "a dict that receives questions")
     path, inner = ("", "") if isinstance(plan, str) and is_text(plan) else named(str(plan))
     if isinstance(plan, str | Path) and path.endswith((".pto", ".mlir")):
         from dmaverify.machines.pto.check import STANDARD, check_file

@@ -107,16 +107,35 @@ def longer_and_split(
 
 def unwalked(item: PlanTransfer) -> Iterator[tuple[Edit, ...]]:
     """The stream with the destination's terms of which it names no axis, as outermost loops."""
-    time, stream = item.key_spans.get("stream.time"), item.transfer.stream
-    if time is None or stream is None:
+    time, new = item.key_spans.get("stream.time"), _not_walked(item)
+    if time is not None and new:
+        yield (Edit(time, ", ".join([*new, *([time.text] if time.text.strip() != "1" else [])])),)
+
+
+def walked_twice(item: PlanTransfer) -> Iterator[tuple[Edit, ...]]:
+    """The stream without the terms that stand in its time and in its packet too, and with those that it misses."""
+    time, packet = item.key_spans.get("stream.time"), item.key_spans.get("stream.packet")
+    if time is None or packet is None:
         return
+    loops, inner, missed = terms_of(time.text), terms_of(packet.text), _not_walked(item)
+    twice = {term for term in loops if term in inner and _AXIS.search(term)}
+    kept = [[term for term in terms if term not in twice] for terms in (loops, inner)]
+    for outer, packed in ((loops, kept[1]), (kept[0], inner)) if twice else ():
+        every = [*outer, *missed, *packed]
+        cut = len(every) - (len(packed) or 1)
+        yield Edit(packet, ", ".join(every[cut:])), Edit(time, ", ".join(every[:cut]) or "1")
+
+
+def _not_walked(item: PlanTransfer) -> list[str]:
+    """The destination's terms of which the stream names no axis."""
+    stream = item.transfer.stream
+    if stream is None:
+        return []
     own = (stream.chip, stream.cluster, stream.slice, stream.time, stream.packet)
     named = {name for expr in own for name in axes_of(expr)}
     spans = [item.key_spans.get(f"dest.{place}") for place in ("chip", "cluster", "slice", "element")]
     terms = [term for span in spans if span is not None for term in terms_of(span.text)]
-    new = [term for term in terms if (found := set(_AXIS.findall(term))) and not found & named]
-    if new:
-        yield (Edit(time, ", ".join([*new, *([time.text] if time.text.strip() != "1" else [])])),)
+    return [term for term in terms if (found := set(_AXIS.findall(term))) and not found & named]
 
 
 def _last_term(text: str) -> tuple[int, str]:

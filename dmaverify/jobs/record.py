@@ -15,7 +15,7 @@ from typing import Any
 from dmaverify.errors import Source, Span
 from dmaverify.verdict import Edit, Excuse, Finding, Label, Obligation, Severity, Status, Verdict
 
-VERSION = 3
+VERSION = 4
 
 
 class Unrecordable(ValueError):
@@ -98,7 +98,7 @@ def _verdict(verdict: Verdict, sources: dict[int, tuple[int, Source]]) -> dict[s
         "target": verdict.target,
         "status": verdict.status.value,
         "findings": [_finding(finding, sources) for finding in verdict.findings],
-        "obligations": [[o.id, o.status, o.by, o.why] for o in verdict.obligations],
+        "obligations": [[_span(o.span, sources), o.id, o.status, o.by, o.why] for o in verdict.obligations],
         "assumptions": list(verdict.assumptions),
         "readings": dict(verdict.readings),
         "seconds": verdict.seconds,
@@ -182,6 +182,11 @@ def _to_finding(data: Any, texts: Sequence[Source]) -> Finding:
     )
 
 
+def _to_obligation(data: Any, texts: Sequence[Source]) -> Obligation:
+    at, id_, status, by, why = data
+    return Obligation(_str(id_), _str(status), _str(by), _str(why), _to_span(at, texts))
+
+
 def _to_verdict(data: Any, texts: Sequence[Source]) -> Verdict:
     expect = data["expect"]
     return Verdict(
@@ -189,7 +194,7 @@ def _to_verdict(data: Any, texts: Sequence[Source]) -> Verdict:
         _str(data["target"]),
         Status(data["status"]),
         tuple(_to_finding(finding, texts) for finding in data["findings"]),
-        tuple(Obligation(*_strings(one)) for one in data["obligations"]),
+        tuple(_to_obligation(one, texts) for one in data["obligations"]),
         _strings(data["assumptions"]),
         {_str(key): _str(value) for key, value in data["readings"].items()},
         float(data["seconds"]),

@@ -9,6 +9,7 @@ never mixed. Whatever is no setting, or not of its kind, is an InputError at its
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from pathlib import Path
@@ -16,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
-from dmaverify.language.files import is_below, read_bytes, read_text
+from dmaverify.language.files import OUTSIDE, is_below, is_inside, read_bytes, read_text
 from dmaverify.prove.limits import MEMORY, TIMEOUT, bytes_of, seconds_of
 from dmaverify.values import dataclass, field, fields
 
@@ -208,7 +209,11 @@ def _speaks(file: Path) -> bool:
     """Whether the file can hold settings; a cheap look, since most projects' files hold none."""
     try:
         return b"dmaverify" in read_bytes(file) or file.name == "dmaverify.toml"
-    except OSError:
+    except OSError as error:
+        if file.name == "dmaverify.toml" and os.path.lexists(file) and not file.is_dir():
+            raise InputError(
+                f"{file} cannot be read: {error.strerror}", None, "settings are read, or not there"
+            ) from None
         return False
 
 
@@ -265,8 +270,27 @@ def _settings(doc: Document, place: tuple[str, ...], table: Mapping[str, Any], p
         if place_named != path.parent.resolve() and not is_below(place_named, path.parent):
             said = f"`paths` names {named}, which lies outside of the folder of the settings"
             raise InputError(said, doc.span((*place, "paths")), "name it on the command line")
+    if "target" in made:
+        made["target"] = _target(made["target"], path.parent, doc.span((*place, "target")))
     lines = {key: span.line for key in table if (span := doc.key_span((*place, key))) is not None}
     return Settings(**made, folder=path.parent, origin=str(path), lines=lines)
+
+
+def _target(name: str, folder: Path, span: Span | None) -> str:
+    """A machine by its name, or the folder of one, from the folder of the settings. Raises InputError outside of it."""
+    from dmaverify.targets.table import suggestion
+    from dmaverify.targets.target import available_targets
+
+    own, known = folder / name, available_targets()
+    if name in known:
+        return name
+    if not is_inside(own, folder):
+        raise InputError(f"the target {name!r} lies outside of the project", span, OUTSIDE)
+    if not (own / "target.toml").is_file():
+        raise InputError(
+            f"no target {name!r}", span, suggestion(name, known) or f"known: {', '.join(known)}; or a folder"
+        )
+    return str(own)
 
 
 def _written(value: Any) -> list[str]:

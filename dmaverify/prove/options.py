@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dmaverify.errors import InputError
 from dmaverify.prove.limits import MEMORY, QUESTIONS, TIMEOUT, Limits
 from dmaverify.prove.smt import RLIMIT
 from dmaverify.values import dataclass, field
+
+_KINDS = {
+    "readings": (Mapping,), "rlimit": (int,), "cross_check": (int,), "repair": (bool,), "prove": (str,),
+    "timeout": (int, float, type(None)), "memory": (int, type(None)), "allow": (tuple, list),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,13 @@ class Options:
     timeout: float | None = TIMEOUT
     memory: int | None = MEMORY
     allow: tuple[str, ...] = ()  # folders beside those of the project whose files inputs may name
+
+    def __post_init__(self) -> None:
+        for name, kinds in _KINDS.items():
+            value = getattr(self, name)
+            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+                hint = f"write one of {', '.join(kind.__name__ for kind in kinds)}"
+                raise InputError(f"`{name}` of Options is of type {type(value).__name__}", None, hint)
 
     @property
     def full(self) -> bool:

@@ -20,6 +20,12 @@ FIRST = 160  # packets that are drawn
 WIDE, HIGH, LEFT = 340, 110, 4
 
 
+def row_name(name: str, left: int, y: float) -> str:
+    """The name of a row, ending before `left`; one that is too long for the room is drawn narrower, whole."""
+    fits = f' textLength="{left - 6}" lengthAdjust="spacingAndGlyphs"' if len(name) * 6.5 > left - 6 else ""
+    return f'<text class="row" x="{left - 5}" y="{y:g}"{fits}>{escape(name)}</text>'
+
+
 def walked(command: Command, most: int) -> Iterator[tuple[int, int]]:
     """(read address, write address) of the first packets of a command, in units."""
     step = command.packet if command.packet and command.burst % command.packet == 0 else command.burst

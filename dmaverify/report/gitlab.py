@@ -40,10 +40,10 @@ def _issues(verdict: Verdict) -> Iterator[dict[str, Any]]:
             text = "; ".join([finding.message, *([f"help: {finding.hint}"] if finding.hint else [])])
             rule, severity = finding.rule or "input", SEVERITIES[finding.severity]
             yield _issue(rule, severity, text, mark, place_of(finding, verdict), verdict)
-    for word, rule, said in remarks(verdict):
-        mark = digest(clean_path(verdict.path), rule, verdict.name, word)
-        level = "info" if word == "condition" else "major"
-        yield _issue(rule, level, f"{word}: {said}", mark, place_of_verdict(verdict), verdict)
+    for one in remarks(verdict):
+        mark = digest(clean_path(verdict.path), one.rule, verdict.name, one.word)
+        level = "info" if one.word == "condition" else "major"
+        yield _issue(one.rule, level, one.text, mark, place_of(one, verdict), verdict)
 
 
 def _issue(rule: str, severity: str, text: str, mark: str, place: TextPlace, verdict: Verdict) -> dict[str, Any]:

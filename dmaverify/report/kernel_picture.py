@@ -11,8 +11,9 @@ from html import escape
 
 from dmaverify.machines.pto.running import RunCopy
 from dmaverify.report.drawing import XMLNS
+from dmaverify.report.snippet import wrap
 
-WIDE, LEFT, STEP, SHOWN = 620, 70, 22, 4
+WIDE, LEFT, STEP, SHOWN, LETTERS = 320, 70, 22, 4, 52
 STYLE = (
     "text{font:12px ui-monospace,monospace;fill:#1a202c}.gap{fill:none;stroke:#a0aec0;stroke-dasharray:3 3}"
     ".data{fill:#90cdf4;stroke:#2b6cb0}.pad{fill:#fbd38d;stroke:#c05621}"
@@ -25,7 +26,8 @@ def copies_svg(title: str, copies: Sequence[RunCopy]) -> str:
     for copy in copies:
         drawn, y = _copy(copy, y)
         parts += drawn
-    head = f'<svg{XMLNS} viewBox="0 0 {WIDE + LEFT + 40} {y}" width="{WIDE + LEFT + 40}" height="{y}">'
+    wide = WIDE + LEFT + 10
+    head = f'<svg{XMLNS} class="copies" viewBox="0 0 {wide} {y}" width="{2 * wide}" height="{2 * y}">'
     return f"{head}<style>{STYLE}</style>{''.join(parts)}</svg>\n"
 
 
@@ -36,7 +38,8 @@ def _copy(copy: RunCopy, y: int) -> tuple[list[str], int]:
         for n, (c, a, b) in enumerate(copy.loops[1:], 1)
         if c > 1
     ]
-    lines = [f"copy {copy.number}, line {copy.line}: {source} to {dest}", *outer]
+    said = (f"copy {copy.number}, line {copy.line}: {source} to {dest}", *outer)
+    lines = [line for one in said for line in wrap(one, LETTERS)]
     parts = [_text(8, y + 16 * n, said) for n, said in enumerate(lines)]
     y += 16 * len(lines) + 6
     for side, (name, at) in enumerate(copy.ends):
@@ -52,7 +55,8 @@ def _side(name: str, count: int, stride: int, row: tuple[int, int, int], y: int)
     scale = WIDE / whole
     said = f"{name}: len_burst {length:,}" + (f", stride {stride:,}" if count > 1 else "")
     said += f", {begin:,} before and {end - begin - length:,} after it padded or not known" if end > length else ""
-    parts, y = [_text(8, y + 12, said)], y + 20
+    lines = wrap(said, LETTERS)
+    parts, y = [_text(8, y + 12 + 16 * n, line) for n, line in enumerate(lines)], y + 4 + 16 * len(lines)
     shown = list(range(count)) if count <= SHOWN + 1 else [*range(SHOWN - 1), None, count - 1]
     for number in shown:
         if number is None:

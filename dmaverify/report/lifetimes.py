@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from dmaverify.report.drawing import XMLNS
+from dmaverify.report.drawing import XMLNS, row_name
 from dmaverify.values import dataclass
 
 WIDE, LEFT, HIGH = 400, 92, 20
@@ -44,11 +44,11 @@ def lifetimes_svg(lives: Sequence[Life], steps: Sequence[str], capacity: int, *,
     for number, life in enumerate(lives):
         x, y = LEFT + across * life.first, 34 + HIGH * number
         wide = across * (life.last - life.first + 1) - 2
-        parts.append(f'<text class="row" x="{LEFT - 5}" y="{y + 13}">{escape(life.name[:16])}</text>')
+        parts.append(row_name(life.name[:16], LEFT, y + 13))
         parts.append(f'<rect class="bar" x="{x + 1:.1f}" y="{y}" width="{wide:.1f}" height="{HIGH - 3}" rx="3"/>')
         parts.append(f'<text class="in" x="{x + wide / 2:.1f}" y="{y + 12}">{life.size:,}</text>')
     y = 34 + HIGH * len(lives) + 12
-    parts.append(f'<text class="row" x="{LEFT - 5}" y="{y}">together</text>')
+    parts.append(row_name("together", LEFT, y))
     for number in range(len(steps)):
         total = sum(life.size for life in lives if life.first <= number <= life.last)
         kind = "step full" if capacity and total > capacity else "step"

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from dmaverify.report.drawing import XMLNS
+from dmaverify.report.drawing import XMLNS, row_name
 
 SPANS, WIDE, LEFT, HIGH, MOST = 48, 400, 66, 12, 40
 
@@ -36,7 +36,7 @@ def load_svg(trace: Sequence[Mapping[str, Any]], cycles: float, *, style: bool =
     parts = [f'<text class="title" x="0" y="12">{escape(title)}</text>']
     for number, name in enumerate(shown):
         y = 20 + HIGH * number
-        parts.append(f'<text class="row" x="{LEFT - 5}" y="{y + 9}">{escape(name)}</text>')
+        parts.append(row_name(name, LEFT, y + 9))
         parts.append(f'<rect class="room" x="{LEFT}" y="{y}" width="{WIDE - LEFT}" height="{HIGH - 1}"/>')
         for at, busy in enumerate(rows[name]):
             if busy > 0.004:

@@ -29,7 +29,7 @@ from dmaverify.report.order import (
 )
 from dmaverify.report.several import leaving
 from dmaverify.report.text import render_verdict
-from dmaverify.verdict import Finding, Severity, Status, Verdict
+from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -66,7 +66,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "target": verdict.target,
         "status": verdict.status.value,
         "findings": [finding_json(finding, verdict) for finding in findings_in_order(verdict)],
-        "obligations": [{"id": o.id, "status": o.status, "by": o.by, "why": o.why} for o in verdict.obligations],
+        "obligations": [_obligation(one) for one in verdict.obligations],
         "assumptions": list(verdict.assumptions),
         "conditions": list(verdict.conditions),
         "readings": {key: verdict.readings[key] for key in sorted(verdict.readings)},
@@ -80,6 +80,12 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "expect": None if verdict.expect is None else list(verdict.expect),
         "as_expected": verdict.as_expected,
     }
+
+
+def _obligation(one: Obligation) -> dict[str, Any]:
+    """One claim; `where` only where one part of a text keeps it open."""
+    where = {} if one.span is None else {"where": where_json(place_of_span(one.span))}
+    return {"id": one.id, "status": one.status, "by": one.by, "why": one.why, **where}
 
 
 def json_text(verdicts: Iterable[Verdict]) -> str:
@@ -136,7 +142,7 @@ def _junit_case(suite: ElementTree.Element, verdict: Verdict) -> None:
         ElementTree.SubElement(case, "system-out").text = text
         return
     open_rules = sorted({finding.rule for finding in verdict.errors if finding.excuse is None})
-    rules = open_rules or [name for name, _ in undecided(verdict)]
+    rules = open_rules or [one.id for one in undecided(verdict)]
     first = next((f for f in told(verdict) if f.severity is Severity.ERROR), None)
     said = unmet(verdict) or (f"{first.rule}: {first.message}" if first is not None else ", ".join(rules))
     others = [rule for rule in rules if first is not None and rule != first.rule]
@@ -165,9 +171,9 @@ def github(verdicts: Iterable[Verdict], code: int | None = None) -> str:
             parts = [finding.message, *finding.notes, *([f"help: {finding.hint}"] if finding.hint else [])]
             title = f"{finding.rule or 'input'}{' (expected)' if level == 'notice' and expected else ''}"
             lines.append(_annotation(level, title, "\n".join(parts), place_of(finding, verdict), verdict))
-        for word, rule, said in remarks(verdict):
-            level = "notice" if word == "condition" else "error"
-            lines.append(_annotation(level, rule, f"{word}: {said}", place_of_verdict(verdict), verdict))
+        for one in remarks(verdict):
+            level = "notice" if one.word == "condition" else "error"
+            lines.append(_annotation(level, one.rule, one.text, place_of(one, verdict), verdict))
     if code is not None:
         lines.append(f"::notice title=dmaverify::{_github_text(leaving(seen, code))}")
     return "".join(f"{line}\n" for line in lines)

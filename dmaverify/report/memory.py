@@ -18,7 +18,7 @@ from dmaverify.language.meaning import Index, Pad, cell
 from dmaverify.program.command import Command, Port
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor
-from dmaverify.report.drawing import XMLNS, packets_of, walked
+from dmaverify.report.drawing import XMLNS, packets_of, row_name, walked
 from dmaverify.values import dataclass
 
 COLUMNS, ROWS, STEPS = 8, 12, 400
@@ -263,7 +263,7 @@ def _side(
             x, y = LEFT + across * (number + 0.5), top - 5 - 11 * line
             parts.append(f'<text class="place" x="{x:.1f}" y="{y}">{escape(word)}</text>')
     for number, name in enumerate(grid.rows):
-        parts.append(f'<text class="row" x="{LEFT - 5}" y="{top + HIGH * (number + 0.66):.1f}">{escape(name)}</text>')
+        parts.append(row_name(name, LEFT, round(top + HIGH * (number + 0.66), 1)))
     for number, box in enumerate(grid.boxes):
         parts.append(_drawn(number, box, axes, across, top))
     parts.append(_path(grid, [pair[side] for pair in steps], across, top))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dmaverify.errors import Span
-from dmaverify.verdict import Finding, Status, Verdict
+from dmaverify.verdict import Finding, Obligation, Status, Verdict
 
 BUCKETS = ("proved", "refuted", "unknown", "expected", "error")
 EXCUSED = ("suppressed", "baseline")  # counted beside BUCKETS, shown where there are any
@@ -32,6 +32,22 @@ class TextPlace:
         return f"{self.path or '<input>'}:{self.line or 1}:{self.column or 1}"
 
 
+@dataclass(frozen=True)
+class Shortfall:
+    """What keeps a verdict from a pass, or from one without a condition, and is not a finding: `word` is `unknown`,
+    `error` or `condition`.
+    """
+
+    word: str
+    rule: str
+    said: str
+    span: Span | None = None
+
+    @property
+    def text(self) -> str:
+        return f"{self.word}: {self.said}"
+
+
 def place_of_span(span: Span) -> TextPlace:
     """The range of `span`; an end behind a line break stays on the line that it ends."""
     last = max(span.start, span.end - 1)
@@ -40,7 +56,7 @@ def place_of_span(span: Span) -> TextPlace:
     return TextPlace(span.source.name, span.line, span.column, end_line, end_column)
 
 
-def place_of(finding: Finding, verdict: Verdict | None = None) -> TextPlace:
+def place_of(finding: Finding | Shortfall, verdict: Verdict | None = None) -> TextPlace:
     """Where `finding` stands; without a span of its own, where its verdict stands."""
     if finding.span is not None:
         return place_of_span(finding.span)
@@ -96,28 +112,32 @@ def _meant(rules: Iterable[str]) -> list[str]:
     return [f"did you mean {close[0]!r}?" for close in near if close]
 
 
-def undecided(verdict: Verdict) -> list[tuple[str, str]]:
-    """(id, why) of what an UNKNOWN verdict could not answer; never empty for one."""
+def undecided(verdict: Verdict) -> list[Obligation]:
+    """What an UNKNOWN verdict could not answer; never empty for one."""
     if verdict.status is not Status.UNKNOWN:
         return []
     open_ones = [o for o in verdict.obligations if o.status == "unknown"]
     open_ones = open_ones or [o for o in verdict.obligations if o.status == "not judged"]
-    return [(o.id, f"{o.by}: {o.why}".strip(": ")) for o in open_ones] or [("verdict", "")]
+    return open_ones or [Obligation("verdict", "unknown")]
 
 
-def remarks(verdict: Verdict) -> list[tuple[str, str, str]]:
-    """(`unknown`, `error` or `condition`, rule, words) of whatever keeps `verdict` from a pass, or from one without a
-    condition, and is not a finding.
-    """
+def reason(open_: Obligation) -> str:
+    """Who was asked, and why there is no answer."""
+    return f"{open_.by}: {open_.why}".strip(": ")
+
+
+def remarks(verdict: Verdict) -> list[Shortfall]:
+    """Whatever keeps `verdict` from a pass, or from one without a condition, and is not a finding."""
     said = []
-    for rule, why in undecided(verdict):
-        said.append(("unknown", rule, f"no answer for `{verdict.name}`{f' ({why})' if why else ''}"))
+    for one in undecided(verdict):
+        why = f" ({reason(one)})" if reason(one) else ""
+        said.append(Shortfall("unknown", one.id, f"no answer for `{verdict.name}`{why}", one.span))
     if unmet(verdict):
-        said.append(("error", "expect", f"`{verdict.name}` {unmet(verdict)}"))
+        said.append(Shortfall("error", "expect", f"`{verdict.name}` {unmet(verdict)}"))
     if verdict.status in (Status.REFUTED, Status.ERROR) and not (verdict.errors or said):
-        said.append(("error", "verdict", f"`{verdict.name}` is {verdict.status.value.upper()}"))
+        said.append(Shortfall("error", "verdict", f"`{verdict.name}` is {verdict.status.value.upper()}"))
     if verdict.conditional:
-        said += [("condition", "given", f"`{verdict.name}` is proved only if {one}") for one in verdict.conditions]
+        said += [Shortfall("condition", "given", f"`{verdict.name}` is proved only if {x}") for x in verdict.conditions]
     return said
 
 

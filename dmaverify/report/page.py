@@ -147,9 +147,11 @@ def _findings(verdict: Verdict) -> Iterable[str]:
         picture = counterexample_picture(finding.witness) if finding.witness else ""
         text = escape(render_finding(finding, at=at))
         yield f'<section class="finding {finding.severity.value}">{note}<pre>{text}</pre>{picture}</section>'
-    for word, rule, said in remarks(verdict):
-        level = "note" if word == "condition" else "error"
-        yield f'<section class="finding {level}"><pre>{escape(f"{word}[{rule}]: {said}")}</pre></section>'
+    for one in remarks(verdict):
+        level = "note" if one.word == "condition" else "error"
+        place = f"{place_of(one, verdict)}: " if one.span is not None else ""
+        text = escape(f"{place}{one.word}[{one.rule}]: {one.said}")
+        yield f'<section class="finding {level}"><pre>{text}</pre></section>'
 
 
 def _memory(exhibit: Exhibit) -> str:

@@ -30,20 +30,18 @@ def _diagnostics(verdict: Verdict) -> Iterator[dict[str, Any]]:
     for finding in told(verdict):
         if not (expected and finding.severity is Severity.ERROR):
             yield _of_finding(finding, verdict)
-    for word, rule, said in remarks(verdict):
-        yield _diagnostic(f"{word}: {said}", "INFO" if word == "condition" else "ERROR", rule, _line(verdict))
+    for one in remarks(verdict):
+        yield _diagnostic(one.text, "INFO" if one.word == "condition" else "ERROR", one.rule, _where(one.span, verdict))
 
 
 def _of_finding(finding: Finding, verdict: Verdict) -> dict[str, Any]:
     text = "\n".join([finding.message, *finding.notes, *([f"help: {finding.hint}"] if finding.hint else [])])
-    own = finding.span is not None and not finding.span.source.name.startswith("<")
-    where = _location(finding.span) if own and finding.span is not None else _line(verdict)
     labels = [
         {"message": label.text, "location": _location(label.span)}
         for label in finding.labels
         if not label.span.source.name.startswith("<")
     ]
-    out = _diagnostic(text, SEVERITIES[finding.severity], finding.rule or "input", where)
+    out = _diagnostic(text, SEVERITIES[finding.severity], finding.rule or "input", _where(finding.span, verdict))
     if labels:
         out["relatedLocations"] = labels
     if finding.fix:
@@ -55,7 +53,10 @@ def _diagnostic(text: str, severity: str, rule: str, where: dict[str, Any]) -> d
     return {"message": text, "location": where, "severity": severity, "code": {"value": rule}}
 
 
-def _line(verdict: Verdict) -> dict[str, Any]:
+def _where(span: Span | None, verdict: Verdict) -> dict[str, Any]:
+    """The span; without one, or in a text that has no file, the line of the verdict."""
+    if span is not None and not span.source.name.startswith("<"):
+        return _location(span)
     place = place_of_verdict(verdict)
     return {"path": place.path, "range": {"start": {"line": max(1, place.line)}}}
 

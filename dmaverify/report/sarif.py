@@ -21,6 +21,7 @@ from dmaverify.report.data import LEVELS, dumps, plain
 from dmaverify.report.edits import in_text
 from dmaverify.report.fingerprint import digest, fingerprint
 from dmaverify.report.order import (
+    Shortfall,
     TextPlace,
     bucket,
     findings_in_order,
@@ -152,16 +153,16 @@ def _known(rule: str, target: str) -> dict[str, Any] | None:
 
 def _results(verdict: Verdict) -> list[dict[str, Any]]:
     results = [_result(finding, verdict) for finding in findings_in_order(verdict)]
-    return results + [_remark(rule, word, said, verdict) for word, rule, said in remarks(verdict)]
+    return results + [_remark(one, verdict) for one in remarks(verdict)]
 
 
-def _remark(rule: str, word: str, said: str, verdict: Verdict) -> dict[str, Any]:
+def _remark(remark: Shortfall, verdict: Verdict) -> dict[str, Any]:
     return {
-        "ruleId": rule,
-        "level": "note" if word == "condition" else "error",
-        "message": {"text": _short(f"{word}: {said}")},
-        "locations": _locations(place_of_verdict(verdict), verdict),
-        "partialFingerprints": {"dmaverify/v1": digest(rule, verdict.name)},
+        "ruleId": remark.rule,
+        "level": "note" if remark.word == "condition" else "error",
+        "message": {"text": _short(remark.text)},
+        "locations": _locations(place_of(remark, verdict), verdict),
+        "partialFingerprints": {"dmaverify/v1": digest(remark.rule, verdict.name)},
     }
 
 

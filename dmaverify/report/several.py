@@ -216,7 +216,7 @@ def _said_of(name: str, verdicts: Sequence[Verdict]) -> str:
         said = (", ".join(f"{family}/*" for family in families), claims(verdicts))
         return "   ".join(part for part in said if part)
     if name == "unknown":
-        return visible(", ".join(sorted({rule for verdict in verdicts for rule, _ in undecided(verdict)})))
+        return visible(", ".join(sorted({one.id for verdict in verdicts for one in undecided(verdict)})))
     broken = Counter(_family(finding.rule) for verdict in verdicts for finding in verdict.errors if finding.rule)
     return visible(", ".join(f"{family}/* {broken[family]:,}" for family in sorted(broken)))
 

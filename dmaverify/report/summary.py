@@ -48,7 +48,7 @@ def statistics(verdicts: Iterable[Verdict]) -> str:
     where: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for verdict in verdicts:
         found = [(f.rule or "input", f.severity.value if f.excuse is None else f.excuse.kind) for f in verdict.findings]
-        found += [(rule, word) for word, rule, _ in remarks(verdict)]
+        found += [(one.rule, one.word) for one in remarks(verdict)]
         times.update(found)
         for key in found:
             where.setdefault(key, set()).add((verdict.path, verdict.name))
@@ -78,7 +78,7 @@ def _table(verdicts: Sequence[Verdict]) -> list[str]:
 
 def _said(verdict: Verdict) -> list[tuple[str, str]]:
     errors = [(f.rule or "input", f.message) for f in told(verdict) if f.severity is Severity.ERROR]
-    return errors + [(rule, f"{word}: {said}") for word, rule, said in remarks(verdict)]
+    return errors + [(one.rule, one.text) for one in remarks(verdict)]
 
 
 def _at(verdict: Verdict) -> str:

@@ -21,6 +21,7 @@ from dmaverify.report.order import (
     place_of,
     place_of_span,
     place_of_verdict,
+    reason,
     remarks,
     told,
     undecided,
@@ -222,7 +223,7 @@ def render_verdict(
     shown = findings_in_order(verdict) if verbose else by_cause(told(verdict))
     blocks = [render_finding(finding, width=width, colour=colour, at=at) for finding in shown]
     said = {finding.rule for finding in (verdict.findings if verbose else told(verdict))}
-    blocks += [_unanswered(verdict, rule, why, width, colour) for rule, why in undecided(verdict) if rule not in said]
+    blocks += [_unanswered(verdict, one, width, colour) for one in undecided(verdict) if one.id not in said]
     closing = [_closing(verdict, colour, timings)]
     closing += _details(verdict, width, verbose or verdict.status is not Status.PROVED)
     return "\n\n".join([*blocks, "\n".join(closing)])
@@ -232,17 +233,23 @@ _CAUSES = ("core/same-element", "core/in-bounds", "core/writes-once", "core/cove
 """Which of several errors with one cause is told in full: what goes where it does not belong, before what is missed."""
 
 
+def by_rank(finding: Finding) -> int:
+    """Which of the errors with one cause is told first."""
+    return _CAUSES.index(finding.rule) if finding.rule in _CAUSES else len(_CAUSES)
+
+
 def by_cause(findings: Sequence[Finding]) -> list[Finding]:
     """Errors with one cause as one of them, with the others in a line each below it: those at one place with one help,
     those of the machine's rules on one line, and what is missed because something else goes where it does not belong.
     """
     groups: dict[Any, list[Finding]] = {}
+    mended = {one.hint for one in findings if one.fix and one.hint}
     for number, one in enumerate(findings):
-        groups.setdefault(_cause_of(one, number), []).append(one)
+        groups.setdefault(one.hint if one.hint in mended else _cause_of(one, number), []).append(one)
     merged = _with_consequences(list(groups.values()))
     out = []
     for group in merged:
-        first, *rest = sorted(group, key=lambda f: _CAUSES.index(f.rule) if f.rule in _CAUSES else len(_CAUSES))
+        first, *rest = sorted(group, key=by_rank)
         also = tuple(f"and {one.rule}: {one.message}" for one in rest)
         fix = first.fix or next((one.fix for one in rest if one.fix), ())
         hint = first.hint or next((one.hint for one in rest if one.hint and one.severity is Severity.ERROR), "")
@@ -297,11 +304,15 @@ def _is_error(finding: Finding) -> bool:
     return finding.severity is Severity.ERROR
 
 
-def _unanswered(verdict: Verdict, name: str, why: str, width: int, colour: bool) -> str:
-    lines = [_headline("unknown", name, f"no answer for `{verdict.name}`", colour)]
-    lines.append(f" {paint('-->', 'frame', colour)} {visible(str(place_of_verdict(verdict)))}")
-    lines += _remark("note", why, 1, width, colour) if why else []
-    return "\n".join(lines)
+def _unanswered(verdict: Verdict, one: Obligation, width: int, colour: bool) -> str:
+    marks = [] if one.span is None else [Mark(one.span, primary=True)]
+    gutter = gutter_of(marks)
+    lines = [_headline("unknown", one.id, f"no answer for `{verdict.name}`", colour)]
+    lines += draw(marks, gutter, width, "warning", colour)
+    if not marks:
+        lines.append(f" {paint('-->', 'frame', colour)} {visible(str(place_of_verdict(verdict)))}")
+    tail = _remark("note", reason(one), gutter, width, colour) if reason(one) else []
+    return "\n".join(_joined(lines, tail, gutter, bool(marks), colour))
 
 
 def _closing(verdict: Verdict, colour: bool, timings: bool) -> str:
@@ -310,7 +321,7 @@ def _closing(verdict: Verdict, colour: bool, timings: bool) -> str:
     if verdict.status is Status.PROVED:
         said = verdict.claim
     elif verdict.status is Status.UNKNOWN:
-        said = "no answer: " + ", ".join(name for name, _ in undecided(verdict))
+        said = "no answer: " + ", ".join(dict.fromkeys(one.id for one in undecided(verdict)))
     elif bucket(verdict) == "expected":
         said = f"as expected: {', '.join(rules)}"
     else:
@@ -378,8 +389,7 @@ def _concise(verdict: Verdict) -> list[str]:
         mark = f" ({finding.excuse.kind}: {finding.excuse.reason})" if finding.excuse is not None else mark
         word = f"{finding.severity.value}[{finding.rule}]" if finding.rule else finding.severity.value
         lines.append(f"{place_of(finding, verdict)}: {word} {finding.message}{mark}")
-    at = place_of_verdict(verdict)
-    lines += [f"{at}: {word}[{rule}] {said}" for word, rule, said in remarks(verdict)]
+    lines += [f"{place_of(one, verdict)}: {one.word}[{one.rule}] {one.said}" for one in remarks(verdict)]
     return [visible(line) for line in lines]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from dmaverify.targets.rule import Figure
-from dmaverify.targets.rulebook import basis_of
+from dmaverify.targets.rulebook import basis_of, declared_tiers
 from dmaverify.targets.table import Table, suggestion
 from dmaverify.values import dataclass, field, replace
 
@@ -116,7 +116,7 @@ def _figures(table: Table, key: str, least: int) -> dict[str, Figure]:
 
 def _limit(table: Table, key: str, name: str, limits: Mapping[str, Figure]) -> int:
     if name not in limits:
-        table.refuse(f"`{key}` names {name!r}, which is no limit", key, suggestion(name, limits))
+        table.refuse(f"`{key}` names {name!r}, which is no limit", key, suggestion(name, limits), name)
     return limits[name].value
 
 
@@ -184,9 +184,8 @@ def _routes(table: Table, tiers: Mapping[str, Tier]) -> dict[tuple[str, str], Ro
         sources, dests = part.texts("source_tiers"), part.texts("dest_tiers")
         says, source, basis = part.text("says"), part.text("source"), basis_of(part)
         part.finish()
-        for name in (*sources, *dests):
-            if name not in tiers:
-                part.refuse(f"tier {name!r} is not declared", hint=suggestion(name, tiers))
+        for key, names in (("source_tiers", sources), ("dest_tiers", dests)):
+            declared_tiers(part, key, names, tiers)
         routes |= {(a, b): Route(a, b, says, source, basis) for a in sources for b in dests}
     return routes
 

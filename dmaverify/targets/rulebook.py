@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -28,6 +28,15 @@ SEVERITIES = tuple(severity.value for severity in Severity)
 
 def basis_of(table: Table) -> str:
     return table.choice("basis", BASES)
+
+
+def declared_tiers(table: Table, key: str, names: Iterable[str], tiers: Iterable[str]) -> None:
+    """Refuses what a key names and is no tier."""
+    for name in names:
+        if name not in tiers:
+            table.refuse(
+                f"tier {name!r} is not declared", key, suggestion(name, tiers) or f"declared: {', '.join(tiers)}", name
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +113,7 @@ def _check_ports(table: Table, scope: Scope, ports: tuple[str, ...], function: F
     for port in ports:
         if port not in known:
             hint = suggestion(port, known) or f"scope {scope.name} has {', '.join(scope.ports)}"
-            table.refuse(f"nobody produces the port {port!r} in scope {scope.name}", "ports", hint)
+            table.refuse(f"nobody produces the port {port!r} in scope {scope.name}", "ports", hint, port)
     if function.ports != ports:
         table.refuse(f"ports are {list(ports)}, the predicate takes {list(function.ports)}", "ports")
     if function.sort is not Sort.BOOL or any(param.sort is not Sort.INT for param in function.params):
@@ -112,7 +121,7 @@ def _check_ports(table: Table, scope: Scope, ports: tuple[str, ...], function: F
     looked_at = names_in(function.body)
     unused = [port for port in ports if port not in looked_at]
     if unused:
-        table.refuse(f"the predicate does not look at {', '.join(unused)}", "ports")
+        table.refuse(f"the predicate does not look at {', '.join(unused)}", "ports", part=unused[0])
     facts = scope.ports.values()
     positive = frozenset(names.limits) | {fact.name for fact in facts if fact.least is not None and fact.least >= 1}
     for divisor in unguarded_divisors(function, positive):
@@ -130,13 +139,12 @@ def _when(table: Table, names: Names) -> When:
         side=table.choice("side", SIDES, ""),
     )
     table.finish()
-    for tier in (*when.source, *when.dest, *when.either, *when.neither, *when.tier):
-        if tier not in names.tiers:
-            table.refuse(f"tier {tier!r} is not declared", hint=suggestion(tier, names.tiers))
+    for key in ("source", "dest", "either", "neither", "tier"):
+        declared_tiers(table, key, getattr(when, key), names.tiers)
     for engine in when.engines:
         if engine not in names.engines:
             near = suggestion(engine, names.engines)
-            table.refuse(f"engine {engine!r} is not among `engines.kinds`", "engines", near)
+            table.refuse(f"engine {engine!r} is not among `engines.kinds`", "engines", near, engine)
     return when
 
 
@@ -145,9 +153,9 @@ def _reading(name: str, table: Table, ports: tuple[str, ...], names: Names) -> R
     limits = table.integers("limits", {})
     for limit, value in limits.items():
         if limit not in names.limits or limit not in ports:
-            table.refuse(f"`limits` names {limit!r}, which is no limit that the rule uses", "limits")
+            table.refuse(f"`limits` names {limit!r}, which is no limit that the rule uses", "limits", part=limit)
         if value < 1:
-            table.refuse(f"`limits.{limit}` must be at least 1", "limits")
+            table.refuse(f"`limits.{limit}` must be at least 1", "limits", part=limit)
     kept = Severity(severity) if severity and severity != "off" else None
     reading = Reading(name, table.text("says"), kept, severity == "off", MappingProxyType(limits))
     table.finish()
@@ -172,7 +180,7 @@ def _edges(table: Table, ports: tuple[str, ...], names: Names) -> tuple[Edge, ..
         part.finish()
         for side, values in sides.items():
             if set(values) != set(ports):
-                part.refuse(f"`{side}` must give {', '.join(ports)}")
+                part.refuse(f"`{side}` must give {', '.join(ports)}", side)
         edges.append(Edge(MappingProxyType(sides["last_ok"]), MappingProxyType(sides["first_bad"])))
     if not edges:
         table.refuse("missing `edge`", hint="give the last good and the first bad values: last_ok, first_bad")
@@ -191,6 +199,8 @@ def _check_says(table: Table, rule: Rule) -> None:
         if name is None:
             continue
         if name not in rule.ports and name not in WORDS:
-            table.refuse(f"`says` shows {name!r}, which is no port of the rule", "says", suggestion(name, rule.ports))
+            table.refuse(
+                f"`says` shows {name!r}, which is no port of the rule", "says", suggestion(name, rule.ports), name
+            )
         if form not in ("", ",") or conversion:
-            table.refuse(f"`says` shows {name!r} in a way that is not {{{name}}} or {{{name}:,}}", "says")
+            table.refuse(f"`says` shows {name!r} in a way that is not {{{name}}} or {{{name}:,}}", "says", part=name)

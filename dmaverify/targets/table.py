@@ -22,6 +22,7 @@ from dmaverify.language.files import write_bytes
 
 _HEADER = re.compile(r"^[ \t]*\[+([^\[\]\n]+)\]+", re.MULTILINE)
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+_VALUE = re.compile(r'"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|\[[^\]]*\]|\{[^}]*\}|[^\s,}\]#]+')
 _TOML_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
@@ -56,13 +57,18 @@ def shipped_toml(file: Path, text: str) -> dict[str, Any]:
 
 
 class Table:
-    """One table of a TOML text. `path` is its header, outermost name first; `called` is what messages call it."""
+    """One table of a TOML text. `path` is its header, outermost name first; `called` is what messages call it; it is
+    the `number`-th of those with this header.
+    """
 
-    def __init__(self, source: Source, data: Mapping[str, Any], path: tuple[str, ...] = (), called: str = "") -> None:
+    def __init__(
+        self, source: Source, data: Mapping[str, Any], path: tuple[str, ...] = (), called: str = "", number: int = 0
+    ) -> None:
         self.source = source
         self.data = data
         self.path = path
         self.called = called or _dotted(path) or source.name
+        self.number = number
         self._asked: set[str] = set()
 
     @classmethod
@@ -73,14 +79,25 @@ class Table:
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"not TOML: {error}", _toml_place(source, str(error))) from error
 
-    def where(self, key: str | None = None) -> Span:
-        """The header of this table, or the line of `key` below it; the first character where neither is found."""
-        start, end = self._extent()
-        if key is not None:
-            pattern = re.compile(rf"(?:^|[{{,])[ \t]*\"?({re.escape(key)})\"?[ \t]*=", re.MULTILINE)
-            match = pattern.search(self.source.text, start, end)
-            if match is not None:
+    def where(self, key: str | None = None, part: str | None = None) -> Span:
+        """The header of this table, or `key` below it; with `part` the key's value, or those words in it. The first
+        character where none is found.
+        """
+        text, (start, end) = self.source.text, self._extent()
+        for before in ("^", "[{,]") if key is not None else ():
+            pattern = re.compile(rf"{before}[ \t]*\"?({re.escape(key or '')})\"?[ \t]*=[ \t]*", re.MULTILINE)
+            match = pattern.search(text, start, end)
+            if match is None:
+                continue
+            if part is None:
                 return Span(self.source, *match.span(1))
+            value = _VALUE.match(text, match.end(), end)
+            own = value.span() if value is not None else match.span(1)
+            words = re.compile(rf"(?<![\w/-]){re.escape(part)}(?![\w/-])").search(text, *own) if part else None
+            return Span(self.source, *(words.span() if words else own))
+        below = Table(self.source, {}, (*self.path, key)) if key is not None else self
+        if key is not None and below._extent() != (start, end):
+            return below.where(part or None, "")
         line = self.source.line_of(start)
         return Span(self.source, start, start + len(self.source.line_text(line)))
 
@@ -89,13 +106,15 @@ class Table:
         headers = [(match.group(1).strip(), match.start()) for match in _HEADER.finditer(self.source.text)]
         for length in range(len(self.path), 0, -1):
             wanted = _dotted(self.path[:length])
-            for at, (name, start) in enumerate(headers):
-                if name == wanted:
-                    return start, headers[at + 1][1] if at + 1 < len(headers) else len(self.source.text)
+            found = [at for at, (name, _) in enumerate(headers) if name == wanted]
+            if found:
+                at = found[self.number] if length == len(self.path) and self.number < len(found) else found[0]
+                return headers[at][1], headers[at + 1][1] if at + 1 < len(headers) else len(self.source.text)
         return 0, headers[0][1] if headers else len(self.source.text)
 
-    def refuse(self, message: str, key: str | None = None, hint: str | None = None) -> NoReturn:
-        raise InputError(f"{self.called}: {message}", self.where(key), hint)
+    def refuse(self, message: str, key: str | None = None, hint: str | None = None, part: str | None = "") -> NoReturn:
+        """Raises InputError at the value of `key`, at the words `part` in it, or with None at the key itself."""
+        raise InputError(f"{self.called}: {message}", self.where(key, part), hint)
 
     def _take(self, key: str, kind: type, default: Any, wanted: str) -> Any:
         self._asked.add(key)
@@ -105,7 +124,7 @@ class Table:
 
                 near = get_close_matches(key, self.data.keys() - self._asked, 1)
                 hint = f"is it written {near[0]!r}?" if near else f"add `{key}`, {wanted}"
-                self.refuse(f"missing `{key}`", hint=hint)
+                self.refuse(f"missing `{key}`", near[0] if near else None, hint, None)
             return default
         value = self.data[key]
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
@@ -143,7 +162,7 @@ class Table:
         value = self._take(key, dict, default, "a table of integers")
         for name, number in value.items():
             if not isinstance(number, int) or isinstance(number, bool):
-                self.refuse(f"`{key}.{name}` must be an integer", key)
+                self.refuse(f"`{key}.{name}` must be an integer", key, part=name)
         return dict(value)
 
     def strings(self, key: str, default: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -151,7 +170,7 @@ class Table:
         value = self._take(key, dict, default, "a table of texts")
         for name, text in value.items():
             if not isinstance(text, str):
-                self.refuse(f"`{key}.{name}` must be a text", key)
+                self.refuse(f"`{key}.{name}` must be a text", key, part=name)
         return dict(value)
 
     def table(self, key: str, called: str = "", *, required: bool = True) -> Table:
@@ -173,14 +192,15 @@ class Table:
         items = value if isinstance(value, list) else [value]
         if not all(isinstance(item, dict) for item in items):
             self.refuse(f"`{key}` must be a table or an array of tables", key)
-        return [Table(self.source, item, (*self.path, key), f"{self.called}: {key}") for item in items]
+        called = f"{self.called}: {key}"
+        return [Table(self.source, item, (*self.path, key), called, number) for number, item in enumerate(items)]
 
     def finish(self, *, ignored: Iterable[str] = ()) -> None:
         """Refuse every key that nobody asked for, but those that begin with a word of `ignored`."""
         prefixes = tuple(ignored)
         for key in self.data:
             if key not in self._asked and not (prefixes and key.startswith(prefixes)):
-                self.refuse(f"unknown key `{key}`", key, suggestion(key, self._asked))
+                self.refuse(f"unknown key `{key}`", key, suggestion(key, self._asked), None)
 
 
 def _toml_place(source: Source, message: str) -> Span | None:

@@ -10,6 +10,7 @@ that ships.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -146,13 +147,13 @@ def available_targets() -> tuple[str, ...]:
 
 
 def _find(name_or_path: str, relative_to: Path | None) -> Path:
-    if name_or_path.isidentifier():
-        for root in _roots():
+    with suppress(OSError, RuntimeError):  # a name too long for a file, a user that does not exist
+        for root in _roots() if name_or_path.isidentifier() else ():
             if (root / name_or_path / "target.toml").is_file():
                 return root / name_or_path
-    folder = (relative_to or Path()) / Path(name_or_path).expanduser()
-    if (folder / "target.toml").is_file():
-        return folder.resolve()
+        folder = Path(relative_to or "") / Path(name_or_path).expanduser()
+        if (folder / "target.toml").is_file():
+            return folder.resolve()
     names = available_targets()
     hint = suggestion(name_or_path, names) or f"known: {', '.join(names)}; or the path of a folder with a target.toml"
     raise InputError(f"no target {name_or_path!r}", hint=hint)
@@ -163,6 +164,8 @@ def load_target(name_or_path: str, relative_to: Path | None = None) -> Target:
 
     Raises InputError with one line and the place for whatever is missing or wrong in it.
     """
+    if not isinstance(relative_to, str | Path | None):
+        raise InputError("`relative_to` is no folder", None, f"it is of type {type(relative_to).__name__}")
     if not isinstance(name_or_path, str):
         raise InputError(f"{name_or_path!r} is not the name or the path of a machine", None, 'write a text: "rngd"')
     folder = _find(name_or_path, relative_to)
@@ -174,7 +177,7 @@ def _read(file: Path) -> Source:
     try:
         return Source(str(file), read_text(file))
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: cannot be read: {error}") from error
+        raise InputError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 @lru_cache(maxsize=32)
@@ -195,7 +198,7 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
     limits = _figures(table, "limit", least=1)
     for name, figure in limits.items():
         if name in EVERY_PORT:
-            table.refuse(f"limit {name} has the name of a port", hint=f"call it {figure.name}_max")
+            dict(table.tables("limit"))[name].refuse("it has the name of a port", hint=f"call it {figure.name}_max")
     tiers = {name: _tier(name, part, limits) for name, part in table.tables("tier")}
     engines = _engines(table.table("engines"))
     dtypes = _dtypes(table.table("dtypes"))
@@ -233,12 +236,14 @@ def _dtypes(table: Table) -> tuple[dict[str, int], dict[str, str], dict[str, str
     basis_of(table)
     for name, count in bits.items():
         if count < 1:
-            table.refuse(f"`bits.{name}` must be at least 1", "bits")
+            table.refuse(f"`bits.{name}` must be at least 1", "bits", part=name)
         elif count != 4 and count % 8:
-            table.refuse(f"`bits.{name}`: {count} bits do not pack into bytes", "bits", "4 or a multiple of 8")
+            table.refuse(f"`bits.{name}`: {count} bits do not pack into bytes", "bits", "4 or a multiple of 8", name)
     for name in removed:
         if name not in bits:
-            table.refuse(f"`removed` names {name!r}, which `bits` does not have", "removed", suggestion(name, bits))
+            table.refuse(
+                f"`removed` names {name!r}, which `bits` does not have", "removed", suggestion(name, bits), name
+            )
     table.finish()
     return bits, removed, internal
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dmaverify.cli import app as cli
-from dmaverify.errors import InputError, Source
+from dmaverify.errors import Source
 from dmaverify.machines.idma.c.driver import Driver, read_driver
 from dmaverify.machines.idma.c.numbers import Value, binary, literal
 from dmaverify.machines.idma.check import verdict_of_file
@@ -289,9 +289,40 @@ def test_a_driver_is_judged_with_its_waits(tmp_path: Path) -> None:
         assert left.value.code == code
 
 
-def test_a_file_that_launches_nothing_is_no_pass() -> None:
-    with pytest.raises(InputError, match="launches nothing"):
-        driver("return 0;")
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("int main(void) { return 0; }", "1:1"),
+        ("", "1:1"),
+        ("void f(void) {\n  log(1);\n  dma_go(0, 64, 64);\n}", "3:3"),
+        ("void f(void) {\n  r[0] = 5;\n}", "2:3"),
+        ("void f(void) { x(); }\n#define GO snrt_dma_start_1d\n", "2:9"),
+        (f"void f(int *n) {{\n  if (*n) {FIRST}\n}}", "2:11"),
+        (f"void f(int *n) {{\n  switch (*n) {{ case 1: {FIRST} }}\n}}", "2:25"),
+        (f"#define ONE {FIRST}\nvoid f(int *n) {{\n  if (*n) {{ ONE }}\n}}", "3:13"),
+        (f"void g(void) {{\n  {FIRST}\n}}\nvoid f(int *n) {{\n  if (*n) g();\n}}", "5:11"),
+        ("int (*go)(int) = snrt_dma_start_1d;\nvoid f(void) { go(1); }", "1:18"),
+        (f"#define ONE {FIRST}\nvoid f(int *n) {{ {FIRST}\n  ONE\n  n = 0; }}", "3:3"),
+        (f"#define ONE {FIRST}\nvoid f(int *n) {{ {FIRST}\n  if (*n) ONE; }}", "3:11"),
+        (f"#define TWO g()\nvoid g(void) {{ {FIRST} }}\nvoid f(int *n) {{ {FIRST}\n  if (*n) TWO; }}", "4:11"),
+        (f"#define GO(k) snrt_dma_start_##k(0, 64, 64)\nvoid f(void) {{ {FIRST}\n  GO(1d); }}", "3:3"),
+        (f"#define ALL for (int i = 0; i < 4; i++)\nvoid f(void) {{\n  ALL {{ {FIRST} }}\n}}", "3:9"),
+        (f"#define N(n) for (int i = 0; i < n; i++)\nvoid f(void) {{\n  int x = 0; N(4) {{ {FIRST} }}\n}}", "3:21"),
+        (f"void f(void) {{\n  WHILE (x) {{ {FIRST} }}\n}}", "2:15"),
+        (f"void f(void) {{ {FIRST}\n  IF_DM snrt_dma_start_1d(p, q, 64);\n}}", "2:9"),
+        (f"void f(void) {{\n  IF (x) return;\n  int y = 0;\n  {FIRST}\n}}", "4:3"),
+        (f"void f(void) {{\n  IF (x) {{ return; }}\n  {FIRST}\n}}", "3:3"),
+    ],
+)
+def test_what_is_not_read_of_a_driver_is_no_pass_and_stands_where_it_was_written(
+    tmp_path: Path, text: str, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "d.c"
+    path.write_text(text)
+    code = cli.invoke(["check", "--no-cache", str(path), "--format", "concise"])
+    first = capsys.readouterr().out.splitlines()[0]
+    word = {2: "error[core/input] ", 3: "unknown[core/overlap] "}[code]
+    assert first.startswith(f"{path}:{place}: {word}")
 
 
 REG = "#define R(o) (*(volatile uint32_t *)(dma + (o)))\n"

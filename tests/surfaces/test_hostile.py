@@ -339,6 +339,58 @@ def test_a_link_out_of_the_project_is_not_followed_whoever_reads_it(shell, good,
     assert "Traceback" not in out + err
 
 
+LOADS = """
+type Chip = m![1];
+#[device(chip = 1)]
+pub fn load(ctx: &mut Context, input: &HbmTensor<bf16, Chip, m![Row, Col]>) {
+    let rows = input.to_dm::<m![Row / 256], m![Row % 256], m![Col]>(&mut ctx.tdma);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("mod link; use link::*;", 3), ("mod own; use own::*;", 0), ("use away::*;", 3), ("use beside::*;", 0),
+        ('#[path = "../../away/src/lib.rs"] mod link; use link::*;', 3), ('include!("../../away/src/lib.rs");', 3),
+    ],
+)  # fmt: skip
+def test_a_kernel_reads_no_module_or_package_outside_of_its_project(shell, text, code, tmp_path_factory):
+    away = tmp_path_factory.mktemp("away")
+    axes = "use furiosa_opt_std::prelude::*;\naxes![Row = 512, Col = 64];\n"
+    for folder in (away, shell.folder / "beside"):
+        (folder / "src").mkdir(parents=True)
+        (folder / "src" / "lib.rs").write_text(axes)
+        (folder / "src" / "mod.rs").write_text(axes)
+        (folder / "Cargo.toml").write_text(f'[package]\nname = "{folder.name}"\n')
+    up = os.path.relpath(away, shell.folder)
+    shell.write("", ".git/HEAD")
+    shell.write(f'[package]\nname = "own"\n[dependencies]\naway.path = "{up}"\nbeside.path = "beside"\n', "Cargo.toml")
+    shell.write(text.replace("../../away", f"../{up}") + LOADS, "src/lib.rs")
+    shell.write(axes, "src/own/mod.rs")
+    (shell.folder / "src" / "link").symlink_to(away / "src")
+    assert shell("check", "src/lib.rs")[0] == code
+
+
+def test_settings_read_nothing_outside_of_their_project(shell, good, tmp_path_factory):
+    away = outside(shell, tmp_path_factory)
+    shell.write(good.replace('target = "toy"', ""), "sub/plan.toml")
+    shell.write('target = "own"\n', "dmaverify.toml")
+    toy = Path(__file__).resolve().parents[2] / "encodings" / "toy"
+    for name in ("target.toml", "rules.smt2"):
+        shell.write((toy / name).read_text(), f"own/{name}")
+    assert shell("check", "sub/plan.toml")[0] == 0, "a machine of the settings lies beside them"
+    (shell.folder / "own-link").symlink_to(away)
+    for name in ("own-link", str(away), os.path.relpath(away, shell.folder)):
+        shell.write(f'target = "{name}"\n', "dmaverify.toml")
+        code, out, err = shell("check", "sub/plan.toml")
+        assert (code, "lies outside of the project" in err) == (2, True)
+        assert "secret of" not in out + err
+    (shell.folder / "dmaverify.toml").unlink()
+    (shell.folder / "dmaverify.toml").symlink_to(away / "target.toml")
+    assert shell("check", "sub/plan.toml")[0] == 2, "settings that cannot be read are not passed over"
+
+
 def test_settings_write_nothing_outside_of_their_folder(shell, good, tmp_path_factory):
     away = tmp_path_factory.mktemp("away")
     shell.write(good)

@@ -84,14 +84,17 @@ class Outside(HTMLParser):
         ("broken.toml", ("mark wrong", "load over", "cycles</b>", "ArrowRight")),
         ("start/program.toml::there-and-back", ("lifetimes", "together")),
         ("start/idma.toml", ("destination: mem",)),
+        ("start/pto.toml", ("<h1>load</h1>", 'class="copies"')),
     ],
 )
 def test_viz_writes_a_page_without_any_library_or_host(
     what: str, holds: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    page = tmp_path / "page.html"
-    assert cli.invoke(["viz", str(EXAMPLES / what), "--output", str(page)]) == 0
+    monkeypatch.chdir(tmp_path)
+    assert cli.invoke(["viz", str(EXAMPLES / what), "--html"]) == 0
+    (page,) = tmp_path.iterdir()
+    assert page.name == f"{what.partition('::')[2] or Path(what).stem}.html"
     text = page.read_text(encoding="utf-8")
     assert all(word in text for word in holds)
     reader = Outside()

@@ -16,6 +16,12 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 FIRST, BROKEN = str(EXAMPLES / "first.toml"), str(EXAMPLES / "broken.toml")
 any_dv: Any = dv
 
+
+class Unprintable:
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
 WRONG: list[Callable[[], Any]] = [
     lambda: any_dv.mapping(5, {}),
     lambda: any_dv.mapping(None, {}),
@@ -42,6 +48,19 @@ WRONG: list[Callable[[], Any]] = [
     lambda: any_dv.load_target("none"),
     lambda: any_dv.run(None),
     lambda: any_dv.run(FIRST, limit_units=1),
+    lambda: any_dv.run(FIRST, limit_units=1j),
+    lambda: any_dv.load_target("x" * 5000),
+    lambda: any_dv.load_target("~nobody-at-all/x"),
+    lambda: any_dv.load_target("rngd", 7),
+    lambda: any_dv.price(FIRST, profile={}),
+    lambda: any_dv.check(FIRST, options="fast"),
+    lambda: any_dv.check(FIRST, keep=3),
+    lambda: any_dv.Options(rlimit="1"),
+    lambda: any_dv.Options(rlimit=True),
+    lambda: any_dv.Options(readings=None),
+    lambda: any_dv.Options(timeout="60s"),
+    lambda: any_dv.synthesize(FIRST, "y" * 5000),
+    lambda: any_dv.load(Unprintable()),
     lambda: any_dv.run(str(EXAMPLES / "start" / "program.toml")),
     lambda: any_dv.synthesize(FIRST, none=1),
     lambda: any_dv.synthesize(FIRST, packet="x"),

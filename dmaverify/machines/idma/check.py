@@ -131,13 +131,14 @@ def _of_driver(
                     met = [f"{name} is {text}" for name, text in ranges.items() if name in symbols.known]
                     more.extend(f"{read.name}: {text}" for text in (*met, *search.stated))
                 else:
-                    why = next((f"; with arguments: {run.why}" for run in search.runs if run.why), "")
+                    why = next((run.why for run in search.runs if run.why), "")
             yield from own_items(entry)
             for doubt in entry.doubts:
+                more_of, why = f"; with arguments: {why}" if why and doubt.why not in why else "", ""
                 text = str(doubt.part)
                 shown = text if len(text) <= 100 else f"{text[:97]}..."
-                called = f"line {doubt.part.span.line}, {entry.name}: `{shown}`"
-                yield ListedItem(called, doubt.part.span, (), open=f"not read: {doubt.why}{why}")
+                called = f"{entry.name}: `{shown}`"
+                yield ListedItem(called, doubt.part.span, (), open=f"not read: {doubt.why}{more_of}")
 
     name = Path(source.name).stem
     verdict = judge_listed(items(), target, name=name, path=source.name, unit="launches", readings=readings)

@@ -134,7 +134,7 @@ def judge_listed(
     count = looked = broken = 0
     unread = False
     differs: list[str] = []
-    undecided: list[str] = []
+    undecided: list[Obligation] = []
     chosen = dict(readings or {})
     memo = _Memo(target)
     more: Counter[str] = Counter()
@@ -160,7 +160,7 @@ def judge_listed(
             broken += any(f.severity is Severity.ERROR for f in own)
             memo.learn(own, told)
         if item.open:
-            undecided.append(f"{item.name}: {item.open}")
+            undecided.append(Obligation("core/overlap", "unknown", "", f"{item.name}: {item.open}", item.span))
     if not count and not unread:
         findings.append(Finding("core/input", Severity.ERROR, f"no {unit} to judge", path, source="its form"))
     states = ["unknown"] if undecided else []
@@ -171,9 +171,8 @@ def judge_listed(
     obligations = [held] if count and (looked or not undecided) else []
     if undecided:
         others = f", and {len(undecided) - MOST_OPEN:,} more" if len(undecided) > MOST_OPEN else ""
-        shown = undecided[:MOST_OPEN]
-        shown[-1] += others
-        obligations += [Obligation("core/overlap", "unknown", why) for why in shown]
+        *most, last = undecided[:MOST_OPEN]
+        obligations += [*most, replace(last, why=last.why + others)]
     assumptions = tuple(f"{rule}: the verdict differs under another reading" for rule in dict.fromkeys(differs))
     return Verdict(
         name, target.name, status, tuple(_counted(findings, more)), tuple(obligations), assumptions,

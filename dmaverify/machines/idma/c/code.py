@@ -34,11 +34,12 @@ def _parser() -> Parser:
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """A `#define`: parameters (None for a name alone) and its text."""
+    """A `#define`: parameters (None for a name alone), its text, and where it stands."""
 
     name: str
     params: tuple[str, ...] | None
     text: str
+    part: Part = field(compare=False)
 
 
 @dataclass(eq=False)
@@ -134,7 +135,7 @@ def macro_of(part: Part) -> Macro | None:
     body = re.sub(r"\\\r?\n", " ", value.text.of(value.node)) if value else ""
     body = re.sub(r"/\*.*?\*/|//[^\n]*", " ", body, flags=re.DOTALL)
     names = None if params is None else tuple(str(p) for p in params.parts())
-    return Macro(str(name), names, body.strip())
+    return Macro(str(name), names, body.strip(), name)
 
 
 def expanded(macro: Macro, arguments: list[str] | None, use: Part, *, statement: bool = False) -> Part | None:

@@ -6,15 +6,15 @@ Law: every function that no other one calls is run; whatever launches and is not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.arguments import Arguments, Stopped, Symbols
 from dmaverify.machines.idma.c.code import File, Part, read_c
-from dmaverify.machines.idma.c.launches import CALLS, FunctionLaunches, Launcher
+from dmaverify.machines.idma.c.launches import FunctionLaunches, Launcher
 from dmaverify.machines.idma.c.loops import LoopRunner
-from dmaverify.machines.idma.c.pulp import PULP_CALLS
 from dmaverify.machines.idma.c.run import Doubted
 from dmaverify.values import dataclass, field
 
@@ -48,9 +48,9 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "")
         )  # fmt: skip
     if not entries:
         raise InputError(
-            f"{source.name} launches nothing", Span(source, 0, 0),
-            f"calls that are read: {', '.join((*CALLS, *PULP_CALLS))}; "
-            f"registers: --engine front_end={'|'.join(registers.MAPS)}",
+            f"{source.name} launches nothing that is read", _nearest(root, file) or Span(source, 0, 0),
+            "calls that are read: snrt_dma_start_1d and _2d, sys_dma_memcpy and its kin, those of the PULP runtime "
+            f"(plp_dma_memcpy, mchan_transfer); registers: --engine front_end={'|'.join(registers.MAPS)}",
         )  # fmt: skip
     for name in sorted(file.undefined - file.macros.keys()):
         launcher.conditions[f"{name} is not defined"] = None
@@ -106,14 +106,26 @@ class FunctionOfFile:
 def _aliases(root: Part, file: File) -> list[Doubted]:
     """Names of the runtime that stand elsewhere than in a call: whatever is called through them is not read."""
     why = "it is named, not called: calls through another name are not read"
-    named = [m.name for m in file.macros.values() if m.params is None and m.text in Launcher.launching]
-    out = [Doubted(root, f"macro {name}: {why}") for name in named]
+    named = [m for m in file.macros.values() if m.params is None and m.text in Launcher.launching]
+    out = [Doubted(macro.part, f"{macro.text}: {why}") for macro in named]
     for part in root.every():
         if part.type == "identifier" and str(part) in Launcher.launching:
             above = part.node.parent
             if above is None or above.type not in ("call_expression", "function_declarator"):
                 out.append(Doubted(part, why))
     return out
+
+
+def _nearest(root: Part, file: File) -> Span | None:
+    """What may be meant to launch: a call of another file, one that is named like a copy before others; else a write
+    through a pointer.
+    """
+    own = file.functions.keys() | file.macros.keys()
+    calls = [p for p in root.every() if p.type == "call_expression" and str(p.field("function")) not in own]
+    named = [p for p in calls if re.search("dma|copy|cpy|move|transfer", str(p.field("function")), re.IGNORECASE)]
+    written = [p.field("left") for p in root.every() if p.type == "assignment_expression"]
+    through = [p for p in written if p is not None and p.type in ("subscript_expression", "pointer_expression")]
+    return next((part.span for part in (*named, *calls, *through)), None)
 
 
 def _entries(file: File) -> list[str]:

@@ -64,6 +64,12 @@ class Evaluator:
     def unread(self, part: Part, why: str) -> None:
         """A part that may run, or that is not read."""
 
+    def disturbed(self, part: Part) -> None:
+        """Something that may write memory or registers was not followed."""
+
+    def placed(self, field: Part, value: Value) -> None:
+        """A field of a structure is written."""
+
     def given(self, part: Part, name: str, type_: CType | None, why: str) -> Value:
         """A variable of which nothing but its type is known."""
         real = type_ is not None and bool(type_.step) and not type_.pointer

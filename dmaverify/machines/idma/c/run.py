@@ -7,6 +7,7 @@ with the condition. A variable that something unknown may change has no value.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
@@ -18,6 +19,10 @@ MOST_STEPS = 400_000
 MOST_CALLS = 24
 _DOES = {"call_expression", "assignment_expression", "update_expression", "gnu_asm_expression"}
 _JUMPS = ("break_statement", "continue_statement", "goto_statement")
+_RUNTIMES = ("snrt_dma_", "plp_dma_", "mchan_", "sys_dma_")
+_ODD, _PLAIN = ("ERROR", "type_identifier", "function_definition"), ("expression_statement", "declaration")
+_MACRO = "macro_type_specifier"
+_LEAVES = re.compile(r"\b(return|break|continue|goto)\b")
 _ROLES = ("snrt_is_dm_core()",)
 """Conditions that say which core runs the driver: the one that launches is meant."""
 
@@ -95,21 +100,36 @@ class Runner(Declarer):
     # ------------------------------------------------------------ what is not known to run
 
     def launches(self, part: Part) -> list[Part]:
-        """The calls below a part that launch something, themselves or through functions and macros of the file."""
-        return [
-            p for p in part.every()
-            if (p.type == "call_expression" and self._may(str(p.field("function"))))
-            or (p.type == "ERROR" and any(name in str(p) for name in self.launching))
-        ]  # fmt: skip
+        """The calls and macros below a part that launch something, themselves or through functions and macros."""
+        return [p for p in part.every() if self._launches_here(p)]
+
+    def _is_odd(self, part: Part) -> bool:
+        """Whether a statement is no C; what reads as a declaration may be a macro, or one before a call or a jump."""
+        if part.type != "declaration" or part.node.has_error:
+            return part.type in _ODD or (part.node.has_error and part.type in _PLAIN)
+        named = [p for p in part.every() if p.type in ("type_identifier", "function_declarator", _MACRO)]
+        return any(p.type == _MACRO or self._may(str(p.field("declarator") or p)) for p in named)
+
+    def _launches_here(self, part: Part) -> bool:
+        if part.type == "call_expression":
+            return self._may(str(part.field("function")))
+        if part.type in ("identifier", "type_identifier"):
+            above = part.node.parent
+            by = above.type if above is not None else ""
+            odd = str(part) in self.file.macros or by in ("ERROR", "function_declarator")
+            return by != "call_expression" and odd and self._may(str(part))
+        if part.type != "ERROR" or not any(name in str(part) for name in self.launching):
+            return False
+        return not any(p.type != "ERROR" and self._launches_here(p) for p in part.every())
 
     def _may(self, name: str) -> bool:
-        if name in self.launching or name.startswith(("snrt_dma_", "plp_dma_", "mchan_")):
+        if name in self.launching or name.startswith(_RUNTIMES):
             return True
         if name not in self._launches:
             self._launches[name] = False
             function, macro = self.file.functions.get(name), self.file.macros.get(name)
             self._launches[name] = (function is not None and bool(self.launches(function))) or (
-                macro is not None and any(known in macro.text for known in self.launching)
+                macro is not None and any(self._may(word) for word in re.findall(r"\w+", macro.text))
             )
         return self._launches[name]
 
@@ -131,14 +151,7 @@ class Runner(Declarer):
             if target is not None and target.type == "identifier":
                 self.assign(str(target), unknown(f"`{target}` depends on {why}"))
 
-    def unread(self, part: Part, why: str) -> None:
-        self.doubt(part, why)
-
-    def disturbed(self, part: Part) -> None:
-        """Something that may write memory or registers was not followed."""
-
-    def placed(self, field: Part, value: Value) -> None:
-        """A field of a structure is written."""
+    unread = doubt
 
     def followed(self, part: Part, what: Callable[[Part], None]) -> None:
         """Does `what` with the text of every function and macro that a part uses, wherever it may run."""
@@ -188,7 +201,7 @@ class Runner(Declarer):
         if self.steps > self.most_steps:
             raise _Left("doubt", why=f"more than {self.most_steps:,} steps")
         handler = getattr(self, f"_run_{part.type}", None)
-        if part.node.has_error and part.type in ("expression_statement", "declaration"):
+        if self._is_odd(part):
             self.doubt(part, "text that is not read as C")
         elif handler is not None:
             handler(part)
@@ -198,15 +211,23 @@ class Runner(Declarer):
             self.block(self._taken(part) if part.type != "preproc_else" else part.parts())
         elif part.type in ("preproc_def", "preproc_function_def", "preproc_call"):
             self.collect([part])
-        elif part.type in ("ERROR", "switch_statement", "labeled_statement", "goto_statement", "gnu_asm_expression"):
-            if part.type == "goto_statement":
-                raise _Left("doubt", why="a goto")
-            self.doubt(part, "text that is not read as C" if part.type == "ERROR"
-                       else f"a {part.type.replace('_', ' ')}, which is not read")  # fmt: skip
+        elif part.type == "goto_statement":
+            raise _Left("doubt", why="a goto")
+        else:
+            self.doubt(part, f"a {part.type.replace('_', ' ')}, which is not read")
 
     def block(self, parts: list[Part]) -> None:
+        """Statements in order; one behind text that is not read may be its body, as that of a macro that is a loop."""
+        head: Part | None = None
         for part in parts:
-            self.run(part)
+            odd, why = self._is_odd(part), f"`{head}` before it, which is not read" if head else ""
+            if why:
+                self.doubt(part, why)
+            else:
+                self.run(part)
+            if (odd or why) and _LEAVES.search(str(part)):
+                raise _Left("doubt", why=why or f"`{part}`, which is not read")
+            head = part if odd else None
 
     def _run_compound_statement(self, part: Part) -> None:
         self.scopes.append({})
@@ -225,7 +246,7 @@ class Runner(Declarer):
 
     def _macro_statement(self, part: Part) -> Part | None:
         """The statements that a macro becomes, where it is not an expression."""
-        name = str(part.field("function")) if part.type == "call_expression" else str(part)
+        name = str(part.field("function") or part)
         macro = self.file.macros.get(name)
         if macro is None or name in self.file.ambiguous:
             return None
@@ -274,10 +295,9 @@ class Runner(Declarer):
         raise _Left("return", self.value(inner) if inner else None)
 
     def _run_break_statement(self, part: Part) -> None:
-        raise _Left("break")
+        raise _Left(part.type.removesuffix("_statement"))
 
-    def _run_continue_statement(self, part: Part) -> None:
-        raise _Left("continue")
+    _run_continue_statement = _run_break_statement
 
     def _run_for_statement(self, part: Part) -> None:
         initial = part.field("initializer")

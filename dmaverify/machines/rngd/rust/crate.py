@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
-from dmaverify.language.files import text_of
+from dmaverify.language.files import OUTSIDE, is_inside, text_of
 from dmaverify.machines.rngd.rust.cfg import features_of
 from dmaverify.machines.rngd.rust.code import Code, parse_file
-from dmaverify.machines.rngd.rust.library import Library, dependencies, library_of
+from dmaverify.machines.rngd.rust.library import Library, dependencies, home_of, library_of
 from dmaverify.machines.rngd.rust.module import NameScope, fill
 from dmaverify.plan.toml_spans import read_source
 from dmaverify.values import dataclass, field
@@ -104,6 +104,10 @@ class Crate:
         return found
 
     @cached_property
+    def home(self) -> Path:
+        return home_of(self.package[0] if self.package is not None else self.root)
+
+    @cached_property
     def libraries(self) -> dict[str, Path]:
         return dependencies(self.package[0]) if self.package is not None else {}
 
@@ -132,6 +136,8 @@ class Crate:
             return None
         try:
             self.stamps[key] = stamp(key)
+            if file != self.entry and not is_inside(key, self.home):
+                raise InputError(f"{file} lies outside of the project", None, OUTSIDE)
             source = read_source(file)
         except InputError as error:
             self.failed[key] = error

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dmaverify.language.files import read_text
+from dmaverify.language.files import is_inside, read_text
 from dmaverify.values import dataclass
 
 _VENDOR = ("furiosa-opt-", "furiosa-visa-", "furiosa-mapping")
@@ -81,9 +81,14 @@ def dependencies(package: Path) -> dict[str, Path]:
                 wanted = _text(_toml(folder) or {}, "workspace", "dependencies", name)
             if not isinstance(wanted, dict) or {*wanted} & _ASKS or name.startswith(_VENDOR):
                 continue
-            if isinstance(wanted.get("path"), str):
+            if isinstance(wanted.get("path"), str) and is_inside(folder / wanted["path"], home_of(package)):
                 out[name.replace("-", "_")] = folder / wanted["path"]
     return out
+
+
+def home_of(package: Path) -> Path:
+    """The folder of a package, or the workspace of Cargo around it: what it names lies in the project of that."""
+    return next((one for one in package.parents if "workspace" in (_toml(one) or {})), package)
 
 
 def _dependency(package: Path, name: str, wanted: Any) -> tuple[int, int] | None:
@@ -100,7 +105,8 @@ def _dependency(package: Path, name: str, wanted: Any) -> tuple[int, int] | None
     said = _version(wanted.get("version")) or _version(wanted.get("tag"))
     if said is not None or not isinstance(wanted.get("path"), str):
         return said
-    data = _toml(package / wanted["path"])
+    at = package / wanted["path"]
+    data = _toml(at) if is_inside(at, home_of(package)) else None
     return _version(_text(data, "package", "version")) if data is not None else None
 
 
