@@ -119,11 +119,14 @@ def test_integers_are_those_of_c(a: str, op: str, b: str, is_: int | None) -> No
     [
         ("", "(1 ? -8 : 0u) / 0x10000000", 15),  # both operands of ?: have one type, here unsigned int
         ("", "(0 ? f() : -8) / -4", 2), ("unsigned f(void);", "(0 ? 1u << 3 : -8) / 0x10000000", 15),
-        ("", "(0 ? x == 1u : -8) / -4", 2), ("#define MAX(a, b) ((a) > (b) ? (a) : (b))", "MAX(-1, 1u) / 0x10000000", 15),
+        ("", "(0 ? x == 1u : -8) / -4", 2),
+        ("#define MAX(a, b) ((a) > (b) ? (a) : (b))", "MAX(-1, 1u) / 0x10000000", 15),
         ("static uint64_t f(void) { return 0; }", "(0 ? f() : 4 - 5u) >> 28", 15),
         ("", "(0 ? g() : -8) / 0x10000000", None), ("int x;", "(0 ? x++ : 7)", None),
-        ("static bool b = 1;", "(bool)256 + 15", 16), ("", "({ 0; })", None), ("", "(char)65", 65), ("", "(char)200", None),
-        ("", "(signed char)200 + 100", 44), ("", "(long)4 + 4u", None), ("", "(long)4 < 5u", 1), ("", "(long)-4 < 5u", None),
+        ("static bool b = 1;", "(bool)256 + 15", 16),
+        ("", "({ 0; })", None), ("", "(char)65", 65), ("", "(char)200", None),
+        ("", "(signed char)200 + 100", 44), ("", "(long)4 + 4u", None), ("", "(long)4 < 5u", 1),
+        ("", "(long)-4 < 5u", None),
         ("", "sizeof(int) + 4u", 8), ("", "sizeof(int) - 3LL", None), ("", "sizeof(char) + sizeof(bool)", 2),
     ],
 )  # fmt: skip
