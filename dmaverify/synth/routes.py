@@ -167,21 +167,19 @@ def spread(tier: Tier, outer: Sequence[Atom], inner: Sequence[Atom], base: int, 
     if not most:
         yield Tensor(tier.name, _expr(inner), base=base)
         return
+    place = {id(a): i for i, a in enumerate(inner)}
     for clusters in (tier.sizes.get("cluster", 1), 1):
-        groups, left = [], list(outer)
-        for room in (clusters, most):
-            taken, left = _take(left, room)
-            groups.append(taken)
-        place = {id(a): i for i, a in enumerate(inner)}
-        rest = sorted(left, key=lambda a: place.get(id(a), _place_of(a, inner)))
-        if prod(a.count for a in groups[0]) != clusters:
-            continue
-        cluster, slices = _expr(groups[0]), _expr(groups[1])
-        if clusters == 1 and isinstance(own, Padding) and own.inner == ONE:
-            cluster = own
-        yield Tensor(tier.name, _expr(rest), cluster=cluster, slice=slices, base=base)
-        if slices.size < most:
-            yield Tensor(tier.name, _expr(rest), cluster=cluster, slice=Padding(slices, most), base=base)
+        for high, below in _takes(outer, clusters):
+            if prod(a.count for a in high) != clusters:
+                continue
+            for low, left in _takes(below, most):
+                rest = sorted(left, key=lambda a: place.get(id(a), _place_of(a, inner)))
+                cluster, slices = _expr(high), _expr(low)
+                if clusters == 1 and isinstance(own, Padding) and own.inner == ONE:
+                    cluster = own
+                yield Tensor(tier.name, _expr(rest), cluster=cluster, slice=slices, base=base)
+                if slices.size < most:
+                    yield Tensor(tier.name, _expr(rest), cluster=cluster, slice=Padding(slices, most), base=base)
 
 
 def _place_of(atom: Atom, inner: Sequence[Atom]) -> int:
@@ -189,24 +187,22 @@ def _place_of(atom: Atom, inner: Sequence[Atom]) -> int:
     return next((i for i, a in enumerate(inner) if a.axis == atom.axis and a.weight == atom.weight), len(inner))
 
 
-def _take(atoms: Sequence[Atom], room: int) -> tuple[list[Atom], list[Atom]]:
-    """(digits for `room` places, the rest): whole digits, and the high part of the first that is too large."""
+def _takes(atoms: Sequence[Atom], room: int) -> Iterator[tuple[list[Atom], list[Atom]]]:
+    """(digits for `room` places, the rest): whole digits, and a high part of the first that is too large: each that no
+    other part which fits is a multiple of, so that digits which are one axis here and several there are cut alike.
+    """
     taken: list[Atom] = []
     rest = list(atoms)
-    while rest and room > 1:
-        atom = rest[0]
-        if atom.count <= room:
-            taken.append(atom)
-            room //= atom.count
-            rest.pop(0)
-            continue
-        high = next(n for n in range(room, 0, -1) if atom.count % n == 0)
-        if high > 1:
-            top, low = atom.cut(atom.count // high)
-            taken.append(top)
-            rest[0] = low
-        break
-    return taken, rest
+    while rest and rest[0].count <= room:
+        room //= rest[0].count
+        taken.append(rest.pop(0))
+    parts = [n for n in range(room, 1, -1) if rest and rest[0].count % n == 0]
+    if not parts:
+        yield taken, rest
+    for part in parts:
+        if not any(n > part and n % part == 0 for n in parts):
+            top, low = rest[0].cut(rest[0].count // part)
+            yield [*taken, top], [low, *rest[1:]]
 
 
 def _expr(atoms: Sequence[Atom]) -> Expr:

@@ -114,6 +114,34 @@ def test_integers_are_those_of_c(a: str, op: str, b: str, is_: int | None) -> No
     assert binary("<", Value(-1), literal("1u")).number == 0
 
 
+@pytest.mark.parametrize(
+    ("before", "length", "is_"),
+    [
+        ("", "(1 ? -8 : 0u) / 0x10000000", 15),  # both operands of ?: have one type, here unsigned int
+        ("", "(0 ? f() : -8) / -4", 2), ("unsigned f(void);", "(0 ? 1u << 3 : -8) / 0x10000000", 15),
+        ("", "(0 ? x == 1u : -8) / -4", 2), ("#define MAX(a, b) ((a) > (b) ? (a) : (b))", "MAX(-1, 1u) / 0x10000000", 15),
+        ("static uint64_t f(void) { return 0; }", "(0 ? f() : 4 - 5u) >> 28", 15),
+        ("", "(0 ? g() : -8) / 0x10000000", None), ("int x;", "(0 ? x++ : 7)", None),
+        ("static bool b = 1;", "(bool)256 + 15", 16), ("", "({ 0; })", None), ("", "(char)65", 65), ("", "(char)200", None),
+        ("", "(signed char)200 + 100", 44), ("", "(long)4 + 4u", None), ("", "(long)4 < 5u", 1), ("", "(long)-4 < 5u", None),
+        ("", "sizeof(int) + 4u", 8), ("", "sizeof(int) - 3LL", None), ("", "sizeof(char) + sizeof(bool)", 2),
+    ],
+)  # fmt: skip
+def test_types_of_c_are_kept_through_operators(before: str, length: str, is_: int | None) -> None:
+    """(`f`, `g` and `x` without a text have no type that is known.)"""
+    call = f"snrt_dma_start_1d((void *)0, (void *)64, {length});"
+    if is_ is None or ("f()" in length and "{" not in before):
+        assert doubted(call, before=before)
+    else:
+        assert launched(call, before=before) == [(0, 64, is_)]
+
+
+def test_an_assignment_has_the_value_that_was_stored() -> None:
+    body = "uint8_t a; int b = (a = 300); snrt_dma_start_1d((void *)0, (void *)64, b);"
+    assert launched(body) == [(0, 64, 44)]
+    assert launched("bool a = 1; a += 255; snrt_dma_start_1d((void *)0, (void *)64, a);") == [(0, 64, 1)]
+
+
 def test_a_macro_of_nothing_does_nothing() -> None:
     assert launched("NOTHING; snrt_dma_start_1d((void *)0, (void *)64, 4);", before="#define NOTHING") == [(0, 64, 4)]
 

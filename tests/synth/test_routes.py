@@ -86,6 +86,19 @@ def test_a_transpose_of_two_byte_elements_into_dm_has_no_direct_plan_and_a_route
     assert not direct.found
 
 
+@pytest.mark.parametrize(
+    ("axes", "source", "dest"),
+    [
+        ("A = 8\nB = 5\nC = 2\nD = 5\nE = 16", 'slice = "A", element = "B, C, D, E"', "C, D, B, A, E"),
+        ("X = 160\nW = 40", 'slice = "W % 8", element = "W / 8, X"', "X / 16, W, X % 16"),
+    ],
+)
+def test_digits_of_one_axis_are_cut_for_a_route_as_those_of_several(axes: str, source: str, dest: str) -> None:
+    move = f'{HEAD}[axes]\n{axes}\n[transfer.move]\ndtype = "bf16"\nsource = {{ tier = "dm", {source} }}\n'
+    found = synthesized(api.load(f'{move}dest = {{ tier = "hbm", base = 1048576, element = "{dest}" }}\n'), QUICK)
+    assert (found.route.middle.tier, found.cycles) == ("spm", 1848)
+
+
 def test_a_copy_near_its_bound_keeps_its_direct_plan() -> None:
     found = synthesized(api.load(COPY), QUICK)
     assert found.route is None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dmaverify.language.numbers import Poly
-from dmaverify.machines.idma.c.numbers import WORD, CType, Value
+from dmaverify.machines.idma.c.numbers import CHAR, WORD, CType, Value
 from dmaverify.prove.sizes.facts import SizeSymbol
 from dmaverify.prove.sizes.shadow import number_of
 from dmaverify.prove.sizes.trace import Stuck, Trace
@@ -51,6 +51,7 @@ class Symbols:
                 found += "'"
             bits = type_.bits if type_.bits != WORD else 64
             low = -(1 << (bits - 1)) if type_.signed else 0
+            low, bits = (-128, 9) if type_ == CHAR else (low, bits)  # either sign
             least, most = self.ranges.get(name, (low, low + (1 << bits) - 1))
             self.names[name, at, again] = found
             self.known[found] = SizeSymbol(found, max(least, low), min(most, low + (1 << bits) - 1), axis=False)

@@ -133,7 +133,7 @@ class Declarer(Evaluator):
 
     def _array(self, name: str, type_: CType | None, array: Part | None, said: str) -> None:
         size = self.value(array.field("size")) if array is not None and array.field("size") else unknown("")
-        step = type_.bits // 8 if type_ is not None and not type_.pointer else 0
+        step = type_.size if type_ is not None and not type_.pointer else 0
         own = unknown(f"where `{name}` lies is known to the linker alone: --define {name}=ADDRESS",
                       CType(self.word, pointer=True, step=step))  # fmt: skip
         self.scopes[-1][name] = own

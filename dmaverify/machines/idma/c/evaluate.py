@@ -12,13 +12,29 @@ from collections.abc import Mapping
 
 from dmaverify.machines.idma.c.arguments import Arguments
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
-from dmaverify.machines.idma.c.numbers import INT, WORD, CType, Value, binary, converted, literal, types, unary, unknown
+from dmaverify.machines.idma.c.numbers import (
+    INT,
+    WORD,
+    CType,
+    Value,
+    binary,
+    chosen,
+    converted,
+    literal,
+    types,
+    unary,
+    unknown,
+)
 
 MOST_DEPTH = 60
 _PRIMARY = ("parenthesized_expression", "number_literal", "char_literal", "identifier", "call_expression",
             "sizeof_expression", "subscript_expression", "string_literal")  # fmt: skip
 _APART = ("argument_list", "parenthesized_expression", "init_declarator", "assignment_expression", "return_statement",
           "expression_statement", "subscript_expression", "comma_expression")  # fmt: skip
+
+
+_DOES = ("call_expression", "assignment_expression", "update_expression", "gnu_asm_expression", "pointer_expression",
+         "subscript_expression", "field_expression")  # fmt: skip
 
 
 class Evaluator:
@@ -83,14 +99,12 @@ class Evaluator:
                 base = self.type_of(definition.field("type"), stars)
         if not pointers:
             return base
-        step = 1 if name == "void" else (base.bits // 8 if base and not base.pointer else 0)
+        step = 1 if name == "void" else (base.size if base and not base.pointer else 0)
         return CType(self.word, pointer=True, step=step if pointers == 1 else 0)
 
     def converted_to(self, value: Value, type_: CType | None, name: str) -> Value:
         if type_ is None:
             return unknown(f"the type `{name}` is not known") if value.number is not None else value
-        if name in ("bool", "_Bool") and value.number is not None:
-            return Value(int(bool(value.number)))
         return converted(value, type_)
 
     # ------------------------------------------------------------ names
@@ -198,7 +212,36 @@ class Evaluator:
                 if branch is not None:
                     self.unread(branch, f"the condition {part.field('condition')}")
             return test
-        return binary("+", self.value(yes if test.number else no), Value(0))
+        taken, other = (yes, no) if test.number else (no, yes)
+        return chosen(self.value(taken), self.typed(other))
+
+    def typed(self, part: Part | None) -> CType | None:
+        """The type of an expression that does not run; None where it is not known."""
+        while part is not None and part.type == "parenthesized_expression":
+            part = next(iter(part.parts()), None)
+        if part is None:
+            return None
+        op = part.node.child_by_field_name("operator")
+        name = str(part.field("function"))
+        if part.type == "binary_expression" and op is not None:
+            if op.type not in "+-*/%&|^":
+                shifted = self.typed(part.field("left")) if op.type in ("<<", ">>") else INT
+                return shifted and binary("+", Value(0, shifted), Value(0)).type
+            left, right = self.typed(part.field("left")), self.typed(part.field("right"))
+            plain = left is not None and right is not None and not (left.pointer or right.pointer)
+            return binary("+", Value(0, left), Value(0, right)).type if plain and left and right else None
+        if part.type == "call_expression" and name in self.file.functions:
+            function = self.file.functions[name]
+            declarator = function.field("declarator")
+            return self.type_of(function.field("type"), declared(declarator)[2] if declarator else 0)
+        macro = self.file.macros.get(name) if part.type == "call_expression" else None
+        arguments = part.field("arguments")
+        if macro is not None and macro.params is not None and arguments is not None:
+            return self.typed(expanded(macro, [str(x) for x in arguments.parts()], part))
+        if any(one.type in _DOES for one in part.every()):
+            return None
+        found = self.value(part)
+        return found.type if found.number is not None else None
 
     def _comma_expression(self, part: Part) -> Value:
         self.value(part.field("left"))
@@ -226,7 +269,7 @@ class Evaluator:
                 type_ = self.known.get(name)
         if type_ is None or type_.bits == WORD:
             return unknown(f"`{part}` is not known")
-        return Value(type_.bits // 8, CType(self.word))
+        return Value(type_.size, CType(self.word))
 
     def _pointer_expression(self, part: Part) -> Value:
         op, argument = part.node.child_by_field_name("operator"), part.field("argument")

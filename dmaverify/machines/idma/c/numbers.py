@@ -34,8 +34,16 @@ class CType:
     def rank(self) -> int:
         return {WORD: 1, 64: 2}.get(self.bits, 0)
 
+    @property
+    def size(self) -> int:
+        """In bytes; 0 where it is that of a pointer."""
+        return -(-self.bits // 8)
+
 
 INT, UINT, LLONG, ULLONG = CType(32, True), CType(32), CType(64, True), CType(64)
+BOOL = CType(1)
+CHAR = CType(7)
+"""A char without a word on its sign, which is the compiler's choice: what both signs hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +66,13 @@ def types(word: int = WORD) -> dict[str, CType]:
     out = {f"int{n}_t": CType(n, True) for n in (8, 16, 32, 64)} | {f"uint{n}_t": CType(n) for n in (8, 16, 32, 64)}
     out |= dict.fromkeys(("size_t", "uintptr_t", "unsigned long", "long unsigned", "unsigned long int"), ulong)
     out |= dict.fromkeys(("ssize_t", "intptr_t", "ptrdiff_t", "long", "long int"), long)
-    out |= {"char": CType(8, True), "signed char": CType(8, True), "unsigned char": CType(8), "bool": CType(8)}
+    out |= {"char": CHAR, "signed char": CType(8, True), "unsigned char": CType(8), "bool": BOOL}
     out |= {"short": CType(16, True), "unsigned short": CType(16), "int": INT, "signed": INT, "signed int": INT}
     out |= {"unsigned": UINT, "unsigned int": UINT, "long long": LLONG, "unsigned long long": ULLONG}
     return out | {
         "float": CType(32, True, step=1),
         "double": CType(64, True, step=1),
-        "_Bool": CType(8),
+        "_Bool": BOOL,
         "snrt_dma_txid_t": UINT,
     }
 
@@ -81,6 +89,10 @@ def converted(value: Value, to: CType) -> Value:
         if number >= top or number < (-top if to.signed else 0):
             return unknown(f"{number} depends on the width of a pointer: --define __SIZEOF_POINTER__=4, or 8", to)
         return Value(number, to, launch=value.launch)
+    if to == BOOL:
+        return Value(int(bool(number)), to)
+    if to == CHAR and not 0 <= number < 128:
+        return unknown(f"{number} in a `char` depends on its sign: write signed char or unsigned char", to)
     low, span = (-(1 << (to.bits - 1)) if to.signed else 0), 1 << to.bits
     if not low <= number < low + span:
         number -= (number - low) // span * span
@@ -88,7 +100,7 @@ def converted(value: Value, to: CType) -> Value:
 
 
 def promoted(value: Value) -> Value:
-    return replace(value, type=INT) if value.type.bits in (8, 16) and not value.type.pointer else value
+    return replace(value, type=INT) if 0 < value.type.bits <= 16 and not value.type.pointer else value
 
 
 def common(a: CType, b: CType) -> CType:
@@ -120,10 +132,25 @@ def binary(op: str, a: Value, b: Value) -> Value:
     if op in ("<<", ">>"):
         return _shifted(op, a, b.number)
     type_ = common(a.type, b.type)
+    mixed = type_.signed and WORD in (a.type.bits, b.type.bits) and not (a.type.signed and b.type.signed)
     a, b = converted(a, type_), converted(b, type_)
     if a.number is None or b.number is None:
         return unknown(a.why or b.why, type_)
-    return _computed(op, a.number, b.number, type_)
+    found = _computed(op, a.number, b.number, type_)
+    if mixed and (op not in _COMPARED or min(a.number, b.number) < 0):
+        return unknown(
+            f"whether `{op}` is signed depends on the width of a pointer: --define __SIZEOF_POINTER__=4, or 8"
+        )
+    return found
+
+
+def chosen(value: Value, other: CType | None) -> Value:
+    """What `c ? value : ..` is, beside an operand of another type; None where that type is not known."""
+    if value.type.pointer or (other is not None and other.pointer):
+        return value if value.type.pointer or other is None else converted(value, other)
+    if other is None:
+        return unknown("the type of an operand of `?:` is not known", value.type)
+    return binary("+", value, Value(0, other))
 
 
 _COMPARED = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le,

@@ -80,7 +80,7 @@ class Runner(Declarer):
         if left.type == "identifier":
             new = binary(sign, self.name(left), value) if sign else value
             self.assign(str(left), new)
-            return new
+            return self.name(left) if new.number is not None else new
         if left.type == "field_expression":
             self.placed(left, unknown(f"`{part}` changes it in place") if sign else value)
         if left.type in ("pointer_expression", "subscript_expression"):
