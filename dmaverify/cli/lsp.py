@@ -301,7 +301,8 @@ def _actions(session: EditorSession, opened: Opened, params: lt.CodeActionParams
 
     for finding, verdict in editor.fixes(opened):
         key = tuple((edit.span.start, edit.span.end, edit.text) for edit in finding.fix)
-        if near(finding, verdict) and key not in seen:
+        same = [one for own in opened.verdicts if own.name == verdict.name for one in own.errors]
+        if key not in seen and any(near(one, verdict) for one in (finding, *same)):
             seen.add(key)
             changes = [types.TextEdit(session.range(opened, edit.span), edit.text) for edit in finding.fix]
             title = f"{(finding.hint or 'write the change').split(' (checked')[0]} (proved)"

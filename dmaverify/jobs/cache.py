@@ -26,7 +26,7 @@ from typing import Any
 
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.record import BadRecord, Unrecordable, record_of, verdicts_of
-from dmaverify.language.files import read_bytes, write_text
+from dmaverify.language.files import is_inside, read_bytes, write_text
 from dmaverify.verdict import Status, Verdict
 
 FORMAT = 3
@@ -86,7 +86,7 @@ def key_of(job: Job, crates: dict[Path, bytes] | None = None) -> str | None:
             else list(_machines(text, Path(path).parent, target))
         )
         machines += [b"\0".join(_machines(b"", Path(), target))] if kernel and target else []
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError, RuntimeError):  # too deep, or the home of a user that does not exist
         return None
     features = os.environ.get(FEATURES, "") if kernel else ""
     asked = json.dumps([path, name, target, settings, *([features] if features else [])], sort_keys=True)
@@ -102,15 +102,23 @@ def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
     tables = [t for kind in data.values() for t in _tables(kind)]
     for kernel in _tables(data.get("kernel")):
         if isinstance(kernel.get("file"), str):
-            yield kernel["file"].encode() + b"\0" + _whole(folder / kernel["file"])
+            yield kernel["file"].encode() + b"\0" + _whole(_inside(folder / kernel["file"], folder))
     steps = [step for program in _tables(data.get("program")) for step in program.get("step", [])]
     inner = [step[kind] for step in steps for kind in ("transfer", "access") if isinstance(step.get(kind), dict)]
     named = [target] if target else [table.get("target") for table in (data, *tables, *inner)]
     for name in sorted({name for name in named if isinstance(name, str) and not _ships(name)}):
         base = Path() if target else folder
-        for file in sorted((base / Path(name).expanduser()).glob("*")):
+        where = base / Path(name).expanduser()
+        for file in sorted((where if target else _inside(where, base)).glob("*")):
             if file.is_file() and file.suffix in (".toml", ".smt2"):
                 yield f"{name}/{file.name}".encode() + b"\0" + _whole(file)
+
+
+def _inside(file: Path, folder: Path) -> Path:
+    """A file that a plan names. Raises ValueError for one outside of its project: such a plan has no key."""
+    if not is_inside(file, folder):
+        raise ValueError(f"{file} lies outside of the project")
+    return file
 
 
 def _crate(path: Path, known: dict[Path, bytes]) -> list[bytes]:

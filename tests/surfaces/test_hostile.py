@@ -311,6 +311,8 @@ def test_a_plan_names_no_file_outside_of_its_project(shell, tmp_path_factory):
         'source = { tier = "gm", element = "A" }\ndest = { tier = "ub", element = "A" }\n'
     )
     assert "lies outside of the project" in shell("check", "plan.toml")[1]
+    shell.write(KERNEL.format("k.mlir").replace('"pto"', '"~nobody-at-all/x"'))
+    assert shell("check", "plan.toml")[0] == 2
 
 
 @pytest.mark.parametrize(
