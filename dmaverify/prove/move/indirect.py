@@ -22,7 +22,7 @@ from dmaverify.program.indirect import Indirect
 from dmaverify.program.space import Space
 from dmaverify.prove.move.check import Options
 from dmaverify.prove.move.defined import NotCovered
-from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions
+from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions, rules_script
 from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.indirect_order import judge_order
 from dmaverify.prove.move.indirect_printed import judge_printed
@@ -107,7 +107,13 @@ def _ask_for_all_rows(case: IndirectCase, keep: list[tuple[str, str, str]] | Non
             scripts += made()
         except NotCovered as why:
             left.append(str(why))
-    ask(scripts, case.options.rlimit, keep if keep is not None else [], left)
+    scripts += [rules_script(case.held)] if case.held else []
+    ruled = {rule.id for rule, _, _ in case.held}
+    open_ = ask(scripts, case.options.rlimit, keep if keep is not None else [], left)
+    if ruled and not ruled & open_:
+        case.by["rules"] = f"z3, {case.rules} rules"
     if not left:
         case.by.update({name: "z3, for every row" for name, by in case.by.items() if by == ROW_BY_Z3})
+    if case.by.get("core/overlap", "").startswith("the order"):
+        left.append(f"core/overlap by {case.by['core/overlap']}")
     case.assumptions += [NOT_ASKED + what for what in left]

@@ -27,8 +27,9 @@ from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.move.check import check_transfer
 from dmaverify.prove.move.preconditions import unmet
 from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
+from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import load_obligations
-from dmaverify.values import dataclass, replace
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 RUN_TIME = "at run time"  # how assumptions end that a plan promises
@@ -40,6 +41,7 @@ class IndirectCase(Judgement):
     """An indirect move on its way to a verdict."""
 
     move: Indirect
+    held: list[tuple[Rule, tuple[int, ...], str]] = field(default_factory=list, init=False)
 
     @property
     def bits(self) -> int:
@@ -305,6 +307,7 @@ class IndirectCase(Judgement):
             self.findings.append(
                 replace(finding, message=f"{finding.message}; {mistake}", hint=mistake) if explained else finding
             )
+        self.held += [*report.held, *own.held]
         return report.evaluated + own.evaluated
 
     def whole_command(self, row: Command) -> Command:
