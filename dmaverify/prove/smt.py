@@ -226,7 +226,7 @@ class Session:
 
     def _within(self, until: int, query: Query) -> Answer:
         """The answer, where it takes no more than what is left until so much is spent."""
-        most = _ONE_SMALLER * 64 // max(64, len(query.variables))
+        most = _ONE_SMALLER * 64**3 // max(64, len(query.variables)) ** 3  # a unit takes longer among more variables
         whole, self.rlimit = self.rlimit, max(1, min(self.rlimit, most, until - self.spent))
         try:
             return self.ask(query)

@@ -117,7 +117,7 @@ class Accesses(TileMeaning):
             if touches:
                 self.uses += 1
                 guessed = start is not starts[0] or (stmt.form == "open" and stmt.way == "rw")
-                doubtful = "bytes" if guessed else "order" if pipe == "S" else ""
+                doubtful = "place" if offset is None else "bytes" if guessed else "order" if pipe == "S" else ""
                 use = Use(-self.uses, pipe, touches, stmt.span, stmt.what, self.when, doubtful)
                 out.append(replace(use, load=self.origins.loads.get(id(stmt), 0), **self._comes_from(stmt)))
         return out

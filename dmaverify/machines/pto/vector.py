@@ -247,7 +247,7 @@ class VectorReader(CopyReader):
         if len(found) == 1 and memref is None:
             return [(found[0], 1)], form
         if strides is None or len(strides) != len(found):
-            return [], "open"
+            return [(parts.operands[at], 1)], "open"  # a pointer is no number of elements: the index has no value
         return list(zip(found, strides, strict=True)), form
 
     def _mask(self, op: Op, parts: _Parts, what: str, bits: int) -> list[Stmt]:

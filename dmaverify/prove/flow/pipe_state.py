@@ -54,9 +54,14 @@ class Encounter:
     @property
     def doubtful(self) -> bool:
         """Whether no text tells that these two need an order at all."""
-        if isinstance(self.earlier, Use) and self.earlier.inferred:
+        if isinstance(self.earlier, Use) and self.earlier.inferred in ("bytes", "order"):
             return True
         return isinstance(self.later, Use) and self.later.inferred == "bytes"
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether where one of them begins is not known."""
+        return any(isinstance(event, Use) and event.inferred == "place" for event in (self.earlier, self.later))
 
 
 _MORE = frozenset({"what no pipe is called"})

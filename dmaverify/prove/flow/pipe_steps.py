@@ -349,7 +349,7 @@ class PipeSteps:
         why = ""
         if met and met != LOADED and mine.open and both.theirs.open and later.pipe == earlier.pipe:
             why = f"whether {later.pipe} does {where} in order is not documented"
-        elif met is None or met == LOADED or (met and self.lost):
+        elif met is None or met == LOADED or (met and (self.lost or both.anywhere)):
             why = f"whether {where} meet depends on values that are not followed"
             if both.doubtful:
                 return
