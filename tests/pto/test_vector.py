@@ -251,7 +251,9 @@ def test_every_distribution_of_a_store_writes_what_a_run_says(name: str) -> None
     assert (definite("w", name, size), definite("w", name, size + 1)) == (True, False)
 
 
-@pytest.mark.parametrize(("index", "status"), [("%c0", "refuted"), ("%c64", "refuted"), ("j", "unknown"), ("", "unknown")])
+@pytest.mark.parametrize(
+    ("index", "status"), [("%c0", "refuted"), ("%c64", "refuted"), ("j", "unknown"), ("", "unknown")]
+)
 def test_a_store_at_an_index_without_a_value_meets_nothing_for_sure(index: str, status: str) -> None:
     store = f"pto.vsts %v, %q[{index}] : !pto.vreg<64xf32>, !pto.ptr<f32, ub>"
     found = check(scope("%v = pto.vbr %x : f32 -> !pto.vreg<64xf32>", store) + STORE)

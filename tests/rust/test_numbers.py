@@ -83,3 +83,14 @@ def test_random_expressions_agree_with_python() -> None:
         assert found is not None, text
         assert found.single == wanted, text
     assert seen > 250
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [("15 * i + 4 * j - 16", True), ("20 * i + 21 * (3 - i)", False), ("7 * (i / 2) + 5 * j", True), ("30 * (i / 2) + 10 * (3 - i)", False)],
+)  # fmt: skip
+def test_numbers_of_different_loops_reach_their_ends_together(text: str, ends: bool) -> None:
+    loops = {"i": Numbers(0, 3, 1, True, frozenset({5})), "j": Numbers(0, 3, 1, True, frozenset({6}))}
+    found = number_of(text, lambda _, name: loops.get(name))
+    assert found is not None
+    assert (found.exact, found.reached) == (False, ends)
