@@ -97,15 +97,18 @@ class Moved:
         if rows.flow is None and rows.printed is None:
             outcome.leave("core/covers", "nothing says how it is moved")
             return outcome, np.zeros(0, np.int64), np.zeros(0, np.int64)
-        copies = self._flowed(listed, outcome) if rows.printed is None else self._printed(rows.printed, listed)
+        made = [] if rows.flow is None else [self._flowed(listed, outcome)]
+        if rows.printed is not None:
+            made.append(self._printed(rows.printed, listed))
         promise = self._promise(listed)
         sides = (self.load, self.table) if rows.scatter else (self.table, self.load)
-        judge = judged(copies, promise, sides[0].region, sides[1].region, outcome)
-        if "writes-once" in judge.marks:
-            outcome.break_("core/writes-once", "an element is written twice")
-        for part, says in PADDING.items():
-            if f"padding:{part}" in judge.marks and rows.printed:
-                outcome.break_("core/padding", says)
+        for copies in made:  # a stream and what is printed beside it each keep the promise by themselves
+            judge = judged(copies, promise, sides[0].region, sides[1].region, outcome)
+            if "writes-once" in judge.marks:
+                outcome.break_("core/writes-once", "an element is written twice")
+            for part, says in PADDING.items():
+                if f"padding:{part}" in judge.marks and not copies.flows:
+                    outcome.break_("core/padding", says)
         outcome.ran += len(copies.read)
         outcome.arrived += int(np.count_nonzero(judge.arrived()))
         outcome.asked += promise.dest_live

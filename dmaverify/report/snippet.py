@@ -68,7 +68,8 @@ def char_width(char: str) -> int:
 
 
 def text_width(text: str) -> int:
-    return sum(char_width(char) for char in text)
+    plain = text.isascii() and text.isprintable()
+    return len(text) if plain else sum(char_width(char) for char in text)
 
 
 def wrap(text: str, width: int) -> list[str]:

@@ -232,15 +232,23 @@ def test_an_axis_without_rows_of_its_own_is_no_table() -> None:
 SMALL = HEAD.replace("R = 80", "R = 4").replace("K = 64", "K = 4")
 
 
-def printed(read: str, write: str) -> Verdict:
+def printed(read: str, write: str, time: str = "") -> Verdict:
+    stream = f'\nstream = {{ time = "{time}", packet = "C" }}' if time else ""
     text = gather(
-        values([0, 2, 1, 3]), side='slice = "K # 64", element = "C"', more=f'read = "{read}"\nwrite = "{write}"'
+        values([0, 2, 1, 3]), side='slice = "K # 64", element = "C"', more=f'read = "{read}"\nwrite = "{write}"{stream}'
     )
     (verdict,) = api.check(SMALL + text, "g", options=Options(cross_check=1 << 16))
     return verdict
 
 
 WRITE = "[K=4:slice_stride, C=256:1]:256 DM/D@0"
+
+
+@pytest.mark.parametrize(("time", "rules"), [("K", set()), ("R, K", {"core/same-program", "core/writes-once"})])
+def test_a_stream_beside_printed_configurations_is_run_too(time: str, rules: set[str]) -> None:
+    found = printed("[K=4:[0, 512, 256, 768], C=256:1]:256 HBM/D@0", WRITE, time)
+    assert {f.rule for f in found.errors} == rules
+    assert found.confirmed.startswith("a run") if not rules else "a run of the text" in found.confirmed
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from dmaverify.language.affine import Lin, World
 from dmaverify.program.instructions import Event, Shared
-from dmaverify.program.rewrite import put_in, symbols_of
+from dmaverify.program.rewrite import every, put_in, symbols_of
 from dmaverify.prove.flow.ask import BEYOND, Asker
 from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.values import replace
@@ -37,7 +37,7 @@ def unwritten_at_values(
         return []
     stated = all(world.symbols[n].stated or world.symbols[n].surely is not None for n in names)
     out: list[Finding] = []
-    for values in chosen_values(asker, names):
+    for values in chosen_values(asker, names, events):
         judge = DefiniteJudge(asker, *memory, ordered=ordered, given=given, most_events=MOST_EVENTS)
         judge.judge([put_in(event, world, values) for event in events])
         found = [f for f in judge.findings.values() if f.severity is Severity.ERROR]
@@ -52,10 +52,10 @@ def unwritten_at_values(
     return out
 
 
-def chosen_values(asker: Asker, names: Sequence[str]) -> Iterator[dict[str, Lin]]:
-    """Values of all symbols that meet every condition on them."""
-    world = asker.world
-    for number in range(len(TRIED) + 1):
+def chosen_values(asker: Asker, names: Sequence[str], events: Sequence[Event]) -> Iterator[dict[str, Lin]]:
+    """Values of all symbols that meet every condition on them; the fewer, the longer the text."""
+    world, many = asker.world, sum(1 for _ in every(events))
+    for number in range(len(TRIED) + 1)[-max(2, MOST_EVENTS // 2 // max(1, many)) :]:
         chosen: dict[str, Lin] = {}
         for index, name in enumerate(names):
             symbol = world.symbols[name]

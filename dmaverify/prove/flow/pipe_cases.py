@@ -30,7 +30,7 @@ def found_at_values(
     if not names or not known or any(world.symbols[n].varies or world.symbols[n].loaded for n in names):
         return None
     out: PipeJudge | None = None
-    for values in chosen_values(asker, names):
+    for values in chosen_values(asker, names, events):
         judge = PipeJudge(asker, ordered, outer, coarse=True, most_steps=MOST_STEPS)
         judge.judge([put_in(event, world, values) for event in events])
         shown = {world.symbols[n].shown: v.const for n, v in values.items()}
