@@ -211,6 +211,20 @@ def test_random_gathers_are_judged_as_running_them_says() -> None:
     assert seen == {True, False}
 
 
+@pytest.mark.parametrize(
+    ("place", "rules"),
+    [
+        ("base = 524032", set()), ("base = 524033", {"rngd/slice-capacity"}), ('base = 0, chip = "4"', set()),
+        ('base = 0, chip = "5"', {"rngd/place-max"}), ('base = 0, chip = "4294967296"', {"rngd/place-max"}),
+    ],
+)  # fmt: skip
+def test_the_list_of_rows_lies_inside_its_memory(place: str, rules: set[str]) -> None:
+    text = gather(values([1, 2, 3] * 21 + [4], 1, ", scaled = false"), tier="dm")
+    listed = text.replace("base = 131072,", f'{place}, slice = "1 # 64", dtype = "i32",')
+    dest = listed.replace('{ tier = "dm", slice', '{ tier = "dm", base = 65536, slice')
+    assert {one for one in errors(dest) if not one.startswith("core/")} == rules
+
+
 def test_a_row_that_is_moved_wrongly_is_refuted_for_all_rows() -> None:
     found = judged(
         gather(values(ROWS), side='slice = "K", element = "C"', more='stream = { time = "K", packet = "C % 64" }')

@@ -25,6 +25,7 @@ from dmaverify.program.tensor import PLACES
 from dmaverify.program.views import ViewError
 from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.move.check import check_transfer
+from dmaverify.prove.move.ports import tensor_facts
 from dmaverify.prove.move.preconditions import unmet
 from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
 from dmaverify.targets.rule import Rule
@@ -285,16 +286,18 @@ class IndirectCase(Judgement):
         whole = [self.whole_command(c) for c in commands]
         dma = Ruling(target, "dma", move.source.tier, move.dest.tier, move.dtype, limits, self.options.readings)
         stream = move.stream
+        index = move.index
+        listed = tensor_facts(index.tensor, target.dtypes[index.dtype])
+        moved = transfer_instances(move.source, move.dest, stream, move.dtype, target, whole, limits, move.span)
         report = dma.judge(
             [
-                i
-                for i in transfer_instances(
-                    move.source, move.dest, stream, move.dtype, target, whole, limits, move.span
-                )
-                if i.scope in ("tensor", "command", "sequencer")
+                *(one for one in moved if one.scope in ("tensor", "command", "sequencer")),
+                Instance("tensor", listed, "index", index.tensor.span or index.span, "read", index.tensor.tier),
             ]
         )
-        self.findings += [f for f in report.findings if f.rule not in told]
+        for found in report.findings:  # a list may fill fewer slices than a tensor of the device
+            if found.rule not in told and (found.place != "index" or found.severity is Severity.ERROR):
+                self.findings.append(found)
         facts = self.facts()
         ruling = Ruling(target, move.kind, move.source.tier, move.dest.tier, move.dtype, limits, self.options.readings)
         own = ruling.judge([Instance("indirect", facts, "index", move.index.span or move.span)])

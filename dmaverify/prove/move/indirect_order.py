@@ -11,7 +11,7 @@ Source: "Sequencer" (Indirect Access), furiosa-opt v0.6.0 (gather and scatter), 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
@@ -77,18 +77,19 @@ def _walk(command: Command, writes: bool) -> tuple[Memory, Walk]:
     return (port.tier, port.chip, port.cluster), side_of(command, writes=writes)
 
 
-def _declared(tensor: Tensor, bits: int, target: Target) -> Iterator[tuple[Memory, Walk]]:
-    """All that a tensor declares, memory by memory."""
+def _declared(tensor: Tensor, bits: int, target: Target, memories: Iterable[Memory]) -> Iterator[tuple[Memory, Walk]]:
+    """All that a tensor declares in these memories; it may have copies in many more."""
     space, unit = space_of(target, tensor.tier), unit_bits_of(bits)
     walk = Walk(tensor.base * 8 // unit, ((tensor.element.size * bits // unit, 1),))
     if "slice" in space.places:
         step = space.stride("slice", unit)
         walk = Walk(walk.base + tensor.at_slice * step, ((tensor.slice.size, step), *walk.loops))
-    for chip in range(tensor.at_chip, tensor.at_chip + tensor.chip.size) if "chip" in space.places else (0,):
-        for cluster in (
-            range(tensor.at_cluster, tensor.at_cluster + tensor.cluster.size) if "cluster" in space.places else (0,)
-        ):
-            yield (tensor.tier, chip, cluster), walk
+    chips = range(tensor.at_chip, tensor.at_chip + tensor.chip.size) if "chip" in space.places else range(1)
+    first, count = tensor.at_cluster, tensor.cluster.size
+    clusters = range(first, first + count) if "cluster" in space.places else range(1)
+    for memory in memories:
+        if memory[0] == tensor.tier and memory[1] in chips and memory[2] in clusters:
+            yield memory, walk
 
 
 def _moved(case: IndirectCase, commands: Sequence[Command], key: int, *, writes: bool) -> Side:
@@ -151,9 +152,10 @@ def _list_overwritten(case: IndirectCase, commands: Sequence[Command]) -> Shared
         return None
     bits = case.target.dtypes[move.index.dtype]
     width = _width(case)
+    written = dict.fromkeys(_walk(command, writes=True)[0] for command in commands)
     listed: Side = [
         (f"the list of rows that the {move.kind} reads", memory, walk.scaled(unit_bits_of(bits) // width))
-        for memory, walk in _declared(move.index.tensor, bits, case.target)
+        for memory, walk in _declared(move.index.tensor, bits, case.target, written)
     ]
     if move.index.values is None:
         sides: Iterator[Side] = iter([_every(case, commands, writes=True, keys=range(move.keys))])
