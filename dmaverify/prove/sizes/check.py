@@ -39,7 +39,7 @@ MOST_SINGLE = 40
 """Sizes that one verdict asks the ordinary checker about."""
 MOST_LOOKED = 1200
 """Boxes of sizes that one verdict looks at, over all its searches."""
-FIRST_BOXES, MOST_ASKED = 60, 16
+FIRST_BOXES, MOST_ASKED = 16, 16
 """Boxes that are looked at before the solver is asked, and how often one verdict asks it."""
 SIZED_RLIMIT = 500_000
 """What one question on products of sizes may cost."""
