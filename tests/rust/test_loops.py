@@ -109,3 +109,12 @@ def test_the_ends_of_two_loops_are_starts_though_not_all_between_are(low: int, o
     ]
     assert not one.conditions
     assert ("beyond the 64 positions" not in str([f.message for f in one.findings])) is right
+
+
+@pytest.mark.parametrize(("turns", "status"), [(8, "proved"), (9, "refuted")])
+def test_a_turn_beyond_the_end_is_told_though_its_window_is_that_of_another(turns: int, status: str) -> None:
+    """The loop is read turn by turn; a start beyond the 64 columns has no position, and was taken for the first turn."""
+    tile = copy("8 * i", "8 * (i % 8)", width="8")
+    found = verdicts(plan(kernel(f"for i in 0..{turns} {{ {tile} }}")))
+    assert {v.status.value for v in found} == {status}
+    assert any("beyond the 64" in f.message for v in found for f in v.findings) is (status == "refuted")

@@ -119,7 +119,7 @@ class Calls(Functions):
         self.let = before
         self.serial += 1
         wanted = expected if isinstance(expected, RustTensor) else None
-        site.dead = self.dead
+        site.dead, site.passed = self.dead, self.walk.dead
         self._effects(site, receiver, values)
         made = transfer(Call(site, code.text(name), receiver, generics, values, wanted, self.instance, self.serial))
         if isinstance(made, RustTensor):

@@ -93,6 +93,7 @@ class Site:
     ledgers: list[tuple[str, Any]] = field(default_factory=list)  # what functions make and need
     open: list[Any] = field(default_factory=list)  # what could not be said of the buffer that it writes
     dead: str = ""  # why the call that is being read does not run
+    passed: bool = False  # nothing gets to it in this turn
     unbuilt: str = ""  # the condition that leaves it out of the build
     build: str = ""  # the build that it was read in, where that is another one
     supposed: Supposed | None = None  # where nobody calls the function that it stands in
@@ -116,7 +117,7 @@ class Site:
         index = _key(move.index) if move.index is not None else ()
         move = replace(move, dead=self.dead)
         key = repr((move.dead, move.generics, move.method, _key(move.source), _key(move.dest), index))
-        if key not in self.seen:
+        if key not in self.seen and not (self.passed and self.moves):
             self.seen.add(key)
             self.moves.append(move)
 
@@ -128,7 +129,8 @@ class Site:
 def _key(tensor: RustTensor) -> tuple[str, ...]:
     parts = (tensor.dtype, *(tensor.fields[p] for p in PLACES[tensor.tier]), sorted(tensor.window.at.items()))
     holds = [] if tensor.holds is None else [tensor.holds.values, tensor.holds.repeats]
-    return tuple(str(part) for part in (*parts, *holds))
+    told = [one.message for one in tensor.problems]  # of a turn whose window falls on that of another
+    return tuple(str(part) for part in (*parts, *holds, *told))
 
 
 @dataclass(frozen=True)
