@@ -64,6 +64,8 @@ def base_at(layout: Layout, coordinates: Mapping[str, int]) -> int:
 
 
 def port_at(tier: str, address: int, space: Space) -> Port:
+    if address < 0:  # of a view that starts before its tensor: no place lies there
+        return Port(tier, address)
     chip, rest = divmod(address, SPAN["chip"]) if "chip" in space.places else (0, address)
     cluster, rest = divmod(rest, SPAN["cluster"]) if "cluster" in space.places else (0, rest)
     return Port(tier, rest, chip, cluster)

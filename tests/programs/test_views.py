@@ -394,3 +394,23 @@ def test_regions_that_take_turns_within_an_iteration_must_do_so_around_the_loop(
     assert errors(text + steps.replace("Y", "x"), "p") == set()
     assert "core/regions" in errors(text + steps.replace("Y", "y"), "p")
     assert errors((text + steps.replace("Y", "y")).replace("loop = { t = 4 }\n", ""), "p") == set()
+
+
+@pytest.mark.parametrize("base", [0, 64, 4096])
+def test_a_view_that_starts_before_its_tensor_is_refuted_wherever_that_lies(base: int) -> None:
+    side = 'element = "N, C", view = { tile = "N", length = 1, start = "t - 1" }'
+    (verdict,) = api.check(f"""
+schema = 1
+target = "rngd"
+[axes]
+N = 2
+C = 64
+[transfer.x]
+dtype = "i8"
+loop = {{ t = 2 }}
+source = {{ tier = "hbm", base = {base}, {side} }}
+dest = {{ tier = "hbm", base = 1073741824, {side} }}
+stream = {{ time = "N = 1", packet = "C" }}
+""")
+    assert {f.rule for f in verdict.errors} == {"core/in-bounds"}
+    assert "covers -1..-1 at t = 0" in verdict.errors[0].message
