@@ -14,6 +14,7 @@ def main() -> None:
     import sys
 
     gc.set_threshold(100_000, 50, 50)  # starting makes many objects and no garbage
+    _write_whole()
     words = sys.argv[1:]
     if words == ["--version"]:  # asked by editors and scripts, often: without the commands
         from dmaverify import __version__
@@ -29,3 +30,26 @@ def main() -> None:
     from dmaverify.cli.app import main as run
 
     run()
+
+
+def _write_whole() -> None:
+    """What is said is written to its end, and nowhere where there is no output.
+
+    An interpreter that was told not to buffer (PYTHONUNBUFFERED, `-u`) writes once, and drops what a full pipe did not
+    take when a signal came in between; one whose output is closed has no stream at all.
+    """
+    import io
+    import os
+    import sys
+
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            whole = open(os.devnull, "w")  # noqa: SIM115
+        elif isinstance(getattr(stream, "buffer", None), io.RawIOBase):
+            encoding, errors = stream.encoding, stream.errors
+            whole = io.TextIOWrapper(io.BufferedWriter(stream.detach()), encoding, errors, line_buffering=True)
+        else:
+            continue
+        setattr(sys, name, whole)
+        setattr(sys, f"__{name}__", whole)

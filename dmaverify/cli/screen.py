@@ -31,7 +31,10 @@ class Stop(Exception):
 
 def say(text: str = "", *, error: bool = False) -> None:
     stream = sys.stderr if error else sys.stdout
-    stream.write(text if text.endswith("\n") else text + "\n")
+    try:
+        stream.write(text if text.endswith("\n") else text + "\n")
+    except OSError as reason:
+        raise _untold(reason) from None
 
 
 def fail(errors: Iterable[InputError], code: int = 2) -> Stop:
@@ -65,13 +68,15 @@ def terminal() -> Terminal:
 
 
 def show(outcome: CommandOutcome) -> int:
-    """Prints an outcome; its exit code."""
-    for text in filter(None, outcome.out):
-        say(text)
-    for text in outcome.err:
-        say(text, error=True)
-    sys.stdout.flush()
-    return outcome.code
+    """Prints an outcome; its exit code, whether or not somebody read to the end."""
+    try:
+        for text in filter(None, outcome.out):
+            say(text)
+        for text in outcome.err:
+            say(text, error=True)
+    except BrokenPipeError:
+        pass
+    return _flushed(outcome.code)
 
 
 def progress(total: int) -> Callable[[int], None]:
@@ -118,8 +123,7 @@ def ended(command: Callable[[], object]) -> int:
         say("interrupted", error=True)
         return 2
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 3  # nobody read to the end, and how it would have ended is not known
     except InputError as error:
         return fail(errors_of(error)).code
     except OSError as error:
@@ -132,9 +136,18 @@ def ended(command: Callable[[], object]) -> int:
 def _flushed(code: int) -> int:
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError as reason:
+        _untold(reason)
+    except OSError as reason:
+        reason = _untold(reason)
+        return fail([InputError(f"{reason.filename}: {reason.strerror}")]).code
     return code
+
+
+def _untold(reason: OSError) -> OSError:
+    """Why an output took no more, by name; what is left to say to it goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return reason if isinstance(reason, BrokenPipeError) else OSError(reason.errno, reason.strerror, "the output")
 
 
 def _internal(error: Exception) -> int:

@@ -6,7 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from dmaverify.cli import PLAIN, app
 from dmaverify.cli.request import NOTHING
@@ -63,3 +67,47 @@ def test_a_plain_check_was_given_what_the_reader_of_arguments_gives() -> None:
         read = app.check.make_context("check", list(words)).params
         flags = {PLAIN[word]: True for word in words[1:]}
         assert {**NOTHING, "paths": ("p.toml",), **flags} == read
+
+
+# ---------------------------------------------------------------- where the output goes
+
+
+def command(*words: str, **kept: Any) -> subprocess.Popen[bytes]:
+    """A process that runs these words, its streams as given, with an interpreter that does not buffer."""
+    program = "import sys; from dmaverify.cli import main; sys.exit(main())"
+    return subprocess.Popen([sys.executable, "-u", "-c", program, *words], cwd=ROOT, **kept)
+
+
+def test_a_slow_reader_gets_all_of_it_while_a_clock_runs() -> None:
+    """The pipe is full when the clock of the limits ticks; an unbuffered interpreter would drop the rest."""
+    with command("rules", "--json", stdout=subprocess.PIPE) as done:
+        time.sleep(1)
+        assert done.stdout is not None
+        assert json.loads(done.stdout.read())
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(("to", "code", "said"), [("read no further", 1, ""), ("/dev/full", 2, "the output: No space")])
+def test_an_output_that_takes_no_more_never_turns_red_into_green(to: str, code: int, said: str, tmp_path: Path) -> None:
+    plan = tmp_path / "red.toml"
+    plan.write_text((ROOT / "examples" / "broken.toml").read_text().replace("expect = ", "# "))
+    words = ("check", str(plan), "--format", "concise")
+    if to == "/dev/full":
+        with open(to, "wb") as full:
+            done = command(*words, stdout=full, stderr=subprocess.PIPE)
+    else:
+        done = command(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert done.stdout is not None
+        done.stdout.close()
+    assert done.stderr is not None
+    with done.stderr as told:
+        error = told.read().decode()
+    assert (done.wait(), said in error, "Traceback" in error, "Exception" in error) == (code, True, False, False), error
+
+
+def test_a_closed_output_is_no_error_of_ours() -> None:
+    done = subprocess.run(
+        ["sh", "-c", '"$0" -c "from dmaverify.cli import main; main()" check "$1" >&-', sys.executable, PLAN],
+        cwd=ROOT, capture_output=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
