@@ -30,7 +30,7 @@ _TOKEN = re.compile(
       |(?P<number>-?(?:0x[0-9A-Fa-f]+|\d+\.\d*(?:[eE][+-]?\d+)?|\d+(?:[eE][+-]?\d+)?))
       |(?P<word>[A-Za-z_][\w$.]*)
       |(?P<mark>::|==|>=|<=|[<>(){}\[\],:=+*/?|.-])""",
-    re.VERBOSE,
+    re.VERBOSE | re.ASCII,
 )
 _BARE = frozenset({"return", "module", "func", "call", "unreachable"})
 _HOLDS_REGION = frozenset(
