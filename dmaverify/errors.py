@@ -115,6 +115,13 @@ class Disagreement(Exception):
     """Two opinions that share no code contradict each other on one unit: a mistake of dmaverify."""
 
 
+def too_long(error: Exception) -> InputError | None:
+    """The input error behind Python's refusal to read or write a number of more than 4,300 digits."""
+    if isinstance(error, ValueError) and "integer string conversion" in str(error):
+        return InputError("a number of more than 4,300 digits", None, "no memory and no loop is that large")
+    return None
+
+
 def errors_of(error: Exception) -> list[InputError]:
     """The input errors that an exception stands for; at least one."""
     return list(getattr(error, "errors", [])) or [error if isinstance(error, InputError) else InputError(str(error))]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.cli.request import CommandOutcome, Terminal
-from dmaverify.errors import InputError, errors_of
+from dmaverify.errors import InputError, errors_of, too_long
 
 COMMAND_SECONDS = 24 * 3600.0  # of a whole command that was given no limit; `check` bounds each verdict
 COMMAND_BYTES = 8 << 30
@@ -129,7 +129,8 @@ def ended(command: Callable[[], object]) -> int:
     except OSError as error:
         return fail([InputError(f"{error.filename or 'a file'}: {error.strerror or error}")]).code
     except Exception as error:
-        return _internal(error)
+        refused = too_long(error)
+        return _internal(error) if refused is None else fail([refused]).code
     return 0
 
 

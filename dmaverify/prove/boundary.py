@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from dmaverify.errors import Disagreement, InputError, Span, errors_of
+from dmaverify.errors import Disagreement, InputError, Span, errors_of, too_long
 from dmaverify.prove import limits as verdict_limits
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
 
@@ -51,6 +51,9 @@ def guarded(
     except Disagreement as error:
         return [_own_mistake(here, DISAGREEMENT, f"a proof and an execution disagree: {error}", span)]
     except Exception as error:
+        refused = too_long(error)
+        if refused is not None:
+            return [unreadable([refused], path, here)]
         return [_own_mistake(here, INTERNAL, internal_text(error), span)]
 
 

@@ -168,7 +168,8 @@ class TypeReader:
         if at is not None:
             inside = words[at : next((i for i in range(at, len(words)) if words[i].text == "]"), len(words))]
             numbers = [w.text for w in inside if w.kind == "number" or w.text == "?"]
-            strides = tuple(map(int, numbers)) if "?" not in numbers and len(numbers) == len(sizes) else None
+            whole = len(numbers) == len(sizes) and all(n.isdecimal() for n in numbers)
+            strides = tuple(map(int, numbers)) if whole else None
         elif dense and None not in sizes[1:]:
             steps = [1]
             for size in reversed(sizes[1:]):
@@ -240,7 +241,7 @@ def float_bits(text: str, name: str, bits: int) -> int:
         return int(text, 16)
     try:
         return _packed(float(text), name, bits)
-    except (OverflowError, struct.error):
+    except (OverflowError, ValueError, struct.error):
         raise InputError(f"`{text[:40]}` does not fit {name}") from None
 
 

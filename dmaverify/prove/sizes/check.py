@@ -39,7 +39,7 @@ MOST_SINGLE = 40
 """Sizes that one verdict asks the ordinary checker about."""
 MOST_LOOKED = 1200
 """Boxes of sizes that one verdict looks at, over all its searches."""
-FIRST_BOXES, MOST_ASKED = 16, 16
+FIRST_BOXES, MOST_ASKED = 16, 8
 """Boxes that are looked at before the solver is asked, and how often one verdict asks it."""
 SIZED_RLIMIT = 500_000
 """What one question on products of sizes may cost."""
@@ -60,6 +60,7 @@ class SizeCover:
     singles: int = 0
     looked: int = 0
     asked: int = 0
+    least: int = 0  # of the product of the axes, where sizes were left the last time
     why: str = ""
     rule: str = ""
     rests: dict[str, None] = field(default_factory=dict)  # conditions of any of the proofs
@@ -86,8 +87,11 @@ class SizeCover:
         found = self._outside(FIRST_BOXES)
         if found == OPEN and self.asked < MOST_ASKED:
             self.asked += 1
-            found = smallest_outside(self.template, self.regions)
-        return self._outside(MOST_BOXES) if found == OPEN else found
+            found = smallest_outside(self.template, self.regions, self.least)
+        found = self._outside(MOST_BOXES) if found == OPEN else found
+        if not isinstance(found, str):  # regions only grow: nothing smaller is left later
+            self.least = prod(found[one.name] for one in self.template.symbols if one.axis)
+        return found
 
     def _outside(self, boxes: int) -> dict[str, int] | str:
         search = SizeSearch(self.template, self.regions, max(1, min(boxes, MOST_LOOKED - self.looked)))

@@ -25,10 +25,11 @@ def outside_all(template: Template, regions: Sequence[SizeRegion], rlimit: int =
     return _checked(template, regions, names, Session(rlimit).ask(query, "sizes outside of all regions"))
 
 
-def smallest_outside(template: Template, regions: Sequence[SizeRegion]) -> dict[str, int] | str:
+def smallest_outside(template: Template, regions: Sequence[SizeRegion], least: int = 0) -> dict[str, int] | str:
     """The smallest admitted sizes in no region; NOTHING where there are none, OPEN where the solver gave up.
 
-    The least product first, by bisection; then the least value of each symbol in the order of declaration.
+    The least product first, by bisection from `least`, which no product falls short of (that of the sizes found with
+    fewer regions); then the least value of each symbol in the order of declaration.
     """
     query, names = _question(template, regions)
     session = Session(RLIMIT)
@@ -38,19 +39,19 @@ def smallest_outside(template: Template, regions: Sequence[SizeRegion]) -> dict[
     best = _checked(template, regions, names, session.ask(query))
     if best.status != "sat":
         return NOTHING if best.status == "unsat" else OPEN
-    order = [(product, prod(one.first for one in template.symbols if one.axis))]
+    order = [(product, max(least, prod(one.first for one in template.symbols if one.axis)))]
     order += [(names[one.name], one.first) for one in template.symbols]
     for term, low in order:
-        reach = low
+        reach = 1
         while low < (value := _value(term, axes, names, best.model)):
-            middle = min(reach, (low + value - 1) // 2)
+            middle = min(low + reach - 1, (low + value - 1) // 2)
             trial = session.ask(query.with_constraints(*fixed, f"(<= {term} {middle})"))
             trial = _checked(template, regions, names, trial)
             if trial.status == "unknown":
                 return OPEN
             best = trial if trial.status == "sat" else best
             low = middle + 1 if trial.status == "unsat" else low
-            reach = max(1, reach) * 4
+            reach *= 4
         fixed.append(f"(= {term} {value})")
     return dict(best.model)
 
