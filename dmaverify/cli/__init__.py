@@ -45,7 +45,7 @@ def _write_whole() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            whole = open(os.devnull, "w")  # noqa: SIM115
+            whole = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
         elif isinstance(getattr(stream, "buffer", None), io.RawIOBase):
             encoding, errors = stream.encoding, stream.errors
             whole = io.TextIOWrapper(io.BufferedWriter(stream.detach()), encoding, errors, line_buffering=True)
