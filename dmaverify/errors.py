@@ -122,6 +122,13 @@ def too_long(error: Exception) -> InputError | None:
     return None
 
 
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known word that was most likely meant; None where none is near."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, list(known), 1, cutoff)), None)
+
+
 def errors_of(error: Exception) -> list[InputError]:
     """The input errors that an exception stands for; at least one."""
     return list(getattr(error, "errors", [])) or [error if isinstance(error, InputError) else InputError(str(error))]

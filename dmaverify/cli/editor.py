@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dmaverify.language.expr import Expr
     from dmaverify.plan.plan import Plan
 
-SUFFIXES = (".toml", ".rs", ".pto", ".mlir", ".job", ".jobs", ".idma", ".csv", ".jsonl")
+SUFFIXES = (".toml", ".rs", ".pto", ".mlir", ".job", ".jobs", ".idma", ".csv", ".jsonl", ".c", ".h")
 SETTINGS: Mapping[str, Any] = {"cross_check": 0, "timeout": 10.0}
 """How an editor's text is judged: as `check --no-execute --timeout 10s`."""
 _TABLE = re.compile(r"^[ \t]*\[+[ \t]*([A-Za-z_-]+)[ \t]*(?:\.[ \t]*[\"']?([\w-]+))?", re.MULTILINE)

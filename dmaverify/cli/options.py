@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
+from dmaverify.errors import nearest
 from dmaverify.jobs.judge import FORMATS
 from dmaverify.prove.limits import bytes_of, seconds_of
 
@@ -55,11 +56,9 @@ class WordChoice(click.Choice):  # type: ignore[type-arg,unused-ignore]
     """One of several words; a misspelt one is answered with the one that was meant."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from difflib import get_close_matches
-
-        near = [] if value in self.choices else get_close_matches(str(value), [str(one) for one in self.choices], 1)
+        near = None if value in self.choices else nearest(str(value), map(str, self.choices))
         if near:
-            self.fail(f"{value!r} is none of them; did you mean {near[0]!r}?", param, ctx)
+            self.fail(f"{value!r} is none of them; did you mean {near!r}?", param, ctx)
         return super().convert(value, param, ctx)
 
 

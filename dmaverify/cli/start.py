@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, nearest
 from dmaverify.language.files import write_text
 
 START = "start"
@@ -142,11 +142,9 @@ def examples(name: str | None, folder: str | None, force: bool) -> None:
 
 def _example(name: str, names: Sequence[str]) -> str:
     """The example that was meant, by its path or by its stem alone."""
-    from difflib import get_close_matches
-
     stems = {Path(one).stem: one for one in names}
-    near = get_close_matches(name, names, 1) or [stems[one] for one in get_close_matches(Path(name).stem, stems, 1)]
-    return f"did you mean {near[0]!r}?" if near else "`dmaverify examples` lists them"
+    near = nearest(name, names) or stems.get(nearest(Path(name).stem, stems) or "")
+    return f"did you mean {near!r}?" if near else "`dmaverify examples` lists them"
 
 
 def _shipped(root: Path) -> Iterator[Path]:

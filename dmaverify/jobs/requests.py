@@ -13,7 +13,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, nearest
 from dmaverify.jobs.judge import is_copy_text, readings_of
 from dmaverify.jobs.scope import only
 from dmaverify.language.files import allowing, named
@@ -54,15 +54,13 @@ def texts_of(value: Any) -> list[str]:
 
 
 def only_known(request: dict[str, Any], known: set[str]) -> None:
-    from difflib import get_close_matches
-
     for key in request:
         if key not in known:
-            near = get_close_matches(key, known, 1)
+            near = nearest(key, known)
             raise InputError(
                 f"unknown key `{key}`",
                 None,
-                f"did you mean `{near[0]}`?" if near else f"known: {', '.join(sorted(known))}",
+                f"did you mean `{near}`?" if near else f"known: {', '.join(sorted(known))}",
             )
 
 

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from dmaverify.errors import nearest
+
 MOST_BYTES = 10_000_000
 ROOTS = (".git", "dmaverify.toml", "pyproject.toml", "Cargo.toml")
 """What stands in the root of a project."""
@@ -88,15 +90,13 @@ def allowing(paths: Iterable[str]) -> Iterator[None]:
 
 def near_file(path: str | Path) -> str | None:
     """`did you mean FILE?` for a file that does not exist and a neighbour that is named nearly so."""
-    from difflib import get_close_matches
-
     wanted = Path(path)
     try:
         names = [one.name for one in os.scandir(wanted.parent) if one.name.endswith(wanted.suffix)][:2000]
     except (OSError, ValueError):
         return None
-    near = get_close_matches(wanted.name, names, 1)
-    return f"did you mean `{wanted.parent / near[0]}`?" if near else None
+    near = nearest(wanted.name, names)
+    return f"did you mean `{wanted.parent / near}`?" if near else None
 
 
 def is_inside(file: str | Path, folder: str | Path) -> bool:

@@ -24,11 +24,10 @@ Source: docs/machines/rngd.md 1.3 (items 3, 4 and 8) and 1.4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from itertools import islice
 from math import prod
 
-from dmaverify.errors import Span
+from dmaverify.errors import Span, nearest
 from dmaverify.language.compound import CompoundDigit, Form, boundaries, coarse, cuts_clean, joined, kept, leaf, widened
 from dmaverify.language.expr import (
     Broadcast,
@@ -302,7 +301,7 @@ def _suggest(name: str, known: Mapping[str, int]) -> str:
     if not known:
         return "declare it with its size"
     folded = {other.lower(): other for other in known}
-    near = folded.get(name.lower()) or next(iter(get_close_matches(name, known, 1)), None)
+    near = folded.get(name.lower()) or nearest(name, known)
     if near is not None and near != name:
         return f"did you mean `{near}`?"
     names = ", ".join(f"`{other}`" for other in list(known)[:8])

@@ -18,10 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import NoReturn
 
-from dmaverify.errors import InputError, NoValue, Source, Span
+from dmaverify.errors import InputError, NoValue, Source, Span, nearest
 from dmaverify.language.notation import Token
 from dmaverify.language.numbers import Symbolic, exact_quotient, floor_quotient
 from dmaverify.values import dataclass
@@ -243,9 +242,9 @@ class Cursor:
 
     def _instead(self, name: str) -> str:
         lower = {constant.lower(): constant for constant in (*self.constants, *self.sizes)}
-        close = get_close_matches(name.lower(), lower, n=1)
+        close = nearest(name.lower(), lower)
         if close:
-            return f"did you mean `{lower[close[0]]}`?"
+            return f"did you mean `{lower[close]}`?"
         if len(name) == 1 or name.endswith(("_i", "_j", "_k")):
             return "a place has to be a number: write one command per engine"
         known = ", ".join((*self.constants, *self.sizes))

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
 from msgspec import inspect as kinds
 
+from dmaverify.errors import nearest
 from dmaverify.plan.schema import Complaint, Path, PlanFileTable, PlanTable, TensorTable, TransferTable
 
 
@@ -76,7 +76,7 @@ def _in_table(value: Mapping[str, Any], kind: kinds.StructType, path: Path) -> I
         at = (*path, name)
         if name in value:
             yield from _complaints(value[name], field.type, at)
-        elif field.required and not get_close_matches(name, [key for key in value if key not in fields], 1):
+        elif field.required and nearest(name, [key for key in value if key not in fields]) is None:
             yield Complaint(at, f"`{name}` is missing", _EXAMPLES.get(name, f"add `{name} = ...`"), True)
     for name in value:
         if name not in fields:
@@ -89,8 +89,8 @@ def _in_leaf(value: Any, kind: kinds.Type, path: Path) -> Iterator[Complaint]:
     if isinstance(kind, kinds.LiteralType):
         if isinstance(value, bool | float) or value not in kind.values:
             options = [str(option) for option in kind.values]
-            close = get_close_matches(value, options, n=1) if isinstance(value, str) and value not in options else []
-            hint = f"did you mean `{close[0]}`?" if close else _EXAMPLES.get(name)
+            close = nearest(value, options) if isinstance(value, str) and value not in options else None
+            hint = f"did you mean `{close}`?" if close else _EXAMPLES.get(name)
             yield Complaint(path, f"`{name}` must be {' or '.join(options)}, not {given}", hint)
     elif _wrong_type(value, kind):
         what, how = _WHAT[type(kind)]
@@ -151,9 +151,9 @@ def _instead(path: Path, table: type) -> str:
     for other, where in _HOMES:
         if name in keys_of(other) and other is not table:
             return f"`{name}` belongs {where}; known here: {', '.join(keys)}"
-    close = get_close_matches(name.lower(), keys, n=1, cutoff=0.6)
+    close = nearest(name.lower(), keys)
     if close:
-        return f"did you mean `{close[0]}`?"
+        return f"did you mean `{close}`?"
     return f"known here: {', '.join(keys)}"
 
 

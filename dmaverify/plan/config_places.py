@@ -7,9 +7,9 @@ Law: every token is used or refused with its place.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import NoReturn
 
+from dmaverify.errors import nearest
 from dmaverify.language.notation import Token
 from dmaverify.plan.arithmetic import Cursor, Number
 from dmaverify.plan.media import BRACKETS, Medium
@@ -148,8 +148,8 @@ def _named(cursor: Cursor, media: Mapping[str, Medium]) -> Medium:
     token = cursor.peek()
     name = token.text.upper() if token else ""
     if name not in media:
-        close = get_close_matches(name, media, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(media)}"
+        close = nearest(name, media)
+        hint = f"did you mean {close}?" if close else f"known: {', '.join(media)}"
         cursor.fail_here(f"there is no medium `{token.shown}`" if token else "the medium is missing", hint)
     cursor.at += 1
     return media[name]
@@ -227,8 +227,8 @@ def _given(cursor: Cursor) -> dict[str, tuple[int, int]]:
 def _unknown(cursor: Cursor, name: Token | None) -> NoReturn:
     if name is None:
         cursor.fail_here("a setting is missing after `,`", f"known: {', '.join(_SETTINGS)}")
-    close = get_close_matches(name.text, _SETTINGS, n=1)
-    hint = f"did you mean `{close[0]}`?" if close else f"known: {', '.join(_SETTINGS)}"
+    close = nearest(name.text, _SETTINGS)
+    hint = f"did you mean `{close}`?" if close else f"known: {', '.join(_SETTINGS)}"
     if name.text.lower() == "dmnindex":
         hint = "write the engine beside the text: engine = { chip = 0, cluster = 0, dmn = 0 }"
     cursor.fail_here(f"`{name.shown}` is no setting of a configuration", hint)

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, nearest
 from dmaverify.language.files import OUTSIDE, is_below, is_inside, read_bytes, read_text
 from dmaverify.prove.limits import MEMORY, TIMEOUT, bytes_of, seconds_of
 from dmaverify.values import dataclass, field, fields
@@ -300,10 +300,8 @@ def _written(value: Any) -> list[str]:
 
 
 def _instead(key: str) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(key.replace("_", "-").lower(), KEYS, n=1, cutoff=0.6)
-    return f"did you mean `{close[0]}`?" if close else f"known: {', '.join(KEYS)}"
+    close = nearest(key.replace("_", "-").lower(), KEYS)
+    return f"did you mean `{close}`?" if close else f"known: {', '.join(KEYS)}"
 
 
 # ---------------------------------------------------------------- patterns

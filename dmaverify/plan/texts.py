@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from typing import TypedDict, TypeVar
 
-from dmaverify.errors import InputError, NoValue, Source, Span
+from dmaverify.errors import InputError, NoValue, Source, Span, nearest
 from dmaverify.language.expr import Expr, Symbol, axes_of, walk
 from dmaverify.language.parse import parse
 from dmaverify.plan.arithmetic import Cursor
@@ -217,5 +216,5 @@ def _moved(value: T, loose: Source, content: StringSpan) -> T:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    close = get_close_matches(word, list(known), n=1)
-    return f"did you mean `{close[0]}`?" if close else None
+    close = nearest(word, known)
+    return f"did you mean `{close}`?" if close else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dmaverify.errors import Span
+from dmaverify.errors import Span, nearest
 from dmaverify.verdict import Finding, Obligation, Status, Verdict
 
 BUCKETS = ("proved", "refuted", "unknown", "expected", "error")
@@ -103,13 +103,11 @@ def unmet(verdict: Verdict) -> str:
 
 def _meant(rules: Iterable[str]) -> list[str]:
     """`did you mean ...?` for each expected rule that no shipped machine has and that is nearly one."""
-    from difflib import get_close_matches
-
     from dmaverify.report.rules import known_ids
 
     known = sorted(known_ids())
-    near = [get_close_matches(rule, known, 1, 0.8) for rule in rules if rule not in known]
-    return [f"did you mean {close[0]!r}?" for close in near if close]
+    near = [nearest(rule, known, 0.8) for rule in rules if rule not in known]
+    return [f"did you mean {close!r}?" for close in near if close]
 
 
 def undecided(verdict: Verdict) -> list[Obligation]:

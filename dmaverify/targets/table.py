@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dmaverify.errors import InputError, Source, Span
+from dmaverify.errors import InputError, Source, Span, nearest
 from dmaverify.language.files import write_bytes
 
 _HEADER = re.compile(r"^[ \t]*\[+([^\[\]\n]+)\]+", re.MULTILINE)
@@ -28,10 +28,8 @@ _TOML_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 def suggestion(word: str, known: Iterable[str]) -> str | None:
     """`did you mean ...?`, or None where nothing is near."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, list(known), 1)
-    return f"did you mean {near[0]!r}?" if near else None
+    near = nearest(word, known)
+    return f"did you mean {near!r}?" if near else None
 
 
 def _dotted(path: Iterable[str]) -> str:
@@ -120,11 +118,9 @@ class Table:
         self._asked.add(key)
         if key not in self.data:
             if default is None:
-                from difflib import get_close_matches
-
-                near = get_close_matches(key, self.data.keys() - self._asked, 1)
-                hint = f"is it written {near[0]!r}?" if near else f"add `{key}`, {wanted}"
-                self.refuse(f"missing `{key}`", near[0] if near else None, hint, None)
+                near = nearest(key, self.data.keys() - self._asked)
+                hint = f"is it written {near!r}?" if near else f"add `{key}`, {wanted}"
+                self.refuse(f"missing `{key}`", near, hint, None)
             return default
         value = self.data[key]
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):

@@ -1,14 +1,15 @@
-// Starts `dmaverify lsp` for plan files, Rust kernels, PTO text and iDMA job files, and restarts it when asked.
+// Starts `dmaverify lsp` for plan files, Rust kernels, PTO text, iDMA job files and C drivers of iDMA, and restarts it when asked.
 "use strict";
 
 const vscode = require("vscode");
 const { LanguageClient } = require("vscode-languageclient/node");
 
-/** The documents that the server is asked about; it leaves those alone that are neither plans nor kernels. */
+/** The documents that the server is asked about; it leaves those alone that are none of these. */
 const DOCUMENTS = [
   { scheme: "file", language: "toml" },
   { scheme: "file", language: "rust" },
   { scheme: "file", language: "mlir" },
+  { scheme: "file", language: "c" },
   { scheme: "file", pattern: "**/*.{pto,mlir,job}" },
 ];
 

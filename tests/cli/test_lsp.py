@@ -177,11 +177,13 @@ def unexpected(path: Path) -> str:
     return "\n".join(line for line in lines if "dmaverify: expect" not in line)
 
 
+DRIVER = "void go(void) {\n    snrt_dma_start_1d((void *)0xfffffff0, (void *)0x1000, 64);\n}\n"
 TEXTS = [
     ("mistakes.rs", unexpected(EXAMPLES / "rust" / "mistakes.rs"), "rngd/"),
     ("ping.mlir", unexpected(EXAMPLES / "pto" / "ping-pong-broken.mlir"), "core/"),
     ("tile.job", "0x10000000\n0x10000004\nnonsense\n", "core/input"),
     ("half.toml", "schema = 1\n[axes]\nA = \n", "core/input"),
+    ("driver.c", DRIVER, "idma/"),
 ]
 
 
@@ -200,8 +202,9 @@ def test_every_kind_of_text_gets_diagnostics_at_a_place(talk: Any) -> None:
 
 def test_files_that_are_no_plans_are_left_alone_and_places_are_counted_in_utf_16(talk: Any) -> None:
     async def talking(editor: Editor) -> None:
-        editor.open("Cargo.toml", "[package]\nname = 1\n")
-        assert await editor.diagnostics("Cargo.toml", 1) == []
+        for name, text in (("Cargo.toml", "[package]\nname = 1\n"), ("main.c", "int main(void) { return 0; }\n")):
+            editor.open(name, text)
+            assert await editor.diagnostics(name, 1) == []
         editor.open("face.toml", 'schema = 1\nname = "\U0001f600"; x\n[axes]\n')
         found = await editor.diagnostics("face.toml", 1)
         assert found
@@ -269,10 +272,11 @@ KINDS = [
     ("kernel.rs", unexpected(EXAMPLES / "start" / "rust.rs"), "input.to_dm", "Row, Col]>", "positions"),
     ("load.mlir", unexpected(EXAMPLES / "pto" / "ping-pong-broken.mlir"), "func.func", "func.func", "REFUTED"),
     ("tile.job", "0x40\n0x10000000\n0x10002000\n0\n0\n8\n8\n0\n0\nnone\n", "0x40", "0x40", ""),
+    ("driver.c", DRIVER, "void", "void", "REFUTED"),
 ]
 
 
-def test_one_editor_talks_about_all_four_kinds_of_files(talk: Any) -> None:
+def test_one_editor_talks_about_all_kinds_of_files(talk: Any) -> None:
     """Diagnostics, lens, hover, completion and actions of each kind, as a client gets them, in one session."""
 
     async def talking(editor: Editor) -> None:

@@ -20,11 +20,11 @@ def test_the_manifest_names_a_script_that_exists_and_what_it_requires() -> None:
 def test_it_wakes_for_every_kind_of_file_that_the_server_reads() -> None:
     events = {one.partition(":")[2] for one in MANIFEST["activationEvents"] if one.startswith("onLanguage:")}
     own = {one["id"] for one in MANIFEST["contributes"]["languages"]}
-    assert events == {"toml", "rust", *own}
+    assert events == {"toml", "rust", "c", *own}
     suffixes = {end for one in MANIFEST["contributes"]["languages"] for end in one["extensions"]}
     assert suffixes == {".mlir", ".pto", ".job"}
     asked = set(re.findall(r'language: "(\w+)"', SCRIPT))
-    assert {"toml", "rust", "mlir"} == asked
+    assert {"toml", "rust", "mlir", "c"} == asked
     assert all(end[1:] in SCRIPT for end in suffixes)
 
 

@@ -7,11 +7,10 @@ Law: a row is a request that the back-end accepts, or an InputError that names t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, nearest
 from dmaverify.machines.idma.engine import Backend, Request, protocol_named, refusal, variant_named
 from dmaverify.machines.idma.law import MemorySystem
 from dmaverify.machines.idma.nd import Descriptor, Dim
@@ -72,8 +71,8 @@ def request_of(row: Mapping[str, Any]) -> tuple[Backend, Request]:
     """The back-end and the request of one row. Raises InputError for what is missing, unknown or out of range."""
     if not _KNOWN.issuperset(row):
         unknown = next(key for key in row if key not in _KNOWN)
-        near = get_close_matches(unknown, _KNOWN, 1)
-        raise InputError(f"unknown key `{unknown}`", None, f"did you mean `{near[0]}`?" if near else "see `bursts -h`")
+        near = nearest(unknown, _KNOWN)
+        raise InputError(f"unknown key `{unknown}`", None, f"did you mean `{near}`?" if near else "see `bursts -h`")
     for name in NEEDED:
         if name not in row:
             raise InputError(f"`{name}` is missing", None, f"a request has {', '.join(NEEDED)}")
@@ -169,7 +168,7 @@ def copy_of_row(row: Mapping[str, Any]) -> tuple[Backend, MemorySystem, int, int
 def _only(row: Mapping[str, Any], known: set[str]) -> None:
     for key in row:
         if key not in known:
-            near = get_close_matches(key, known, 1)
+            near = nearest(key, known)
             raise InputError(
-                f"unknown key `{key}`", None, f"did you mean `{near[0]}`?" if near else ", ".join(sorted(known))
+                f"unknown key `{key}`", None, f"did you mean `{near}`?" if near else ", ".join(sorted(known))
             )

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import lru_cache
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, nearest
 from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass
 
@@ -55,9 +54,9 @@ def protocol_named(name: str | int) -> int:
         return NAMES.index(word)
     if word in _OTHER_NAMES:
         return _OTHER_NAMES[word]
-    near = get_close_matches(word, NAMES, 1, 0.5)
+    near = nearest(word, NAMES, 0.5)
     known = ", ".join(f"{code} {text}" for code, text in enumerate(NAMES))
-    raise InputError(f"{name!r} is no protocol", None, f"did you mean `{near[0]}`?" if near else f"known: {known}")
+    raise InputError(f"{name!r} is no protocol", None, f"did you mean `{near}`?" if near else f"known: {known}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, nearest
 from dmaverify.machines.idma.built import built_options, is_built
 from dmaverify.machines.idma.engine import AXI, AXIS, INIT, Backend, Request, protocol_named, variant_named
 from dmaverify.machines.idma.midends import StripedRegion
@@ -142,8 +141,8 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
     given = dict(options)
     for name in given:
         if name not in KNOWN:
-            near = get_close_matches(name, KNOWN, 1)
-            hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(KNOWN)}"
+            near = nearest(name, KNOWN)
+            hint = f"did you mean `{near}`?" if near else f"known: {', '.join(KNOWN)}"
             raise InputError(f"unknown option `{name}`", None, hint)
     full = full_options(target, given)
     if "length_width" not in given and isinstance(full["address_width"], int):
