@@ -77,5 +77,5 @@ def _transfer(plan: Any, item: Any, limit: int) -> tuple[str, dict[str, Any], in
         first = many if views.count > 1 else "In its tensor:"
         text += f"\n{first}\n" + "\n".join(every.lines())
         data["iterations"] = {"count": views.count, **every.as_json()}
-        code = max(code, int(every.code == 1))
+        code = 1 if 1 in (code, every.code) else max(code, every.code)
     return text, data, code

@@ -39,7 +39,8 @@ def _narrowed(verdict: Verdict, select: Sequence[str], ignore: Sequence[str]) ->
     scope = f"of {', '.join(select)} only" if select else f"but for {', '.join(ignore)}"
     status = _status(verdict, kept, select, ignore)
     expect = None if verdict.expect is None else tuple(rule for rule in verdict.expect if chosen(rule))
-    said = (f"left out on request: {', '.join(dropped)}",) if dropped else ()
+    wrong = sorted({*dropped, *(o.id for o in verdict.obligations if o.id in open_ones and o.status != "not judged")})
+    said = (f"left out on request: {', '.join(wrong)}",) if wrong else ()
     return replace(
         verdict, findings=kept, status=status, expect=expect, scope=scope if status is Status.PROVED else "",
         assumptions=(*verdict.assumptions, *said), obligations=_with_unasked(verdict, select),

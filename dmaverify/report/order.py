@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from dmaverify.errors import Span, nearest
 from dmaverify.verdict import Finding, Obligation, Status, Verdict
 
+LEFT_OUT = "left out on request: "
 BUCKETS = ("proved", "refuted", "unknown", "expected", "error")
 EXCUSED = ("suppressed", "baseline")  # counted beside BUCKETS, shown where there are any
 
@@ -136,6 +137,8 @@ def remarks(verdict: Verdict) -> list[Shortfall]:
         said.append(Shortfall("error", "verdict", f"`{verdict.name}` is {verdict.status.value.upper()}"))
     if verdict.conditional:
         said += [Shortfall("condition", "given", f"`{verdict.name}` is proved only if {x}") for x in verdict.conditions]
+    if verdict.scope and any(note.startswith(LEFT_OUT) for note in verdict.assumptions):
+        said.append(Shortfall("condition", "left-out", f"`{verdict.name}` is proved {verdict.scope}"))
     return said
 
 

@@ -46,9 +46,9 @@ def render_summary(
     lines = [head]
     for name in number:
         own = [verdict for verdict in seen if bucket(verdict) == name]
-        scopes = " and ".join(dict.fromkeys(visible(verdict.scope) for verdict in own if verdict.scope))
-        said = f"{scopes}  {_said_of(name, own)}" if scopes else _said_of(name, own)
-        word = paint(name.upper() if scopes else f"{name.upper():<8} ", _style_of(name), colour and bool(own))
+        scope = scopes(own)
+        said = f"{scope}  {_said_of(name, own)}" if scope else _said_of(name, own)
+        word = paint(name.upper() if scope else f"{name.upper():<8} ", _style_of(name), colour and bool(own))
         lines.append(f"  {number[name]:>{digits},} {word} {said}".rstrip())
     rests = sum(verdict.conditional for verdict in seen)
     lines += [f"  {rests:,} of them only under a condition (PROVED if ..)"] if rests else []
@@ -225,6 +225,11 @@ def supposed(verdicts: Sequence[Verdict]) -> str:
     """How many of what is proved is proved under conditions only."""
     own = sum(bool(verdict.conditions) for verdict in verdicts)
     return f"{own:,} of them only under conditions that nobody states" if own else ""
+
+
+def scopes(verdicts: Iterable[Verdict]) -> str:
+    """What verdicts speak of where rules were left out: `of core/same-element only`."""
+    return " and ".join(dict.fromkeys(visible(verdict.scope) for verdict in verdicts if verdict.scope))
 
 
 def claims(verdicts: Iterable[Verdict]) -> str:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dmaverify.report.order import bucket, counts, in_order, place_of, place_of_verdict, remarks, told
-from dmaverify.report.several import claims, leaving
+from dmaverify.report.several import claims, leaving, scopes
 from dmaverify.report.text import render_finding
 from dmaverify.verdict import Severity, Status, Verdict, exit_code
 
@@ -29,15 +29,16 @@ def summary(verdicts: Iterable[Verdict], code: int | None = None) -> str:
     seen = in_order(verdicts)
     code = exit_code(seen) if code is None else code
     number = counts(seen)
-    proved = claims(verdict for verdict in seen if verdict.status is Status.PROVED)
+    held = [verdict for verdict in seen if verdict.status is Status.PROVED]
+    proved, scope = claims(held), scopes(held)
     lines = [f"## dmaverify: {_ENDS[code]} ({leaving(seen, code)})", ""]
     if not seen:
         return "\n".join([*lines, "No transfer and no access was found.", ""])
     heads = [name.upper() for name in number]
     lines += [f"| {' | '.join(heads)} |", f"|{' ---: |' * len(heads)}"]
     lines += [f"| {' | '.join(f'{value:,}' for value in number.values())} |", ""]
-    lines += [f"Proved: {_escaped(proved)}.", ""] if proved else []
-    wrong = [verdict for verdict in seen if bucket(verdict) in _SHOWN or verdict.conditional]
+    lines += [f"Proved{f' {_escaped(scope)}' if scope else ''}: {_escaped(proved)}.", ""] if proved else []
+    wrong = [verdict for verdict in seen if bucket(verdict) in _SHOWN or remarks(verdict)]
     lines += _table(wrong)
     return _limited(lines, wrong)
 

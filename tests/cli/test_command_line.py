@@ -183,6 +183,14 @@ def test_what_is_ignored_is_said_and_does_not_decide(capsys, plan):
     assert answer(capsys, "check", path, "--select", "core/*")[0] == 0
 
 
+def test_a_plan_of_which_nothing_could_be_judged_is_open_whatever_is_ignored(capsys, plan):
+    path = plan(
+        GOOD.replace("A=8:2048, B=8:256", "A=7:2048, B=8:256").replace('stream = { time = "A, B", packet = "C" }\n', "")
+    )
+    code, out, _ = answer(capsys, "check", path, "--ignore", "core/well-formed")
+    assert (code, "not judged  core/in-bounds" in out) == (3, True), out
+
+
 def test_another_reading_is_applied_and_reported(capsys, plan):
     text = """
 schema = 1

@@ -52,6 +52,14 @@ def test_every_iteration_of_a_view_is_run(tmp_path: Path, loops: int, broken: li
     assert code == int(bool(broken))
 
 
+def test_what_the_run_of_an_iteration_leaves_open_is_no_pass(tmp_path: Path) -> None:
+    """Each iteration reads a tile of its own, and promises the tile of another."""
+    text = store("a", '"t"', more="loop = { t = 3 }").replace("length = 4", "length = 1").replace("A = 4", "1")
+    tile = 'element = "A, C", view = { tile = "A", length = 1, start = "2 * t" } }'
+    said, _, code = ran(tmp_path, text.replace('element = "1, C" }', tile))["a"]
+    assert ("open      core/same-element" in said, code) == (True, 3), said
+
+
 @pytest.mark.parametrize(("start", "broken"), [("4", []), ("5", ["core/in-bounds"])])
 def test_a_view_is_run_in_its_tensor(tmp_path: Path, start: str, broken: list[str]) -> None:
     said, data, code = ran(tmp_path, store("a", start))["a"]

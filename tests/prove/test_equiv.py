@@ -249,6 +249,71 @@ def test_other_orders_and_other_cuts_do_the_same(body: str, axes: dict[str, int]
     assert answer.why == f"both copy the same units ({units_of:,} bytes)"
 
 
+ROWS = """\
+[[transfer.move.command]]
+read = "[C=16:1]:16 GM@{}"
+write = "[C=16:1]:16 GM@1048576"
+[[transfer.move.command]]
+read = "[C=16:1]:16 GM@{}"
+write = "[C=16:1]:16 GM@{}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "conditions"),
+    [
+        ((0, 16, 1048592), (0, 16, 1048592), 0),
+        ((0, 16, 1048591), (0, 16, 1048591), 1),  # the byte between both rows is written twice
+        ((0, 1048576, 1048592), (0, 1048576, 1048592), 1),  # the second command reads what the first writes
+    ],
+)
+def test_where_the_order_may_decide_what_stays_that_is_a_condition(
+    one: tuple[int, ...], other: tuple[int, ...], conditions: int
+) -> None:
+    answer = equivalent_plans(plan(ROWS.format(*one), SMALL), plan(ROWS.format(*other), SMALL))
+    assert (answer.status, len(answer.conditions)) == ("proved", conditions)
+    assert ("PROVED if" in answer.text("a", "b")) == bool(conditions)
+
+
+LOOPED = """
+schema = 1
+target = "rngd"
+axes = {{ N = 8, C = 64 }}
+[transfer.move]
+dtype = "i8"
+loop = {{ t = {0} }}
+source = {{ tier = "hbm", element = "N, C", view = {{ tile = "N", length = 1, start = "{1}" }} }}
+dest = {{ tier = "hbm", base = 65536, element = "N, C", view = {{ tile = "N", length = 1, start = "t" }} }}
+stream = {{ time = "{2}", packet = "C" }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("loops", "start", "time", "status"),
+    [(3, "t", "1", "proved"), (2, "t", "1", "unknown"), (3, "2 * t", "1", "unknown")],
+)
+def test_plans_in_loops_are_the_same_only_where_all_iterations_are(
+    loops: int, start: str, time: str, status: str
+) -> None:
+    found = []
+    for given in ((3, "t", "1"), (loops, start, time)):
+        loaded = api.load(LOOPED.format(*given))
+        item = loaded.transfers[0]
+        found.append((item.transfer, api.program_of(loaded, item.name), loaded.targets["rngd"]))
+    assert equivalent_plans(found[0], found[1]).status == status
+
+
+def test_a_solver_that_gives_up_before_the_smallest_position_contradicts_nothing() -> None:
+    deep = "((B, C, A, C / 1 / 6, A) / 432, (B, C, A, C / 1 / 6, A) % 432)"
+    sizes = {"A": 3, "B": 8, "C": 6}
+    answer = equivalent_mappings(
+        api.mapping("B, C, A, C / 1 / 6, A", sizes), api.mapping(f"{deep} / 8, {deep} % 8", sizes)
+    )
+    assert answer.status == "refuted"
+    assert answer.witness is not None
+    assert answer.witness["position"] == 9
+
+
 def test_uneven_commands_that_share_the_work_are_proved_by_the_solver() -> None:
     one, two = plan(WHOLE, LARGE), plan(TWO, LARGE)
     for answer in (equivalent_plans(one, two), equivalent_plans(two, one)):

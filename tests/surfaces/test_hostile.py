@@ -445,6 +445,9 @@ def test_no_file_of_a_project_makes_a_red_plan_green_in_silence(shell, wrong):
         code, out, _ = shell("check", "plan.toml")
         line = next(line for line in out.splitlines() if re.match(r"(PROVED|REFUTED|UNKNOWN)", line))
         assert code != 0 or said in line, text
+        for form in ("concise", "summary", "github", "gitlab", "rdjson", "sarif", "junit", "html", "json"):
+            code, out, _ = shell("check", "plan.toml", "--format", form)
+            assert code != 0 or said in out.replace("\\", ""), (text, form)
     shell.write('exclude = ["*.toml"]\n', "dmaverify.toml")
     assert shell("check", ".")[0] == 2
     shell.write("", "dmaverify.toml")

@@ -25,6 +25,7 @@ from dmaverify.prove.move.case import Case, Options
 from dmaverify.prove.move.full import ask_from_definitions
 from dmaverify.prove.move.in_place import judge_in_place
 from dmaverify.prove.move.names import misnamed
+from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.move.static import RuleReport, Ruling, access_instances
 from dmaverify.prove.move.views import at_iteration, moved_commands, view_findings
 from dmaverify.prove.smt import Session
@@ -151,6 +152,7 @@ def _judge_both(
     programs = [p for p in (derived, given) if isinstance(p, tuple) and p]
     if not programs:
         case.assumptions.append("no command could be judged")
+        case.status |= {name: "not judged" for name in OBLIGATIONS if name not in case.status}
         return (), ()
     other: Program = ()
     if len(programs) == 2 and same_nests(*programs):

@@ -37,6 +37,7 @@ from dmaverify.values import dataclass, field, replace
 ENUMERATE = 1 << 20  # positions compared one by one where the solver has no answer
 CROSS_CHECK = 1 << 12  # positions that are always compared as well
 WORDS = ("first", "second")
+ORDER = "no unit is written twice, or read where another was written"
 _EXITS = {"proved": 0, "refuted": 1, "unknown": 3}
 
 Plan = tuple[Transfer, Sequence[Command], Target]
@@ -44,7 +45,9 @@ Plan = tuple[Transfer, Sequence[Command], Target]
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """The answer. `witness`: the smallest difference, as data; `by`: what decided; `notes`: what differs besides."""
+    """The answer. `witness`: the smallest difference, as data; `by`: what decided; `notes`: what differs besides;
+    `conditions`: what `proved` rests on besides.
+    """
 
     status: str
     why: str = ""
@@ -52,6 +55,7 @@ class Equivalence:
     by: str = ""
     kind: str = "mappings"
     notes: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
     asked: tuple[tuple[str, str, str], ...] = field(default=(), compare=False, repr=False)
 
     @property
@@ -69,13 +73,19 @@ class Equivalence:
             "witness": None if self.witness is None else dict(self.witness),
             "by": self.by,
             "notes": list(self.notes),
+            "conditions": list(self.conditions),
         }
 
     def text(self, first: str, second: str) -> str:
         """A verdict for people; `first` and `second` are the texts that were compared."""
         verb = "mean the same" if self.kind == "mappings" else "do the same"
         says = {"proved": verb, "refuted": f"do not {verb}", "unknown": f"{verb}? no answer"}[self.status]
-        lines = [f"{self.status.upper():<9}`{first}` and `{second}` {says}{f': {self.why}' if self.why else ''}"]
+        head = (
+            f"{self.status.upper()} if {'; '.join(self.conditions)}:\n  "
+            if self.conditions
+            else f"{self.status.upper():<9}"
+        )
+        lines = [f"{head}`{first}` and `{second}` {says}{f': {self.why}' if self.why else ''}"]
         lines += [f"  {word:<10}{text}" for word, text in self._rows(first, second)]
         lines += [f"  note      {note}" for note in self.notes]
         return "\n".join([*lines, f"  by        {self.by}"] if self.by else lines)
@@ -216,10 +226,11 @@ class _Two:
     def cross_checked(self, answer: Equivalence) -> Equivalence:
         again = self.enumerated("")
         smallest = [None if found.witness is None else found.witness["position"] for found in (answer, again)]
-        if answer.status != again.status or (smallest[0] != smallest[1] and answer.by == "z3"):
+        if answer.status != again.status or (smallest[0] or 0) < (smallest[1] or 0):
             said = f"z3 says {answer.status} ({smallest[0]}), their cells say {again.status} ({smallest[1]})"
             raise Disagreement(f"`{self.first}` and `{self.second}`: {said}")
-        return replace(answer, by=f"{answer.by}, and {again.by}")
+        first = answer if smallest[0] == smallest[1] else again  # the solver may give up before the smallest
+        return replace(first, by=f"{answer.by}, and {again.by}")
 
     def _suspects(self) -> Sequence[int]:
         """Positions whose cells may differ: by arrays where that works, else all of them."""
@@ -250,10 +261,17 @@ def _is_live(found: Cell) -> bool:
 def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equivalence:
     """Whether two programs copy the same units (core/same-program): (transfer, its commands, its machine) each.
 
-    The order of loops and commands, and which engine does the work, are no difference; where a unit is written twice,
-    the order decides what stays, and that is not compared. Raises Disagreement as `equivalent_mappings`.
+    The order of loops and commands, and which engine does the work, are no difference; where it may decide what stays
+    that is a condition of the answer. Of transfers in loops, whose commands are those of the first iteration, all
+    iterations are alike where loops and views are the same, and nothing is said where not. Raises Disagreement as
+    `equivalent_mappings`.
     """
     plans = (first, second)
+    views = [one[0].views for one in plans]
+    looped = any(one is not None and one.loops for one in views)
+    if looped and (views[0] != views[1] or first[0].buffers != second[0].buffers):
+        why = "their loops or what they see of their tensors differ, and the first iterations alone are compared"
+        return Equivalence("unknown", why, None, "", "plans", _notes(plans))
     notes = _notes(plans)
     tiers = [_tiers(plan) for plan in plans]
     programs = [tuple(plan[1]) for plan in plans]
@@ -272,13 +290,40 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
     subject, layouts = _coordinates(first if first[2].dtypes[first[0].dtype] == 4 or not halves else second)
     found = compare(programs[0], programs[1], subject, layouts, session)
     witness, why = None, found.why
+    conditions: tuple[str, ...] = ()
     if found.status == "proved":
+        conditions = () if any(map(_order_is_free, programs)) else (ORDER,)
         units = sum(command.amount for command in programs[0])
-        why = f"both copy the same units ({units:,} {'half bytes' if halves else 'bytes'})"
+        each = " in each iteration" if looped else ""
+        why = f"both copy the same units ({units:,} {'half bytes' if halves else 'bytes'}{each})"
     elif found.copy is not None:
         witness = _copied(found.copy, plans, programs, found.only_in, halves)
         why = _why(found, witness)
-    return Equivalence(found.status, why, witness, found.by, "plans", notes, tuple(session.asked))
+        if looped:  # another iteration may copy that unit
+            return Equivalence("unknown", f"in the first iteration {why}", witness, found.by, "plans", notes)
+    return Equivalence(found.status, why, witness, found.by, "plans", notes, conditions, tuple(session.asked))
+
+
+def _order_is_free(program: Sequence[Command]) -> bool:
+    """Whether no order changes what a program leaves: surely nothing is written twice, or read where it is written."""
+    regions: list[tuple[tuple[str, int, int], int, int, bool]] = []
+    for command in program:
+        reach = command.burst
+        for step, count in sorted((abs(one.write), one.count) for one in command.loops if one.count > 1):
+            if step < reach:
+                return False
+            reach += step * (count - 1)
+        for port, writes in ((command.read, False), (command.write, True)):
+            ends = [(one.count - 1) * (one.write if writes else one.read) for one in command.loops]
+            low = port.base + sum(min(0, end) for end in ends)
+            high = port.base + sum(max(0, end) for end in ends) + command.burst
+            regions.append(((port.tier, port.chip, port.cluster), low, high, writes))
+    most: dict[tuple[tuple[str, int, int], bool], int] = {}
+    for place, low, high, writes in sorted(regions):
+        if low < most.get((place, True), low) or (writes and low < most.get((place, False), low)):
+            return False
+        most[place, writes] = max(high, most.get((place, writes), high))
+    return True
 
 
 def _tiers(plan: Plan) -> tuple[str, str]:
@@ -327,13 +372,19 @@ def _copied(
         witness["engine"] = {"chip": command.engine.chip, "cluster": command.engine.cluster, "dmn": command.engine.dmn}
     witness["counters"] = named_counters(command, copy.counters)
     witness |= {"read_address": read, "write_address": write}
-    witness |= {"reads": where(sides[0], read), "writes": where(sides[1], write)}
+    witness |= {"reads": where(sides[0], read) + _chip(copy.read), "writes": where(sides[1], write) + _chip(copy.write)}
     try:
         other = find_copy(programs[1 - only_in], copy.write)
     except TooManySteps:
         return witness
-    witness["other_reads"] = None if other is None else where(sides[0], other.read % SPAN["cluster"])
+    witness["other_reads"] = (
+        None if other is None else where(sides[0], other.read % SPAN["cluster"]) + _chip(other.read)
+    )
     return witness
+
+
+def _chip(address: int) -> str:
+    return f" of chip {address // SPAN['chip']}" if address >= SPAN["chip"] else ""
 
 
 def _why(found: Comparison, witness: Mapping[str, Any]) -> str:
