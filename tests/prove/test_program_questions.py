@@ -60,3 +60,9 @@ def test_a_hazard_that_the_fast_path_missed_is_a_disagreement(monkeypatch: pytes
     monkeypatch.setattr(kernel, "hazards", lambda *given, **more: Hazards())
     with pytest.raises(Disagreement, match="core/hazard-waw"):
         judged("0", base=64)
+
+
+def test_what_hazards_asked_is_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = ("hazard", "(assert true)", "unsat")
+    monkeypatch.setattr(kernel, "hazards", lambda *given, **more: Hazards(asked=[one]))
+    assert one in judged("0")[1]

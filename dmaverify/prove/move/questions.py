@@ -72,7 +72,7 @@ def questions_of(subject: QuestionSubject) -> Questions:
     left: list[str] = []
     try:
         scripts += [_command_script(subject, index) for index in range(len(subject.commands))]
-        scripts += [_once_script(subject, index) for index in range(len(subject.commands))]
+        scripts += [once_script(_writer(subject, f"command {i} twice"), c) for i, c in enumerate(subject.commands)]
         scripts += [_apart_script(subject)] if len(subject.commands) > 1 else []
         scripts.append(_cells_script(subject))
         scripts += [_overlap_script(subject)] if _regions_apart(subject) else []
@@ -163,10 +163,8 @@ def _writes(writer: ScriptWriter, command: Command, prefix: str) -> tuple[list[L
     return counters, address_by_steps(writer, f"{prefix}.address", command.write.base, counters, strides)
 
 
-def _once_script(subject: QuestionSubject, index: int) -> Script:
+def once_script(writer: ScriptWriter, command: Command) -> Script:
     """Two counters of one command never write one address: from the longest stride on, they are equal."""
-    writer = _writer(subject, f"command {index} twice")
-    command = subject.commands[index]
     (a, left), (b, right) = (_writes(writer, command, prefix) for prefix in "ab")
     writer.lines.append(f"(assert (= {text_of(left)} {text_of(right)}))")
     loops = loops_of(command)
