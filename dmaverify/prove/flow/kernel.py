@@ -147,7 +147,7 @@ class _Case(Judgement):
             return
         whole, left = ask_program(
             self.program, works, order, list(self.status), self.options.rlimit, self.session.asked,
-            launched=self.target.engines.launched,
+            target=self.target,
         )  # fmt: skip
         self.assumptions += left
         self.by |= dict.fromkeys(whole, FROM_DEFINITIONS)
