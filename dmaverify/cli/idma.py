@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.errors import InputError, Source
+from dmaverify.errors import InputError
 from dmaverify.machines.idma.columns import copy_of_row, descriptor_of_row, request_of
 from dmaverify.machines.idma.engine import Backend, Request, refusal
 from dmaverify.machines.idma.legalizer import MOST_LISTED, burst_count, legalize
@@ -97,15 +97,15 @@ def _requests(path: str, options: Mapping[str, int | str], dims: int | None) -> 
 
 
 def _of_image(file: str, options: Mapping[str, int | str], dims: int | None) -> Iterator[Named]:
-    from dmaverify.language.files import read_text
     from dmaverify.machines.idma.check import image_of_file, setup_for
     from dmaverify.machines.idma.nd import requests
     from dmaverify.machines.idma.setup import setup_of
+    from dmaverify.plan.toml_spans import read_source
     from dmaverify.targets.target import load_target
 
     target = load_target("idma")
     wide = setup_of(target, options).backend.address_width if options else 32
-    image = image_of_file(Source(file, read_text(file)), dims, wide)
+    image = image_of_file(read_source(file), dims, wide)
     for number, told in enumerate(image.told):
         setup = setup_for(told, target, options)
         width = setup.backend.address_width

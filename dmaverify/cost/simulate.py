@@ -31,6 +31,8 @@ MOST_PACKETS = 40_000_000
 """Packets of one simulation; beyond it the tables would not fit."""
 MOST_BYTES = 1 << 17
 """Bytes of a packet, exclusive: what the tables can count."""
+MOST_STEP = 1 << 48
+"""Bytes of a stride: what the tables can hold."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,9 @@ class Tables:
         if any(one.read.size >= MOST_BYTES for one in readings):
             largest = max(one.read.size for one in readings)
             raise InputError(f"a simulation takes packets below {MOST_BYTES:,} bytes, and one has {largest:,}")
+        loops = [loop for one in readings for side in (one.read, one.write) for loop in side.loops]
+        if any(max(count, abs(step)) > MOST_STEP for count, step in loops):
+            raise InputError(f"a simulation takes strides up to {MOST_STEP:,} bytes; no memory is that large")
         depth = max((len(one.read.loops) for one in readings), default=0)
         chips = 1 + max(max(c.read.chip, c.write.chip) for c in program)
         clusters = 2 * chips

@@ -342,7 +342,11 @@ def before_of(move: Transfer, target: Target, data: CostData, simulate: bool) ->
         return None
     price = cost(program, data)
     packet = max(c.packet * c.unit_bits // 8 for c in program)
-    return Before(price.cycles, price, program, packet, played(program, data, WHOLE) if simulate else None)
+    before = Before(price.cycles, price, program, packet)
+    try:
+        return replace(before, played=played(program, data, WHOLE)) if simulate else before
+    except InputError:  # no simulation takes it
+        return before
 
 
 def _artefact(table: Contest, member: Member) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ NUMBERS = (
     "0", "1", "-1", "2", "3", "7", "8", "255", "256", "257", "4095", "4097", "65536", "65537", "16777216", "2147483647",
     "2147483648", "4294967296", "274877906944", "1125899906842624", "1152921504606846976", "4611686018427387904",
     "9223372036854775807", "9223372036854775808", "18446744073709551616", "1000000000000000000000000000000", "1e9",
-    "0x10", "1.5", "007", "1_0",
+    "0x10", "1.5", "007", "1_0", "9" * 5000, "true", "-1",
 )  # fmt: skip
 WORDS = (
     "", "A", "Z", "'", '"', "#", "%", "/", "=", "@", "$(A:2, B:3)", "A # 16", "A / 0", "A % 0", "[", "]", "[[", "{",
@@ -261,6 +261,34 @@ def _sealed(files: dict[str, str]) -> Callable[[str, Path], list[str]]:
     return run
 
 
+TRACED = """schema = 1
+target = "idma"
+axes = { A = 64 }
+[transfer.t]
+dtype = "i8"
+source = { tier = "mem", base = 4096, element = "A" }
+dest = { tier = "mem", base = 8192, element = "A" }
+read = "[A=64:1]:64 @4096"
+write = "[A=64:1]:64 @8192"
+"""
+BEATS = """time,channel,addr,len,size,burst,strb,last,data,resp
+10,AR,0x1000,15,2,1,,,,
+12,AW,0x2000,15,2,1,,,,
+14,R,,,,,,0,0x11,0
+16,W,,,,,0xf,1,0x11,
+22,B,,,,,,,,0
+"""
+JOB = "64\n0x1000\n0x2000\n0\n0\n256\n256\n0\n0\n0\n"
+ENGINES = """{"mine": {"proc_id": "rw_axi", "params": {"DataWidth": 64, "AddrWidth": 40, "TFLenWidth": 24},
+ "jobs": {"a": "a.txt"}}}"""
+
+
+def _beside(kind: str, text: str, name: str, *, suffix: str) -> Callable[[str, Path], list[str]]:
+    """Checks a plan or job beside which a file of that name lies."""
+    word = f"--{kind}", name + ("::mine" if suffix == ".txt" else "")
+    return _called("check", f"a{suffix}", "--no-cache", *word, name=name, rest={f"a{suffix}": text})
+
+
 def _lines_of(kind: str, texts: list[str]) -> list[str]:
     return [json.dumps({kind: text}) for text in texts if len(text) < 6000]
 
@@ -270,6 +298,7 @@ def kinds() -> dict[str, tuple[Callable[[str, Path], list[str]], list[str]]]:
     plans = _texts(["examples/**/*.toml", "tests/pto/**/*.toml", "tests/fuzz/corpus/plan-*"])
     plans = [text for text in plans if "schema" in text]
     mlir = _texts(["examples/pto/*.mlir", "tests/pto/**/*.mlir", "tests/fuzz/corpus/mlir-*"])
+    rust = _texts(["examples/rust/*.rs", "examples/start/*.rs", "tests/fuzz/corpus/rust-*"])
     cells = [json.dumps({"axes": {"A": 8, "B": 6}, "expr": e}) for e in ("A / 2, B % 3", "A # 16 = 9", "$(A:2, B:3)")]
     tables = ["\n".join(text.split("\n")[:6]) for text in _texts(["tests/data/idma_rtl_bursts_sample.csv"], most=10**8)]
     jobs = [
@@ -282,7 +311,7 @@ def kinds() -> dict[str, tuple[Callable[[str, Path], list[str]], list[str]]]:
         "certificate": (_sealed(sealed), [f"{name}\n{text}" for name, text in sealed.items() if len(text) < 40_000]),
         "plan": (_file(".toml"), plans),
         "mlir": (_file(".mlir"), mlir),
-        "rust": (_file(".rs"), _texts(["examples/rust/*.rs", "tests/fuzz/corpus/rust-*"])),
+        "rust": (_file(".rs"), rust),
         "list": (_file(".csv"), tables),
         "job": (_file(".job"), jobs),
         "lines": (_called("check", "--stdin"), [*_lines_of("plan", plans[:20]), *_lines_of("kernel", mlir[:10])]),
@@ -305,6 +334,24 @@ def kinds() -> dict[str, tuple[Callable[[str, Path], list[str]], list[str]]]:
             _called("merge", "part.jsonl", name="part.jsonl"),
             ['{"sweep": 1, "id": "a", "shard": [1, 1], "jobs": 0}\n{"end": 0}'],
         ),
+        "driver": (_file(".c"), _texts(["tests/fuzz/corpus/driver-*"])),
+        "dump": (_beside("trace", TRACED, "t.vcd", suffix=".toml"), _texts(["tests/data/idma_copy_fault0.vcd"])),
+        "beats": (_beside("trace", TRACED, "t.csv", suffix=".toml"), [BEATS]),
+        "engine": (_beside("engine", JOB, "jobs.json", suffix=".txt"), [ENGINES]),
+        "rules": (
+            _called("check", "--no-cache", "plan.toml", name="machine/rules.smt2", rest={
+                "plan.toml": TOY,
+                "machine/target.toml": (ROOT / "encodings/toy/target.toml").read_text(encoding="utf-8"),
+            }),
+            [(ROOT / "encodings/toy/rules.smt2").read_text(encoding="utf-8")],
+        ),
+        "emit": (_called("emit", "plan.toml", name="plan.toml"), plans),
+        "emitted": (_called("emit", "k.mlir", name="k.mlir"), mlir),
+        "extract": (_called("extract", "k.rs", name="k.rs"), rust),
+        "extracted": (_called("extract", "k.mlir", name="k.mlir"), mlir),
+        "traced": (_called("trace", "k.mlir", "--output", "o.json", name="k.mlir"), mlir),
+        "priced": (_called("cost", "k.mlir", name="k.mlir"), mlir),
+        "bursts": (_called("bursts", "--stdin"), ['{"src": 4096, "dst": "0x2000", "length": 100, "data_width": 64}']),
         "cost": (_called("cost", "plan.toml", name="plan.toml"), plans[:25]),
         "derive": (_called("derive", "plan.toml", name="plan.toml"), plans[:25]),
         "run": (_called("run", "plan.toml", "--limit", "100000", name="plan.toml"), plans[:25]),

@@ -219,6 +219,8 @@ class _Machine(RunCopies):
         op = stmt.op
         if op in ("divui", "remui", "ceildivui", "shrui", "minui", "maxui") or stmt.predicate.startswith("u"):
             a, b = a % (1 << stmt.bits), b % (1 << stmt.bits)
+        if b == 0 and op.startswith(("div", "floordiv", "ceildiv", "rem")):
+            raise Undetermined(f"{op} by 0")
         if op in ("divsi", "remsi"):
             quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
             return quotient if op == "divsi" else a - quotient * b

@@ -13,13 +13,15 @@ Source: AMBA AXI, issue H.c, A3.2 (handshake), A2 (signals); IEEE 1364, 18 (valu
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.language.files import read_text
+from dmaverify.plan.toml_spans import read_source
 from dmaverify.values import dataclass
 
 CHANNELS = ("ar", "r", "aw", "w", "b")
@@ -46,7 +48,7 @@ def read_beats(path: str) -> list[Beat]:
     if not Path(file).is_file():
         raise InputError(f"{file} is no file", None, "a trace: FILE.vcd, FILE.fst, FILE.csv, or FILE.vcd::SCOPE")
     if file.endswith(".csv"):
-        return _table(Source(file, read_text(file)))
+        return _table(read_source(file))
     if file.endswith(DUMPS):
         return _dump(file, scope)
     raise InputError(f"{file} is no trace that is read", None, f"a table .csv, or a dump {', '.join(DUMPS)}")
@@ -102,19 +104,35 @@ def _dump(file: str, scope: str) -> list[Beat]:
     names: dict[str, list[str]] = {}
     signals: dict[str, Any] = {}
     try:
-        for one in Waveform(file).all_vars():
-            names.setdefault(str(one.signal_id), []).append(one.full_name)
-            signals[str(one.signal_id)] = one
-        port, clock = _port(file, names, scope)
-        changes: dict[int, dict[str, int | None]] = {}
-        for code in {*port.values(), clock}:
-            for time, value in signals[code].tv:
-                changes.setdefault(time, {})[code] = value if isinstance(value, int) else None
+        with _hushed():
+            for one in Waveform(file).all_vars():
+                names.setdefault(str(one.signal_id), []).append(one.full_name)
+                signals[str(one.signal_id)] = one
+            port, clock = _port(file, names, scope)
+            changes: dict[int, dict[str, int | None]] = {}
+            for code in {*port.values(), clock}:
+                for time, value in signals[code].tv:
+                    changes.setdefault(time, {})[code] = value if isinstance(value, int) else None
     except (KeyboardInterrupt, SystemExit, InputError):
         raise
     except BaseException as error:  # the library panics at damaged files, which is no Exception
         raise InputError(f"{file} is no dump: {error}", None, "a .vcd, .fst or .ghw that a simulator wrote") from None
     return list(_sampled(changes, port, clock))
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """What the library itself prints at a damaged file, line after line, goes nowhere: it would stand in the answer."""
+    kept, nowhere = (os.dup(1), os.dup(2)), os.open(os.devnull, os.O_WRONLY)
+    try:
+        for number in (1, 2):
+            os.dup2(nowhere, number)
+        yield
+    finally:
+        for number, own in enumerate(kept, 1):
+            os.dup2(own, number)
+            os.close(own)
+        os.close(nowhere)
 
 
 def _port(file: str, names: Mapping[str, list[str]], scope: str) -> tuple[dict[tuple[str, str], str], str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
@@ -50,6 +50,7 @@ class ParsedText:
     data: bytes
     at: Span | None = None
 
+    @cached_property
     def root(self) -> Node:
         return _parser().parse(self.data).root_node
 
@@ -124,7 +125,7 @@ def read_c(source: Source) -> tuple[ParsedText, Part]:
     if len(data) > MAX_BYTES:
         raise InputError(f"{source.name} has {len(data):,} bytes", None, f"C files up to {MAX_BYTES:,} bytes are read")
     text = ParsedText(source, data)
-    return text, Part(text.root(), text)
+    return text, Part(text.root, text)
 
 
 def macro_of(part: Part) -> Macro | None:
@@ -151,8 +152,8 @@ def expanded(macro: Macro, arguments: list[str] | None, use: Part, *, statement:
             return None
         given = dict(zip(macro.params, arguments, strict=True))
         body = _WORD.sub(lambda m: f" {given[m[0]]} " if m[0] in given else m[0], body)
-    text = ParsedText(use.text.source, f"void f(void){{ {body}; }}".encode(), use.span)
-    root = text.root()
+    text = _in_function(use.text.source, body, use.span)
+    root = text.root
     if root.has_error or not root.named_children:
         return None
     block = root.named_children[0].child_by_field_name("body")
@@ -162,6 +163,11 @@ def expanded(macro: Macro, arguments: list[str] | None, use: Part, *, statement:
     if len(inside) != 1 or inside[0].type != "expression_statement" or not inside[0].named_children:
         return None
     return Part(inside[0].named_children[0], text)
+
+
+@lru_cache(maxsize=512)  # a loop uses a macro again and again
+def _in_function(source: Source, body: str, span: Span) -> ParsedText:
+    return ParsedText(source, f"void f(void){{ {body}; }}".encode(), span)
 
 
 def declared(part: Part) -> tuple[str, str, int, Part | None]:

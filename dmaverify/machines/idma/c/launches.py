@@ -35,7 +35,7 @@ from dmaverify.prove.sizes.trace import Stuck
 from dmaverify.targets.modules import Derived
 from dmaverify.values import dataclass
 
-MOST_LAUNCHES = 20_000
+MOST_LAUNCHES = 10_000
 MOST_SYMBOLIC, MOST_PLAIN = 64, 1000  # with arguments that are not known, and of such a function on plain numbers
 MOST_CHANNELS = 8
 """Bits 4:2 of a dmcpy."""
@@ -122,6 +122,7 @@ class Launcher(RegisterReader):
     def called(self, call: Part, name: str, arguments: list[Part]) -> Value:
         values = [self.value(one) for one in arguments]
         if name in self.launching:
+            self.steps += 10  # its arguments are expressions
             if name in self.file.functions:
                 return self.doubted(call, f"`{name}` is a function of this file, not the runtime's")
             return self._launched(call, CALLS[name], values) if name in CALLS else self._pulp(call, name, values)
@@ -239,6 +240,7 @@ class Launcher(RegisterReader):
         if len(self.told) >= MOST_LAUNCHES:
             if not any(d.part.span == at.span for d in self.doubts):
                 self.doubts.append(Doubted(at, f"it is launched more than {MOST_LAUNCHES:,} times"))
+            self.steps += 100  # the answer is UNKNOWN: a loop without an end need not be followed as far as others
             return unknown("too many launches")
         self.told.append(told)
         return Value(None, UINT, "the id of a launch", len(self.told) - 1)
