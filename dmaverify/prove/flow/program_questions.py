@@ -34,12 +34,13 @@ def ask_program(
     tiles = list(tile_scripts(program, works, target)) if TILES[0] in proved else []
     missing = {name for name in TILES if any(isinstance(one, str) for one in tiles)}
     known = (*HAZARDS, "core/steps", *(TILES if tiles and not missing else ()))
-    left = [f"{name} of the steps together" for name in proved if name not in known]
+    left = [f"{name} of the steps together{_why(name)}" for name in proved if name not in known]
     left += [one for one in tiles if isinstance(one, str)]
     names = [step.name for step in program.steps]
     by_times = pairs is not None and not launched and not any(step.loops for step in program.steps)
     if not by_times:
-        left.append("that engines and `after` order the steps")
+        followed = "launches" if launched else "iterations"
+        left.append(f"that engines and `after` order the steps: {followed} are followed one behind the other")
     if pairs is None or len(pairs) > MOST_PAIRS:
         return set(), [NOT_ASKED + what for what in (*left, "hazards: too many accesses, or an order of loops")]
     left += [f"hazards of `{names[a.step]}` and `{names[b.step]}` in loops" for a, b in pairs if a.turns or b.turns]
@@ -51,6 +52,13 @@ def ask_program(
     missing |= {KINDS[a.writes, b.writes] for a, b in pairs if a.turns or b.turns}
     whole = {name for script in scripts for name in script.obligations} & {*HAZARDS, *TILES} - open_ - missing
     return whole, [NOT_ASKED + what for what in dict.fromkeys(left)]
+
+
+def _why(name: str) -> str:
+    """Why a claim of the steps together has no question."""
+    if name.endswith("/bank-starvation"):
+        return ": the longest run of an access is asked of the solver by its tables; runs bank by bank are computed"
+    return ": by arithmetic on boxes" if name not in TILES else ""
 
 
 def _apart(names: Sequence[str], one: Touch, other: Touch) -> Script:

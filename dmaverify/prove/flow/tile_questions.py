@@ -52,7 +52,9 @@ def _of_output(name: str, output: Output, works: Sequence[StepWork], target: Tar
         raise NotCovered("written by several accesses or too many commands")
     space = (space_of(target, output.tensor.tier),) * 2
     commands = [_command(touch) for touch in touches]
-    subject = QuestionSubject(output.tensor, output.tensor, space, output.bits, commands, {}, definitions(), {}, name)
+    subject = QuestionSubject(
+        output.tensor, output.tensor, space, output.bits, commands, {}, definitions(), {}, f"{name}, "
+    )
     for index, command in enumerate(commands):
         yield once_script(ScriptWriter(f"{name}, access {index} in two iterations", definitions()), command, TILES[0])
     if len(commands) > 1:
