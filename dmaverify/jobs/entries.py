@@ -108,7 +108,7 @@ def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | Non
 
         for kernel in plan.kernels:
             found += guarded(
-                partial(check_plan_kernel, kernel, plan, chosen), chosen.limits, name=kernel.name, path=plan.path,
+                partial(check_plan_kernel, kernel, plan, chosen, keep), chosen.limits, name=kernel.name, path=plan.path,
                 line=kernel.line, target=plan.targets[kernel.target].name, span=kernel.span,
             )  # fmt: skip
     return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)

@@ -132,7 +132,7 @@ def check(
     if isinstance(plan, str | Path) and path.endswith((".pto", ".mlir")):
         from dmaverify.machines.pto.check import STANDARD, check_file
 
-        return check_file(path, name or inner or None, options or STANDARD)
+        return check_file(path, name or inner or None, options or STANDARD, keep)
     return verdicts_of(load(plan, name, target=target, symbols=True, partly=True), options, keep)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from itertools import product
 
 import pytest
@@ -151,6 +152,8 @@ def test_hazards_of_loops_are_those_of_every_iteration(seed: int, launched: bool
         kinds = {"core/hazard-waw": "waw"}
         pairs = {(*sorted((h.first.step, h.second.step)), kinds.get(h.kind, "read and write")) for h in found.found}
         assert not found.unknown, number
+        said = re.search(r"(\d+) questions", found.by)
+        assert said is None or int(said[1]) <= len(found.asked), number
         assert not found.why, number
         assert pairs == unrolled_hazards(program, works, launched=launched), number
         assert all(h.meeting is not None for h in found.found), number

@@ -4,7 +4,7 @@ import pytest
 
 from dmaverify.errors import Disagreement
 from dmaverify.plan.read import read_plan_text
-from dmaverify.prove.flow import kernel
+from dmaverify.prove.flow import kernel, program_questions
 from dmaverify.prove.flow.hazards import Hazards
 from dmaverify.prove.flow.kernel import check_program
 from dmaverify.prove.options import Options
@@ -47,12 +47,24 @@ def test_accesses_that_nothing_orders_are_asked_for_a_byte_in_common() -> None:
     assert script[1] == "sat unsat"
 
 
-def test_ordered_steps_have_no_question_and_the_verdict_says_so() -> None:
+def test_ordered_steps_are_asked_for_their_order() -> None:
     verdict, asked = judged("0", 'after = ["one"]\n', 0)
     assert verdict.status is Status.PROVED
-    assert by(verdict, "core/hazard-waw") != "z3"
+    assert by(verdict, "core/hazard-waw") == "z3"
     assert not [name for name, _, _ in asked if "two command" in name]
-    assert "not asked from definitions: that engines and `after` order the steps" in verdict.assumptions
+    (script,) = [(text, said) for name, text, said in asked if name == "the order of the steps"]
+    assert "(assert (<= end0 begin1))" in script[0]
+    assert script[1] == "sat unsat"
+    assert not any("order the steps" in one for one in verdict.assumptions)
+
+
+@pytest.mark.parametrize("fault", ["_stated", "unordered"])
+def test_an_order_that_nothing_states_is_a_disagreement(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    after = 'after = ["one"]\n' if fault == "_stated" else ""
+    monkeypatch.setattr(kernel, "hazards", lambda *given, **more: Hazards())
+    monkeypatch.setattr(program_questions, fault, lambda *given, **more: [])
+    with pytest.raises(Disagreement, match="the order of the steps"):
+        judged("0", after, 0)
 
 
 def test_a_hazard_that_the_fast_path_missed_is_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,3 +72,9 @@ def test_a_hazard_that_the_fast_path_missed_is_a_disagreement(monkeypatch: pytes
     monkeypatch.setattr(kernel, "hazards", lambda *given, **more: Hazards())
     with pytest.raises(Disagreement, match="core/hazard-waw"):
         judged("0", base=64)
+
+
+def test_what_hazards_asked_is_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = ("hazard", "(assert true)", "unsat")
+    monkeypatch.setattr(kernel, "hazards", lambda *given, **more: Hazards(asked=[one]))
+    assert one in judged("0")[1]

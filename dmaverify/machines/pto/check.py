@@ -185,25 +185,30 @@ def _as_one_tile(
     return kernel, judged
 
 
-def check_plan_kernel(entry: PlanKernel, plan: Plan, options: Options) -> list[Verdict]:
-    """The verdicts on a kernel of a plan: under the chosen readings, then under each that the plan speaks of.
+def check_plan_kernel(
+    entry: PlanKernel, plan: Plan, options: Options, keep: dict[str, Any] | None = None
+) -> list[Verdict]:
+    """The verdicts on a kernel of a plan: under the chosen readings, then under each that the plan speaks of. `keep`
+    receives the solver's questions of each.
 
     Raises InputError for a text that cannot be read.
     """
     target = plan.targets[entry.target]
-    out = [_plan_verdict(entry, plan, target, options, entry.name, entry.expect)]
+    asked: dict[str, Any] = {} if keep is None else keep
+    out = [_plan_verdict(entry, plan, target, options, entry.name, entry.expect, asked)]
     if not options.readings:
         for reading, expect in entry.under.items():
             rule, _, name = reading.partition("=")
             target.check_readings({rule: name})
             chosen = replace(options, readings={rule: name})
-            out.append(_plan_verdict(entry, plan, target, chosen, f"{entry.name} under {reading}", expect))
+            out.append(_plan_verdict(entry, plan, target, chosen, f"{entry.name} under {reading}", expect, asked))
     return out
 
 
 def _plan_verdict(
-    entry: PlanKernel, plan: Plan, target: Target, options: Options, name: str, expect: tuple[str, ...] | None
-) -> Verdict:
+    entry: PlanKernel, plan: Plan, target: Target, options: Options, name: str, expect: tuple[str, ...] | None,
+    keep: dict[str, Any],
+) -> Verdict:  # fmt: skip
     whole, functions = read_kernels(entry.source)
     wanted = [f for f in functions if (not f.called if entry.function is None else f.name == entry.function)]
     if len(wanted) != 1:
@@ -214,7 +219,7 @@ def _plan_verdict(
     notes.extents |= entry.extents
     notes.ranges |= entry.ranges
     notes.spans |= {("gm", n): entry.span for n in entry.extents} | {("assume", n): entry.span for n in entry.ranges}
-    verdict = check_function(wanted[0], name, notes, target, options, None, entry.moves)
+    verdict = check_function(wanted[0], name, notes, target, options, keep.setdefault(name, []), entry.moves)
     if verdict is None:
         raise InputError(f"{entry.source.name} holds no DMA operation", entry.span, "nothing was checked")
     return replace(verdict, expect=expect, path=plan.path, line=entry.line)

@@ -56,7 +56,7 @@ def alternatives(
             difference = _difference(kernel, again, knob)
             if not difference:
                 continue
-            judged = judged_kernel(again, target, replace(options, readings=readings), notes, moves)
+            judged = judged_kernel(again, target, replace(options, readings=readings, prove="fast"), notes, moves)
             new = {f.rule for f in (*map(finding_of, again.remarks), *judged.findings) if f.severity is Severity.ERROR}
             new -= set(notes.allow)
             left = is_open(again, judged, notes)

@@ -24,6 +24,7 @@ from dmaverify.verdict import Finding, Label, Severity
 
 if TYPE_CHECKING:
     from dmaverify.program.access import PlanMove
+    from dmaverify.prove.flow.claims import ClaimResult
 
 
 def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:
@@ -59,6 +60,7 @@ def judged_kernel(
         if doubted:
             judged.obligations["core/definite"] = ("unknown", "", "an operation that is not resolved may write them")
     order = ("proved", "reported", "not judged", "unknown", "refuted")
+    results: list[tuple[PlanMove, ClaimResult]] = []
     for move in moves:
         from dmaverify.prove.flow.claims import judge_claim
 
@@ -71,11 +73,17 @@ def judged_kernel(
             judged.obligations["core/same-element"] = ("not judged", "", "a copy of the kernel could not be read")
             continue
         result = judge_claim(move, kernel.events, target, options)
+        results.append((move, result))
         judged.findings += [f for f in result.findings if f not in judged.findings]
         for name, status in result.status.items():
             old = judged.obligations.get(name)
             if old is None or order.index(status) > order.index(old[0]):
                 judged.obligations[name] = (status, result.by, "")
+    wrong = any(f.severity is Severity.ERROR for f in (*map(finding_of, kernel.remarks), *judged.findings))
+    if options.full and not wrong and not is_open(kernel, judged, notes):
+        from dmaverify.prove.flow.kernel_questions import ask_kernel
+
+        ask_kernel(kernel, judged, results, shapes | extents, target, options)
     return judged
 
 

@@ -40,6 +40,9 @@ class ClaimResult:
     status: dict[str, str] = field(default_factory=dict)
     by: str = ""
     units: int = 0
+    dest: Tensor | None = None  # as data was judged: Zero padding as Top
+    commands: Sequence[Command] = ()
+    padded: bool = False  # padding is laid, or asked for
 
 
 def judge_claim(claim: PlanMove, events: Sequence[Event], target: Target, options: Options) -> ClaimResult:
@@ -81,7 +84,9 @@ def judge_claim(claim: PlanMove, events: Sequence[Event], target: Target, option
     out.status = {
         name: "reported" if name == "core/consumes" and s == "refuted" else s for name, s in result.status.items()
     }
-    out.by = result.by
+    out.by, out.dest, out.commands = result.by, plain, commands
+    laid = any(t.writes and t.kind != "data" for copy, _ in nests for t in copy.touches)
+    out.padded = laid or plain.element != claim.dest.element
     out.units = result.units
     _padding(claim, nests, bits, out)
     return out

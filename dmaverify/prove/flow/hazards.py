@@ -51,6 +51,7 @@ class Hazards:
     unknown: list[tuple[str, Touch, Touch]] = field(default_factory=list)
     why: str = ""
     by: str = "no two steps that may run at once touch one memory"
+    asked: list[tuple[str, str, str]] = field(default_factory=list)
 
     def status(self, kind: str) -> str:
         if any(hazard.kind == kind for hazard in self.found):
@@ -103,6 +104,7 @@ def hazards(
     for key in judge.open_.keys() - judge.met.keys():
         one, two = (told.made[number][index][0] for number, index in judge.open_[key].sides)
         out.unknown.append((f"core/hazard-{key[0]}", one, two))
+    out.asked = judge.asker.session.asked
     return out
 
 

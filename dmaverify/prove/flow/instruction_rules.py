@@ -21,6 +21,16 @@ from dmaverify.values import dataclass, field
 from dmaverify.verdict import Finding, Label, Severity
 
 
+@dataclass(frozen=True, slots=True)
+class HeldRule:
+    """A rule that held: the terms of its ports, when that is said, and of what."""
+
+    rule: Rule
+    terms: Mapping[str, Lin]
+    when: tuple[Cond, ...]
+    place: str
+
+
 @dataclass
 class RuleJudge:
     """Judges rules; collects findings, statuses and what had to be assumed."""
@@ -38,6 +48,7 @@ class RuleJudge:
     evaluated: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
     said: dict[str, None] = field(default_factory=dict)
+    held: list[HeldRule] = field(default_factory=list)
     _bound: dict[Any, list[Rule]] = field(default_factory=dict)
     _limits: dict[tuple[str, str], Mapping[str, int]] = field(default_factory=dict)
     _kept: set[Any] = field(default_factory=set)
@@ -221,6 +232,7 @@ class RuleJudge:
             self._other_readings(rule, ports)
         if severity is None or self._plainly(rule, terms):
             self._kept.add(seen)
+            self.held += [HeldRule(rule, terms, (), f"{what}, line {whole.line}")] if severity is not None else []
             return False
         claim = condition_of(rule.function.body, terms, self.world)
         if severity is not Severity.ERROR and self.asker.is_open(claim):
@@ -230,6 +242,7 @@ class RuleJudge:
         if reply.status in ("proved", "assumed"):  # what was assumed holds from there on
             self.assumed |= {(part, rule.id): None for part in reply.assumed}
             self._kept.add(seen)
+            self.held += [HeldRule(rule, terms, tuple(when), f"{what}, line {whole.line}")]
             return False
         if reply.status == "unknown":
             if severity is Severity.ERROR:

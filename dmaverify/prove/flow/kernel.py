@@ -125,6 +125,7 @@ class _Case(Judgement):
     def hazards(self, works: list[StepWork], order: Order) -> None:
         limit = self.options.rlimit
         result = hazards(self.program, works, order, limit, launched=self.target.engines.launched)
+        self.session.asked += result.asked
         for kind in HAZARDS:
             self.status[kind], self.by[kind] = result.status(kind), result.by
         self.findings += [hazard_finding(hazard, self.program, self.target) for hazard in result.found]
@@ -146,7 +147,7 @@ class _Case(Judgement):
             return
         whole, left = ask_program(
             self.program, works, order, list(self.status), self.options.rlimit, self.session.asked,
-            launched=self.target.engines.launched,
+            target=self.target,
         )  # fmt: skip
         self.assumptions += left
         self.by |= dict.fromkeys(whole, FROM_DEFINITIONS)

@@ -66,6 +66,7 @@ class JudgedKernel:
     given_up: bool = False  # its order was too long to be followed
     solver: str = ""
     asked: list[tuple[str, str, str]] = field(default_factory=list)
+    judge: CopyJudge | None = None
 
 
 def judge_kernel(
@@ -174,7 +175,7 @@ def judge_kernel(
         out.conditions.append(f"rows addressed by values from memory do not collide: {', '.join(pairs)}")
     out.conditions += [said for said, _ in undeclared]
     out.assumptions += [f"{rule} would decide otherwise under another reading" for rule in judge.differs]
-    out.asked = list(asker.session.asked)
+    out.asked, out.judge = list(asker.session.asked), judge
     out.solver = solver_version() if asker.session.asked else ""
     return out
 

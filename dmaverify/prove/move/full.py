@@ -96,23 +96,32 @@ def rules_script(held: Sequence[tuple[Rule, tuple[int, ...], str]]) -> Script:
     """The predicate of each rule that held, at the ports where it did: what the rules say, negated. A port that is
     one of many numbers has parts, which are any numbers: then more is asked than has to hold.
     """
-    asked = [(rule.id, rule.function.text, tuple(map(number, ports)), place) for rule, ports, place in held]
-    asked = list(dict.fromkeys(asked))
-    lines = ["(set-info :smt-lib-version 2.6)", f"(set-logic {LOGIC if _linear(asked) else 'ALL'})"]
-    lines += dict.fromkeys(text for _, text, _, _ in asked)
-    steps = []
-    for index, (rule, _, ports, place) in enumerate(asked):
-        given = [port.replace("|part ", f"|part {at}.") for at, port in enumerate(ports)]
+    asked = []
+    for rule, ports, place in held:
+        given = [number(port).replace("|part ", f"|part {at}.") for at, port in enumerate(ports)]
         parts = dict.fromkeys(part for text in given for part in re.findall(r"\|part [^|]*\|", text))
-        steps.append(ScriptQuestion(place, rule, stronger=bool(parts)))
-        call = f"({rule} {' '.join(given)})" if ports else rule
-        lines += [f"; {index}: {rule}: {place}: unsat", "(push 1)", *(f"(declare-const {part} Int)" for part in parts)]
+        asked.append((rule, tuple(given), tuple(f"(declare-const {part} Int)" for part in parts), place))
+    return predicates_script(asked, stronger=True)
+
+
+def predicates_script(
+    held: Sequence[tuple[Rule, tuple[str, ...], tuple[str, ...], str]], *, stronger: bool = False
+) -> Script:
+    """Rules at ports as text, each behind the lines that say what is given; `stronger` where those say less than
+    is known.
+    """
+    asked = list(dict.fromkeys(held))
+    bits = any("bv" in rule.function.text or "BitVec" in rule.function.text for rule, _, _, _ in asked)
+    bare = not bits and (stronger or not any(given for _, _, given, _ in asked))
+    lines = ["(set-info :smt-lib-version 2.6)", f"(set-logic {LOGIC if bare else 'ALL'})"]
+    lines += dict.fromkeys(rule.function.text for rule, _, _, _ in asked)
+    steps = []
+    for index, (rule, ports, given, place) in enumerate(asked):
+        steps.append(ScriptQuestion(place, rule.id, stronger=stronger and bool(given)))
+        call = f"({rule.id} {' '.join(ports)})" if ports else rule.id
+        lines += [f"; {index}: {rule.id}: {place}: unsat", "(push 1)", *given]
         lines += [f"(assert (not {call}))", "(check-sat)", "(pop 1)"]
     return Script("rules", "\n".join(lines) + "\n", tuple(steps))
-
-
-def _linear(asked: list[tuple[str, str, tuple[str, ...], str]]) -> bool:
-    return not any("bv" in text or "BitVec" in text for _, text, _, _ in asked)
 
 
 def _unsettled(script: Script, answers: list[str]) -> set[str]:

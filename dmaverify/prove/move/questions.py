@@ -72,8 +72,8 @@ def questions_of(subject: QuestionSubject) -> Questions:
     left: list[str] = []
     try:
         scripts += [_command_script(subject, index) for index in range(len(subject.commands))]
-        scripts += [_once_script(subject, index) for index in range(len(subject.commands))]
-        scripts += [_apart_script(subject)] if len(subject.commands) > 1 else []
+        scripts += [once_script(_writer(subject, f"command {i} twice"), c) for i, c in enumerate(subject.commands)]
+        scripts += [apart_script(subject)] if len(subject.commands) > 1 else []
         scripts.append(_cells_script(subject))
         scripts += [_overlap_script(subject)] if _regions_apart(subject) else []
         consumed = _consumed_script(subject) if subject.status.get("core/consumes") == "proved" else None
@@ -163,10 +163,8 @@ def _writes(writer: ScriptWriter, command: Command, prefix: str) -> tuple[list[L
     return counters, address_by_steps(writer, f"{prefix}.address", command.write.base, counters, strides)
 
 
-def _once_script(subject: QuestionSubject, index: int) -> Script:
+def once_script(writer: ScriptWriter, command: Command, says: str = "core/writes-once") -> Script:
     """Two counters of one command never write one address: from the longest stride on, they are equal."""
-    writer = _writer(subject, f"command {index} twice")
-    command = subject.commands[index]
     (a, left), (b, right) = (_writes(writer, command, prefix) for prefix in "ab")
     writer.lines.append(f"(assert (= {text_of(left)} {text_of(right)}))")
     loops = loops_of(command)
@@ -183,7 +181,7 @@ def _once_script(subject: QuestionSubject, index: int) -> Script:
                 _cut_alike(writer, (a, b), [loop[2] for loop in loops], order[place:])
             writer.lemma(f"counter {i}", f"(= {text_of(a[i])} {text_of(b[i])})")
     differ = [f"(not (= {text_of(x)} {text_of(y)}))" for x, y in zip(a, b, strict=True)]
-    writer.claim("no address twice", "core/writes-once", disjunction(differ))
+    writer.claim("no address twice", says, disjunction(differ))
     return writer.script()
 
 
@@ -203,7 +201,7 @@ def _cut_alike(
     writer.instance("theorem/unique", UNIQUE, (whole, number(steps[first]), a, x, b, y))
 
 
-def _apart_script(subject: QuestionSubject) -> Script:
+def apart_script(subject: QuestionSubject, says: str = "core/writes-once") -> Script:
     """No two commands write one address."""
     writer = _writer(subject, "commands apart")
     ends = [_writes(writer, command, f"n{i}_")[1] for i, command in enumerate(subject.commands)]
@@ -211,7 +209,7 @@ def _apart_script(subject: QuestionSubject) -> Script:
         for a, one in enumerate(subject.commands[:b]):
             same = [f"(= {x} {y})" for x, y in zip(_port(one.write), _port(other.write), strict=True)]
             both = conjunction([*same, f"(= {text_of(ends[a])} {text_of(ends[b])})"])
-            writer.claim(f"commands {a} and {b}", "core/writes-once", both)
+            writer.claim(f"commands {a} and {b}", says, both)
     return writer.script()
 
 
@@ -245,8 +243,8 @@ def _overlap_script(subject: QuestionSubject) -> Script:
 def _cells_script(subject: QuestionSubject) -> Script:
     """Every live cell of the destination, and every Zero one, is written: by the counters that its address names."""
     writer = _writer(subject, "cells of the destination")
-    cell, images = _images(writer, subject, 1)
-    reached = writer.truth("written", disjunction(images))
+    cell, counters = images(writer, subject, 1)
+    reached = writer.truth("written", disjunction(counters))
     writer.possible("a live cell", "core/not-vacuous", cell.live)
     writer.claim("every live cell", "core/covers", f"(and {cell.live} (not {reached}))")
     writer.claim("zero, unwritten", "core/padding", f"(and {cell.zero} (not {reached}))")
@@ -259,19 +257,18 @@ def _consumed_script(subject: QuestionSubject) -> Script | None:
         if any(isinstance(node, Broadcast) and node.size > 1 for node in walk(subject.source.field(place))):
             return None
     writer = _writer(subject, "cells of the source")
-    cell, images = _images(writer, subject, 0)
-    writer.claim("every live cell", "core/consumes", f"(and {cell.live} (not {disjunction(images)}))")
+    cell, counters = images(writer, subject, 0)
+    writer.claim("every live cell", "core/consumes", f"(and {cell.live} (not {disjunction(counters)}))")
     return writer.script()
 
 
-def _images(writer: ScriptWriter, subject: QuestionSubject, side: int) -> tuple[CellNames, list[str]]:
+def images(writer: ScriptWriter, subject: QuestionSubject, side: int) -> tuple[CellNames, list[str]]:
     """A cell of a side, and for each command the condition that the counters which its address names reach it."""
     name, tensor, space = subject.sides[side]
     at = any_position(writer, tensor, space, subject.dtype_bits, "at")
     cell = cell_at(writer, name, tensor, at)
     here = address_of(tensor, space, subject.dtype_bits, at)
-    images = [_reaches(writer, f"w{i}", c, side, at, here, tensor) for i, c in enumerate(subject.commands)]
-    return cell, images
+    return cell, [_reaches(writer, f"w{i}", c, side, at, here, tensor) for i, c in enumerate(subject.commands)]
 
 
 def any_position(writer: ScriptWriter, tensor: Tensor, space: Space, dtype_bits: int, prefix: str) -> Position:

@@ -102,7 +102,9 @@ class SizeCover:
     def single(self, values: Mapping[str, int]) -> Verdict:
         """The ordinary verdict at sizes."""
         self.singles += 1
-        found = verdict_at(self.template, values, self.options)
+        asked: list[tuple[str, str, str]] = []
+        found = verdict_at(self.template, values, self.options, asked)
+        self.questions += asked if found.status is not Status.PROVED else []
         self.rests |= dict.fromkeys(found.conditions)
         return found
 

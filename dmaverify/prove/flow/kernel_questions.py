@@ -1,0 +1,177 @@
+"""A kernel of copy instructions that holds, asked once more from definitions; what has no question is said in words.
+
+Knows: the rules that held with the terms of their ports, the copies whose operands are numbers, the moves claimed.
+Does not know: machines by name, text syntax, how scripts are asked.
+Law: `z3` is the label of a rule only if its predicate was asked of every term at which it was judged, and of an
+obligation only if every copy and every claimed move has a question of it. Order between instructions, flags, registers
+and what is read before it is written are followed path by path and have no question: they are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dmaverify.language.affine import Lin
+from dmaverify.lower.programs import space_of
+from dmaverify.program.command import Command, Loop, Port
+from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use, accumulate
+from dmaverify.program.rewrite import every
+from dmaverify.prove.flow.claims import ClaimResult, placed_copies
+from dmaverify.prove.flow.instruction_rules import HeldRule, RuleJudge
+from dmaverify.prove.flow.kernels import JudgedKernel, KernelProgram
+from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions, predicates_script
+from dmaverify.prove.move.questions import QuestionSubject, address_by_steps, once_script, questions_of
+from dmaverify.prove.move.script import Script, ScriptWriter, text_of
+from dmaverify.prove.options import Options
+from dmaverify.targets.rule import Rule
+from dmaverify.targets.target import Target
+from dmaverify.values import replace
+
+if TYPE_CHECKING:
+    from dmaverify.program.access import PlanMove
+
+MOST_COPIES = 100
+BOUNDS, ONCE = "core/in-bounds", "core/writes-once"
+HOW = {"": "read from the text", "numbers": "judged at its numbers", "for all values": "judged for all values"}
+
+
+def ask_kernel(
+    program: KernelProgram, judged: JudgedKernel, claims: Sequence[tuple[PlanMove, ClaimResult]],
+    extents: Mapping[str, int | Lin], target: Target, options: Options,
+) -> None:  # fmt: skip
+    """Asks what can be asked, puts down labels, and says of the rest that it was not asked. Raises Disagreement."""
+    assert judged.judge is not None
+    proved = {name for name, (status, _, _) in judged.obligations.items() if status == "proved"}
+    rules = predicates_script([_at(one, judged.judge) for one in judged.judge.held])
+    scripts = [rules] if rules.steps else []
+    copies = list(placed_copies(program.events, ()))
+    missing = {rule for _, rule in judged.judge.assumed} | ({BOUNDS} if _more_bounds(program) else set())
+    missing |= {BOUNDS, ONCE} if len(copies) > MOST_COPIES else set()
+    for copy, loops in copies if len(copies) <= MOST_COPIES else ():
+        for script, lost in _of_copy(copy, loops, extents):
+            scripts += [script] if script is not None and script.obligations <= proved else []
+            missing |= lost
+    for number, (move, result) in enumerate(claims):
+        made, lost = _of_claim(move, result, f"move {number + 1}, ", target, options)
+        scripts += made
+        missing |= lost
+    left: list[str] = []
+    missing |= ask(scripts, options.rlimit, judged.asked, left)
+    spoken = {name for script in scripts for name in script.obligations}
+    for name in (spoken & proved) - missing:
+        judged.obligations[name] = ("proved", FROM_DEFINITIONS, "")
+    judged.assumptions += [NOT_ASKED + what for what in (*left, *_unasked(judged))]
+
+
+def _unasked(judged: JudgedKernel) -> Iterator[str]:
+    """What holds without a question, by what decided it."""
+    by: dict[str, list[str]] = {}
+    for name, (status, how, _) in sorted(judged.obligations.items()):
+        if status == "proved" and how != FROM_DEFINITIONS:
+            by.setdefault(how, []).append(name)
+    yield from (f"{', '.join(names)}: {HOW.get(how, how)}" for how, names in by.items())
+    yield "core/registers, core/unresolved-copy: read from the text, path by path"
+
+
+# ---------------------------------------------------------------- rules
+
+
+def _at(held: HeldRule, judge: RuleJudge) -> tuple[Rule, tuple[str, ...], tuple[str, ...], str]:
+    """The ports of a rule as text, with all that is known of their symbols."""
+    world, terms = judge.world, [held.terms[port] for port in held.rule.ports]
+    names = {name for term in terms for name, _ in term.terms} | {n for one in held.when for n in one.symbols()}
+    given: list[str] = []
+    if names:
+        needs = judge.asker.needed(names)
+        names |= {name for one in needs for name in one.symbols()}
+        variables, facts = world.context(names)
+        given += [f"(declare-const {name} Int)" for name, _, _ in variables]
+        given += [f"(assert (<= {world.text(Lin(low))} {name}))" for name, low, _ in variables if low is not None]
+        given += [f"(assert (< {name} {world.text(Lin(end))}))" for name, _, end in variables if end is not None]
+        given += [f"(assert {fact})" for fact in (*facts, *map(world.cond_text, (*held.when, *needs)))]
+    return held.rule, tuple(map(world.text, terms)), tuple(given), held.place
+
+
+# ---------------------------------------------------------------- copies
+
+
+def _more_bounds(program: KernelProgram) -> bool:
+    """Whether bounds are claimed of more than copies."""
+    return bool(program.needs) or any(isinstance(event, Use) for event in every(program.events))
+
+
+def _of_copy(
+    copy: Copy, loops: Sequence[KernelLoop], extents: Mapping[str, int | Lin]
+) -> Iterator[tuple[Script | None, set[str]]]:
+    """Every byte that a copy touches lies in its tensor, and no byte is changed by two rows; what has no question."""
+    lost: set[str] = set()
+    writer = ScriptWriter(f"copy {copy.order} in its tensors", definitions())
+    for index, touch in enumerate(copy.touches):
+        extent = extents.get(touch.place.root) if touch.place.root else None
+        size = extent.const if isinstance(extent, Lin) and extent.is_const else extent
+        nest = _nest(touch, loops)
+        if not touch.place.root:
+            continue
+        if nest is None or not isinstance(size, int) or copy.when:
+            lost.add(BOUNDS)
+            continue
+        counters = [writer.counter(f"t{index}.c{i}", count) for i, (count, _) in enumerate(nest)]
+        base = touch.place.address.const + touch.offset.const
+        at = address_by_steps(writer, f"t{index}.address", base, counters, [stride for _, stride in nest])
+        writer.claim(f"{touch.kind} of %{touch.place.root}", BOUNDS, f"(not (core/in-range {text_of(at)} {size}))")
+    yield writer.script() if writer.steps else None, lost
+    row = _row(copy)
+    if row is None:
+        yield None, {ONCE}
+    else:
+        yield once_script(ScriptWriter(f"copy {copy.order} twice", definitions()), row), set()
+
+
+def _nest(touch: CopyTouch, loops: Sequence[KernelLoop]) -> list[tuple[int, int]] | None:
+    """Count and stride of the loops around a touch, its own levels and its bytes; None where they are no numbers."""
+    terms = dict(touch.place.address.terms)
+    numbers = [touch.offset, touch.length, *(loop.trip for loop in loops), *(n for step in touch.steps for n in step)]
+    if touch.open or not all(one.is_const for one in numbers):
+        return None
+    nest = [(loop.trip.const, terms.pop(loop.counter, 0)) for loop in loops]
+    nest += [(count.const, stride.const) for count, stride in reversed(touch.steps)]
+    nest.append((touch.length.const, 1))
+    return None if terms or any(count < 1 for count, _ in nest) else nest
+
+
+def _row(copy: Copy) -> Command | None:
+    """What a copy changes as one command, where each row is one run of bytes; else None."""
+    writes = sorted((t for t in copy.touches if t.writes), key=lambda t: t.offset.const)
+    if accumulate(copy, copy) or not writes or any(t.steps != writes[0].steps for t in writes):
+        return None
+    still = [replace(t, place=replace(t.place, address=Lin(0))) for t in writes]  # rows of one run are compared
+    ends = [t.offset.const + t.length.const for t in writes]
+    if any(_nest(touch, ()) is None for touch in still) or ends[:-1] != [t.offset.const for t in writes[1:]]:
+        return None
+    whole = tuple(Loop(count.const, 0, stride.const) for count, stride in reversed(writes[0].steps))
+    port = Port(copy.write.space, 0)
+    length = ends[-1] - writes[0].offset.const
+    return Command(port, port, whole, length, length)
+
+
+# ---------------------------------------------------------------- moves
+
+
+def _of_claim(
+    move: PlanMove, result: ClaimResult, name: str, target: Target, options: Options
+) -> tuple[list[Script], set[str]]:
+    """The scripts of a claimed move; obligations that they do not say all of. Padding that is written besides data is
+    laid out byte by byte and has no question.
+    """
+    if result.dest is None:
+        return [], set(result.status)
+    spaces = (space_of(target, move.source.tier), space_of(target, move.dest.tier))
+    bits = target.dtypes[move.dtype]
+    subject = QuestionSubject(
+        move.source, result.dest, spaces, bits, result.commands, options.readings, definitions(), result.status, name,
+    )  # fmt: skip
+    found = questions_of(subject)
+    spoken = {one for script in found.scripts for one in script.obligations}
+    lost = {one for one, status in result.status.items() if status == "proved"} - spoken
+    return list(found.scripts), lost | ({"core/padding"} if result.padded else set())
