@@ -19,9 +19,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, Span
 from dmaverify.jobs.judge import Job, is_copy_text, plan_files, run_jobs
-from dmaverify.values import dataclass, replace
+from dmaverify.values import dataclass, fields, is_dataclass, replace
 from dmaverify.verdict import Status, Verdict
 
 KEPT = (".rs", ".toml", ".pto", ".mlir")
@@ -31,11 +31,12 @@ MOST_COSTED = 24
 
 @dataclass(frozen=True)
 class JudgedTransfer:
-    """One transfer of one revision: its verdict, what it moves as text, and the plan it stands in."""
+    """One entry of one revision: its verdict, what it moves as text, the plan it stands in, and all that it says."""
 
     verdict: Verdict
     move: str
     plan: Any = None
+    whole: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class TransferChange:
         low, high = self.cycles
         if low and high and low != high:
             return "cheaper" if high < low else "dearer"
-        return "moves otherwise" if self.before.move != self.after.move else "other findings"
+        return "moves otherwise" if self.before.whole != self.after.whole else "other findings"
 
     @property
     def fails(self) -> bool:
@@ -114,29 +115,44 @@ def judged_in(
     jobs: list[Job] = [(file, name, target, dict(options)) for file, name in files]
     out: dict[tuple[str, str], JudgedTransfer] = {}
     for job, (verdicts, _, _) in zip(jobs, run_jobs(jobs, workers, lambda _: None), strict=True):
-        plan, moves = _moves(job)
+        plan, moves, wholes = _moves(job)
         for verdict in verdicts:
             at = Path(job[0]).relative_to(root).as_posix()
-            out[at, verdict.name] = JudgedTransfer(replace(verdict, path=at), moves.get(verdict.name, ""), plan)
+            move, whole = moves.get(verdict.name, ""), wholes.get(verdict.name, "")
+            out[at, verdict.name] = JudgedTransfer(replace(verdict, path=at), move, plan, whole)
     return out
 
 
-def _moves(job: Job) -> tuple[Any, dict[str, str]]:
-    """The plan of a file, and what each verdict's transfers move, as text."""
-    from dmaverify.errors import InputErrors
+def _moves(job: Job) -> tuple[Any, dict[str, str], dict[str, str]]:
+    """The plan of a file; by verdict what its transfers move, as text, and all that its entry says."""
     from dmaverify.jobs.load import load
 
     if is_copy_text(job[0]):
-        return None, {}
+        return None, {}, {}
     try:
         plan = load(job[0], job[1], target=job[2])
-    except (InputErrors, InputError, ValueError):
-        return None, {}
+    except (InputError, ValueError):
+        return None, {}, {}
     texts = {item.name: _told(item.transfer) for item in plan.transfers}
+    every: list[Any] = [*plan.transfers, *plan.indirects, *plan.accesses, *plan.programs]
+    wholes = {one.name: _whole(one) for one in every}
     for one in getattr(plan, "sites", ()):
         if one.names:
-            texts[one.names[0]] = "; ".join(texts[name] for name in one.names if name in texts)
-    return plan, texts
+            for told in (texts, wholes):
+                told[one.names[0]] = "; ".join(told[name] for name in one.names if name in told)
+    return plan, texts, wholes
+
+
+def _whole(value: Any) -> str:
+    """All that an entry says: loops, views, tables, steps; not where it stands, and not what it expects."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_whole, value))})"
+    if isinstance(value, Span):
+        return ""
+    if not is_dataclass(value):
+        return repr(value)
+    shown = (one.name for one in fields(value) if one.repr and one.name not in ("line", "problems", "expect"))
+    return f"{type(value).__name__}({', '.join(f'{name}={_whole(getattr(value, name))}' for name in shown)})"
 
 
 def _told(move: Any) -> str:
@@ -171,7 +187,7 @@ def changes(
 
 def _same(a: JudgedTransfer, b: JudgedTransfer) -> bool:
     def said(one: JudgedTransfer) -> tuple[Any, ...]:
-        return one.move, one.verdict.status, {(f.rule, f.severity, f.message) for f in one.verdict.findings}
+        return one.whole, one.verdict.status, {(f.rule, f.severity, f.message) for f in one.verdict.findings}
 
     return said(a) == said(b)
 
@@ -183,7 +199,7 @@ def _costed(change: TransferChange) -> TransferChange:
         return change
     assert change.before is not None
     assert change.after is not None
-    if change.before.move == change.after.move:
+    if change.before.whole == change.after.whole:
         return change
     return replace(change, cycles=(_cycles(change.before), _cycles(change.after)))
 

@@ -82,6 +82,31 @@ def test_check_since_judges_what_changed_alone(repository, capsys):
     assert run(capsys, "check", "k.rs", "--since", "second", "--no-cache")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", "no transfer changed"),
+        ("schema", "# a comment\n\nschema", "no transfer changed"),
+        ("t = 3", "t = 2", "1 moves otherwise"),
+        ('start = "t"', 'start = "2 * t"', "1 moves otherwise"),
+    ],
+)
+def test_a_plan_in_a_loop_is_compared_in_all_that_it_says(tmp_path, monkeypatch, capsys, old, new, said):
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q")
+    view = 'element = "N, C", view = { tile = "N", length = 1, start = "t" } }'
+    plan = (
+        'schema = 1\ntarget = "rngd"\naxes = { N = 8, C = 64 }\n[transfer.a]\ndtype = "i8"\nloop = { t = 3 }\n'
+        f'source = {{ tier = "hbm", {view}\ndest = {{ tier = "hbm", base = 65536, {view}\n'
+        'stream = { time = "1", packet = "C" }\n'
+    )
+    Path("plan.toml").write_text(plan, encoding="utf-8")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "plan")
+    Path("plan.toml").write_text(plan.replace(old, new) if old else plan, encoding="utf-8")
+    assert said in run(capsys, "diff", "HEAD", "plan.toml", "--no-cost")[1]
+
+
 def test_a_revision_that_git_does_not_know_is_said(repository, capsys):
     code, out = run(capsys, "diff", "nowhere..first")
     assert code == 2

@@ -45,6 +45,29 @@ def test_what_no_descriptor_can_do_has_no_plan(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("rows", "found"),
     [
+        ("BC=2048:80", {"shim/size-1"}),
+        ("B=4:40960, C=512:80", {"shim/dims-max"}),  # merged, dimension 1 would count to 2,048
+        ("C=512:80", set()),
+    ],
+)
+def test_dimensions_are_counted_as_their_sizes_are_as_written(rows: str, found: set[str]) -> None:
+    times = [int(part.split("=")[1].split(":")[0]) for part in rows.split(", ")]
+    inner = ", ".join(f"{one.split(':')[0]}:{int(one.split(':')[1]) * 64 // 80}" for one in rows.split(", "))
+    many = 2048 if len(times) > 1 else times[0]
+    text = (
+        f'schema = 1\ntarget = "{FOLDER}"\n[axes]\nZ = 2\nA = 3\nC = {many}\nE = 16\n[transfer.x]\ndtype = "i32"\n'
+        f'source = {{ tier = "ddr", element = "Z, A # 4, C # 2050, E # 20" }}\n'
+        f'dest = {{ tier = "array", element = "Z, A, C, E" }}\n'
+        f'read = "[Z=2:656000, A=3:164000, {rows}, E=64:1]:64"\n'
+        f'write = "[Z=2:{3 * many * 64}, A=3:{many * 64}, {inner}, E=64:1]:64"\n'
+    )
+    (verdict,) = api.check(text)
+    assert {f.rule for f in verdict.findings if f.severity.value == "error"} == found
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
         ("N = 1023", set()),  # dimension 1 at its limit
         ("N = 1024", {"shim/size-1"}),
     ],

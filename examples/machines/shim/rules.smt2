@@ -1,7 +1,7 @@
 ; The predicates of the AMD NPU shim DMA: true where the rule holds. Parameters are the ports of target.toml, in order.
 
-(define-fun shim/dims-max ((entries Int) (entries_max Int)) Bool
-  (<= entries entries_max))
+(define-fun shim/dims-max ((dimension Int) (dimensions Int) (entries_max Int)) Bool
+  (or (distinct dimension 0) (<= dimensions entries_max)))
 
 (define-fun shim/size-0 ((dimension Int) (dimensions Int) (count Int) (granule_bytes Int) (d0_words_max Int)) Bool
   (or (distinct dimension 0) (= dimensions 1) (<= count (* granule_bytes d0_words_max))))
