@@ -232,15 +232,20 @@ def slots_of_run(done: RanKernel) -> tuple[Slot, ...]:
     slots: list[Slot] = []
     last: dict[str, Slot] = {}
     of: list[Slot] = []
+    ends: list[float] = []
     for number, (event, known) in enumerate(zip(done.run.events, done.run.known, strict=True)):
-        before = [of[n] for n in known] + ([last[event.pipe]] if event.pipe in last else [])
-        waits = max(before, key=lambda slot: slot.end, default=None)
+        latest = max(known, key=ends.__getitem__, default=None)
+        waits = max(
+            [slot for slot in (of[latest] if latest is not None else None, last.get(event.pipe)) if slot is not None],
+            key=lambda slot: slot.end, default=None,
+        )  # fmt: skip
         start, copy = (waits.end if waits else 0.0), event.copy
         named = f"{number + 1}: copy {copy.number}, line {copy.line}" if copy else f"{number + 1}: access"
         cycles = _cycles(copy, constants) if copy else 0.0
         about: dict[str, Any] = {"moves": iterations_of(copy)[:SHOWN]} if copy else {"no price": "no figure is public"}
         slot = Slot(named, event.pipe, start, start + cycles, about, waits.step if waits else None)
         of.append(slot)
+        ends.append(slot.end)
         last[event.pipe] = slot
         slots.append(slot)
         rounds = iterations_of(copy) if copy else []

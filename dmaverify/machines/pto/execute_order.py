@@ -64,9 +64,9 @@ class RunOrder(Running):
         for number, place, needed in self.registers_of.needed():
             self.events[number].reads[place] = np.union1d(self.events[number].reads[place], needed)
         for at, event in enumerate(self.events):
-            for number, before in enumerate(self.events[:at]):
-                alike = before.pipe == event.pipe and event.pipe in ("V", CORE)
-                if alike or number in self.known[at] or before.pipe == "S":
+            for number in sorted(set(range(at)).difference(self.known[at])):
+                before = self.events[number]
+                if before.pipe == "S" or (before.pipe == event.pipe and event.pipe in ("V", CORE)):
                     continue
                 for kind, mine, theirs in (
                     ("raw", event.reads, before.writes),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.accesses import RegisterReader
@@ -96,6 +97,11 @@ class FunctionLaunches:
         return Image(self.told, self.facts, waits=self.waits, partly=self.partly, loose=loose)
 
 
+@lru_cache(maxsize=64)
+def _meant(name: str) -> str | None:
+    return did_you_mean(name, (*CALLS, *WAITS))
+
+
 class Launcher(RegisterReader):
     launching = frozenset((*CALLS, *PULP_CALLS))
 
@@ -134,7 +140,8 @@ class Launcher(RegisterReader):
             self._waited(call, name, values)
             return Value(0)
         if name.startswith(UNREAD) and name not in self.file.functions:
-            near = did_you_mean(name, (*CALLS, *WAITS))
+            self.steps += 10
+            near = _meant(name)
             return self.doubted(call, f"`{name}` is not read{f'; {near}' if near else ''}")
         if name in self.file.functions:
             return self.entered(name, values, call)
