@@ -225,6 +225,8 @@ def _few(lines: list[str]) -> list[str]:
 
 def slots_of_run(done: RanKernel) -> tuple[Slot, ...]:
     """Every access as early as its pipe and what it surely comes behind allow; rounds of loops within their copy."""
+    import numpy as np
+
     from dmaverify.targets.target import load_target
 
     assert done.run is not None
@@ -232,20 +234,19 @@ def slots_of_run(done: RanKernel) -> tuple[Slot, ...]:
     slots: list[Slot] = []
     last: dict[str, Slot] = {}
     of: list[Slot] = []
-    ends: list[float] = []
+    ends = np.zeros(len(done.run.events))
     for number, (event, known) in enumerate(zip(done.run.events, done.run.known, strict=True)):
-        latest = max(known, key=ends.__getitem__, default=None)
-        waits = max(
-            [slot for slot in (of[latest] if latest is not None else None, last.get(event.pipe)) if slot is not None],
-            key=lambda slot: slot.end, default=None,
-        )  # fmt: skip
+        bits = np.unpackbits(np.frombuffer(known.to_bytes(number // 8 + 1, "little"), np.uint8), bitorder="little")
+        latest = of[int(np.where(bits[:number], ends[:number], -1).argmax())] if known else None
+        behind = [slot for slot in (latest, last.get(event.pipe)) if slot is not None]
+        waits = max(behind, key=lambda slot: slot.end, default=None)
         start, copy = (waits.end if waits else 0.0), event.copy
         named = f"{number + 1}: copy {copy.number}, line {copy.line}" if copy else f"{number + 1}: access"
         cycles = _cycles(copy, constants) if copy else 0.0
         about: dict[str, Any] = {"moves": iterations_of(copy)[:SHOWN]} if copy else {"no price": "no figure is public"}
         slot = Slot(named, event.pipe, start, start + cycles, about, waits.step if waits else None)
         of.append(slot)
-        ends.append(slot.end)
+        ends[number] = slot.end
         last[event.pipe] = slot
         slots.append(slot)
         rounds = iterations_of(copy) if copy else []

@@ -7,6 +7,8 @@ which the later pipe does not know the earlier one, are trouble.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from dmaverify.machines.pto import ops
@@ -29,7 +31,7 @@ class RunOrder(Running):
         sets = stmt.action == "set"
         if sets:
             for pipe in PIPES if stmt.pipe == "ALL" else (stmt.pipe or "S",):
-                self.knows.setdefault(CORE, set()).update(self._done(pipe))
+                self._learns(CORE, self._done(pipe))
         for one in self.others:
             asked = one.after if sets else one.before
             if asked is None or flag is None or asked == flag:
@@ -37,7 +39,7 @@ class RunOrder(Running):
         if not sets:
             alone = stmt.pipe not in ("", "S", "ALL") and self.readings.get("core-wait") != "core"
             for pipe in (stmt.pipe,) if alone else PIPES:
-                self.knows.setdefault(pipe, set()).update(self._done(CORE))
+                self._learns(pipe, self._done(CORE))
 
     def _works(self, one: Shared, *, sets: bool) -> None:
         """One access of the other core."""
@@ -55,8 +57,8 @@ class RunOrder(Running):
     def _happened(self, event: RunEvent) -> None:
         if len(self.events) >= MOST_ACCESSES:
             raise Undetermined(f"what happens behind {MOST_ACCESSES:,} accesses")
-        self.known.append(frozenset(self.knows.setdefault(event.pipe, set())))
-        self.issued.setdefault(event.pipe, set()).add(len(self.events))
+        self.known.append(self.knows.get(event.pipe, 0))
+        self.issued[event.pipe] = self.issued.get(event.pipe, 0) | 1 << len(self.events)
         self.events.append(event)
 
     def _judge_order(self) -> None:
@@ -64,10 +66,10 @@ class RunOrder(Running):
         for number, place, needed in self.registers_of.needed():
             self.events[number].reads[place] = np.union1d(self.events[number].reads[place], needed)
         for at, event in enumerate(self.events):
-            for number in sorted(set(range(at)).difference(self.known[at])):
+            ordered = self.known[at] | self.issued.get("S", 0)
+            ordered |= self.issued[event.pipe] if event.pipe in ("V", CORE) else 0
+            for number in members(((1 << at) - 1) & ~ordered):
                 before = self.events[number]
-                if before.pipe == "S" or (before.pipe == event.pipe and event.pipe in ("V", CORE)):
-                    continue
                 for kind, mine, theirs in (
                     ("raw", event.reads, before.writes),
                     ("war", event.writes, before.reads),
@@ -79,18 +81,20 @@ class RunOrder(Running):
                         if _share(mine[place], theirs[place]):
                             self.run.found.add(kind)
 
-    def _done(self, pipe: str) -> set[int]:
+    def _done(self, pipe: str) -> int:
         """What is surely done when a pipe has done all that it was given so far."""
-        return self.knows.get(pipe, set()) | self.issued.get(pipe, set())
+        return self.knows.get(pipe, 0) | self.issued.get(pipe, 0)
+
+    def _learns(self, pipe: str, done: int) -> None:
+        self.knows[pipe] = self.knows.get(pipe, 0) | done
 
     def _order(self, stmt: ops.Flag | ops.Barrier | ops.BufferOp) -> None:
         if isinstance(stmt, ops.Barrier):
             if stmt.pipe == "ALL":
-                everything: set[int] = set()
+                everything = 0
                 for pipe in PIPES:
                     everything |= self._done(pipe)
-                for pipe in PIPES:
-                    self.knows[pipe] = set(everything)
+                self.knows |= dict.fromkeys(PIPES, everything)
             else:
                 self.knows[stmt.pipe] = self._done(stmt.pipe)
         elif isinstance(stmt, ops.BufferOp):
@@ -98,12 +102,12 @@ class RunOrder(Running):
             holding = self.holding.setdefault(token, set())
             if stmt.action == "rls":
                 for pipe in {stmt.pipe, *(holding if mode else ())}:
-                    self.released[token] = self.released.get(token, set()) | self._done(pipe)
+                    self.released[token] = self.released.get(token, 0) | self._done(pipe)
                 holding.discard(stmt.pipe)
             else:
                 holding.add(stmt.pipe)
                 if not mode:
-                    self.knows.setdefault(stmt.pipe, set()).update(self.released.get(token, set()))
+                    self._learns(stmt.pipe, self.released.get(token, 0))
         else:
             flag = (stmt.source, stmt.dest, self._int(stmt.event))
             if stmt.action == "set":
@@ -113,7 +117,15 @@ class RunOrder(Running):
             elif flag not in self.flags:
                 self.run.found.add("flags")
             else:
-                self.knows.setdefault(stmt.dest, set()).update(self.flags.pop(flag))
+                self._learns(stmt.dest, self.flags.pop(flag))
+
+
+def members(events: int) -> Iterator[int]:
+    """The numbers of the events in a set, rising; sets of events have a bit for each."""
+    while events:
+        lowest = events & -events
+        yield lowest.bit_length() - 1
+        events ^= lowest
 
 
 def _share(one: np.ndarray, two: np.ndarray) -> bool:

@@ -67,13 +67,14 @@ class RunEvent:
 @dataclass
 class KernelRun:
     """What happened. `found` holds the kinds of trouble: field, align, capacity, bounds, rows, definite, raw, war, waw,
-    flags, state. `events` are in the order of issue, `known` those that are surely done before each.
+    flags, state. `events` are in the order of issue, `known` those that are surely done before each, a bit for
+    each event.
     """
 
     memory: dict[str, Memory]
     found: set[str] = field(default_factory=set)
     events: list[RunEvent] = field(default_factory=list)
-    known: list[frozenset[int]] = field(default_factory=list)
+    known: list[int] = field(default_factory=list)
 
     @property
     def copies(self) -> list[RunCopy]:
@@ -118,10 +119,10 @@ class Running:
         self.atomic = ("", "")
         self.copy_number: dict[int, int] = {}
         self.events, self.known = self.run.events, self.run.known
-        self.knows: dict[str, set[int]] = {}
-        self.issued: dict[str, set[int]] = {}
-        self.flags: dict[tuple[str, str, int], set[int]] = {}
-        self.released: dict[int, set[int]] = {}
+        self.knows: dict[str, int] = {}
+        self.issued: dict[str, int] = {}
+        self.flags: dict[tuple[str, str, int], int] = {}
+        self.released: dict[int, int] = {}
         self.holding: dict[int, set[str]] = {}
 
     def _int(self, operand: ops.Operand) -> int:

@@ -21,13 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.files import read_bytes
 from dmaverify.plan.toml_spans import read_source
 from dmaverify.values import dataclass
 
 CHANNELS = ("ar", "r", "aw", "w", "b")
 FIELDS = ("addr", "len", "size", "burst", "strb", "last", "data", "resp")
 DUMPS = (".vcd", ".fst", ".ghw")
-MOST_BYTES = 1 << 28
+MOST_BYTES, MOST_BITS = 1 << 28, 1 << 16
+_WIDTH = re.compile(rb"\$var\s+\w+\s+(\d{1,20})\s")
 _SIGNAL = re.compile(rf"(?:^|(?<=[_.]))(ar|aw|r|w|b)[_.]?(valid|ready|{'|'.join(FIELDS)})(?:_[io])?$")
 _CLOCK = re.compile(r"(?:^|[_.])(?:a?clk|clock)(?:_?i)?$")
 
@@ -101,6 +103,12 @@ def _dump(file: str, scope: str) -> list[Beat]:
         raise InputError("reading a simulator's dump needs pywellen", None, "pip install 'dmaverify[trace]'") from None
     if Path(file).stat().st_size > MOST_BYTES:
         raise InputError(f"{file} is longer than {MOST_BYTES >> 20} MiB", None, "dump the port alone")
+    if file.endswith(".vcd"):
+        wide = next(
+            (int(bits[1]) for bits in _WIDTH.finditer(read_bytes(file, MOST_BYTES)) if int(bits[1]) > MOST_BITS), 0
+        )
+        if wide:
+            raise InputError(f"{file} has a signal of {wide:,} bits", None, f"at most {MOST_BITS:,}")
     names: dict[str, list[str]] = {}
     signals: dict[str, Any] = {}
     try:
