@@ -7,7 +7,9 @@ import pytest
 from dmaverify.cli import app as cli
 from dmaverify.errors import Source
 from dmaverify.machines.idma.c.driver import Driver, read_driver
+from dmaverify.machines.idma.c.launches import CALLS
 from dmaverify.machines.idma.c.numbers import Value, binary, literal
+from dmaverify.machines.idma.c.pulp import PULP_CALLS
 from dmaverify.machines.idma.check import verdict_of_file
 from dmaverify.prove.smt import Answer
 from dmaverify.verdict import Status
@@ -502,3 +504,43 @@ def test_what_an_array_holds_is_a_condition_where_its_address_is_given() -> None
     )
     assert driver(go, before="static char l1[N];", l1="0x1000").conditions == ("no launch leaves l1",)
     assert driver(go, before="static char *l1;", l1="0x1000").conditions == ()
+
+
+# ---------------------------------------------------------------- the table of the documents
+
+PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "idma.md").read_text(encoding="utf-8")
+TABLE = [
+    [cell.strip("` ") for cell in line.strip("| ").split(" | ")]
+    for line in PAGE.partition("## Calls of drivers")[2].partition("## ")[0].splitlines()
+    if line.startswith("| `")
+]
+GIVEN = {
+    "dst": 0x1000, "src": 0x20000, "size": 64, "dst_stride": 80, "src_stride": 96, "reps": 4, "channel": 3,
+    "ext": 0x40000, "loc": 0x8000, "ext2loc": 1, "2d": 1, "loc_2d": 1, "row": 16, "stride": 48, "loc_stride": 32,
+    "_": 0, "1": 1,
+}  # fmt: skip
+
+
+def told_in(text: str) -> tuple[int, ...]:
+    """The launch that a row states, as `launched` gives it, with the values above."""
+    ends, _, more = text.partition("; ")
+    first, _, length = ends.partition(", ")
+    out = [GIVEN[word] for word in (*first.split(" <- "), length)]
+    if more:
+        times, _, strides = more.partition(" x ")
+        top, _, by = times.partition(" / ")
+        out += [GIVEN[top] // (GIVEN[by] if by else 1), *(GIVEN[one] for one in strides.strip("()").split(", "))]
+    return tuple(out)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row[0]}({row[1]})")
+def test_a_call_moves_what_the_table_of_the_documents_says(row: list[str]) -> None:
+    call, arguments, says, of = row
+    before = "int id = mchan_alloc(); " if "mchan_alloc" in of else ""
+    text = ", ".join(str(GIVEN[one]) for one in arguments.split(", "))
+    assert launched(f"{before}{call}({text});") == [told_in(says)]
+
+
+def test_the_table_of_the_documents_has_every_call_that_is_read() -> None:
+    plain = {name.replace("_wideptr", "").replace("_irq", "") for name in (*CALLS, *PULP_CALLS)}
+    assert plain - {row[0] for row in TABLE} == {"plp_dma_cmd_push", "plp_dma_cmd_push_2d", "sys_dma_2d_blk_memcpy"}

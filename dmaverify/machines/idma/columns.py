@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from dmaverify.errors import InputError, nearest
+from dmaverify.errors import InputError, Span, nearest
 from dmaverify.machines.idma.engine import Backend, Request, protocol_named, refusal, variant_named
 from dmaverify.machines.idma.law import MemorySystem
 from dmaverify.machines.idma.nd import Descriptor, Dim
@@ -97,6 +97,16 @@ def request_of(row: Mapping[str, Any]) -> tuple[Backend, Request]:
     if refused is not None:
         raise refused
     return backend, request
+
+
+def cells_in(line: str, span: Span | None = None) -> list[str]:
+    """The values between the commas of one line of a table. Raises InputError."""
+    import csv
+
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error as error:
+        raise InputError(f"no row of a table: {error}", span, "values between commas") from None
 
 
 def _protocol(value: Any) -> int:

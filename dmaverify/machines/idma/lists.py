@@ -10,14 +10,13 @@ Law: a line that is read has its request, both lists and its place in the file.
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.machines.idma.columns import request_of
+from dmaverify.machines.idma.columns import cells_in, request_of
 from dmaverify.machines.idma.engine import Backend, Request
 from dmaverify.values import dataclass
 
@@ -46,11 +45,11 @@ def read_lists(source: Source) -> Iterator[ListedTransfer | InputError]:
     lines = source.text.split("\n")
     offsets = source.line_starts
     if source.name.endswith(".csv"):
-        header = next(csv.reader(lines[:1]), [])
+        header = cells_in(lines[0])
         for number, line in enumerate(lines[1:], 1):
             if line.strip():
                 span = Span(source, offsets[number], offsets[number] + len(line))
-                yield _guarded(lambda line=line: _row(header, next(csv.reader([line]))), span)
+                yield _guarded(lambda line=line: _row(header, cells_in(line)), span)
         return
     for number, line in enumerate(lines):
         if line.strip():

@@ -12,7 +12,6 @@ Source: AMBA AXI, issue H.c, A3.2 (handshake), A2 (signals); IEEE 1364, 18 (valu
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import read_bytes
+from dmaverify.machines.idma.columns import cells_in
 from dmaverify.plan.toml_spans import read_source
 from dmaverify.values import dataclass
 
@@ -61,7 +61,7 @@ def read_beats(path: str) -> list[Beat]:
 
 def _table(source: Source) -> list[Beat]:
     lines = source.text.split("\n")
-    header = [name.strip().lower() for name in next(csv.reader(lines[:1]), [])]
+    header = [name.strip().lower() for name in cells_in(lines[0], Span(source, 0, len(lines[0])))]
     if not {"time", "channel"} <= set(header):
         raise InputError(f"{source.name} is no table of beats", None, f"columns time, channel, {', '.join(FIELDS)}")
     out: list[Beat] = []
@@ -69,7 +69,7 @@ def _table(source: Source) -> list[Beat]:
         if not line.strip():
             continue
         span = Span(source, source.line_starts[number], source.line_starts[number] + len(line))
-        cells = next(csv.reader([line]))
+        cells = cells_in(line, span)
         if len(cells) != len(header):
             raise InputError(f"{len(cells)} columns, the header has {len(header)}", span, "one value a column")
         row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
