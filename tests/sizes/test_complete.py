@@ -76,6 +76,16 @@ def test_the_solver_finds_what_enumeration_finds_outside_of_random_regions() -> 
     assert said["unsat"] > 3
 
 
+@pytest.mark.parametrize("left", range(7))
+def test_the_search_finds_the_one_size_that_is_left(left: int) -> None:
+    """Wherever boxes are cut, each size lies in one of them; what is above 6 is no size."""
+    odd = X * X - X.scaled(2 * left) + Poly.of(left * left) - ONE  # at least 0 everywhere but at `left`
+    for most in (6, 9):
+        region = [SizeRegion((SizeFact("ge", odd),)), SizeRegion((SizeFact("ge", X - Poly.of(7)),))]
+        found = SizeSearch(sizes(most=most), region, 4000).first_outside()
+        assert found == {"X": left, "Y": 0, "Z": 0}
+
+
 def test_a_region_that_leaves_sizes_out_is_not_confirmed() -> None:
     one = sizes()
     both = [SizeRegion((SizeFact("ge", X - Y),)), SizeRegion((SizeFact("ge", Y - X - ONE),))]

@@ -18,6 +18,7 @@ from dmaverify.program.instructions import Shared
 PIPES = ("MTE2", "MTE3", "V", "S", "LOCAL", "MTE1", "M", "FIX")
 CORE = "other core"
 MOST_ACCESSES = 1 << 13  # of one run: each is held against all before it
+MOST_HELD = 40_000  # pairs of which each byte is held against the other's
 
 
 class RunOrder(Running):
@@ -65,6 +66,7 @@ class RunOrder(Running):
         """Pairs that nothing orders, when it is known which bytes of which loads came to matter."""
         for number, place, needed in self.registers_of.needed():
             self.events[number].reads[place] = np.union1d(self.events[number].reads[place], needed)
+        held = 0
         for at, event in enumerate(self.events):
             ordered = self.known[at] | self.issued.get("S", 0)
             ordered |= self.issued[event.pipe] if event.pipe in ("V", CORE) else 0
@@ -75,10 +77,17 @@ class RunOrder(Running):
                     ("war", event.writes, before.reads),
                     ("waw", event.writes, before.writes),
                 ):
+                    if kind in self.run.found:
+                        continue
                     if kind == "waw" and event.atomic[0] not in ("", "set") and event.atomic == before.atomic:
                         continue  # both add, in whatever order
                     for place in mine.keys() & theirs.keys():
-                        if _share(mine[place], theirs[place]):
+                        if _apart(mine[place], theirs[place]):
+                            continue
+                        held += 1
+                        if held > MOST_HELD:
+                            raise Undetermined(f"more than {MOST_HELD:,} pairs of accesses that nothing orders")
+                        if np.isin(mine[place], theirs[place], assume_unique=True).any():
                             self.run.found.add(kind)
 
     def _done(self, pipe: str) -> int:
@@ -128,7 +137,6 @@ def members(events: int) -> Iterator[int]:
         events ^= lowest
 
 
-def _share(one: np.ndarray, two: np.ndarray) -> bool:
-    if not len(one) or not len(two) or one[-1] < two[0] or two[-1] < one[0]:
-        return False
-    return bool(np.isin(one, two, assume_unique=True).any())
+def _apart(one: np.ndarray, two: np.ndarray) -> bool:
+    """Whether two rising lists of bytes lie one behind the other."""
+    return bool(not len(one) or not len(two) or one[-1] < two[0] or two[-1] < one[0])
