@@ -234,5 +234,12 @@ def changed_since(revision: str, request: Any) -> set[tuple[str, str]]:
     asked = request.target, request.options, request.workers
     with checked_out(root, revision) as there:
         before = judged_in(there, paths, *asked)
-    found = changes(before, judged_in(root, paths, *asked), cost=False)
-    return {(str((root / one.path).resolve()), one.name) for one in found if one.after is not None}
+    after = judged_in(root, paths, *asked)
+    settings = [f":(glob)**/{name}" for name in ("dmaverify.toml", "pyproject.toml")]
+    if _git(root, "diff", "--name-only", revision, "--", *settings) or _git(
+        root, "ls-files", "-o", "--exclude-standard", "--", *settings
+    ):
+        keys = list(after)  # other settings may judge all otherwise
+    else:
+        keys = [(one.path, one.name) for one in changes(before, after, cost=False) if one.after is not None]
+    return {(str((root / path).resolve()), name) for path, name in keys}

@@ -107,6 +107,11 @@ def test_a_plan_in_a_loop_is_compared_in_all_that_it_says(tmp_path, monkeypatch,
     assert said in run(capsys, "diff", "HEAD", "plan.toml", "--no-cost")[1]
 
 
+def test_check_since_judges_all_where_the_settings_changed(repository, capsys):
+    Path("dmaverify.toml").write_text('ignore = ["core/covers"]\n', encoding="utf-8")
+    assert "same-y" in run(capsys, "check", "k.rs", "--since", "second", "--format", "json", "--no-cache")[1]
+
+
 def test_a_revision_that_git_does_not_know_is_said(repository, capsys):
     code, out = run(capsys, "diff", "nowhere..first")
     assert code == 2
