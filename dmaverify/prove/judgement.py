@@ -37,7 +37,11 @@ class Judgement:
         self, name: str, names: Iterable[str], path: str, line: int, expect: tuple[str, ...] | None, claim: str
     ) -> Verdict:
         """The verdict, with its obligations in the order of `names`."""
-        obligations = [Obligation(one, self.status[one], self.by.get(one, "")) for one in names if one in self.status]
+        obligations = [
+            Obligation(one, self.status[one], self.by.get(one, ""), self._why(one))
+            for one in names
+            if one in self.status
+        ]
         if self.rules:
             broken = any(f.severity is Severity.ERROR and not f.rule.startswith("core/") for f in self.findings)
             by = self.by.get("rules", f"{self.rules} rules folded")
@@ -50,3 +54,11 @@ class Judgement:
             conditions=tuple(dict.fromkeys(self.conditions)),
             confirmed=self.confirmed if status is Status.PROVED else "",
         )  # fmt: skip
+
+    def _why(self, name: str) -> str:
+        """Why an obligation is open, as far as that was collected beside it; it is told there, and no more assumed."""
+        if self.status[name] != "unknown":
+            return ""
+        own = [note for note in dict.fromkeys(self.assumptions) if note.startswith((f"{name}: ", f"{name} of "))]
+        self.assumptions = [note for note in self.assumptions if note not in own]
+        return "; ".join(note.removeprefix(f"{name}: ") for note in own)

@@ -156,11 +156,13 @@ def test_only_a_read_of_what_is_written_again_excuses_the_second_write() -> None
     # through another declaration of the same bytes nothing is certain
     found = judged(both + read("B, A, C") + steps)
     assert found.status is Status.UNKNOWN
-    (why,) = [one for one in found.assumptions if one.startswith("core/tiles-once: ")]
+    (why,) = [one.why for one in found.obligations if one.id == "core/tiles-once"]
     assert "`b` and `a` write parts of hbm" in why
     assert "read the same view" in why
     short = api.check(HEAD + store("a", "2 * t", 2, loop=4) + program('transfer = "a"'), options=Options(rlimit=1))[-1]
-    assert any("core/tiles-once: whether `a` writes" in one and "--rlimit" in one for one in short.assumptions)
+    (why,) = [one.why for one in short.obligations if one.id == "core/tiles-once"]
+    assert "whether `a` writes" in why
+    assert "--rlimit" in why
 
 
 def test_bytes_that_another_declaration_writes_are_no_gap() -> None:
