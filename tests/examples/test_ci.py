@@ -70,7 +70,9 @@ def test_a_wrong_stride_in_layout_code_is_found_by_its_tests(repository, path):
     code = repository / "tiling.py"
     code.write_text(code.read_text().replace('("C/t", columns // tile, tile * tile)', '("C/t", columns // tile, tile)'))
     tests = repository / "tests/test_tiling.py"  # the first failure will do: making it smaller takes its time
-    tests.write_text(tests.read_text().replace("max_examples=15", "max_examples=9, derandomize=True, phases=[Phase.generate]"))
+    tests.write_text(
+        tests.read_text().replace("max_examples=15", "max_examples=9, derandomize=True, phases=[Phase.generate]")
+    )
     tests.write_text(tests.read_text().replace("import given, settings", "import Phase, given, settings"))
     done = ran(repository, path, "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", "-k", "keeps_every")
     assert done.returncode == 1
