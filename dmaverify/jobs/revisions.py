@@ -20,11 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError, Span
-from dmaverify.jobs.judge import Job, is_copy_text, plan_files, run_jobs
+from dmaverify.jobs.judge import Job, plan_files, run_jobs
+from dmaverify.jobs.walk import SUFFIXES
+from dmaverify.machines.idma.check import SUFFIXES as LISTS
 from dmaverify.values import dataclass, fields, is_dataclass, replace
 from dmaverify.verdict import Status, Verdict
 
-KEPT = (".rs", ".toml", ".pto", ".mlir")
+KEPT = (*SUFFIXES, *LISTS, ".smt2", ".yml", ".yaml", ".mk")
+"""What is judged, and what describes machines and engines."""
+TEXT = "text: "
 MOST_COSTED = 24
 """Changed moves whose best cost is looked for on both sides."""
 
@@ -60,7 +64,9 @@ class TransferChange:
         low, high = self.cycles
         if low and high and low != high:
             return "cheaper" if high < low else "dearer"
-        return "moves otherwise" if self.before.whole != self.after.whole else "other findings"
+        if self.before.whole == self.after.whole:
+            return "other findings"
+        return "other text" if self.after.whole.startswith(TEXT) else "moves otherwise"
 
     @property
     def fails(self) -> bool:
@@ -100,6 +106,7 @@ def checked_out(repository: Path, revision: str) -> Iterator[Path]:
             data = _git(repository, "archive", "--format=tar", revision, "--", *kept[start : start + 500])
             with tarfile.open(fileobj=BytesIO(data)) as archive:
                 archive.extractall(folder, filter="data")
+        Path(folder, ".git").mkdir(exist_ok=True)  # where the project ends, for machines and .gitignore
         yield Path(folder)
 
 
@@ -109,17 +116,21 @@ def judged_in(
     """Every transfer under some paths of a folder, by file (from the folder) and name."""
     there = [str(root / path) if path != "." else str(root) for path in paths if (root / path).exists()]
     try:
-        files = plan_files(there) if there else []
+        files = plan_files(there, lists="engine" in options) if there else []
     except InputError:
         files = []
     jobs: list[Job] = [(file, name, target, dict(options)) for file, name in files]
     out: dict[tuple[str, str], JudgedTransfer] = {}
     for job, (verdicts, _, _) in zip(jobs, run_jobs(jobs, workers, lambda _: None), strict=True):
         plan, moves, wholes = _moves(job)
+        beside = [one.source.text for one in plan.kernels] if plan is not None else []
+        every = _without_comments(Path(job[0]).read_text(encoding="utf-8", errors="replace"), *beside)
         for verdict in verdicts:
             at = Path(job[0]).relative_to(root).as_posix()
-            move, whole = moves.get(verdict.name, ""), wholes.get(verdict.name, "")
-            out[at, verdict.name] = JudgedTransfer(replace(verdict, path=at), move, plan, whole)
+            move, whole = moves.get(verdict.name, ""), wholes.get(verdict.name, every)
+            whole = whole.replace(f"{root}/", "")  # of a machine named by its path
+            said = tuple(replace(f, message=f.message.replace(f"{root}/", "")) for f in verdict.findings)
+            out[at, verdict.name] = JudgedTransfer(replace(verdict, path=at, findings=said), move, plan, whole)
     return out
 
 
@@ -127,10 +138,10 @@ def _moves(job: Job) -> tuple[Any, dict[str, str], dict[str, str]]:
     """The plan of a file; by verdict what its transfers move, as text, and all that its entry says."""
     from dmaverify.jobs.load import load
 
-    if is_copy_text(job[0]):
+    if not job[0].endswith((".rs", ".toml")):
         return None, {}, {}
     try:
-        plan = load(job[0], job[1], target=job[2])
+        plan = load(job[0], job[1], target=job[2], symbols=True, partly=True)
     except (InputError, ValueError):
         return None, {}, {}
     texts = {item.name: _told(item.transfer) for item in plan.transfers}
@@ -141,6 +152,13 @@ def _moves(job: Job) -> tuple[Any, dict[str, str], dict[str, str]]:
             for told in (texts, wholes):
                 told[one.names[0]] = "; ".join(told[name] for name in one.names if name in told)
     return plan, texts, wholes
+
+
+def _without_comments(*texts: str) -> str:
+    """All that an entry says which is known by its verdict alone: the lines of its files."""
+    lines = (line.strip() for text in texts for line in text.splitlines())
+    said = [line for line in lines if line and ("dmaverify:" in line or not line.startswith(("# ", "//")))]
+    return TEXT + "\n".join(said)
 
 
 def _whole(value: Any) -> str:

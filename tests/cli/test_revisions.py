@@ -1,6 +1,7 @@
 """`diff REV..REV` and `check --since REV`: a reviewer sees the transfers that changed, and only those."""
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -105,6 +106,57 @@ def test_a_plan_in_a_loop_is_compared_in_all_that_it_says(tmp_path, monkeypatch,
     git(tmp_path, "commit", "-q", "-m", "plan")
     Path("plan.toml").write_text(plan.replace(old, new) if old else plan, encoding="utf-8")
     assert said in run(capsys, "diff", "HEAD", "plan.toml", "--no-cost")[1]
+
+
+SYMBOLS = """schema = 1
+target = "rngd"
+axes = { C = 64 }
+symbols = { N = { least = 2, most = 64, multiple = 2 } }
+[transfer.a]
+dtype = "i8"
+source = { tier = "hbm", element = "A, C" }
+dest = { tier = "hbm", base = 65536, element = "A, C" }
+stream = { time = "A", packet = "C" }
+""".replace("C = 64 }", 'C = 64, A = "N" }')
+COPY = (Path(__file__).parents[2] / "examples" / "pto" / "example-1.mlir").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("plan.toml", SYMBOLS, SYMBOLS.replace("65536", "131072")),
+        (
+            "half.toml",
+            SYMBOLS.replace("[transfer.a]", '[transfer.bad]\ndtype = "i7"\n[transfer.a]'),
+            SYMBOLS.replace("[transfer.a]", '[transfer.bad]\ndtype = "i7"\n[transfer.a]').replace("65536", "131072"),
+        ),
+        ("k.pto", COPY, COPY.replace("128", "64")),
+    ],
+)
+def test_what_has_no_mapping_is_compared_by_its_text(tmp_path, monkeypatch, capsys, name, old, new):
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q")
+    Path(name).write_text(old, encoding="utf-8")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "first")
+    assert run(capsys, "diff", "HEAD", name, "--no-cost") == (0, "no transfer changed\n")
+    Path(name).write_text(f"// a comment\n{old}" if name == "k.pto" else f"# a comment\n{old}", encoding="utf-8")
+    assert run(capsys, "diff", "HEAD", name, "--no-cost") == (0, "no transfer changed\n")
+    Path(name).write_text(new, encoding="utf-8")
+    assert "1 other text" in run(capsys, "diff", "HEAD", name, "--no-cost")[1]
+
+
+def test_a_machine_named_by_its_path_is_found_in_a_revision_too(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q")
+    root = Path(__file__).parents[2]
+    shutil.copytree(root / "encodings" / "toy", "machines/toy")
+    Path("plans").mkdir()
+    toy = (root / "examples" / "toy.toml").read_text(encoding="utf-8")
+    Path("plans/toy.toml").write_text(toy.replace("../encodings/toy", "../machines/toy"), encoding="utf-8")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "first")
+    assert run(capsys, "diff", "HEAD", "plans") == (0, "no transfer changed\n")
 
 
 def test_check_since_judges_all_where_the_settings_changed(repository, capsys):
