@@ -15,6 +15,8 @@ from dmaverify.values import dataclass, field
 
 OURS = frozenset({"core/internal", "core/disagreement"})
 """Rule ids of errors that are mistakes of dmaverify, whatever the input."""
+LEFT_OUT = "left out on request: "
+"""How the assumption begins that names what was found and not asked for."""
 
 
 class Severity(Enum):

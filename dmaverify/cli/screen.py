@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from dmaverify.cli.request import CommandOutcome, Terminal
 from dmaverify.errors import InputError, errors_of, too_long
@@ -34,7 +34,9 @@ def say(text: str = "", *, error: bool = False) -> None:
     try:
         stream.write(text if text.endswith("\n") else text + "\n")
     except OSError as reason:
-        raise _untold(reason) from None
+        told = _untold(stream, reason)
+        if not error:  # what stderr does not take costs neither the answer nor its exit code
+            raise told from None
 
 
 def fail(errors: Iterable[InputError], code: int = 2) -> Stop:
@@ -138,16 +140,16 @@ def _flushed(code: int) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError as reason:
-        _untold(reason)
+        _untold(sys.stdout, reason)
     except OSError as reason:
-        reason = _untold(reason)
+        reason = _untold(sys.stdout, reason)
         return fail([InputError(f"{reason.filename}: {reason.strerror}")]).code
     return code
 
 
-def _untold(reason: OSError) -> OSError:
+def _untold(stream: TextIO, reason: OSError) -> OSError:
     """Why an output took no more, by name; what is left to say to it goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     return reason if isinstance(reason, BrokenPipeError) else OSError(reason.errno, reason.strerror, "the output")
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dmaverify.jobs.many_moves import Told
     from dmaverify.plan.plan import Plan
     from dmaverify.program.command import Command
+    from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
 
 
@@ -219,9 +220,15 @@ def cost_text(
     return "\n".join(lines)
 
 
-def draw_plans(paths: Sequence[str], output: str, profile: str) -> None:
+def first_of_many(transfers: Sequence[Transfer]) -> str:
+    """What to say where transfers stand in loops and one iteration of each is shown."""
+    counts = [one.views.count for one in transfers if one.views is not None and one.views.count > 1]
+    return f" (the first of {' and of '.join(f'{count:,}' for count in counts)} iterations)" if counts else ""
+
+
+def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
     """A picture of one or two transfers (before, after), or of a program, as .svg, .html (both without any library) or
-    .png. Raises InputError.
+    .png; what to say of it. Raises InputError.
     """
     from dmaverify import api
     from dmaverify.jobs.judge import is_copy_text
@@ -233,17 +240,18 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> None:
 
     if any(is_copy_text(path.partition("::")[0]) for path in paths):
         write_text(output, kernels_drawn(paths, kind))
-        return
+        return f"wrote {output}"
     plans = [(path, with_references(api.load(path), profile)) for path in paths]
     items = [(plan, item) for _, plan in plans for item in plan.transfers]
     kernels = [kernel for _, plan in plans for kernel in plan.kernels]
     if len(kernels) == 1 and not items:
         of = f"{kernels[0].source.name}::{kernels[0].function}" if kernels[0].function else kernels[0].source.name
         write_text(output, kernels_drawn((of,), kind))
-        return
+        return f"wrote {output}"
     alone = [(plan, program) for _, plan in plans for program in plan.programs] if kind != ".png" else []
     if not (1 <= len(items) <= 2 or len(alone) == 1):
         raise InputError(f"{len(items)} transfers to draw", None, "name one, or two to compare: PATH::NAME")
+    said = f"wrote {output}{first_of_many([item.transfer for _, item in items])}"
     if kind == ".png":
         programs = [(item.name, api.program_of(plan, item.name)) for plan, item in items]
         try:
@@ -253,16 +261,17 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> None:
         except ImportError:
             hint = "write .svg or .html, or pip install 'dmaverify[plot]'"
             raise InputError("a .png needs matplotlib", None, hint) from None
-        return
+        return said
     from dmaverify.cli.drawn import drawn_page, drawn_svg
 
     text = (drawn_page if kind == ".html" else drawn_svg)(items[:2], alone[:1], profile)
     write_text(output, text)
+    return said
 
 
-def write_traces(path: str, output: str, profile: str) -> int:
+def write_traces(path: str, output: str, profile: str) -> str:
     """Plays one transfer and writes its requests for a trace viewer (Chrome, Perfetto), or with its statistics as an
-    SQLite database (`.sqlite`, `.db`); how many requests it had.
+    SQLite database (`.sqlite`, `.db`); what to say of it.
     """
     from dmaverify import api
     from dmaverify.cost.simulate import simulate
@@ -273,4 +282,5 @@ def write_traces(path: str, output: str, profile: str) -> int:
         raise InputError(f"{len(plan.transfers)} transfers to trace", None, "name one: PATH::NAME")
     result = simulate(api.program_of(plan, plan.transfers[0].name), "rngd", profile, record=1 << 20)
     (write_sqlite if Path(output).suffix in (".sqlite", ".db") else write_trace)(result, Path(output))
-    return int(result.statistics()["requests"])
+    many = first_of_many([plan.transfers[0].transfer])
+    return f"wrote {output}: {int(result.statistics()['requests']):,} requests{many}"

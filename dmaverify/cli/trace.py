@@ -37,8 +37,7 @@ def viz(paths: tuple[str, ...], output: str | None, html: bool, profile: str) ->
         raise click.UsageError("one of --html and --output FILE (.svg, .png or .html) says where the picture goes")
     named = [Path(name or file).stem for file, _, name in (path.partition("::") for path in paths)]
     output = output or f"{'-'.join(named)}.html"
-    draw_plans(paths, output, profile)
-    say(f"wrote {output}")
+    say(draw_plans(paths, output, profile))
     raise Stop(0)
 
 
@@ -60,7 +59,7 @@ def trace(path: str, output: str, profile: str) -> None:
     if len(plan.programs) == 1 and not plan.transfers:
         say(write_program_trace(plan, output, profile))
         raise Stop(0)
-    say(f"wrote {output}: {write_traces(path, output, profile):,} requests")
+    say(write_traces(path, output, profile))
     raise Stop(0)
 
 

@@ -166,6 +166,8 @@ def pointed_to_segments(verdict: Verdict, transfer: Transfer, target: Target) ->
 def derivation_text(plan: Plan, name: str, explain: bool, merge: bool) -> str:
     item, commands, target = commands_of(plan, name)
     lines = [_headline(item)]
+    if _iterations(item) > 1:
+        lines.append(f"  the first of {_iterations(item):,} iterations; the views move the bases")
     for command in commands:
         if command.engine is not None:
             lines.append(f"  engine {command.engine}")
@@ -190,6 +192,10 @@ def derivation_text(plan: Plan, name: str, explain: bool, merge: bool) -> str:
                 size = fetch_size(entries, stream.packet.size, target.dtypes[item.dtype])
                 lines.append(f"largest {item.engine} access: {size} bytes")
     return "\n".join(lines)
+
+
+def _iterations(item: Transfer | Access) -> int:
+    return 1 if item.views is None else item.views.count
 
 
 def _headline(item: Transfer | Access) -> str:
@@ -235,6 +241,7 @@ def derivation_json(plan: Plan, name: str, merge: bool) -> dict[str, Any]:
     return {
         **({} if segments is None else {"segments": {"plan": segments[0], "status": segments[1].value}}),
         "name": name,
+        "iterations": _iterations(item),
         "unit_bits": unit,
         "commands": [
             {

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dmaverify.values import replace
-from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
+from dmaverify.verdict import LEFT_OUT, Finding, Obligation, Severity, Status, Verdict
 
 
 def matches(rule: str, pattern: str) -> bool:
@@ -40,7 +40,7 @@ def _narrowed(verdict: Verdict, select: Sequence[str], ignore: Sequence[str]) ->
     status = _status(verdict, kept, select, ignore)
     expect = None if verdict.expect is None else tuple(rule for rule in verdict.expect if chosen(rule))
     wrong = sorted({*dropped, *(o.id for o in verdict.obligations if o.id in open_ones and o.status != "not judged")})
-    said = (f"left out on request: {', '.join(wrong)}",) if wrong else ()
+    said = (f"{LEFT_OUT}{', '.join(wrong)}",) if wrong else ()
     return replace(
         verdict, findings=kept, status=status, expect=expect, scope=scope if status is Status.PROVED else "",
         assumptions=(*verdict.assumptions, *said), obligations=_with_unasked(verdict, select),

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dmaverify.errors import Span, nearest
-from dmaverify.verdict import Finding, Obligation, Status, Verdict
+from dmaverify.verdict import LEFT_OUT, Finding, Obligation, Status, Verdict
 
-LEFT_OUT = "left out on request: "
 BUCKETS = ("proved", "refuted", "unknown", "expected", "error")
 EXCUSED = ("suppressed", "baseline")  # counted beside BUCKETS, shown where there are any
 

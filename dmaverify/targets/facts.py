@@ -60,7 +60,13 @@ _COMMAND = (
 )
 
 _SEQUENCER = (
-    Fact("entries", "entries", "loop entries: as written where that fits, else after merging neighbours", 1),
+    Fact(
+        "entries",
+        "entries",
+        "loop entries: as written where that fits, else after merging neighbours; "
+        "`dimensions` of scope `dimension` counts them as written",
+        1,
+    ),
     Fact("iterations", "iterations", "largest count of an entry after merging", 1),
     Fact("inner_count", "units", "count of the innermost entry, as written", 1),
     Fact("inner_stride", "units", "stride of the innermost entry, as written", None),

@@ -188,7 +188,35 @@ def test_a_plan_of_which_nothing_could_be_judged_is_open_whatever_is_ignored(cap
         GOOD.replace("A=8:2048, B=8:256", "A=7:2048, B=8:256").replace('stream = { time = "A, B", packet = "C" }\n', "")
     )
     code, out, _ = answer(capsys, "check", path, "--ignore", "core/well-formed")
-    assert (code, "not judged  core/in-bounds" in out) == (3, True), out
+    assert (code, "(no command could be judged)" in out) == (3, True), out
+
+
+TURNS = """
+schema = 1
+target = "{target}"
+axes = {{ N = 8, C = 64 }}
+[transfer.move]
+dtype = "i8"
+loop = {{ t = {turns} }}
+source = {{ tier = "{tier}", element = "N, C", view = {{ tile = "N", length = 1, start = "t" }} }}
+dest = {{ tier = "{tier}", base = 65536, element = "N, C", view = {{ tile = "N", length = 1, start = "t" }} }}
+stream = {{ time = "1", packet = "C" }}
+"""
+
+
+@pytest.mark.parametrize("turns", [1, 3])
+def test_what_shows_one_iteration_of_a_loop_says_so(capsys, plan, tmp_path, turns):
+    path = plan(TURNS.format(target="rngd", tier="hbm", turns=turns))
+    several = turns > 1
+    assert ("the first of 3 iterations" in answer(capsys, "derive", path)[1]) is several
+    assert json.loads(answer(capsys, "derive", path, "--json")[1])[0]["iterations"] == turns
+    for words in (("viz", path, "--output"), ("trace", path, "--output")):
+        name = "p.svg" if words[0] == "viz" else "p.json"
+        assert ("(the first of 3 iterations)" in answer(capsys, *words, str(tmp_path / name))[1]) is several
+    path = plan(TURNS.format(target="idma", tier="mem", turns=turns))
+    for words in (("emit", path, "--as", "auto"), ("synth", path, "--emit", "auto")):
+        code, out, error = answer(capsys, *words)
+        assert (code, "in a loop of 3 iterations" in error) == ((2, True) if several else (0, False)), (out, error)
 
 
 def test_another_reading_is_applied_and_reported(capsys, plan):

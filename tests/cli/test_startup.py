@@ -105,6 +105,16 @@ def test_an_output_that_takes_no_more_never_turns_red_into_green(to: str, code: 
     assert (done.wait(), said in error, "Traceback" in error, "Exception" in error) == (code, True, False, False), error
 
 
+def test_an_error_stream_that_takes_no_more_costs_neither_the_answer_nor_its_exit_code(tmp_path: Path) -> None:
+    plan = tmp_path / "red.toml"
+    plan.write_text((ROOT / "examples" / "broken.toml").read_text().replace("expect = ", "# "))
+    words = ("check", str(plan), "--format", "json")  # its last line stands on stderr
+    with open("/dev/full", "wb") as full, command(*words, stdout=subprocess.PIPE, stderr=full) as done:
+        assert done.stdout is not None
+        assert json.loads(done.stdout.read())
+    assert done.wait() == 1
+
+
 def test_a_closed_output_is_no_error_of_ours() -> None:
     done = subprocess.run(
         ["sh", "-c", '"$0" -c "from dmaverify.cli import main; main()" check "$1" >&-', sys.executable, PLAN],

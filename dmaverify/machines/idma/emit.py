@@ -33,7 +33,12 @@ WRITTEN = (*(name for name in NAMES if name != "rt3d"), "c")
 
 
 def emitted(transfer: Transfer, target: Target, axes: Mapping[str, int], commands: Sequence[Command], form: str) -> str:
-    """The commands of a transfer in a form; `auto` is what the engine's front-end reads. Raises InputError."""
+    """The commands of a transfer in a form; `auto` is what the engine's front-end reads. Raises InputError, of a
+    transfer in a loop too.
+    """
+    if transfer.views is not None and transfer.views.count > 1:
+        said = f"the transfer stands in a loop of {transfer.views.count:,} iterations, and a text holds one of them"
+        raise InputError(said, transfer.span, "emit one without `loop`, or write the loop in C and check the driver")
     setup = setup_of(target, transfer.options)
     name = front_form(setup) if form == "auto" else PAPER.get(form, form)
     try:

@@ -152,7 +152,9 @@ def _judge_both(
     programs = [p for p in (derived, given) if isinstance(p, tuple) and p]
     if not programs:
         case.assumptions.append("no command could be judged")
-        case.status |= {name: "not judged" for name in OBLIGATIONS if name not in case.status}
+        open_ones = [name for name in OBLIGATIONS if name not in case.status]
+        case.status |= dict.fromkeys(open_ones, "unknown")
+        case.by |= dict.fromkeys(open_ones, "no command could be judged")
         return (), ()
     other: Program = ()
     if len(programs) == 2 and same_nests(*programs):

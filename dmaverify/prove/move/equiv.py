@@ -269,8 +269,9 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
     plans = (first, second)
     views = [one[0].views for one in plans]
     looped = any(one is not None and one.loops for one in views)
-    if looped and (views[0] != views[1] or first[0].buffers != second[0].buffers):
-        why = "their loops or what they see of their tensors differ, and the first iterations alone are compared"
+    alike = (first[0].buffers, first[2].name) == (second[0].buffers, second[2].name) and views[0] == views[1]
+    if looped and not alike:
+        why = "their loops, machines or views of their tensors differ, and the first iterations alone are compared"
         return Equivalence("unknown", why, None, "", "plans", _notes(plans))
     notes = _notes(plans)
     tiers = [_tiers(plan) for plan in plans]
@@ -292,7 +293,8 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
     witness, why = None, found.why
     conditions: tuple[str, ...] = ()
     if found.status == "proved":
-        conditions = () if any(map(_order_is_free, programs)) else (ORDER,)
+        free = programs[0] == programs[1] or any(map(_order_is_free, programs))
+        conditions = () if free else (ORDER,)
         units = sum(command.amount for command in programs[0])
         each = " in each iteration" if looped else ""
         why = f"both copy the same units ({units:,} {'half bytes' if halves else 'bytes'}{each})"

@@ -152,7 +152,7 @@ def expanded(macro: Macro, arguments: list[str] | None, use: Part, *, statement:
             return None
         given = dict(zip(macro.params, arguments, strict=True))
         body = _WORD.sub(lambda m: f" {given[m[0]]} " if m[0] in given else m[0], body)
-    text = _in_function(use.text.source, body, use.span)
+    text = _in_function(use.text.source, body, use.span.start, use.span.end)
     root = text.root
     if root.has_error or not root.named_children:
         return None
@@ -166,8 +166,8 @@ def expanded(macro: Macro, arguments: list[str] | None, use: Part, *, statement:
 
 
 @lru_cache(maxsize=512)  # a loop uses a macro again and again
-def _in_function(source: Source, body: str, span: Span) -> ParsedText:
-    return ParsedText(source, f"void f(void){{ {body}; }}".encode(), span)
+def _in_function(source: Source, body: str, start: int, end: int) -> ParsedText:
+    return ParsedText(source, f"void f(void){{ {body}; }}".encode(), Span(source, start, end))
 
 
 def declared(part: Part) -> tuple[str, str, int, Part | None]:
