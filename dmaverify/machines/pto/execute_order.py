@@ -7,7 +7,7 @@ which the later pipe does not know the earlier one, are trouble.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -66,29 +66,27 @@ class RunOrder(Running):
         """Pairs that nothing orders, when it is known which bytes of which loads came to matter."""
         for number, place, needed in self.registers_of.needed():
             self.events[number].reads[place] = np.union1d(self.events[number].reads[place], needed)
+        reads = Reaches([event.reads for event in self.events])
+        writes = Reaches([event.writes for event in self.events])
         held = 0
         for at, event in enumerate(self.events):
             ordered = self.known[at] | self.issued.get("S", 0)
             ordered |= self.issued[event.pipe] if event.pipe in ("V", CORE) else 0
-            for number in members(((1 << at) - 1) & ~ordered):
-                before = self.events[number]
-                for kind, mine, theirs in (
-                    ("raw", event.reads, before.writes),
-                    ("war", event.writes, before.reads),
-                    ("waw", event.writes, before.writes),
-                ):
+            free = members(((1 << at) - 1) & ~ordered, at)
+            for kind, mine, theirs in (
+                ("raw", event.reads, writes), ("war", event.writes, reads), ("waw", event.writes, writes)
+            ):  # fmt: skip
+                for place, number in theirs.meeting(mine, free):
                     if kind in self.run.found:
-                        continue
-                    if kind == "waw" and event.atomic[0] not in ("", "set") and event.atomic == before.atomic:
+                        break
+                    atomic = self.events[number].atomic
+                    if kind == "waw" and event.atomic[0] not in ("", "set") and event.atomic == atomic:
                         continue  # both add, in whatever order
-                    for place in mine.keys() & theirs.keys():
-                        if _apart(mine[place], theirs[place]):
-                            continue
-                        held += 1
-                        if held > MOST_HELD:
-                            raise Undetermined(f"more than {MOST_HELD:,} pairs of accesses that nothing orders")
-                        if np.isin(mine[place], theirs[place], assume_unique=True).any():
-                            self.run.found.add(kind)
+                    held += 1
+                    if held > MOST_HELD:
+                        raise Undetermined(f"more than {MOST_HELD:,} pairs of accesses that nothing orders")
+                    if np.isin(mine[place], theirs.of[number][place], assume_unique=True).any():
+                        self.run.found.add(kind)
 
     def _done(self, pipe: str) -> int:
         """What is surely done when a pipe has done all that it was given so far."""
@@ -129,14 +127,28 @@ class RunOrder(Running):
                 self._learns(stmt.dest, self.flags.pop(flag))
 
 
-def members(events: int) -> Iterator[int]:
-    """The numbers of the events in a set, rising; sets of events have a bit for each."""
-    while events:
-        lowest = events & -events
-        yield lowest.bit_length() - 1
-        events ^= lowest
+def members(events: int, most: int) -> np.ndarray:
+    """Whether each of the first `most` events is in a set; sets of events have a bit for each."""
+    data = np.frombuffer(events.to_bytes(most // 8 + 1, "little"), dtype=np.uint8)
+    return np.unpackbits(data, count=most, bitorder="little").astype(bool)
 
 
-def _apart(one: np.ndarray, two: np.ndarray) -> bool:
-    """Whether two rising lists of bytes lie one behind the other."""
-    return bool(not len(one) or not len(two) or one[-1] < two[0] or two[-1] < one[0])
+class Reaches:
+    """What each event reads (or writes), rising bytes by place, and from where to where that reaches."""
+
+    def __init__(self, of: Sequence[Mapping[str, np.ndarray]]) -> None:
+        self.of = of
+        self._ends: dict[str, np.ndarray] = {}
+        for number, bytes_ in enumerate(of):
+            for place, found in bytes_.items():
+                if len(found):
+                    ends = self._ends.setdefault(place, np.tile(np.array([[1], [0]]), len(of)))
+                    ends[:, number] = found[0], found[-1] + 1
+
+    def meeting(self, mine: Mapping[str, np.ndarray], free: np.ndarray) -> Iterator[tuple[str, int]]:
+        """Place and number of the events among the first that are `free` and reach into `mine`."""
+        for place, found in mine.items():
+            if len(found) and place in self._ends:
+                low, high = self._ends[place][:, : len(free)]
+                for number in np.flatnonzero(free & (low < high) & (low <= found[-1]) & (high > found[0])):
+                    yield place, int(number)
