@@ -84,9 +84,8 @@ def kernels_drawn(paths: Sequence[str], kind: str) -> str:
         raise InputError("a kernel in PTO text is drawn alone, as .svg or .html", None, "--output copies.svg")
     done = ran_kernel(paths[0])
     assert done.run is not None
-    first = {copy.number: copy for copy in reversed(done.run.copies)}
     given = ", ".join(f"{name} = {value:,}" for name, value in done.values.items())
-    picture = copies_svg(f"{done.named.name}{' with ' if given else ''}{given}", [first[n] for n in sorted(first)])
+    picture = copies_svg(f"{done.named.name}{' with ' if given else ''}{given}", done.run.copies)
     title = escape(done.named.name)
     return picture if kind == ".svg" else _page(title, f"<h1>{title}</h1>{picture.replace(XMLNS, '')}")
 

@@ -6,6 +6,7 @@ Law: lengths are to the scale of their own side and written beside it; rows that
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
 
@@ -20,25 +21,28 @@ STYLE = (
 )
 
 
-def copies_svg(title: str, copies: Sequence[RunCopy]) -> str:
-    """The diagrams of copies below each other as one SVG."""
+def copies_svg(title: str, ran: Sequence[RunCopy]) -> str:
+    """The diagrams of the copies of a run below each other as one SVG, each where it first ran."""
     parts, y = [f'<text x="8" y="18">{escape(title)}</text>'], 34
-    for copy in copies:
-        drawn, y = _copy(copy, y)
+    first = {copy.number: copy for copy in reversed(ran)}
+    times = Counter(copy.number for copy in ran)
+    for number in sorted(first):
+        drawn, y = _copy(first[number], times[number], y)
         parts += drawn
     wide = WIDE + LEFT + 10
     head = f'<svg{XMLNS} class="copies" viewBox="0 0 {wide} {y}" width="{2 * wide}" height="{2 * y}">'
     return f"{head}<style>{STYLE}</style>{''.join(parts)}</svg>\n"
 
 
-def _copy(copy: RunCopy, y: int) -> tuple[list[str], int]:
+def _copy(copy: RunCopy, times: int, y: int) -> tuple[list[str], int]:
     (source, _), (dest, _) = copy.ends
     outer = [
         f"loop{n}: {c:,} times, {source} +{a:,}, {dest} +{b:,}"
         for n, (c, a, b) in enumerate(copy.loops[1:], 1)
         if c > 1
     ]
-    said = (f"copy {copy.number}, line {copy.line}: {source} to {dest}", *outer)
+    first = f", the first of {times:,} times" if times > 1 else ""
+    said = (f"copy {copy.number}, line {copy.line}: {source} to {dest}{first}", *outer)
     lines = [line for one in said for line in wrap(one, LETTERS)]
     parts = [_text(8, y + 16 * n, said) for n, said in enumerate(lines)]
     y += 16 * len(lines) + 6
