@@ -7,6 +7,8 @@ from dmaverify.plan.read import read_plan_text
 from dmaverify.prove.flow import kernel, program_questions
 from dmaverify.prove.flow.hazards import Hazards
 from dmaverify.prove.flow.kernel import check_program
+from dmaverify.prove.move import full
+from dmaverify.prove.move.script import Script, ScriptQuestion
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
 
@@ -28,6 +30,44 @@ def judged(second: str, after: str = "", base: int = 256) -> tuple[Verdict, list
     )
     text += '\n[program.p]\n[[program.p.step]]\ntransfer = "one"\n[[program.p.step]]\ntransfer = "two"\n' + after
     plan = read_plan_text(text)
+    asked: list[tuple[str, str, str]] = []
+    options = Options(prove="full")
+    verdict = check_program(plan.programs[0], axes=plan.axes, target=plan.targets["rngd"], options=options, keep=asked)
+    return verdict, asked
+
+
+TILES = """
+schema = 1
+target = "rngd"
+axes = {{ A = 16, C = 32 }}
+[transfer.load]
+dtype = "i8"
+loop = {{ t = 4 }}
+source = {{ tier = "hbm", element = "A, C", view = {{ tile = "A", length = 4, start = "4 * t" }} }}
+dest = {{ tier = "dm", {0} }}
+stream = {{ time = "A = 4", packet = "C" }}
+[transfer.store]
+dtype = "i8"
+loop = {{ t = 4 }}
+source = {{ tier = "dm", {0} }}
+dest = {{ tier = "hbm", base = 65536, element = "A, C", view = {{ tile = "A", length = 4, start = "4 * t" }} }}
+stream = {{ time = "A = 4", packet = "C" }}
+[program.p]
+[[program.p.step]]
+transfer = "load"
+context = "in"
+[[program.p.step]]
+transfer = "store"
+context = "{1}"
+after = ["load"]
+"""
+
+
+EACH, ONE = 'element = "A, C", view = { tile = "A", length = 4, start = "4 * t" }', 'element = "A = 4, C"'
+
+
+def looped(memory: str, context: str) -> tuple[Verdict, list[tuple[str, str, str]]]:
+    plan = read_plan_text(TILES.format(memory, context))
     asked: list[tuple[str, str, str]] = []
     options = Options(prove="full")
     verdict = check_program(plan.programs[0], axes=plan.axes, target=plan.targets["rngd"], options=options, keep=asked)
@@ -67,6 +107,61 @@ def test_an_order_that_nothing_states_is_a_disagreement(fault: str, monkeypatch:
         judged("0", after, 0)
 
 
+def test_steps_of_a_loop_are_asked_for_every_two_iterations_that_nothing_orders() -> None:
+    verdict, asked = looped(EACH, "out")
+    assert verdict.status is Status.PROVED
+    assert {by(verdict, f"core/hazard-{kind}") for kind in ("raw", "war")} == {"z3"}
+    scripts = [text for name, text, _ in asked if name == "store command 0 and load command 0"]
+    assert scripts
+    assert all("(< (+ first.c0 (* (- 1) second.c0)) 0)" in script for script in scripts)
+
+
+def test_how_far_order_reaches_in_a_loop_is_asked_of_iterations_in_a_row() -> None:
+    verdict, asked = looped(ONE, "in")
+    assert verdict.status is Status.PROVED
+    (script,) = [text for name, text, _ in asked if name == "the order of the steps"]
+    assert "(assert (<= end1.0 begin0.1))" in script
+    assert "any two iterations: unsat" in script
+
+
+def test_a_hazard_of_two_iterations_that_the_fast_path_missed_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert looped(ONE, "out")[0].status is Status.REFUTED
+    monkeypatch.setattr(kernel, "hazards", lambda *given, **more: Hazards())
+    verdict, _ = looped(ONE, "out")
+    assert by(verdict, "core/hazard-war") != "z3"
+    assert "not asked from definitions: core/hazard-war, in store command 0 and load command 0" in verdict.assumptions
+
+
+def test_an_order_of_iterations_that_nothing_states_is_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_questions._Times, "_around", lambda self: [])
+    with pytest.raises(Disagreement, match="1 iterations later"):
+        looped(ONE, "in")
+
+
+@pytest.mark.parametrize(("base", "status"), [(4096, Status.PROVED), (2048, Status.REFUTED)])
+def test_half_bytes_and_bytes_are_asked_in_the_smaller_unit(
+    base: int, status: Status, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    move = MOVE.replace("engine = {{ chip = 0, cluster = 0, dmn = {dmn} }}\n", "")
+    half = move.format(name="one", source=0, base=0).replace('"i8"', '"i4"')
+    half = half.replace('slice = "A", ', "").replace('"B" }\ns', '"A, B" }\ns')
+    whole = move.format(name="two", source=0, base=base).replace('slice = "A", ', "").replace('"B" }\ns', '"A, B" }\ns')
+    steps = "".join(f'[[program.p.step]]\ntransfer = "{name}"\ncontext = "{name}"\n' for name in ("one", "two"))
+    text = f'schema = 1\ntarget = "rngd"\n[axes]\nA = 16\nB = 512\n{half}{whole}[program.p]\n{steps}'
+    plan = read_plan_text(text)
+    options = Options(prove="full")
+    asked: list[tuple[str, str, str]] = []
+
+    def judged_again() -> Verdict:
+        return check_program(plan.programs[0], axes=plan.axes, target=plan.targets["rngd"], options=options, keep=asked)
+
+    assert judged_again().status is status
+    if status is Status.REFUTED:
+        monkeypatch.setattr(kernel, "hazards", lambda *given, **more: Hazards())
+        with pytest.raises(Disagreement, match="core/hazard-waw"):
+            judged_again()
+
+
 def test_a_hazard_that_the_fast_path_missed_is_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judged("0", base=64)[0].status is Status.REFUTED
     monkeypatch.setattr(kernel, "hazards", lambda *given, **more: Hazards())
@@ -78,3 +173,11 @@ def test_what_hazards_asked_is_in_the_log(monkeypatch: pytest.MonkeyPatch) -> No
     one = ("hazard", "(assert true)", "unsat")
     monkeypatch.setattr(kernel, "hazards", lambda *given, **more: Hazards(asked=[one]))
     assert one in judged("0")[1]
+
+
+def test_every_claim_that_stays_open_is_named_not_the_first_alone() -> None:
+    script = Script("s", "", tuple(ScriptQuestion("", name, stronger=True) for name in ("core/covers", "core/padding")))
+    assert full._unsettled(script, ["sat", "unknown"]) == {"core/covers", "core/padding"}
+    assert full._unsettled(script, ["unsat", "sat"]) == {"core/padding"}
+    lemma = Script("s", "", (ScriptQuestion("lemma"), *script.steps))
+    assert full._unsettled(lemma, ["unknown", "unsat", "unsat"]) == {"core/covers", "core/padding"}

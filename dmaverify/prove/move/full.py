@@ -131,15 +131,17 @@ def _unsettled(script: Script, answers: list[str]) -> set[str]:
     """
     if len(answers) != len(script.steps):
         return set(script.obligations)
+    open_: set[str] = set()
     for index, (step, answer) in enumerate(zip(script.steps, answers, strict=True)):
         if answer == step.expected:
             continue
         if step.obligation and answer in DECIDED and step.obligation not in STRONGER and not step.stronger:
             said = f"{step.obligation} ({step.name}, {script.name})"
             raise Disagreement(f"{said}: proved by normal form, but z3 says {answer} from definitions")
-        later = script.steps[index:] if not step.obligation else (step,)
-        return {s.obligation for s in later if s.obligation}
-    return set()
+        if not step.obligation:
+            return open_ | {later.obligation for later in script.steps[index:] if later.obligation}
+        open_.add(step.obligation)
+    return open_
 
 
 def _label(case: Case, scripts: list[Script], open_: set[str]) -> None:
