@@ -17,18 +17,33 @@ from pathlib import Path
 from dmaverify.errors import InputErrors, Source
 from dmaverify.machines.idma.c.driver import read_driver
 
-TYPES = ("int", "uint32_t", "uint8_t", "int16_t", "uint64_t", "int8_t", "uint16_t", "bool", "short", "long long")
+TYPES = ("int", "uint32_t", "uint8_t", "int16_t", "uint64_t", "int8_t", "uint16_t", "bool", "short", "long long",
+         "unsigned short int", "long long int", "unsigned", "signed char", "int unsigned")  # fmt: skip
 NUMBERS = ("0", "1", "2", "3", "7", "16", "255", "256", "0x10u", "100", "1000u", "0x7FFF", "65535u", "(-1)", "(-3)",
-           "0xFFFFFFFFu", "(uint8_t)200", "sizeof(uint32_t)", "SIX", "ADD(3, 4)")  # fmt: skip
+           "0xFFFFFFFFu", "(uint8_t)200", "sizeof(uint32_t)", "SIX", "ADD(3, 4)", "K", "sizeof(uint16_t[5])",
+           "sizeof(table)")  # fmt: skip
+CHOSEN = ("SIX > 5", "BASE > 0x1000", "(1 << 40)", "-1 > 0u", "defined(SIX) && !defined(GONE)", "GONE",
+          "ADD(2, 3) == 5 ? 0 : 1", "K", "BASE - 1 < 0")  # fmt: skip
 HEAD = """#include <stdint.h>
 #include <stddef.h>
 #include <stdbool.h>
 #define SIX (2 * 3)
+#define BASE 0x80000000
+#define GONE 1
+#undef GONE
+#define DEC(v) ((v)--)
+#define SET(v, n) ((v) = (n))
+#define REF(v) &v
+#define LEAVE goto out
+enum { K = 9 };
+typedef int16_t kind;
+static int table[3][5];
 #define ADD(a, b) ((a) + (b))
 #define GO(d, n) snrt_dma_start_1d((void *)(uint32_t)((d) & 0xFFFF), (void *)0x30000, ((n) & 63) + 1)
 #define GOIF(c, d) if (c) GO(d, 7)
 #define TWICE(d) do { GO(d, 1); GO((d) + 64, 2); } while (0)
 extern void snrt_dma_start_1d(void *, void *, size_t);
+extern void snrt_dma_wait_all(void);
 static void step(uint16_t d, uint8_t n) { while (n > 250) { TWICE(d); n -= 2; } if (n & 1) return; GO(d + 4, n); }
 """
 LOG = """#include <stdio.h>
@@ -39,6 +54,7 @@ void snrt_dma_start_1d(void *d, void *s, size_t n) {
   if (++all > 60) exit(3);
   printf("%zu %zu %zu\\n", (size_t)d, (size_t)s, n);
 }
+void snrt_dma_wait_all(void) { printf("\\n"); }
 """
 
 
@@ -48,7 +64,9 @@ class Drawn:
     def __init__(self, rng: random.Random) -> None:
         self.rng, self.names, self.functions = rng, 0, list[str]()
         functions = "".join(self.function(n) for n in range(rng.randrange(3)))
-        self.text = f"{HEAD}{functions}int main(void) {{\nstep(3, 255);\n{self.block([], 0, 7)}return 0; }}\n"
+        self.text = (
+            f"{HEAD}{functions}int main(void) {{\nstep(3, 255);\n{self.block([], 0, 7)}out: ; GO(1, 1);\nreturn 0; }}\n"
+        )
 
     def name(self) -> str:
         self.names += 1
@@ -91,11 +109,46 @@ class Drawn:
             f"if {self.truth(known)} TWICE({one}); else GO({two}, 9);",
         ))  # fmt: skip
 
+    def step(self, free: list[str], known: list[str]) -> str:
+        """A variable that is set, behind parentheses, macros or a pointer, or on the way."""
+        one, other, number = self.rng.choice(free), self.rng.choice(free), self.number(known)
+        return self.rng.choice((
+            f"{one}++;", f"({one})--;", f"DEC({one});", f"SET({one}, {number});", f"({one}) += {number};",
+            f"{one} = ++{other};", f"if ({one}++ > 3) GO({one}, 1); else GO({other}, 2);", f"*REF({one}) = {number};",
+            f"{one} = ({other}--, {number});", f"{{ int *p = (int *)&({one}); (void)p; }}",
+        ))  # fmt: skip
+
+    def scoped(self) -> str:
+        """Names that mean something else in a block, and what the preprocessor chooses."""
+        number = self.rng.randrange(1, 60)
+        return self.rng.choice((
+            f"{{ enum {{ K = {number} }}; GO(K, K); }}", f"{{ typedef uint8_t byte; GO((byte){number * 9}, 3); }}",
+            f"GO((kind){number * 5000}, 4);", "snrt_dma_wait_all();",
+            f"\n#if {self.rng.choice(CHOSEN)}\nGO({number}, 5);\n#else\nGO({number}, 6);\n#endif\n",
+            f"\n#if{self.rng.choice(('', 'n'))}def {self.rng.choice(('SIX', 'GONE', 'K'))}\nGO({number}, 7);\n#endif\n",
+        ))  # fmt: skip
+
+    def cases(self, known: list[str], depth: int, fixed: tuple[str, ...]) -> str:
+        ends = ("break;", "", "break;", "continue;" if fixed else "break;")
+        inside = "".join(
+            f"{label} {{\n{self.block(known, depth + 1, 2, fixed)}}} {self.rng.choice(ends)}\n"
+            for label in self.rng.sample(("case 0:", "case 1:", "case SIX:", "default:", "case 2 + 1:"), 3)
+        )
+        return f"switch (({self.number(known)}) & 3) {{\n{inside}}}"
+
     def block(self, known: list[str], depth: int, most: int, fixed: tuple[str, ...] = ()) -> str:
         rng, known, out = self.rng, list(known), []
         for _ in range(rng.randrange(1, most + 1)):
             kind, free = rng.random(), [one for one in known if one not in fixed]
-            if kind < 0.3:
+            if (rare := rng.random()) < 0.1:
+                out.append(self.scoped())
+            elif rare < 0.2 and free:
+                out.append(self.step(free, known))
+            elif rare < 0.25 and depth < 2:
+                out.append(self.cases(known, depth, fixed))
+            elif rare < 0.26:
+                out.append(f"if {self.truth(known)} {rng.choice(('LEAVE;', 'goto out;'))}")
+            elif kind < 0.3:
                 out.append(f"{rng.choice(TYPES)} {(new := self.name())} = {self.number(known)};")
                 known.append(new)
             elif kind < 0.45 and free:
@@ -114,15 +167,21 @@ class Drawn:
 
 
 def read(text: str) -> list[tuple[int, ...]] | None:
-    """(dst, src, length) of every launch; None where something is told as not read."""
+    """(dst, src, length) of every launch, () of waits; None where something is told as not read."""
     try:
-        found = read_driver(Source("d.c", text), {}, "")
+        found = read_driver(Source("d.c", text), {"__SIZEOF_POINTER__": "8"}, "")
     except InputErrors:
         return None
     if any(True for entry in found.entries for _ in entry.doubts):
         return None
-    told = [one.descriptor.request for entry in found.entries for one in entry.told]
-    return [(one.dst, one.src, one.length) for one in told]
+    out: list[tuple[int, ...]] = []
+    for entry in found.entries:
+        for number, one in enumerate((*entry.told, None)):
+            out += [()] if (number, 0) in entry.partly else []
+            out += (
+                [(one.descriptor.request.dst, one.descriptor.request.src, one.descriptor.request.length)] if one else []
+            )
+    return out
 
 
 def ran(text: str, folder: Path) -> list[tuple[int, ...]] | None:
@@ -132,7 +191,9 @@ def ran(text: str, folder: Path) -> list[tuple[int, ...]] | None:
     undefined = ["-fsanitize=undefined", "-fno-sanitize-recover=all", "-fno-sanitize=shift"]
     subprocess.run(["gcc", "-w", *undefined, "d.c", "log.c", "-o", "d"], cwd=folder, check=True)
     found = subprocess.run([str(folder / "d")], capture_output=True, text=True, check=False, timeout=20)
-    return None if found.returncode else [tuple(map(int, line.split())) for line in found.stdout.splitlines()]
+    events = [tuple(map(int, line.split())) for line in found.stdout.splitlines()]  # a wait has no numbers
+    twice = [one for one, before in zip(events, [None, *events], strict=False) if one or before]
+    return None if found.returncode else twice
 
 
 def main() -> int:

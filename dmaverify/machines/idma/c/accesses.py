@@ -14,8 +14,10 @@ from dmaverify.errors import InputError
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.arguments import Misaligned, polynomial
 from dmaverify.machines.idma.c.code import Part
+from dmaverify.machines.idma.c.doubts import Doubted
+from dmaverify.machines.idma.c.effects import target_of
 from dmaverify.machines.idma.c.numbers import UINT, Value, converted, unknown
-from dmaverify.machines.idma.c.run import Doubted, Runner
+from dmaverify.machines.idma.c.run import Runner
 from dmaverify.machines.idma.text import ToldDescriptor, reserved
 from dmaverify.targets.modules import Derived
 from dmaverify.values import replace
@@ -91,7 +93,7 @@ class RegisterReader(Runner):
 
     def maybe_accessed(self, part: Part) -> None:
         """Registers in what may run or not: a read that launches, or may, is told; writes leave nothing known."""
-        targets = (p.field("left") for p in part.every() if p.type == "assignment_expression")
+        targets = (target_of(self.file, p) for p in part.every())
         written = [target for target in targets if target is not None]
         for target in written:
             if target.type != "identifier" or str(target) in self.file.macros:

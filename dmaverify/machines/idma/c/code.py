@@ -101,8 +101,8 @@ class Part:
 
 @dataclass
 class File:
-    """What a file declares. `ambiguous` are macros with more than one meaning; `undefined` are names that an `#if`
-    asked for and that nothing defines.
+    """What a file declares. `ambiguous` are macros with more than one meaning; `undefined` is what an `#if` asked for
+    and nothing defines.
     """
 
     functions: dict[str, Part] = field(default_factory=dict)
@@ -111,8 +111,16 @@ class File:
     typedefs: dict[str, Part] = field(default_factory=dict)
     outside: list[Part] = field(default_factory=list)
     undefined: set[str] = field(default_factory=set)
+    hidden: set[str] = field(default_factory=set)  # types that have another meaning within a function
+    steps: list[tuple[int, str, bool]] = field(default_factory=list)  # where macros begin and end to be defined
+
+    def is_defined(self, name: str, at: int) -> bool | None:
+        """Whether a macro is defined at a place of the text; None where nothing before it says."""
+        before = [holds for place, one, holds in self.steps if one == name and place <= at]
+        return before[-1] if before else None
 
     def define(self, macro: Macro) -> None:
+        self.steps.append((macro.part.span.start, macro.name, True))
         known = self.macros.get(macro.name)
         if known is not None and known != macro:
             self.ambiguous.add(macro.name)

@@ -10,8 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dmaverify.machines.idma.c.code import Part, declared, macro_of
-from dmaverify.machines.idma.c.evaluate import Evaluator
-from dmaverify.machines.idma.c.numbers import INT, CType, Value, binary, unknown
+from dmaverify.machines.idma.c.effects import bare, becomes
+from dmaverify.machines.idma.c.evaluate import MOST_DEPTH, Evaluator
+from dmaverify.machines.idma.c.numbers import (
+    INT,
+    LLONG,
+    ULLONG,
+    UNREAD,
+    CType,
+    Value,
+    binary,
+    chosen,
+    converted,
+    unary,
+    unknown,
+)
 from dmaverify.values import replace
 
 
@@ -32,7 +45,9 @@ class Declarer(Evaluator):
                 if macro is not None:
                     self.file.define(macro)
             elif part.type == "preproc_call" and str(part).lstrip("# ").startswith("undef"):
-                self.file.ambiguous.add(str(part).split()[-1])
+                name = str(part).split()[-1]
+                self.file.ambiguous.add(name)
+                self.file.steps.append((part.span.start, name, False))
             elif part.type in ("preproc_if", "preproc_ifdef", "preproc_elif"):
                 self.collect(self._taken(part))
             elif part.type in ("preproc_else", "linkage_specification", "declaration_list"):
@@ -61,33 +76,70 @@ class Declarer(Evaluator):
             alternative.node if alternative else None, (part.field("name") or part).node,
             (part.field("condition") or part).node)]  # fmt: skip
         if part.type == "preproc_ifdef":
-            name = str(part.field("name"))
-            holds = (name in self.file.macros or name in self.defines) == (part.node.children[0].type == "#ifdef")
-            if name not in self.file.macros and name not in self.defines:
-                self.file.undefined.add(name)
+            known = self._is_defined(part.field("name") or part)
+            holds = known == (part.node.children[0].type == "#ifdef")
         else:
-            holds = bool(self._condition(part.field("condition")))
+            holds = bool(self._condition(part.field("condition")).number)
         return own if holds else [alternative] if alternative else []
 
-    def _condition(self, part: Part | None) -> int:
-        """The value of an `#if`: names that nothing defines are 0."""
+    def _is_defined(self, part: Part) -> bool:
+        """Whether a name is a macro where it stands; of what nothing says, that it is none is a condition."""
+        name = str(part)
+        known = self.file.is_defined(name, part.span.start)
+        if known is None and name not in self.defines:
+            self.file.undefined.add(name)
+        return name in self.defines if known is None else known
+
+    def _condition(self, part: Part | None) -> Value:
+        """The value of an `#if`, in the widest integers (C11, 6.10.1): names that nothing defines are 0, and so is
+        what is not read, which is a condition.
+        """
+        found = self._widest(part)
+        if found.number is None:
+            self.file.undefined.add(f"`{part}`")
+        return found if found.number is not None else Value(0, LLONG)
+
+    def _widest(self, part: Part | None) -> Value:
+        part = bare(part)
         if part is None:
-            return 0
-        if part.type in ("preproc_defined", "identifier"):
-            name = str(next(iter(part.parts()), part))
-            known = name in self.file.macros or name in self.defines
-            if not known:
-                self.file.undefined.add(name)
-            return 0 if not known else 1 if part.type == "preproc_defined" else (self.value(part).number or 0)
-        if part.type == "unary_expression" and str(part).startswith("!"):
-            return int(not self._condition(part.field("argument")))
-        if part.type == "parenthesized_expression":
-            return self._condition(next(iter(part.parts()), None))
+            return Value(None)
+        if part.type == "preproc_defined":
+            return Value(int(self._is_defined(next(iter(part.parts()), part))), LLONG)
+        if part.type in ("identifier", "call_expression", "preproc_call_expression"):
+            return self._expanded(part)
+        if part.type == "unary_expression":
+            op = part.node.child_by_field_name("operator")
+            return _wide(unary(op.type if op else "", self._widest(part.field("argument"))))
         if part.type == "binary_expression":
             op = part.node.child_by_field_name("operator")
-            sides = [Value(self._condition(part.field(side))) for side in ("left", "right")]
-            return binary(op.type if op else "", *sides).number or 0
-        return self.value(part).number or 0
+            sign, left = op.type if op else "", self._widest(part.field("left"))
+            if sign in ("&&", "||") and left.number is not None and bool(left.number) == (sign == "||"):
+                return Value(int(sign == "||"), LLONG)
+            return _wide(binary(sign, left, self._widest(part.field("right"))))
+        if part.type == "conditional_expression":
+            test = self._widest(part.field("condition"))
+            sides = [self._widest(part.field(side)) for side in ("consequence", "alternative")]
+            return test if test.number is None else _wide(chosen(sides[not test.number], sides[bool(test.number)].type))
+        if part.type in ("number_literal", "char_literal"):
+            return _wide(self.value(part), "u" in str(part).lower().removeprefix("0x"))
+        return Value(None)
+
+    def _expanded(self, part: Part) -> Value:
+        """What a name of an `#if` is: the text of its macro, 0 where it is none."""
+        name = part.field("function") or part
+        if not self._is_defined(name):
+            return Value(0 if part.type == "identifier" else None, LLONG)
+        if str(name) not in self.file.macros:
+            return _wide(self.defines.get(str(name), Value(None)))
+        found = becomes(self.file, part)
+        return Value(None) if found is None or self.depth > MOST_DEPTH else self._deeper(found)
+
+    def _deeper(self, part: Part) -> Value:
+        self.depth += 1
+        try:
+            return self._widest(part)
+        finally:
+            self.depth -= 1
 
     def _enumerators(self, part: Part) -> None:
         for inner in part.every():
@@ -98,48 +150,82 @@ class Declarer(Evaluator):
                 if one.type == "enumerator":
                     given = one.field("value")
                     last = self.value(given) if given else binary("+", last, Value(1))
-                    self.constants[str(one.field("name"))] = replace(last, type=INT)
+                    held = self.scopes[-1] if self.stack else self.constants
+                    held[str(one.field("name"))] = replace(last, type=INT)
+
+    def hidden(self, part: Part) -> None:
+        """A type that a function names for itself: what the name means elsewhere is not known any more."""
+        for child in part.node.children_by_field_name("declarator"):
+            name = declared(Part(child, part.text))[0]
+            own = self.file.typedefs.setdefault(name, part)
+            if own.node != part.node:
+                self.file.hidden.add(name)
 
     def _global(self, part: Part) -> None:
-        fixed = any(str(p) == "const" for p in part.parts() if p.type == "type_qualifier")
-        self.declare(part, keep=fixed)
+        self.declare(part, keep=False)
 
     # ------------------------------------------------------------ variables
 
     def declare(self, part: Part, *, keep: bool = True) -> None:
-        """The variables of a declaration; without `keep`, what they hold is not known."""
+        """The variables of a declaration; without `keep`, what they hold is known of constants alone."""
         type_part = part.field("type")
+        if self.stack and type_part is not None and type_part.type == "enum_specifier":
+            self._enumerators(type_part)
         for child in part.node.children_by_field_name("declarator"):
             one = Part(child, part.text)
             initial = one.field("value") if one.type == "init_declarator" else None
             inner = one.field("declarator") if one.type == "init_declarator" else one
-            name, shape, pointers, array = declared(inner or one)
+            name, shape, pointers, _ = declared(inner or one)
             type_ = self.type_of(type_part, pointers)
             if shape == "function_declarator":
                 continue
             if shape == "array_declarator":
-                self._array(name, type_, array, str(type_part))
+                self._array(name, type_, inner or one, type_part)
                 continue
             value = self.value(initial) if initial else unknown(f"`{name}` has no value here: --define {name}=...")
             value = self.converted_to(value, type_, "pointer" if pointers else str(type_part))
             words = {str(p) for p in part.parts() if p.type in ("type_qualifier", "storage_class_specifier")}
-            moving = ("volatile" in words and not pointers) or ("static" in words and "const" not in words)
-            fixed = keep and name not in self.exposed and not (moving and self.stack)
+            if pointers:  # the pointer itself, not what it points at
+                words = words & {"static"} | _qualifiers(inner or one)
+            moving = "volatile" in words or (self.stack and "static" in words and "const" not in words)
+            fixed = (keep or "const" in words) and name not in self.exposed and not moving
             if fixed and self.stack and initial is not None and value.number is None and value.launch is None:
                 value = self.given(one, name, type_, value.why)
             if not fixed:
-                value = unknown(f"`{name}` may be changed elsewhere: --define {name}=...", type_ or INT)
-            self.scopes[-1][name] = value
+                value = unknown(f"`{name}` may be changed elsewhere: --define {name}=...", type_ or UNREAD)
+            self.scopes[-1][name] = value if type_ is not None else replace(value, type=UNREAD)
 
-    def _array(self, name: str, type_: CType | None, array: Part | None, said: str) -> None:
-        size = self.value(array.field("size")) if array is not None and array.field("size") else unknown("")
-        step = type_.size if type_ is not None and not type_.pointer else 0
+    def _array(self, name: str, type_: CType | None, declarator: Part, type_part: Part | None) -> None:
+        whole, step = self.array_of(declarator, type_part)
+        if not step and type_ is not None and type_.bits > 0 and declarator.field("declarator") is not None:
+            one = declarator.field("declarator")
+            step = type_.size if one is not None and one.type == "identifier" else 0
         own = unknown(f"where `{name}` lies is known to the linker alone: --define {name}=ADDRESS",
                       CType(self.word, pointer=True, step=step))  # fmt: skip
         self.scopes[-1][name] = own
-        self.arrays[name] = f"the {size.number * step:,} bytes of " if size.number is not None and step else ""
-        if size.number is not None and step:
-            self.scopes[-1][f"sizeof {name}"] = Value(size.number * step, CType(self.word))
+        self.arrays[name] = f"the {whole:,} bytes of " if whole else ""
+        if whole:
+            self.scopes[-1][f"sizeof {name}"] = Value(whole, CType(self.word))
+
+    def _parameters(self, part: Part | None, arguments: list[Value] | None) -> dict[str, Value]:
+        scope: dict[str, Value] = {}
+        for number, one in enumerate(part.parts() if part else []):
+            declarator = one.field("declarator")
+            if one.type != "parameter_declaration" or declarator is None:
+                continue
+            name, shape, pointers, _ = declared(declarator)
+            type_ = self.type_of(one.field("type"), pointers + (shape == "array_declarator"))
+            if shape == "array_declarator" and type_ is not None:
+                type_ = replace(type_, step=self.array_of(declarator, one.field("type"))[1])
+            why = f"`{name}` is a parameter: --define {name}=..."
+            if arguments is None and name not in self.exposed:
+                scope[name] = self.given(one, name, type_, why)
+            elif arguments is None or number >= len(arguments) or name in self.exposed:
+                scope[name] = unknown(why, type_ or UNREAD)
+            else:
+                said = "pointer" if pointers else str(one.field("type"))
+                scope[name] = self.converted_to(arguments[number], type_, said)
+        return scope
 
     def assign(self, name: str, value: Value) -> None:
         for scope in reversed(self.scopes):
@@ -152,3 +238,19 @@ class Declarer(Evaluator):
                 else:
                     scope[name] = self.converted_to(value, old, "")
                 return
+
+
+def _wide(value: Value, unsigned: bool = False) -> Value:
+    """A value of an `#if`: signed ones, and those that fit, are of the widest signed type."""
+    if value.number is None:
+        return value
+    type_ = ULLONG if unsigned or value.number >= 1 << 63 or value.type == ULLONG else LLONG
+    return converted(value, type_)
+
+
+def _qualifiers(declarator: Part) -> set[str]:
+    """`const` and `volatile` of a pointer variable itself."""
+    inner, node = declarator, declarator.field("declarator")
+    while node is not None and node.type == "pointer_declarator":
+        inner, node = node, node.field("declarator")
+    return {str(one) for one in inner.parts() if one.type == "type_qualifier"}

@@ -13,9 +13,9 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.arguments import Arguments, Stopped, Symbols
 from dmaverify.machines.idma.c.code import File, Part, read_c
+from dmaverify.machines.idma.c.doubts import Doubted
 from dmaverify.machines.idma.c.launches import FunctionLaunches, Launcher
 from dmaverify.machines.idma.c.loops import LoopRunner
-from dmaverify.machines.idma.c.run import Doubted
 from dmaverify.values import dataclass, field
 
 
@@ -53,7 +53,7 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "")
             f"(plp_dma_memcpy, mchan_transfer); registers: --engine front_end={'|'.join(registers.MAPS)}",
         )  # fmt: skip
     for name in sorted(file.undefined - file.macros.keys()):
-        launcher.conditions[f"{name} is not defined"] = None
+        launcher.conditions[f"{name} is {'0' if name.startswith('`') else 'not defined'}"] = None
     for name in sorted(launcher.seen & launcher.arrays.keys()):  # addresses of the user's: none else are known
         launcher.conditions[f"no launch leaves {launcher.arrays[name]}{name}"] = None
     defined = tuple(f"{name} is {defines[name]}" for name in sorted(defines) if " ".join(name.split()) in launcher.seen)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from math import prod
 
 from dmaverify.machines.idma.c.arguments import Arguments
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
 from dmaverify.machines.idma.c.numbers import (
     INT,
+    UNREAD,
     WORD,
     CType,
     Value,
@@ -27,6 +29,7 @@ from dmaverify.machines.idma.c.numbers import (
 )
 
 MOST_DEPTH = 60
+_STARS = r"\*(\s*(\*|const|volatile|restrict))*"
 _PRIMARY = ("parenthesized_expression", "number_literal", "char_literal", "identifier", "call_expression",
             "sizeof_expression", "subscript_expression", "string_literal")  # fmt: skip
 _APART = ("argument_list", "parenthesized_expression", "init_declarator", "assignment_expression", "return_statement",
@@ -64,6 +67,10 @@ class Evaluator:
     def unread(self, part: Part, why: str) -> None:
         """A part that may run, or that is not read."""
 
+    def open_order(self, whole: Part, parts: list[Part | None]) -> bool:
+        """Whether C leaves open what of some parts is done first, and that matters."""
+        return False
+
     def disturbed(self, part: Part) -> None:
         """Something that may write memory or registers was not followed."""
 
@@ -74,7 +81,7 @@ class Evaluator:
         """A variable of which nothing but its type is known."""
         real = type_ is not None and bool(type_.step) and not type_.pointer
         if self.arguments is None or type_ is None or name in self.defines or real:
-            return unknown(why, type_ or INT)
+            return unknown(why, type_ or UNREAD)
         return self.arguments.fresh(name, type_, part.span.start)
 
     # ------------------------------------------------------------ types
@@ -85,10 +92,14 @@ class Evaluator:
             return None
         if part.type == "type_descriptor":
             inner = part.field("declarator")
+            if inner is not None and set(str(inner)) - {"*", " "} and not re.fullmatch(_STARS, str(inner)):
+                return None
             own = str(inner).count("*") if inner else 0
             return self.type_of(part.field("type"), pointers + own)
         name = re.sub(r"\b(const|volatile|static|register|inline)\b", "", str(part)).strip()
-        base = self.known.get(" ".join(name.split())) if name not in self.file.macros else None
+        base = self.known.get(" ".join(sorted(name.split()))) if name not in self.file.macros else None
+        if name in self.file.hidden:
+            return None
         if base is None and name in self.file.typedefs:
             definition = self.file.typedefs[name]
             declarator = definition.field("declarator")
@@ -134,7 +145,7 @@ class Evaluator:
     def defined(self, name: str, type_: CType | None) -> Value:
         self.seen.add(name)
         value = self.defines[name]
-        return value if type_ is None else converted(value, type_)
+        return value if type_ is None or type_ == UNREAD else converted(value, type_)
 
     def expansion(self, use: Part, name: str, arguments: list[str] | None) -> Value:
         part = expanded(self.file.macros[name], arguments, use)
@@ -198,7 +209,10 @@ class Evaluator:
             if right is not None:
                 self.unread(right, f"the condition {part.field('left')}")
             return left
-        return binary(sign, left, self.value(part.field("right")))
+        other = self.value(part.field("right"))
+        if sign not in ("&&", "||") and self.open_order(part, [part.field("left"), part.field("right")]):
+            return unknown(f"the order within `{part}` is the compiler's")
+        return binary(sign, left, other)
 
     def _unary_expression(self, part: Part) -> Value:
         op = part.node.child_by_field_name("operator")
@@ -254,6 +268,8 @@ class Evaluator:
 
     def _sizeof_expression(self, part: Part) -> Value:
         type_ = self.type_of(part.field("type")) if part.field("type") else None
+        if type_ is None and part.field("type") is not None:
+            return self._array_size(part, part.field("type"))
         value = part.field("value")
         if value is not None:
             inner = value.parts()[0] if value.type == "parenthesized_expression" and value.parts() else value
@@ -267,9 +283,32 @@ class Evaluator:
                     break
             else:
                 type_ = self.known.get(name)
-        if type_ is None or type_.bits == WORD:
+        if type_ is None or type_.bits <= WORD:
             return unknown(f"`{part}` is not known")
         return Value(type_.size, CType(self.word))
+
+    def _array_size(self, part: Part, type_: Part | None) -> Value:
+        """`sizeof` of an array type."""
+        inner = type_.field("declarator") if type_ is not None else None
+        total = self.array_of(inner, type_.field("type"))[0] if type_ is not None and inner is not None else None
+        return unknown(f"`{part}` is not known") if not total else Value(total, CType(self.word))
+
+    def array_of(self, declarator: Part, type_: Part | None) -> tuple[int, int]:
+        """(bytes of an array, bytes of one of its elements, or rows) by its declarator; 0 for what is not known."""
+        sizes: list[int] = []
+        node: Part | None = declarator
+        while node is not None and node.type.endswith("array_declarator"):
+            size = self.value(node.field("size")).number if node.field("size") is not None else None
+            sizes.append(size if isinstance(size, int) and size > 0 else 0)
+            node = node.field("declarator")
+        stars = 0
+        while node is not None and node.type.endswith("pointer_declarator"):
+            stars, node = stars + 1, node.field("declarator") or next(iter(node.parts()), None)
+        own = self.type_of(type_, stars)
+        if own is None or own.bits <= WORD or not sizes or (node is not None and node.type != "identifier"):
+            return 0, 0
+        row = prod(sizes[:-1]) * own.size  # the last of the list is the outermost
+        return row * sizes[-1], row
 
     def _pointer_expression(self, part: Part) -> Value:
         op, argument = part.node.child_by_field_name("operator"), part.field("argument")

@@ -16,6 +16,8 @@ from functools import lru_cache
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.accesses import RegisterReader
 from dmaverify.machines.idma.c.code import File, Part
+from dmaverify.machines.idma.c.doubts import Doubted
+from dmaverify.machines.idma.c.effects import target_of
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, converted, unknown
 from dmaverify.machines.idma.c.pulp import (
     OWN_COUNTER,
@@ -27,7 +29,6 @@ from dmaverify.machines.idma.c.pulp import (
     UnreadCall,
     pulp_descriptor,
 )
-from dmaverify.machines.idma.c.run import Doubted
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
 from dmaverify.machines.idma.text import Image, ToldDescriptor
@@ -127,6 +128,8 @@ class Launcher(RegisterReader):
 
     def called(self, call: Part, name: str, arguments: list[Part]) -> Value:
         values = [self.value(one) for one in arguments]
+        if len(values) > 1 and self.open_order(call, [*arguments]):
+            values = [unknown(f"the order within `{call}` is the compiler's", value.type) for value in values]
         if name in self.launching:
             self.steps += 10  # its arguments are expressions
             if name in self.file.functions:
@@ -260,7 +263,7 @@ class Launcher(RegisterReader):
                 self._outside(name)
             elif inner.type == "gnu_asm_expression":
                 self.conditions["assembly launches nothing"] = None
-            left = inner.field("left") if inner.type == "assignment_expression" else None
+            left = target_of(self.file, inner)
             if left is not None and left.type == "field_expression" and field_of(left) in ("src", "dst"):
                 self.doubts.append(Doubted(inner, "it may be written, or not"))
         waits = next((p for p in part.every() if p.type in ("call_expression", "gnu_asm_expression")), None)

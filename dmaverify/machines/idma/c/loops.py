@@ -16,6 +16,7 @@ from typing import Any
 from dmaverify.language.numbers import Poly
 from dmaverify.machines.idma.c.arguments import Arguments, polynomial
 from dmaverify.machines.idma.c.code import Part
+from dmaverify.machines.idma.c.effects import target_of, variable
 from dmaverify.machines.idma.c.launches import Launcher
 from dmaverify.machines.idma.c.numbers import Value, binary, converted, unknown
 from dmaverify.prove.sizes.facts import SizeFact
@@ -82,10 +83,8 @@ class LoopRunner(Launcher):
         start, bound = self.name_of(name), self.value(condition.field("right"))
         step = self._step(update, name)
         inside = [*body.every(), *(p for p in [condition.field("right")] if p is not None for p in p.every())]
-        assigned = {_target(part) for part in inside}
-        if any(
-            _SETS.search(self.file.macros[str(p)].text) for p in inside if str(p) in self.file.macros
-        ) or assigned & (self.file.macros.keys()):  # what a macro carries over is not looked for
+        assigned = {variable(self.file, part) for part in inside}
+        if self._by_macros(inside):  # what a macro carries over is not looked for
             return None
         if start.number is None or bound.number is None or step is None or polynomial(bound.number) is None:
             return None
@@ -100,9 +99,30 @@ class LoopRunner(Launcher):
         distance = bound.number - start.number + (op.type == "<=")
         return name, start, step, distance if step == 1 else (distance + (step - 1)) // step
 
+    def _by_macros(self, inside: list[Part]) -> bool:
+        """Whether a macro sets something, or leaves the loop, or is what something sets."""
+        for part in inside:
+            target = target_of(self.file, part)
+            if target is not None and target.text is not part.text:
+                return True
+            macro = self.file.macros.get(str(part))
+            if macro is not None and any(_SETS.search(text) for text in self._texts(macro.name)):
+                return True
+        return False
+
+    def _texts(self, name: str) -> list[str]:
+        """The text of a macro and of those it uses."""
+        found, left = dict[str, str](), [name]
+        while left:
+            one = left.pop()
+            if one in self.file.macros and one not in found:
+                found[one] = self.file.macros[one].text
+                left += re.findall(r"\w+", found[one])
+        return list(found.values())
+
     def _step(self, part: Part, name: str) -> Any:
         """What `part` adds to a variable; None where it does something else."""
-        if _target(part) != name:
+        if variable(self.file, part) != name:
             return None
         if part.type == "update_expression":
             return 1 if "++" in str(part) else -1
@@ -114,13 +134,13 @@ class LoopRunner(Launcher):
 
     def _moving(self, body: Part, counters: set[str]) -> dict[str, Any]:
         """The variables from outside that a round changes, with their step; those that move otherwise have no value."""
-        parts = [part for part in body.every() if _target(part)]
-        names = {_target(part) for part in parts} - counters
+        parts = [part for part in body.every() if variable(self.file, part)]
+        names = {variable(self.file, part) for part in parts} - counters
         top = {p.node for s in body.parts() if s.type == "expression_statement" for p in s.parts()}
         out: dict[str, Any] = {}
         for name in names:
             old = self.name_of(name)
-            own = [part for part in parts if _target(part) == name]
+            own = [part for part in parts if variable(self.file, part) == name]
             used = {str(p) for part in own for p in part.every() if p.type == "identifier"} - {name}
             step = self._step(own[0], name) if len(own) == 1 and own[0].node in top else None
             if step is not None and old.number is not None and not used & (names | counters):
@@ -134,7 +154,7 @@ class LoopRunner(Launcher):
     def _written_in(self, body: Part) -> bool:
         """Whether a round may write registers; descriptors in memory are not followed here."""
         for part in body.every():
-            left = part.field("left") if part.type == "assignment_expression" else None
+            left = target_of(self.file, part)
             if part.type == "initializer_list" or (left is not None and left.type == "field_expression"):
                 raise Stuck("descriptors that a loop writes")
         return self.map is not None
@@ -148,13 +168,6 @@ class LoopRunner(Launcher):
             if name in scope:
                 scope[name] = moved
                 return
-
-
-def _target(part: Part) -> str:
-    """The variable that an expression assigns."""
-    field = {"assignment_expression": "left", "update_expression": "argument"}.get(part.type)
-    left = part.field(field) if field else None
-    return str(left) if left is not None and left.type == "identifier" else ""
 
 
 def for_every_round(trace: Trace, arguments: Arguments) -> None:

@@ -42,6 +42,8 @@ class CType:
 
 INT, UINT, LLONG, ULLONG = CType(32, True), CType(32), CType(64, True), CType(64)
 BOOL = CType(1)
+UNREAD = CType(-1)
+"""A type that is not read: what has it has no value."""
 CHAR = CType(7)
 """A char without a word on its sign, which is the compiler's choice: what both signs hold."""
 
@@ -61,14 +63,19 @@ def unknown(why: str, type_: CType = INT) -> Value:
 
 
 def types(word: int = WORD) -> dict[str, CType]:
-    """Types by name; `word` is the width of a pointer in bits."""
+    """Types by name, its words sorted; `word` is the width of a pointer in bits."""
     long, ulong = CType(word, True), CType(word)
-    out = {f"int{n}_t": CType(n, True) for n in (8, 16, 32, 64)} | {f"uint{n}_t": CType(n) for n in (8, 16, 32, 64)}
-    out |= dict.fromkeys(("size_t", "uintptr_t", "unsigned long", "long unsigned", "unsigned long int"), ulong)
-    out |= dict.fromkeys(("ssize_t", "intptr_t", "ptrdiff_t", "long", "long int"), long)
-    out |= {"char": CHAR, "signed char": CType(8, True), "unsigned char": CType(8), "bool": BOOL}
-    out |= {"short": CType(16, True), "unsigned short": CType(16), "int": INT, "signed": INT, "signed int": INT}
-    out |= {"unsigned": UINT, "unsigned int": UINT, "long long": LLONG, "unsigned long long": ULLONG}
+    out = {f"{sign}{kind}{n}_t": CType(n, not sign) for n in (8, 16, 32, 64) for sign in ("", "u")
+           for kind in ("int", "int_least")}  # fmt: skip
+    out |= {"size_t": ulong, "uintptr_t": ulong, "ssize_t": long, "intptr_t": long, "ptrdiff_t": long, "bool": BOOL}
+    out |= {"intmax_t": LLONG, "uintmax_t": ULLONG, "char": CHAR, "signed char": CType(8, True)}
+    out |= {"unsigned char": CType(8)}
+    for words, bits in (((), 32), (("short",), 16), (("long",), word), (("long", "long"), 64)):
+        for sign in ("", "signed", "unsigned"):
+            for whole in ((), ("int",)):
+                name = " ".join(sorted((*words, *filter(None, (sign,)), *whole)))
+                out |= {name: CType(bits, sign != "unsigned")} if name else {}
+    out = {" ".join(sorted(name.split())): type_ for name, type_ in out.items()}
     return out | {
         "float": CType(32, True, step=1),
         "double": CType(64, True, step=1),
@@ -82,6 +89,8 @@ def converted(value: Value, to: CType) -> Value:
     if value.number is None:
         return replace(value, type=to)
     number = value.number
+    if to == UNREAD:
+        return unknown("its type is not known", to)
     if to.step and not to.pointer:
         return unknown("floating point", to)
     if to.bits == WORD:

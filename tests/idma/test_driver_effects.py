@@ -1,0 +1,166 @@
+"""What an expression or statement of a driver does beside its value, wherever C lets it: through parentheses, macros,
+pointers, jumps and the preprocessor.
+"""
+
+import pytest
+
+from dmaverify.errors import Source
+from dmaverify.machines.idma.c.driver import Driver, read_driver
+
+GO = "snrt_dma_start_1d((void *)0x2000, (void *)0x1000, {});"
+
+
+def driver(body: str, before: str = "", **defines: str) -> Driver:
+    return read_driver(Source("d.c", f"{before}\nvoid f(void) {{ {body} }}\n"), defines)
+
+
+def lengths(body: str, before: str = "", **defines: str) -> list[int] | str:
+    """Of every launch; why not, where something is not read."""
+    found = driver(body, before, **defines)
+    why = [doubt.why for entry in found.entries for doubt in entry.doubts]
+    return why[0] if why else [one.descriptor.request.length for entry in found.entries for one in entry.told]
+
+
+@pytest.mark.parametrize(
+    ("before", "body", "want"),
+    [
+        ("", "int x = 9; (x)--; ++(x); ((x)) += 3; (x)++;", 13),
+        ("#define DEC(v) ((v)--)\n#define SET(v, n) ((v) = (n))", "int x = 0; SET(x, 5); DEC(x);", 4),
+        ("#define I x", "int x = 5; I--; I += 2;", 6),
+        ("", "uint8_t x = 255; int y = ++x; x = y + 3;", 3),
+        ("", "int x = -1; if (x++ > 5) { x = 100; }", 0),
+        ("", "int x = 3; while (x = x - 1, x > 1) ; ", 1),
+        (
+            "",
+            "int x = 9; switch (x) { case 1: x = 2; break; case 9: x = 3; case 4: x += 4; break; default: x = 0; }",
+            7,
+        ),
+        ("", "int x = 9; switch (x) { default: x = 5; break; case 1: x = 2; }", 5),
+        ("", "int x = 9; switch (x & 1) { case 3: x = 5; }", 9),
+        ("", "int x = 0; for (int i = 0; i < 3; i++) { switch (i) { case 1: continue; } x += 4; }", 8),
+        ("", "int x = 4; here: x += 1; there: ;", 5),
+    ],
+)
+def test_variables_are_set_wherever_c_sets_them(before: str, body: str, want: int) -> None:
+    assert lengths(f"{body} {GO.format('x')}", before) == [want]
+
+
+@pytest.mark.parametrize(
+    ("before", "body", "says"),
+    [
+        ("", "int x = 64; int *p = &(x); *p = 0;", "changed elsewhere"),
+        ("#define REF(v) &v\n#define TWICE(v) REF(v)", "int x = 64; int *p = TWICE(x); *p = 0;", "changed elsewhere"),
+        ("#define REF(v) & v ## x", "int x = 64; int *p = REF(); *p = 0;", "elsewhere"),
+        ("int flag(void);", "int x = 64; if (flag()) (x) = 0;", "the condition"),
+        ("int flag(void);\n#define SET(v) ((v) = 0)", "int x = 64; if (flag()) SET(x);", "depends on"),
+        ("int flag(void);", "int x = 1; if (flag()) (x)--;", "the condition"),
+        ("static const int *x = (const int *)64;", "", "changed elsewhere"),
+        ("static const volatile int x = 64;", "", "changed elsewhere"),
+        ("", "u8 x; x = 256;", "type is not known"),
+        ("", "long double x; x = 7;", "type is not known"),
+        ("typedef uint32_t T;", "typedef uint8_t T; int x = (T)256;", "`T` is not known"),
+    ],
+)
+def test_what_may_be_set_otherwise_has_no_value(before: str, body: str, says: str) -> None:
+    found = lengths(f"{body} {GO.format('x')}", before)
+    assert isinstance(found, str), found
+    assert says in found
+
+
+def test_two_arguments_of_which_one_sets_what_the_other_uses_are_not_read() -> None:
+    assert "compiler's" in str(lengths("unsigned k = 64; snrt_dma_start_1d((void *)0, (void *)(64 + (k -= 64)), k);"))
+    two = "static int g(int n) { snrt_dma_start_1d((void *)0, (void *)64, n); return n; }"
+    assert lengths("int x = g(1) + g(2);", two) == "C leaves the order open"
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "want"),
+    [
+        ("static const int x = 64;", "x", 64),
+        ("static int *const x = (int *)64;", "(uint32_t)x", 64),
+        ("enum { N = 64 };", "N", 64),
+        ("", "sizeof(uint32_t[16])", 64),
+        ("", "sizeof(uint16_t[4][8])", 64),
+        ("static int a[4][8];", "sizeof(a)", 128),
+        ("static unsigned short int x[3];", "sizeof(x)", 6),
+    ],
+)
+def test_sizes_and_constants_are_those_of_c(before: str, text: str, want: int) -> None:
+    assert lengths(GO.format(text), before, __SIZEOF_POINTER__="4") == [want]
+
+
+def test_names_of_a_block_are_its_own() -> None:
+    body = f"{{ enum {{ N = 5 }}; {GO.format('N')} }} {GO.format('N')}"
+    assert lengths(body, "enum { N = 64 };") == [5, 64]
+
+
+@pytest.mark.parametrize("kind", ["unsigned short int", "short unsigned", "uint_least16_t", "int short unsigned"])
+def test_words_of_a_type_stand_in_any_order(kind: str) -> None:
+    assert lengths(f"{kind} x; x = 65537; {GO.format('x')}") == [1]
+
+
+def test_a_row_of_an_array_is_a_step_of_its_address() -> None:
+    body = "snrt_dma_start_1d(a + 1, b[1] + 0, 4);"
+    (entry,) = driver(body, "extern char a[4][64];", a="0x1000").entries
+    assert not entry.told
+    (entry,) = driver("snrt_dma_start_1d(a + 1, (void *)0, 4);", "extern char a[4][64];", a="0x1000").entries
+    assert entry.told[0].descriptor.request.dst == 0x1040
+
+
+@pytest.mark.parametrize(
+    ("head", "want"),
+    [
+        ("#define BASE 0x80000000\n#if BASE > 0x1000", 1),
+        ("#if 1 << 40", 1),
+        ("#if -1 > 0u", 1),
+        ("#if -1 > 0", 2),
+        ("#if 0xFFFFFFFFFFFFFFFF > 0", 1),
+        ("#define X 1\n#undef X\n#ifdef X", 2),
+        ("#define X 1\n#undef X\n#define X 2\n#ifdef X", 1),
+        ("#ifdef LATER", 2),
+        ("#define ADD(a, b) ((a) + (b))\n#if ADD(1, 2) == 3 ? 0 : 1", 2),
+        ("enum { N = 1 };\n#if N", 2),
+    ],
+)
+def test_the_preprocessor_computes_in_the_widest_integers_where_it_stands(head: str, want: int) -> None:
+    before = f"{head}\n#define SIZE 1\n#else\n#define SIZE 2\n#endif\n#define LATER\n"
+    assert lengths(GO.format("SIZE"), before) == [want]
+
+
+def test_what_an_if_of_the_preprocessor_does_not_say_is_a_condition() -> None:
+    text = "#if {}\n#define SIZE 1\n#else\n#define SIZE 2\n#endif"
+    assert "`GCC_VERSION(4)` is 0" in driver(GO.format("SIZE"), text.format("GCC_VERSION(4)")).conditions
+    assert "RISCV is not defined" in driver(GO.format("SIZE"), text.format("RISCV > 2")).conditions
+    assert "more than one way" in str(lengths(GO.format("SIZE"), text.format('__has_include("x.h")')))
+
+
+WAIT = "snrt_dma_wait_all();"
+
+
+@pytest.mark.parametrize(
+    "jump",
+    [
+        "switch (flag()) { case 1: goto out; }",
+        "for (int i = 0; i < 4; i++) { if (i == 2) goto out; }",
+        "do { goto out; } while (0);",
+        "if (flag()) LEAVE;",
+        "for (int i = 0; i < 2; i++) { if (flag()) goto out; }",
+        "if (flag()) { for (;;) { goto out; } }",
+        "while (flag()) { goto out; }",
+        "for (int i = 0; i < 2; i++) { MACRO_THAT_IS_NOT_KNOWN { goto out; } }",
+    ],
+)
+def test_what_a_jump_may_skip_is_not_taken_to_run(jump: str) -> None:
+    body = f"{GO.format(4)} {jump} {WAIT} out: ; {GO.format(8)}"
+    found = lengths(body, "int flag(void);\n#define LEAVE goto out")
+    assert isinstance(found, str), found
+
+
+def test_a_return_in_a_switch_ends_the_function() -> None:
+    assert lengths(f"{GO.format(4)} switch (1) {{ case 1: return; }} {GO.format(0)}") == [4]
+    assert driver(f"{GO.format(4)} if (flag()) RET; {GO.format(8)}", "int flag(void);\n#define RET return").conditions
+
+
+def test_a_variable_that_a_loop_moves_behind_parentheses_moves() -> None:
+    body = f"uint32_t o = 64; for (int i = 0; i < 6; i++) {{ (o) += 64; }} {GO.format('o')}"
+    assert lengths(body) == [448]
