@@ -111,7 +111,10 @@ class ArgumentSearch:
             ends = {one.name: (one.least, one.most) for one in self.function.symbols.known.values() if one.least >= 0}
             if any(name not in ends for name in divisors):
                 return SymbolicRun("open", known, why=f"which multiple {' and '.join(divisors)} is, below 0 too")
-            trace = traced(known, tuple(divisors.items()), generic=False, ends=ends)
+            try:
+                trace = traced(known, tuple(divisors.items()), generic=False, ends=ends)
+            except Stuck as error:
+                return SymbolicRun("open", known, why=str(error))
             arguments = Arguments(self.function.symbols, known, trace, generic=generic)
             self.looped = arguments.loops
             try:
@@ -194,12 +197,13 @@ class ArgumentSearch:
         return out
 
     def _reduced(self, region: SizeRegion) -> list[SizeFact]:
-        """The facts of a region without those that the others imply."""
+        """The facts of a region without those that the others imply, or that leave out what other runs stand for."""
         kept = list(region.facts)
+        known = [run.region for run in self.runs if run.status in ("proved", "stopped") and run.region is not None]
         for fact in region.facts:
             others = tuple(one for one in kept if one is not fact)
             asked = replace(self.template, assume=others, floors=region.floors)
-            if outside_all(asked, [SizeRegion((fact,), region.floors)]).status == "unsat":
+            if outside_all(asked, [SizeRegion((fact,), region.floors), *known]).status == "unsat":
                 kept = list(others)
         return kept
 
@@ -282,7 +286,8 @@ def _shown(text: str) -> str:
 
     def power(match: re.Match[str]) -> str:
         value = int(match[0])
-        for rest, said in ((0, ""), (1, " - 1")):
+        factor = match.string[match.end() :].lstrip().startswith("*") or match.string[: match.start()].endswith("* ")
+        for rest, said in ((0, ""), *(() if factor else ((1, " - 1"),))):
             if value >= 1 << 16 and (value + rest) & (value + rest - 1) == 0:
                 return f"2^{(value + rest).bit_length() - 1}{said}"
         return match[0]
