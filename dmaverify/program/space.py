@@ -46,6 +46,16 @@ def unit_bits_of(dtype_bits: int) -> int:
     return 4 if dtype_bits == 4 else 8
 
 
+def has_ports(space: Space) -> bool:
+    """Whether a port chooses among places of a tier, so that global addresses hold more than local ones."""
+    return bool(SPAN.keys() & set(space.places))
+
+
+def local_address(space: Space, address: int) -> int:
+    """What of a global address is local."""
+    return address % LOCAL_LIMIT if has_ports(space) else address
+
+
 def global_address(port: Port, local: int) -> int:
     return port.chip * SPAN["chip"] + port.cluster * SPAN["cluster"] + local
 
@@ -108,7 +118,11 @@ def aliased_place(tensor: Tensor, space: Space, dtype_bits: int) -> str | None:
 
 
 def beyond_every_memory(tensor: Tensor, space: Space, dtype_bits: int) -> bool:
-    """Whether the region of one chip and cluster ends where global addresses of the next begin."""
+    """Whether the region of one chip and cluster ends where global addresses of the next begin; where there is one
+    place alone, its addresses end nowhere.
+    """
+    if not has_ports(space):
+        return False
     unit_bits = unit_bits_of(dtype_bits)
     end = tensor.base * 8 // unit_bits + tensor.element.size * dtype_bits // unit_bits
     if "slice" in space.places:

@@ -2,6 +2,7 @@
 
     python tests/fuzz/inputs.py --seconds 600          until then, kind after kind
     python tests/fuzz/inputs.py --count 20000 --seed 3
+    python tests/fuzz/inputs.py --count 20000 --seed sweep1    one number in the place of another, all places in turn
     python tests/fuzz/inputs.py --only plan-3-1234     one input again, with its text
     python tests/fuzz/inputs.py --replay               what is kept in tests/fuzz/corpus
     python tests/fuzz/inputs.py --batch 1000           50 hostile plans among 1,000: the other 950 have their verdicts
@@ -27,6 +28,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
 
 from dmaverify.cli.app import invoke
@@ -404,7 +406,21 @@ def reduced(run: Callable[[str, Path], list[str]], text: str, wrong: str, second
 def one(kind: str, seed: str, number: int, table: dict[str, tuple[Callable[[str, Path], list[str]], list[str]]]) -> str:
     rng = random.Random(f"{kind}-{seed}-{number}")
     texts = table[kind][1]
-    return mutated(rng.choice(texts), texts, rng)
+    if not seed.startswith("sweep"):
+        return mutated(rng.choice(texts), texts, rng)
+    places = _numbers_of(tuple(texts), seed)
+    if not places:
+        return texts[0]
+    text, start, end = places[number // len(table) % len(places)]
+    return text[:start] + rng.choice(NUMBERS) + text[end:]
+
+
+@lru_cache(maxsize=64)
+def _numbers_of(texts: tuple[str, ...], seed: str) -> list[tuple[str, int, int]]:
+    """Every number of some texts, in an order of the seed."""
+    places = [(text, found.start(), found.end()) for text in texts for found in re.finditer(r"\d+", text)]
+    random.Random(seed).shuffle(places)
+    return places
 
 
 def replayed(table: dict[str, tuple[Callable[[str, Path], list[str]], list[str]]]) -> dict[str, list[str]]:

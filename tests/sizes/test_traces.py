@@ -9,7 +9,7 @@ import pytest
 from dmaverify.errors import Disagreement, Source
 from dmaverify.language.numbers import Poly
 from dmaverify.program.command import Command, Loop, Port
-from dmaverify.program.space import LOCAL_LIMIT
+from dmaverify.program.space import LOCAL_LIMIT, Space
 from dmaverify.prove.move.reach import local_range, walks_off
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes import complete, conditions, trace
@@ -299,6 +299,10 @@ def test_sizes_that_stay_open_or_disagree_are_no_refuted_ones(monkeypatch: pytes
 # ---------------------------------------------------------------- reach
 
 
+DM = (Space("dm", ("chip", "cluster", "slice", "element"), (("slice", 1 << 22),)),) * 2
+MEM = (Space("mem", ("element",)),) * 2
+
+
 @pytest.mark.parametrize(
     ("loops", "read", "write"),
     [
@@ -313,7 +317,7 @@ def test_a_command_reaches_from_its_first_to_its_last_unit(
 ) -> None:
     command = Command(Port("dm", 100), Port("dm", 200), tuple(Loop(*one) for one in loops), 4, 4)
     assert (local_range(command, "read"), local_range(command, "write")) == (read, write)
-    assert walks_off(command) == ""
+    assert walks_off(command, DM) == ""
 
 
 @pytest.mark.parametrize(
@@ -321,6 +325,7 @@ def test_a_command_reaches_from_its_first_to_its_last_unit(
     [(0, ""), (LOCAL_LIMIT - 8, ""), (LOCAL_LIMIT - 7, "write"), (LOCAL_LIMIT - 4, "write"), (7 - LOCAL_LIMIT, "")],
 )
 def test_an_address_beyond_every_memory_is_told(base: int, off: str) -> None:
-    assert walks_off(Command(Port("dm", 0), Port("dm", base), (Loop(2, 4, 4),), 4, 4)) == off
+    assert walks_off(Command(Port("dm", 0), Port("dm", base), (Loop(2, 4, 4),), 4, 4), DM) == off
     down = Command(Port("dm", -base), Port("dm", 0), (Loop(2, -4, 4),), 4, 4)
-    assert walks_off(down) == ("read" if base >= LOCAL_LIMIT - 4 else "")
+    assert walks_off(Command(Port("dm", 0), Port("dm", base), (Loop(2, 4, 4),), 4, 4), MEM) == ""
+    assert walks_off(down, DM) == ("read" if base >= LOCAL_LIMIT - 4 else "")

@@ -18,7 +18,7 @@ from dmaverify.lower.programs import given_program, port_rule, same_nests, space
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.move import Transfer
-from dmaverify.program.space import LOCAL_LIMIT, unit_bits_of
+from dmaverify.program.space import LOCAL_LIMIT, Space, has_ports, unit_bits_of
 from dmaverify.program.views import corners
 from dmaverify.prove.move.alone import judge_move
 from dmaverify.prove.move.case import Case, Options
@@ -59,12 +59,12 @@ def check_transfer(
     spaces = (space_of(machine, transfer.source.tier), space_of(machine, transfer.dest.tier))
     case = Case(transfer, spaces, target=machine, options=options, axes=axes or {})
     going = case.well_formed(problems)
-    far = _far(transfer, case.bits, machine) if going else []
+    far = _far(transfer, case.bits, machine, spaces) if going else []
     if far:
         case.status["core/in-bounds"], case.by["core/in-bounds"] = "refuted", "the printed base"
         case.findings += far
         case.assumptions.append("the other obligations were not judged: a printed base lies outside of every memory")
-    elif going and _beyond(transfer):
+    elif going and _beyond(transfer, spaces):
         case.status["core/in-bounds"] = "unknown"
         case.by["core/in-bounds"] = "addresses of 2^52 and above are not followed: the rules alone were judged"
         printed = given_program(transfer.given, transfer.source, transfer.dest, case.bits, machine)
@@ -85,15 +85,15 @@ def check_transfer(
 Program = tuple[Command, ...]
 
 
-def _far(transfer: Transfer, dtype_bits: int, target: Target) -> list[Finding]:
+def _far(transfer: Transfer, dtype_bits: int, target: Target, spaces: tuple[Space, Space]) -> list[Finding]:
     """Printed bases where global addresses of two places would meet, outside of the tensor: the first packet is."""
     unit = unit_bits_of(dtype_bits)
     found: list[Finding] = []
     for one in transfer.given:
         sides = (("reads", one.read, "source", transfer.source), ("writes", one.write, "destination", transfer.dest))
-        for verb, text, role, tensor in sides:
+        for (verb, text, role, tensor), space in zip(sides, spaces, strict=True):
             end = tensor.base * 8 // unit + tensor.element.size * dtype_bits // unit
-            if text.base is None:
+            if text.base is None or not has_ports(space):
                 continue
             rule = port_rule(target, tensor.tier, unit)
             parts = zip(rule.parts[len(rule.parts) - len(text.place) :], text.place, strict=True)
@@ -107,9 +107,10 @@ def _far(transfer: Transfer, dtype_bits: int, target: Target) -> list[Finding]:
     return found
 
 
-def _beyond(transfer: Transfer) -> bool:
+def _beyond(transfer: Transfer, spaces: tuple[Space, Space]) -> bool:
     """Whether a tensor lies where global addresses of two places would meet; a printed base there is out of bounds."""
-    return any(abs(base) * 2 >= LOCAL_LIMIT for base in (transfer.source.base, transfer.dest.base))
+    sides = zip(spaces, (transfer.source, transfer.dest), strict=True)
+    return any(abs(tensor.base) * 2 >= LOCAL_LIMIT for space, tensor in sides if has_ports(space))
 
 
 def _judge_programs(case: Case) -> tuple[Program, Program]:

@@ -84,8 +84,9 @@ class _Judge:
         if has_window(self.source) or has_window(self.dest):
             return self._enumerated(families, units, 1 << 22, "overlapping windows are a relation")
         for index, command in enumerate(self.commands):
-            if walks_off(command):
-                self.broken.append(Broken("core/in-bounds", walks_off(command), index, corner_of(command)))
+            off = walks_off(command, self.spaces)
+            if off:
+                self.broken.append(Broken("core/in-bounds", off, index, corner_of(command)))
         if self.broken:
             return self._result("the range of the addresses", families, None, units, {"core/in-bounds": "refuted"})
         source, source_opaque = layout_of(self.source, self.spaces[0], self.dtype_bits)

@@ -23,7 +23,7 @@ from dmaverify.layout.addresses import Layout
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
-from dmaverify.program.space import SPAN, layout_of
+from dmaverify.program.space import SPAN, layout_of, local_address
 from dmaverify.prove.move.cells import Quotients, tree_text
 from dmaverify.prove.move.copies import TooManySteps, UnitCopy, find_copy, in_half_bytes
 from dmaverify.prove.move.obligations import Subject
@@ -368,25 +368,31 @@ def _copied(
     command = programs[only_in][copy.command]
     bits = 4 if halves else 8
     sides = [Side(tensor, space_of(machine, tensor.tier), bits) for tensor in (transfer.source, transfer.dest)]
-    read, write = copy.read % SPAN["cluster"], copy.write % SPAN["cluster"]
+    read, write = local_address(sides[0].space, copy.read), local_address(sides[1].space, copy.write)
     witness: dict[str, Any] = {"only_in": WORDS[only_in], "command": copy.command}
     if command.engine is not None:
         witness["engine"] = {"chip": command.engine.chip, "cluster": command.engine.cluster, "dmn": command.engine.dmn}
     witness["counters"] = named_counters(command, copy.counters)
     witness |= {"read_address": read, "write_address": write}
-    witness |= {"reads": where(sides[0], read) + _chip(copy.read), "writes": where(sides[1], write) + _chip(copy.write)}
+    witness |= {
+        "reads": where(sides[0], read) + _chip(sides[0], copy.read),
+        "writes": where(sides[1], write) + _chip(sides[1], copy.write),
+    }
     try:
         other = find_copy(programs[1 - only_in], copy.write)
     except TooManySteps:
         return witness
     witness["other_reads"] = (
-        None if other is None else where(sides[0], other.read % SPAN["cluster"]) + _chip(other.read)
+        None
+        if other is None
+        else where(sides[0], local_address(sides[0].space, other.read)) + _chip(sides[0], other.read)
     )
     return witness
 
 
-def _chip(address: int) -> str:
-    return f" of chip {address // SPAN['chip']}" if address >= SPAN["chip"] else ""
+def _chip(side: Side, address: int) -> str:
+    placed = "chip" in side.space.places and address >= SPAN["chip"]
+    return f" of chip {address // SPAN['chip']}" if placed else ""
 
 
 def _why(found: Comparison, witness: Mapping[str, Any]) -> str:

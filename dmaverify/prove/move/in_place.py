@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dmaverify.program.command import Command, Port
-from dmaverify.program.space import LOCAL_LIMIT, unit_bits_of
+from dmaverify.program.space import Space, local_address, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.overlap import Early, relies_on_order, written_early
@@ -72,7 +72,7 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
             "dest",
             dest.base_span or dest.span,
             {"from": low, "to": high - 1},
-            _early_witness(commands, early) if isinstance(early, Early) else None,
+            _early_witness(commands, early, case.spaces[0]) if isinstance(early, Early) else None,
             source="obligations of the core",
             hint=f"place the destination at {-(-ends[0] // 8)} or later, or move through another region",
             labels=(Label(source.span, "the source"),) if source.span else (),
@@ -126,9 +126,9 @@ def _risk(early: Early | str) -> str:
     return "the order of the commands writes one of them before it is read"
 
 
-def _early_witness(commands: Sequence[Command], early: Early) -> dict[str, Any]:
+def _early_witness(commands: Sequence[Command], early: Early, space: Space) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for word, (number, counters) in (("written_by", early.write), ("read_later_by", early.read)):
         command = commands[number]
         out[word] = {"command": number, "counters": named_counters(command, full_counters(command, counters))}
-    return {**out, "address": early.address % LOCAL_LIMIT}
+    return {**out, "address": local_address(space, early.address)}

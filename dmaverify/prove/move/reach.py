@@ -7,13 +7,15 @@ Law: both ends are visited, since every loop moves by itself.
 from __future__ import annotations
 
 from dmaverify.program.command import Command
-from dmaverify.program.space import LOCAL_LIMIT
+from dmaverify.program.space import LOCAL_LIMIT, Space, has_ports
 
 
-def walks_off(command: Command) -> str:
+def walks_off(command: Command, spaces: tuple[Space, Space]) -> str:
     """Which side leaves every memory there is; empty for none. Beyond it, global addresses of two places would meet."""
-    for side in ("read", "write"):
+    for side, space in zip(("read", "write"), spaces, strict=True):
         low, high = local_range(command, side)
+        if not has_ports(space):
+            continue
         if low <= -LOCAL_LIMIT or high >= LOCAL_LIMIT:
             return side
     return ""

@@ -15,7 +15,7 @@ from dmaverify.errors import Span
 from dmaverify.layout.addresses import Layout
 from dmaverify.lower.stream_places import base_at
 from dmaverify.program.command import Command, Loop, Port
-from dmaverify.program.space import SPAN, global_address
+from dmaverify.program.space import LOCAL_LIMIT, SPAN, global_address
 from dmaverify.values import dataclass, replace
 
 MOST_TRIALS = 24
@@ -116,8 +116,9 @@ def base_asked(command: Command, source: Layout, dest: Layout, side: str) -> int
         return None
     known = {d.axis for d in own_layout.digits}
     address = base_at(own_layout, {a: v for a, v in seen_layout.coordinates(values).items() if a in known})
-    local = address % SPAN["cluster"]
-    return local if address - local == global_address(own, 0) else None
+    local = address - global_address(own, 0)
+    placed = any(name in SPAN for _, name, _ in own_layout.beyond)
+    return local if 0 <= local < LOCAL_LIMIT or not placed else None
 
 
 def _with_stride(command: Command, number: int, side: str, stride: int) -> Command:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from dmaverify.errors import Disagreement, Span
 from dmaverify.program.command import Command
-from dmaverify.program.space import SPAN, global_address, unit_bits_of
+from dmaverify.program.space import global_address, local_address, unit_bits_of
 from dmaverify.program.tensor import PLACES
 from dmaverify.prove.move.copies import TooManySteps, find_copy
 from dmaverify.prove.move.outcome import Broken
@@ -206,7 +206,7 @@ def _home_of(side: Side, index: Mapping[str, int], near: Cell) -> str | None:
     found = side.cell_at(address)
     if not found.inside or found.index is None or any(found.index.get(a, 0) != v for a, v in wanted.items()):
         return None
-    return where(side, address % SPAN["cluster"], port_at(side, address))
+    return where(side, local_address(side.space, address), port_at(side, address))
 
 
 def _reads_live(at: ConfirmedAt) -> Finding:
@@ -343,7 +343,7 @@ def _at_cell(broken: Broken, scene: Scene) -> Finding:
     reading = broken.obligation == "core/consumes"
     side = scene.source if reading else scene.dest
     found = side.cell_at(broken.position)
-    local = broken.position % SPAN["cluster"]
+    local = local_address(side.space, broken.position)
     witness: dict[str, Any] = {"address": local, "places": dict(found.places)}
     if broken.count is not None:
         witness["units"] = broken.count

@@ -334,7 +334,7 @@ class _SizeRun:
                 raise Unproved("core/same-element", "overlapping windows are judged at single sizes only")
             if aliased_place(side, space, bits) is not None:
                 raise Unproved("core/in-bounds", "places of the tensor overlap")
-        if any(walks_off(command) for command in commands):
+        if any(walks_off(command, spaces) for command in commands):
             raise Unproved("core/in-bounds", "an address is beyond every memory")
         families = fold(commands)
         layouts = [layout_of(t, s, bits) for t, s in zip((source, dest), spaces, strict=True)]
