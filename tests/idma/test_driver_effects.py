@@ -89,6 +89,35 @@ def test_sizes_and_constants_are_those_of_c(before: str, text: str, want: int) -
     assert lengths(GO.format(text), before, __SIZEOF_POINTER__="4") == [want]
 
 
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        ("", f"switch (1) {{ case 0: {{ case 1: {GO.format(0)} }} }}"),
+        ("", f"int k = 1; switch (3) {{ case 0: do {{ {GO.format(4)} case 3: {GO.format(0)} }} while (--k > 0); }}"),
+        ("", f"switch (2) {{ case 1 ... 3: {GO.format(0)} break; default: {GO.format(4)} }}"),
+        ("enum { DRAM = 0x80000000 };", GO.format("DRAM > 0x1000 ? 0 : 64")),
+        ("#define TWO(n) snrt_dma_start_1d((void *)0, (void *)64, n); g()", "if (0) TWO(64);"),
+        ("#define TWO(n) snrt_dma_start_1d((void *)0, (void *)64, n); g()", "if (1) ; else TWO(64);"),
+        ("#define TWO(n) snrt_dma_start_1d((void *)0, (void *)64, n); g()", "for (int i = 0; i < 2; i++) TWO(64);"),
+        ("#define WHEN(n) if (n) snrt_dma_start_1d((void *)0, (void *)64, n)", f"if (1) WHEN(0); else {GO.format(0)}"),
+    ],
+)
+def test_statements_that_c_cuts_otherwise_than_they_look_are_not_read(before: str, body: str) -> None:
+    found = lengths(f"{body} {GO.format(64)}", f"void g(void);\n{before}")
+    assert isinstance(found, str), found
+
+
+def test_a_macro_means_nothing_before_it_is_defined() -> None:
+    found = read_driver(Source("d.c", f"void f(void) {{ int N = 0; {GO.format('N')} }}\n#define N 64\n"), {})
+    assert [doubt.why for entry in found.entries for doubt in entry.doubts]
+
+
+@pytest.mark.parametrize("call", ["(h)()", "GO()", "((GO))()"])
+def test_a_function_is_called_by_any_name_it_has(call: str) -> None:
+    before = f"static void h(void) {{ {GO.format(64)} }}\n#define GO h"
+    assert lengths(f"{call};", before) == [64]
+
+
 def test_names_of_a_block_are_its_own() -> None:
     body = f"{{ enum {{ N = 5 }}; {GO.format('N')} }} {GO.format('N')}"
     assert lengths(body, "enum { N = 64 };") == [5, 64]

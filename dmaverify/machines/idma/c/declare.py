@@ -150,8 +150,9 @@ class Declarer(Evaluator):
                 if one.type == "enumerator":
                     given = one.field("value")
                     last = self.value(given) if given else binary("+", last, Value(1))
-                    held = self.scopes[-1] if self.stack else self.constants
-                    held[str(one.field("name"))] = replace(last, type=INT)
+                    held, name = self.scopes[-1] if self.stack else self.constants, str(one.field("name"))
+                    fits = last.number is None or -(1 << 31) <= last.number < 1 << 31
+                    held[name] = replace(last, type=INT) if fits else unknown(f"the type of `{name}` is not int")
 
     def hidden(self, part: Part) -> None:
         """A type that a function names for itself: what the name means elsewhere is not known any more."""

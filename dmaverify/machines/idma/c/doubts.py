@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
 from dmaverify.machines.idma.c.declare import Declarer
-from dmaverify.machines.idma.c.effects import SETS, deep, variable
+from dmaverify.machines.idma.c.effects import SETS, called_name, deep, variable
 from dmaverify.machines.idma.c.numbers import WORD, Value, unknown
 from dmaverify.values import dataclass
 
@@ -71,6 +71,8 @@ class Doubter(Declarer):
 
     def _is_odd(self, part: Part) -> bool:
         """Whether a statement is no C; what reads as a declaration may be a macro, or one before a call or a jump."""
+        if part.type != "compound_statement" and any(one.type == "ERROR" for one in part.node.children):
+            return True
         if part.type != "declaration" or part.node.has_error:
             return part.type in _ODD or (part.node.has_error and part.type in _PLAIN)
         named = [p for p in part.every() if p.type in ("type_identifier", "function_declarator", _MACRO)]
@@ -78,7 +80,7 @@ class Doubter(Declarer):
 
     def _launches_here(self, part: Part) -> bool:
         if part.type == "call_expression":
-            return self._may(str(part.field("function")))
+            return self._may(called_name(self.file, part))
         if part.type in ("identifier", "type_identifier"):
             above = part.node.parent
             by = above.type if above is not None else ""
@@ -128,7 +130,7 @@ class Doubter(Declarer):
         outer = self.scopes
         for inner in part.every():
             called = inner.field("function") if inner.type == "call_expression" else None
-            name, given = str(called or inner), inner.field("arguments")
+            name, given = called_name(self.file, inner) if called else str(inner), inner.field("arguments")
             arguments = given.parts() if given is not None else []
             whole: Part | None = None
             if called is not None and name in self.file.functions and name not in self.launching:

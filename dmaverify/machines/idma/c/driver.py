@@ -14,6 +14,7 @@ from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.arguments import Arguments, Stopped, Symbols
 from dmaverify.machines.idma.c.code import File, Part, read_c
 from dmaverify.machines.idma.c.doubts import Doubted
+from dmaverify.machines.idma.c.effects import called_name
 from dmaverify.machines.idma.c.launches import FunctionLaunches, Launcher
 from dmaverify.machines.idma.c.loops import LoopRunner
 from dmaverify.values import dataclass, field
@@ -67,7 +68,21 @@ def _collected(source: Source, defines: Mapping[str, str], front_end: str) -> tu
         raise InputError(f"__SIZEOF_POINTER__ is {size}", None, "4 or 8 bytes")
     launcher = LoopRunner(File(), defines, 8 * int(size), registers.MAPS.get(front_end))
     launcher.collect(root.parts())
+    launcher.file.ambiguous |= _before_defined(root)
     return launcher, root
+
+
+def _before_defined(root: Part) -> set[str]:
+    """Macros whose name stands in the text before it is defined: there it means something else."""
+    defined: dict[str, int] = {}
+    used: dict[str, int] = {}
+    for part in root.every():
+        above = part.node.parent.type if part.node.parent is not None else ""
+        if part.type in ("identifier", "type_identifier") and not above.startswith("preproc_"):
+            used.setdefault(str(part), part.node.start_byte)
+        elif part.type in ("preproc_def", "preproc_function_def"):
+            defined.setdefault(str(part.field("name")), part.node.start_byte)
+    return {name for name, at in used.items() if at < defined.get(name, at)}
 
 
 def _ran(launcher: Launcher, name: str) -> FunctionLaunches:
@@ -131,7 +146,7 @@ def _nearest(root: Part, file: File) -> Span | None:
 def _entries(file: File) -> list[str]:
     """Functions that no other function of the file calls, and one of each circle that these do not reach."""
     calls = {
-        name: {str(p.field("function")) for p in function.every() if p.type == "call_expression"}
+        name: {called_name(file, p) for p in function.every() if p.type == "call_expression"}
         for name, function in file.functions.items() if name not in Launcher.launching
     }  # fmt: skip
     roots = [name for name in calls if not any(name in own for other, own in calls.items() if other != name)]

@@ -15,6 +15,7 @@ from dmaverify.machines.idma.c.code import File, Part, expanded
 SETS = {"assignment_expression": "left", "update_expression": "argument"}
 JUMPS = ("break", "continue", "return", "goto")
 _LOOPS = ("for_statement", "while_statement", "do_statement")
+_TAKES_ELSE = ("if_statement", *_LOOPS, "labeled_statement")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _ADDRESS = re.compile(r"(?<![&\w)\]])\s*&(?!&)|&\s*\(")
 _JUMP = re.compile(rf"\b({'|'.join(JUMPS)})\b")
@@ -37,6 +38,30 @@ def becomes(file: File, part: Part, *, statement: bool = False) -> Part | None:
     arguments = part.field("arguments")
     given = [str(one) for one in arguments.parts()] if arguments is not None else None
     return expanded(macro, given, part, statement=statement)
+
+
+def called_name(file: File, call: Part) -> str:
+    """What a call calls, behind parentheses and macros that name it."""
+    function = bare(call.field("function"))
+    for _ in range(len(file.macros)):
+        macro = file.macros.get(str(function)) if function is not None and function.type == "identifier" else None
+        found = becomes(file, function) if function is not None and macro is not None and macro.params is None else None
+        if found is None:
+            break
+        function = bare(found)
+    return "" if function is None else str(function)
+
+
+def splits(file: File, body: Part | None, alternative: Part | None) -> bool:
+    """Whether the body of a statement is a macro that becomes several statements, of which C takes the first alone, or
+    one that takes the `else` behind it.
+    """
+    inner = body.parts() if body is not None and body.type == "expression_statement" else []
+    if len(inner) != 1 or _macro(file, inner[0]) is None or becomes(file, inner[0]) is not None:
+        return False
+    found = becomes(file, inner[0], statement=True)
+    parts = found.parts() if found is not None else []
+    return len(parts) != 1 or (alternative is not None and parts[0].type in _TAKES_ELSE)
 
 
 def target_of(file: File, part: Part) -> Part | None:

@@ -13,6 +13,7 @@ from math import prod
 
 from dmaverify.machines.idma.c.arguments import Arguments
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
+from dmaverify.machines.idma.c.effects import called_name
 from dmaverify.machines.idma.c.numbers import (
     INT,
     UNREAD,
@@ -236,7 +237,7 @@ class Evaluator:
         if part is None:
             return None
         op = part.node.child_by_field_name("operator")
-        name = str(part.field("function"))
+        name = called_name(self.file, part) if part.type == "call_expression" else ""
         if part.type == "binary_expression" and op is not None:
             if op.type not in "+-*/%&|^":
                 shifted = self.typed(part.field("left")) if op.type in ("<<", ">>") else INT
@@ -332,8 +333,8 @@ class Evaluator:
         return unknown(f"`{part}` is read from memory")
 
     def _call_expression(self, part: Part) -> Value:
-        function, arguments = part.field("function"), part.field("arguments")
-        name, given = str(function), arguments.parts() if arguments else []
+        arguments = part.field("arguments")
+        name, given = called_name(self.file, part), arguments.parts() if arguments else []
         if name in self.file.ambiguous:
             return unknown(f"the macro `{name}` is defined in more than one way")
         macro = self.file.macros.get(name)

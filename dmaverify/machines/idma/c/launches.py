@@ -17,7 +17,7 @@ from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.accesses import RegisterReader
 from dmaverify.machines.idma.c.code import File, Part
 from dmaverify.machines.idma.c.doubts import Doubted
-from dmaverify.machines.idma.c.effects import target_of
+from dmaverify.machines.idma.c.effects import called_name, target_of
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, converted, unknown
 from dmaverify.machines.idma.c.pulp import (
     OWN_COUNTER,
@@ -258,7 +258,7 @@ class Launcher(RegisterReader):
     def disturbed(self, part: Part) -> None:
         known = {"", *self.launching, *WAITS, *PULP_WAITS, *PULP_ALLOCATES, *self.file.functions, *self.file.macros}
         for inner in part.every():
-            name = str(inner.field("function")) if inner.type == "call_expression" else ""
+            name = called_name(self.file, inner) if inner.type == "call_expression" else ""
             if name not in known:
                 self._outside(name)
             elif inner.type == "gnu_asm_expression":

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dmaverify.language.numbers import Symbolic
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
 from dmaverify.machines.idma.c.doubts import MOST_CALLS, Doubter
-from dmaverify.machines.idma.c.effects import addressed, jumps, target_of
+from dmaverify.machines.idma.c.effects import addressed, called_name, jumps, splits, target_of
 from dmaverify.machines.idma.c.numbers import WORD, Value, binary, converted, promoted, unknown
 
 MOST_STEPS = 150_000
@@ -93,8 +93,15 @@ class Runner(Doubter):
         if self.steps > self.most_steps:
             raise _Left("doubt", why=f"more than {self.most_steps:,} steps")
         handler = getattr(self, f"_run_{part.type}", None)
+        other = part.field("alternative")
         if self._is_odd(part):
             self.doubt(part, "text that is not read as C")
+        elif any(splits(self.file, body, other) for body in (part.field("consequence"), part.field("body"))) or (
+            other is not None and splits(self.file, next(iter(other.parts()), None), None)
+        ):
+            why = "a macro of several statements, of which one is the body here"
+            self.doubt(part, why)
+            self.may_leave(part, why)
         elif handler is not None:
             handler(part)
         elif part.type == "declaration":
@@ -146,7 +153,7 @@ class Runner(Doubter):
 
     def _macro_statement(self, part: Part) -> Part | None:
         """The statements that a macro becomes, where it is not an expression."""
-        name = str(part.field("function") or part)
+        name = called_name(self.file, part) if part.type == "call_expression" else str(part)
         macro = self.file.macros.get(name)
         if macro is None or name in self.file.ambiguous:
             return None
@@ -205,7 +212,8 @@ class Runner(Doubter):
 
     def _case(self, value: Value, cases: list[Part]) -> int | None:
         """The number of the case that a value goes to, or of cases; None where that is not known."""
-        if any(one.type != "case_statement" for one in cases):
+        nested = [one for case in cases for one in case.every() if one.type == "case_statement" and one != case]
+        if nested or any(one.type != "case_statement" or one.node.has_error for one in cases):
             return None
         given = [one.field("value") for one in cases]
         numbers = [None if one is None else converted(self.value(one), value.type).number for one in given]
