@@ -162,6 +162,7 @@ class Signal:
     dest: str
     event: Lin
     span: Span
+    when: tuple[Cond, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,6 +228,7 @@ class BufferToken:
     token: Lin
     mode: Lin
     span: Span
+    when: tuple[Cond, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

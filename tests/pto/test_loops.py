@@ -267,7 +267,8 @@ DOWN = """func.func @k(%a: !pto.ptr<f32, gm>, %n: i32, %to: i32) {
     [
         ("sgt, %left, %c0", "less", True),
         ("sgt, %left, %c0", "now", False),  # what it counts does not change
-        ("ne, %left, %c0", "less", False),  # it may begin below 0
+        ("ne, %left, %c0", "less", True),
+        ("ne, %left, %to", "less", False),  # it may begin below its end
         ("slt, %left, %to", "less", False),  # it counts away from its end
         ("sge, %left, %to", "less", True),
     ],
@@ -277,3 +278,99 @@ def test_a_loop_that_is_not_shown_to_end_is_a_condition(goes: str, after: str, e
     found = check("// dmaverify: gm %a = 4096 bytes\n// dmaverify: assume %n in 0..8\n" + text)
     assert found.status is Status.PROVED
     assert ("the loop at line 11 ends" in found.conditions) is not ends, found.conditions
+
+
+ROUNDS = """// dmaverify: assume %n in {least}..{most}
+// dmaverify: gm %a = 4096 bytes
+func.func @k(%a: !pto.ptr<f32, gm>, %n: index) {{
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %l = arith.constant 32 : i64
+  %d = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
+  %s = pto.addptr %a, %z : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>
+  LOAD
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  scf.while (%i = {first}) : (index) -> (index) {{
+    {bound}
+    %more = arith.cmpi {runs} : index
+    scf.condition(%more) %i : index
+  }} do {{
+  ^bb0(%now: index):
+    %id = arith.{id} : index
+    pto.set_flag_dyn["PIPE_MTE2", "PIPE_MTE3", %id]
+    pto.wait_flag_dyn["PIPE_MTE2", "PIPE_MTE3", %id]
+    %two = arith.constant 2 : index
+    %next = arith.{step} : index
+    scf.yield %next : index
+  }}
+  return
+}}
+"""
+UP = {"first": "%c0", "bound": "", "id": "addi %now, %c0", "step": "addi %now, %c1"}
+DOWNWARDS = {
+    "first": "%n",
+    "bound": "%end = arith.constant 0 : index",
+    "id": "subi %now, %c1",
+    "step": "subi %now, %c1",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        (UP | {"runs": "ult, %i, %n"}, 8),
+        (UP | {"runs": "ugt, %n, %i"}, 8),
+        (UP | {"runs": "sle, %i, %n"}, 7),
+        (UP | {"runs": "ne, %i, %n"}, 8),
+        (UP | {"runs": "ult, %i, %n", "step": "addi %two, %now"}, 8),
+        (DOWNWARDS | {"runs": "ugt, %i, %end"}, 8),
+        (DOWNWARDS | {"runs": "ne, %i, %c0"}, 8),
+    ],
+)
+def test_a_while_loop_that_counts_runs_as_often_as_its_condition_says(text: dict[str, str], most: int) -> None:
+    for n, status in ((most, Status.PROVED), (most + 1, Status.REFUTED)):
+        found = check(ROUNDS.replace("LOAD", LOAD).format(least=1, most=n, **text))
+        judged = {one.id: one.status for one in found.obligations}
+        assert judged["pto/event-id"] == status.value, (n, [f.message for f in found.findings])
+        assert not any("ends" in one for one in found.conditions)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        UP | {"runs": "ult, %i, %n", "step": "muli %now, %two"},
+        UP | {"runs": "ult, %i, %n", "bound": "%o = memref.load %n[%i] : memref<8xindex>"},
+        DOWNWARDS | {"runs": "ugt, %i, %end", "step": "subi %now, %two"},
+        UP | {"runs": "ne, %i, %n", "step": "addi %now, %two"},
+    ],
+)
+def test_a_while_loop_that_may_count_otherwise_is_not_taken_to(text: dict[str, str]) -> None:
+    found = check(ROUNDS.replace("LOAD", LOAD).format(least=1, most=3, **text))
+    assert found.status is Status.UNKNOWN
+
+
+@pytest.mark.parametrize(("limit", "status"), [(8, Status.PROVED), (9, Status.REFUTED)])
+def test_the_id_of_a_flag_is_judged_where_it_runs(limit: int, status: Status) -> None:
+    found = check(
+        f"""// dmaverify: assume %n in 0..100
+// dmaverify: gm %a = 4096 bytes
+func.func @k(%a: !pto.ptr<f32, gm>, %n: index) {{
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %l = arith.constant 32 : i64
+  %d = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
+  %s = pto.addptr %a, %z : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>
+  LOAD
+  %c = arith.constant {limit} : index
+  %less = arith.cmpi ult, %n, %c : index
+  scf.if %less {{
+    pto.set_flag_dyn["PIPE_MTE2", "PIPE_MTE3", %n]
+    pto.wait_flag_dyn["PIPE_MTE2", "PIPE_MTE3", %n]
+  }}
+  return
+}}
+""".replace("LOAD", LOAD)
+    )
+    assert {one.id: one.status for one in found.obligations}["pto/event-id"] == status.value

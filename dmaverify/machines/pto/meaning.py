@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.accesses import Accesses
+from dmaverify.machines.pto.counted import Counted, counted
 from dmaverify.machines.pto.ops import CUBE, Stmt
 from dmaverify.machines.pto.registers import joined
 from dmaverify.machines.pto.stated import Register, Setting, relate
@@ -102,7 +103,7 @@ class _Meaning(Accesses):
 
     def _flag(self, stmt: ops.Flag) -> Signal:
         event = self.number_of(stmt.event, "the event id") or self.fresh_opaque("%event")
-        return Signal(stmt.action, stmt.source, stmt.dest, event, stmt.span)
+        return Signal(stmt.action, stmt.source, stmt.dest, event, stmt.span, self.when)
 
     def _barrier(self, stmt: ops.Barrier) -> Fence:
         return Fence(stmt.pipe, stmt.span)
@@ -110,7 +111,7 @@ class _Meaning(Accesses):
     def _bufferop(self, stmt: ops.BufferOp) -> BufferToken:
         token = self.number_of(stmt.token, "the buffer id") or self.fresh_opaque("%token")
         mode = self.number_of(stmt.mode, "the mode") or self.fresh_opaque("%mode")
-        return BufferToken(stmt.action, stmt.pipe, token, mode, stmt.span)
+        return BufferToken(stmt.action, stmt.pipe, token, mode, stmt.span, self.when)
 
     def _unreadop(self, stmt: ops.UnreadOp) -> None:
         self.remark(stmt.kind, stmt.message, stmt.span, stmt.hint)
@@ -192,10 +193,37 @@ class _Meaning(Accesses):
         grows = when.op in ("lt", "le") and factor > 0 and not self.world.changes(rest, [self.around[-1]])
         return when.known is False or grows
 
+    def _distance(self, found: Counted | None) -> tuple[Lin, int] | None:
+        """How far a loop counts in which steps; None where the comparison, or a step beyond the end, may turn the order
+        of the values.
+        """
+        ends = () if found is None else tuple(self.value(one) for one in (found.first, found.bound, found.step))
+        first, bound, step = ends if len(ends) == 3 else (None, None, None)
+        known = isinstance(first, Lin) and isinstance(bound, Lin) and isinstance(step, Lin) and step.is_const
+        if found is None or not known:
+            return None
+        assert isinstance(first, Lin)
+        assert isinstance(bound, Lin)
+        assert isinstance(step, Lin)
+        by = -step.const if found.falls else step.const
+        if not (by > 0 if found.runs in ("lt", "le") else by < 0 if found.runs != "ne" else abs(by) == 1):
+            return None
+        distance = (bound - first if by > 0 else first - bound) + (found.runs in ("le", "ge"))
+        if found.unsigned:
+            lows = [self.world.interval(end)[0] for end in (first, bound)]
+            if any(low is None or low < 0 for low in lows) or (by < 0 and (by < -1 or found.runs == "ge")):
+                return None
+        least = self.world.interval(distance)[0]
+        return None if found.runs == "ne" and (least is None or least < 0) else (distance, abs(by))
+
     def _while(self, stmt: ops.While) -> KernelLoop | list[Event] | None:
-        """As a loop that counts to a number that nobody knows; what stands before the condition runs in each round."""
+        """As a loop that counts, or counts to a number that nobody knows; what stands before the condition runs in each
+        round.
+        """
         passed = [ops.Bind(stmt.span, n, o, t) for (n, t), o in zip(stmt.inside, stmt.passed, strict=False)]
-        body = (*stmt.before, ops.Given(stmt.span, stmt.condition), *passed, *stmt.body)
+        found = self._distance(counted(stmt))
+        ends = () if found is not None else (ops.Given(stmt.span, stmt.condition),)
+        body = (*stmt.before, *ends, *passed, *stmt.body)
         names = [name for name, _ in stmt.carried]
         results = tuple(f"{name}.end" for name in names)
         zero = ops.Operand("", stmt.span, 0)
@@ -204,21 +232,23 @@ class _Meaning(Accesses):
             stmt.span,
             counter,
             zero,
-            zero,
-            ops.Operand("", stmt.span, 1),
+            zero if found is None else ops.Operand(f"{counter}.distance", stmt.span),
+            ops.Operand("", stmt.span, 1 if found is None else found[1]),
             stmt.carried,
             results,
             (),
             body,
-            unbounded=True,
+            unbounded=found is None,
         )
-        found = self._for(loop)
+        if found is not None:
+            self.values[loop.high.name] = found[0]
+        events = self._for(loop)
         for name, kind, operand in zip(stmt.results, stmt.types, stmt.passed, strict=False):
             if operand.name in names:
                 self.values[name] = self.values.get(f"{operand.name}.end")
             else:
                 self.values[name] = self.from_memory(name, kind) if kind.kind == "int" else None
-        return found
+        return events
 
     # ------------------------------------------------------------ control
 

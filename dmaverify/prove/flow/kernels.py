@@ -99,9 +99,9 @@ def judge_kernel(
     judge_needs(judge, program.needs)
     for event in every(program.events):
         if isinstance(event, Signal):
-            judge.judge_number("flag", "event_id", event.event, event.span)
+            judge.judge_number("flag", "event_id", event.event, event.span, event.when)
         elif isinstance(event, BufferToken):
-            judge.judge_number("buffer", "buffer_id", event.token, event.span)
+            judge.judge_number("buffer", "buffer_id", event.token, event.span, event.when)
     out = JudgedKernel(list(judge.findings))
     broken = {f.rule for f in out.findings if f.severity.value == "error"}
     for name in sorted(judge.evaluated | judge.used):

@@ -240,7 +240,7 @@ def settled(search: ArgumentSearch, broken: Callable[[FunctionLaunches], bool]) 
             return SettledFunction(shown)
         clauses = search.conditions()
         if clauses:
-            return SettledFunction(shown, f"{search.function.name}(): {'; or '.join(clauses)}")
+            return SettledFunction(shown, f"{search.function.name}(): {'; or '.join(dict.fromkeys(clauses))}")
     for run in search.runs:
         found = search.plain(run) if run.status in ("broken", "open") else None
         if found is not None and broken(found):
