@@ -5,6 +5,7 @@ pointers, jumps and the preprocessor.
 import pytest
 
 from dmaverify.errors import Source
+from dmaverify.machines.idma.c.code import ended_directives
 from dmaverify.machines.idma.c.driver import Driver, read_driver
 
 GO = "snrt_dma_start_1d((void *)0x2000, (void *)0x1000, {});"
@@ -193,3 +194,35 @@ def test_a_return_in_a_switch_ends_the_function() -> None:
 def test_a_variable_that_a_loop_moves_behind_parentheses_moves() -> None:
     body = f"uint32_t o = 64; for (int i = 0; i < 6; i++) {{ (o) += 64; }} {GO.format('o')}"
     assert lengths(body) == [448]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "#define EXPORT ", "#define EXPORT\t", "#define LOG(...)  ", "#define DEBUG\r", "#define A // nothing",
+        "#define A /* nothing */ ", "#pragma ", "#warning ", "#", "#undef A ", "#if 1 \n#endif ",
+        "#include <stdbool.h> ",
+        "#define URL \"//\" ", "/*\n#define B // */",
+    ],
+)  # fmt: skip
+def test_a_directive_ends_with_its_line(line: str) -> None:
+    """The grammar takes what follows a blank line end for the text of a macro."""
+    text = f"{line}\nvoid f(void) {{ {GO.format(8)} }}\nvoid g(void) {{\n#define DEBUG \n {GO.format(4)} }}\n"
+    found = read_driver(Source("d.c", text), {})
+    assert [one.descriptor.request.length for entry in found.entries for one in entry.told] == [8, 4]
+    assert len(ended_directives(text)) == len(text)
+    assert all(
+        one.span.text == GO.format(8 - 4 * at)[:-1] for at, entry in enumerate(found.entries) for one in entry.told
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [("-1u > 0 ? 4 : 8", 4), ("-0x80000000 > 0 ? 4 : 8", 4), ("(-1u >> 31) + 1", 2), ("-3 < 0 ? 4 : 8", 4)],
+)
+def test_a_sign_is_an_operator(text: str, want: int) -> None:
+    assert lengths(GO.format(text)) == [want]
+
+
+def test_a_name_is_known_in_its_own_initializer() -> None:
+    assert lengths(f"uint32_t x = 64; {{ uint8_t x = sizeof(x); {GO.format('x')} }}") == [1]

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 MAX_BYTES = 2_000_000
+_LITERAL = r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
+_APART = re.compile(rf"{_LITERAL}|/\*.*?\*/|//[^\n]*", re.DOTALL)
+_TEXT = re.compile(
+    rf"{_LITERAL}|/\*.*?\*/|//[^\n]*|^[ \t\f\v]*#(?:{_LITERAL}|/\*.*?\*/|\\[ \t\r]*\n|[^\n])*\n?",
+    re.DOTALL | re.MULTILINE,
+)
+_SAYS = re.compile(r"\s*#\s*(?:[a-z_]+\s*\S|else|endif)")
 _WORD = re.compile(r"[A-Za-z_]\w*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|\d\w*")
 
 
@@ -129,11 +136,25 @@ class File:
 
 def read_c(source: Source) -> tuple[ParsedText, Part]:
     """The tree of a file. Raises InputError for a file that is too long."""
-    data = source.text.encode()
+    data = ended_directives(source.text).encode()
     if len(data) > MAX_BYTES:
         raise InputError(f"{source.name} has {len(data):,} bytes", None, f"C files up to {MAX_BYTES:,} bytes are read")
     text = ParsedText(source, data)
     return text, Part(text.root, text)
+
+
+def ended_directives(text: str) -> str:
+    """The text with every directive ended by its line break, and every token where it was: comments in directives and
+    directives that say nothing are blank, and blanks before a line break stand behind it (the grammar reads on there).
+    """
+    return _TEXT.sub(lambda match: _ended(match[0]) if match[0].lstrip().startswith("#") else match[0], text)
+
+
+def _ended(line: str) -> str:
+    bare = _APART.sub(lambda m: m[0] if m[0][0] in "\"'" else re.sub(r"[^\n]", " ", m[0]), line)
+    if not _SAYS.match(bare):
+        return re.sub(r"[^\n]", " ", bare)
+    return re.sub(r"([ \t\r\f\v]+)\n", r"\n\1", bare)
 
 
 def macro_of(part: Part) -> Macro | None:

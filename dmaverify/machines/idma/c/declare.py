@@ -183,6 +183,8 @@ class Declarer(Evaluator):
             if shape == "array_declarator":
                 self._array(name, type_, inner or one, type_part)
                 continue
+            if initial is not None:  # the name is there already, with nothing in it
+                self.scopes[-1][name] = unknown(f"`{name}` is set by itself", type_ or UNREAD)
             value = self.value(initial) if initial else unknown(f"`{name}` has no value here: --define {name}=...")
             value = self.converted_to(value, type_, "pointer" if pointers else str(type_part))
             words = {str(p) for p in part.parts() if p.type in ("type_qualifier", "storage_class_specifier")}

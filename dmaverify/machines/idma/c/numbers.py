@@ -224,6 +224,8 @@ def unary(op: str, a: Value) -> Value:
 
 def literal(text: str, word: int = WORD) -> Value:
     """A number as C writes it: the first type of its list that holds it."""
+    if text[:1] in ("-", "+"):
+        return unary(text[0], literal(text[1:].lstrip(), word))
     bare = text.replace("'", "").lower()
     digits = bare.rstrip("ul")
     suffix = bare[len(digits) :]
