@@ -118,3 +118,27 @@ def test_a_turn_beyond_the_end_is_told_though_its_window_is_that_of_another(turn
     found = verdicts(plan(kernel(f"for i in 0..{turns} {{ {tile} }}")))
     assert {v.status.value for v in found} == {status}
     assert any("beyond the 64" in f.message for v in found for f in v.findings) is (status == "refuted")
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (f"for i in 0..2 {{ for j in 0..3 {{ {copy('16 * (i + j)')} }} }}", "refuted"),
+        (f"for i in 0..2 {{ for j in 0..2 {{ {copy('16 * (2 * i + j)')} }} }}", "proved"),
+        (f"for i in 0..8 {{ {copy('16 * (i / 2)')} }}", "refuted"),
+        (f"for i in 0..8 {{ {copy('16 * (i % 4)')} }}", "refuted"),
+        (f"for i in 0..5 {{ if i == 0 {{ continue; }} {copy('16 * (i - 1)')} }}", "proved"),
+        (f"for i in 0..5 {{ if i == 4 {{ break; }} {EACH} }}", "proved"),
+        (f"let k = 16; let at = |i: usize| k * i; let k = 8; let _ = k; for i in 0..4 {{ {copy('at(i)')} }}", "proved"),
+        (
+            f"let k = 8; let at = |i: usize| k * i; let k = 16; let _ = k; for i in 0..4 {{ {copy('at(i)')} }}",
+            "refuted",
+        ),
+        (f"let k = 'x: {{ if true {{ break 'x 8; }} 16 }}; for i in 0..4 {{ {copy('k * i')} }}", "unknown"),
+        (f"let k = (20 + -2i64.pow(2)) as usize; for i in 0..4 {{ {copy('k * i')} }}", "proved"),
+        (f"let k = (-1i32 as u8) as usize - 239; for i in 0..4 {{ {copy('k * i')} }}", "unknown"),
+    ],
+)
+def test_turns_are_counted_and_names_and_operators_bind_as_in_rust(lines: str, status: str) -> None:
+    found = {v.status.value for v in verdicts(plan(kernel(lines)))}
+    assert found == {status}

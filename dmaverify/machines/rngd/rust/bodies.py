@@ -329,8 +329,13 @@ class Bodies(Expressions):
         return value
 
     def _block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        with self.walk.within("block", _label(code, node)):
-            return self.block(code, node, frame, expected)
+        label = _label(code, node)
+        with self.walk.within("block", label):
+            found = self.block(code, node, frame, expected)
+        ends = [one for one in walk(node) if label and one.type == "break_expression" and _label(code, one) == label]
+        if any(one.type != "label" for end in ends for one in named(end)):
+            return Unknown(f"the value of a block that `break {label}` may leave", code.span(node))
+        return found
 
     # ------------------------------------------------------------ macros and patterns
 

@@ -191,8 +191,8 @@ class Calls(Functions):
             as_map[1] = Unknown("the mapping of the tile is left to inference", code.span(node))
         size = length.single if isinstance(length, Numbers) else None
         at = code.span(arguments[0]) if arguments else code.span(node)
-        guarded = self.walk.when.loose
-        call = TileCall(place, as_map[0], size, as_map[1], start, code.span(node), at, self.library, guarded)
+        when = (self.walk.when.loose, self.walk.dead)
+        call = TileCall(place, as_map[0], size, as_map[1], start, code.span(node), at, self.library, *when)
         return tiled(tensor, call)
 
     def _reshape(

@@ -342,6 +342,20 @@ def _counted(buffer: UsedBuffer) -> Iterator[Told]:
         )  # fmt: skip
     if any(not effect.tensor.window.tiled for _, effect in buffer.writes):
         return  # written as a whole and then in part: meant as it stands
+    again = [effect for effect in clear if any(numbers.repeats for _, numbers in effect.tensor.window.parts)]
+    if again:
+        first = again[0]
+        turns, starts = next((n.turns, n.count) for _, n in first.tensor.window.parts if n.repeats)
+        message = (
+            f"{turns:,} turns of its loops write {starts:,} windows of `{buffer.name}`: some are written more than once"
+        )
+        position = sum(numbers.low for _, numbers in first.tensor.window.parts)
+        yield first.site, Finding(
+            ONCE, message=message, severity=Severity.ERROR if buffer.alone and first.when.always else Severity.WARNING,
+            place="destination", span=first.site.span, values={"turns": turns, "windows": starts, "first": position},
+            source=_OVERLAP, hint="let each turn start where no other one does",
+        )  # fmt: skip
+        return
     always = count.get(OnWay(), np.zeros(cells.space.size, dtype=np.int64))
     for when, own in count.items():
         both = own if when.always else own + always

@@ -52,7 +52,7 @@ class Expressions(ControlFlow):
             open_type = wanted if wanted is not None else self.told_later(code, pattern)
             if given is not None and given.type == "closure_expression" and self._called_later(code, node, name):
                 deferred = Opaque("closure")
-                self.closures[id(deferred)] = code, given, frame
+                self.closures[id(deferred)] = code, given, frame.inside(frame.scope)  # with the names of here
                 self.kept.append(deferred)
                 self.bind(code, pattern, deferred, frame)
                 return Opaque("()")

@@ -328,7 +328,8 @@ def _first(branches: list[Value]) -> Value:
             return Unknown("a number that depends on a condition")
         low, high = min(n.low for n in numbers), max(n.high for n in numbers)
         step = gcd(*(n.step for n in numbers), *(n.low - low for n in numbers))
-        return Numbers(low, high, step, all(n == numbers[0] for n in numbers) and numbers[0].exact)
+        return Numbers(low, high, step, all(n == numbers[0] for n in numbers) and numbers[0].exact,
+                       turns=max(n.turns for n in numbers))  # fmt: skip
     if best is None:
         return branches[0] if branches else Opaque("()")
     if isinstance(best, RustTensor):

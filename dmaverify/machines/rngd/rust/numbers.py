@@ -136,15 +136,13 @@ class _NumberReader:
             value = _small(_operate(sign, value, self.sum(own, depth + 1)))
 
     def cast(self, value: Numbers) -> Numbers:
-        while self.peek() == "as" or (self.peek() == "." and self.peek(2) == "("):
-            if self.peek() == "as":
-                kind = re.fullmatch(r"([ui])(8|16|32|64|128|size)|\w+", self.peek(1))
-                bits = int(((kind and kind[2]) or "128").replace("size", "64")) - (kind is not None and kind[1] == "i")
-                if kind is None or value.high >> bits > 0:
-                    raise _Stop
-                self.at += 2
-            else:
-                value = self.method(value)
+        while self.peek() == "as":
+            kind = re.fullmatch(r"([ui])(8|16|32|64|128|size)|\w+", self.peek(1))
+            signed = kind is not None and kind[1] == "i"
+            bits = int(((kind and kind[2]) or "128").replace("size", "64")) - signed
+            if kind is None or value.high >> bits > 0 or value.low < (-(1 << bits) if signed else 0):
+                raise _Stop
+            self.at += 2
         return value
 
     def method(self, value: Numbers) -> Numbers:
@@ -166,7 +164,10 @@ class _NumberReader:
         if sign in ("&", "*"):
             self.at += 1
             return self.unary(depth + 1) if depth < MAX_DEPTH else self._refuse()
-        return self.atom(depth)
+        value = self.atom(depth)
+        while self.peek() == "." and self.peek(2) == "(":
+            value = self.method(value)
+        return value
 
     def _refuse(self) -> Numbers:
         raise _Stop
@@ -280,18 +281,19 @@ def _operate(sign: str, a: Numbers, b: Numbers) -> Numbers | None:
         return _single(sign, a.single, b.single)
     if b.single is None or b.single <= 0 or a.low < 0:
         return None
-    n = b.single
+    n, often = b.single, max(a.turns, a.count)
     if sign == "/":
         whole = a.low % n == 0 and a.step % n == 0
         exact = a.exact and (whole or a.step == 1)
         loops = a.loops if whole else a.loops | {0}
-        return Numbers(a.low // n, a.high // n, a.step // n if whole else 1, exact, loops, a.reached)
+        return Numbers(a.low // n, a.high // n, a.step // n if whole else 1, exact, loops, a.reached, often)
     if sign == "%":
         if a.step % n == 0:
             return Numbers.of(a.low % n)
         if a.low // n == a.high // n:
-            return Numbers(a.low % n, a.high % n, a.step, a.exact, a.loops)
-        return Numbers(0, n - 1, 1, a.exact and a.step == 1 and a.high - a.low >= n - 1, a.loops | {0})
+            return Numbers(a.low % n, a.high % n, a.step, a.exact, a.loops, turns=a.turns)
+        whole = a.exact and a.step == 1 and a.high - a.low >= n - 1
+        return Numbers(0, n - 1, 1, whole, a.loops | {0}, turns=often)
     return None
 
 

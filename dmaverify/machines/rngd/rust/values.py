@@ -51,7 +51,8 @@ class Numbers:
 
     `exact` where every one of them occurs (and not only lies in the range); `loops` are the loops that move it,
     negative where it falls while the loop goes on; 0 is among them where it is no progression of its loop. `ends` where
-    the first and the last one occur, and perhaps not all between.
+    the first and the last one occur, and perhaps not all between. `turns` are those of the loops that move it, 0 where
+    each gives a value of its own.
     """
 
     low: int
@@ -60,6 +61,12 @@ class Numbers:
     exact: bool = True
     loops: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
     ends: bool = field(default=False, compare=False, repr=False)
+    turns: int = field(default=0, compare=False, repr=False)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether some value occurs in more than one turn."""
+        return bool(self.step) and self.turns > self.count
 
     @property
     def reached(self) -> bool:
@@ -78,7 +85,7 @@ class Numbers:
         exact = self.exact and other.exact
         one_loop = self.step and self.loops == other.loops and len(self.loops) == 1 and 0 not in self.loops
         if one_loop and self.count == other.count:
-            return Numbers(low, high, self.step + other.step, exact, self.loops)
+            return Numbers(low, high, self.step + other.step, exact, self.loops, turns=max(self.turns, other.turns))
         step = gcd(self.step, other.step)
         wide = max(self.step, other.step) if self.step and other.step else 0
         inner = next((n for n in (self, other) if n.step == step), None)
@@ -87,12 +94,14 @@ class Numbers:
         whole = not wide or (apart and inner is not None and inner.high - inner.low + step >= wide)
         loops = self.loops | other.loops | (frozenset((0,)) if wide else frozenset())
         ends = self.reached and other.reached and (apart or not wide)
-        return Numbers(low, high, step, exact and whole, loops, ends)
+        often = [max(one.turns, one.count) for one in (self, other)]
+        turns = often[0] * often[1] if apart else max(self.turns, other.turns)
+        return Numbers(low, high, step, exact and whole, loops, ends, turns)
 
     def times(self, factor: int) -> Numbers:
         ends = sorted((self.low * factor, self.high * factor))
         loops = self.loops if factor >= 0 else frozenset(-loop for loop in self.loops)
-        return Numbers(ends[0], ends[1], self.step * abs(factor), self.exact, loops, self.ends)
+        return Numbers(ends[0], ends[1], self.step * abs(factor), self.exact, loops, self.ends, self.turns)
 
     @staticmethod
     def of(value: int) -> Numbers:

@@ -55,6 +55,7 @@ class TileCall:
     start_span: Span
     library: Library = NEWEST
     guarded: bool = False  # a condition of each turn of a loop decides whether it is made
+    passed: bool = False  # this turn is left before
 
 
 def form_of(expr: Expr) -> DigitForm | None:
@@ -89,7 +90,7 @@ def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
     if start is None:
         start = Numbers(0, last, 1 if last else 0, False)
         given = _range_of(tile, last)
-    outside = list(_start_problems(index, length, start, tile, mutable))
+    outside = [] if tile.passed else list(_start_problems(index, length, start, tile, mutable))
     if outside and not given and (not start.reached or (tile.guarded and start.single is None)):
         given = _range_of(tile, last)  # a condition may keep the others away
     problems += outside if not given or not fits else ()
@@ -130,7 +131,8 @@ def positions(expr: Expr, index: Expr, start: Numbers) -> Numbers | None:
     step = gcd(*(value - low for value in found))
     every = len(set(found)) == ((high - low) // step + 1 if step else 1)
     ordered = all(b - a == step for a, b in pairwise(found))
-    return Numbers(low, high, step, start.exact and every, start.loops if ordered else start.loops | {0})
+    loops = start.loops if ordered else start.loops | {0}
+    return Numbers(low, high, step, start.exact and every, loops, turns=start.turns)
 
 
 def _along_one_digit(form: DigitForm, index: Expr, start: Numbers) -> Numbers | None:
