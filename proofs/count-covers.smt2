@@ -1,7 +1,7 @@
 ; claim: Every n: if f maps n numbers into n cells, no two alike, and misses the cell v, then moving what hit the last
 ;   cell to v maps them into n - 1 cells, no two alike, against pigeonhole-step. So as many writes as cells, none twice,
 ;   cover every cell.
-; relied on by: dmaverify.prove.move.core.judge_core
+; relied on by: dmaverify.prove.move.carried_cover.CarriedCover
 ; relied on by: dmaverify.prove.flow.tiles.judge
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; tamper: (assert (and (distinct (f i) v) (distinct (f j) v))) ==> (assert true)

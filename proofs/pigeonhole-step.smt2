@@ -1,7 +1,7 @@
 ; claim: Every n >= 1: if f maps the n + 1 numbers 0 .. n into n holes, no two alike, then g, which sends what f put
 ;   into the last hole to f(n), maps the n numbers 0 .. n - 1 into n - 1 holes, no two alike. Descending to n = 0 there
 ;   is a number and no hole, so there is no such f. Here i, j stand for any two numbers; f is used at i, j, n only.
-; relied on by: dmaverify.prove.move.core.judge_core
+; relied on by: dmaverify.prove.move.carried_cover.CarriedCover
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; tamper: (distinct (f i) (f j) (f n)) ==> (distinct (f i) (f j))
 (set-logic QF_UFLIA)

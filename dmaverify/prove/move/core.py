@@ -7,22 +7,20 @@ Law: `proved` is said of an obligation only after an `unsat` for all its claims,
 by term (a claim whose violation folds to `false` is not asked), or after an enumeration of every unit, which is exact;
 `unknown` of any claim makes its obligation unknown; a `sat` is a violation whose witness was evaluated again by
 `meaning`. The label of an obligation names the solver only where one of its own claims was asked.
-
-Relied on (proofs/): count-covers, pigeonhole-step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dmaverify.language.expr import Kind
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.fuse import fuse
-from dmaverify.layout.refine import Joint, drive, missing_cell
+from dmaverify.layout.refine import Joint, drive
 from dmaverify.layout.unread import first_unread
 from dmaverify.program.command import Command
 from dmaverify.program.space import Space, aliased_place, beyond_every_memory, layout_of, unit_bits_of
 from dmaverify.program.tensor import Tensor
+from dmaverify.prove.move.carried_cover import CarriedCover
 from dmaverify.prove.move.cells import WindowRelation, has_window
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.obligations import (
@@ -33,13 +31,11 @@ from dmaverify.prove.move.obligations import (
     live_cell,
     nest_claims,
     once_claim,
-    two_copies,
-    writes_to,
 )
 from dmaverify.prove.move.outcome import OBLIGATIONS, Broken, CoreResult
 from dmaverify.prove.move.reach import corner_of, walks_off
 from dmaverify.prove.move.translation import copies_bytes
-from dmaverify.prove.smt import Answer, Query, Session, any_of, apart
+from dmaverify.prove.smt import Session
 from dmaverify.values import dataclass, field, replace
 
 ENUMERATE_FIRST = 1 << 16  # a nest without carry-free digits, up to this many units, is enumerated straight away
@@ -51,7 +47,7 @@ HARD = 500_000  # resource units after which a plan that can be enumerated is en
 
 
 @dataclass
-class _Judge:
+class _Judge(CarriedCover):
     source: Tensor
     dest: Tensor
     spaces: tuple[Space, Space]
@@ -183,14 +179,6 @@ class _Judge:
         self.carries = not joint.plain
         return self._result(NORMAL_FORM, families, joint, units, {})
 
-    def _carrying(self, claims: Sequence[Claim]) -> frozenset[int]:
-        """The nests whose proposed digits are not proved to be those of their addresses."""
-        digits = [c for c in claims if c.obligation == "digits" and c.violation != "false"]
-        if not digits or self._all_at_once(digits).status == "unsat":
-            return frozenset()
-        found = {c.family for c in digits if self.session.ask(c.question, "digits").status != "unsat"}
-        return frozenset(found or {c.family for c in digits})
-
     def _again(
         self, joint: Joint, subject: Subject, families: list[Family], units: int, carrying: frozenset[int]
     ) -> CoreResult:
@@ -227,91 +215,6 @@ class _Judge:
             return self._enumerated(families, units, self.most_enumerated, "")
         return self._result("nothing", families, joint, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
 
-    def _one_by_one(self, claims: Sequence[Claim], joint: Joint, families: Sequence[Family]) -> None:
-        """The claims about one nest, or about the cells: one question first, since most nests of many keep their
-        promise.
-        """
-        if len(joint.nests) > 1 and joint.plain and claims and self._all_at_once(claims).status == "unsat":
-            for claim in claims:
-                self.status.setdefault(claim.obligation, "proved")
-            return
-        for claim in claims:
-            self._single(claim, joint, families)
-
-    def _all_at_once(self, claims: Sequence[Claim]) -> Answer:
-        """Is any claim violated? One question, `unsat` proves them all. What folds to `false` needs none."""
-        claims = [c for c in claims if c.violation != "false"]
-        self.asked_of |= {c.obligation for c in claims}
-        if not claims:
-            return Answer("unsat")
-        variables = dict.fromkeys(v for c in claims for v in c.query.variables)
-        constraints = dict.fromkeys(t for c in claims for t in c.query.constraints)
-        violation = any_of([c.violation for c in claims])
-        names = ", ".join(dict.fromkeys(c.obligation for c in claims))
-        return self.session.ask(Query(tuple(variables), (*constraints, violation)), f"all obligations: {names}")
-
-    def _possible(self, claims: Sequence[Claim]) -> str:
-        """Whether the assumptions of all claims can hold together: sat, unsat or unknown.
-
-        What shares no variable holds together if each holds alone, so each is asked alone, and what differs only in
-        names is asked once.
-        """
-        variables = dict.fromkeys(v for c in claims for v in c.query.variables)
-        constraints = dict.fromkeys(t for c in claims for t in c.query.constraints)
-        if not all(low is None or high is None or low < high for _, low, high in variables):
-            return "unsat"  # a box of counters, every count at least 1
-        known: dict[Query, str] = {}
-        for part in apart(Query(tuple(variables), tuple(constraints))):
-            if part not in known:
-                known[part] = self.session.ask(part, "not vacuous").status
-        return next((said for said in ("unsat", "unknown") if said in known.values()), "sat")
-
-    def _single(self, claim: Claim, joint: Joint, families: Sequence[Family]) -> None:
-        if claim.violation == "false":
-            self.status.setdefault(claim.obligation, "proved")
-            return
-        answer = self.session.ask(claim.question, claim.obligation)
-        if answer.status == "sat" and claim.obligation == "core/writes-once" and claim.family >= 0:
-            claim = two_copies([n.nest for n in joint.nests], claim.family, claim.family)
-            answer = self.session.ask(claim.question, claim.obligation)
-        self._record(claim, answer, joint, families)
-
-    def _record(self, claim: Claim, answer: Answer, joint: Joint, families: Sequence[Family]) -> None:
-        if answer.status == "unsat":
-            self.status.setdefault(claim.obligation, "proved")
-        elif answer.status == "unknown":
-            if self.status.get(claim.obligation) != "refuted":
-                self.status[claim.obligation] = "unknown"
-        else:
-            self.status[claim.obligation] = "refuted"
-            smallest = self.session.smallest(claim.question, claim.order, answer)
-            self.broken.append(self._witness(claim, smallest.model, joint, families))
-
-    def _witness(self, claim: Claim, model: Mapping[str, int], joint: Joint, families: Sequence[Family]) -> Broken:
-        if claim.family < 0:
-            layout = joint.source if claim.obligation == "core/consumes" else joint.dest
-            prefix = "s" if claim.obligation == "core/consumes" else "w"
-            values = [model.get(f"{prefix}{i}", 0) for i in range(len(layout.digits))]
-            address = layout.address_of(values)
-            if claim.part == "commands":
-                return Broken(claim.obligation, claim.part, position=address, other=None)
-            return Broken(claim.obligation, claim.part, position=address)
-        command, counters = self._counters(claim.family, model, joint, families, "p")
-        if claim.obligation == "core/writes-once":
-            command, counters = self._counters(claim.family, model, joint, families, "a")
-            other = self._counters(claim.family, model, joint, families, "b")
-            return Broken(claim.obligation, claim.part, command, counters, other)
-        return Broken(claim.obligation, claim.part, command, counters)
-
-    def _counters(
-        self, index: int, model: Mapping[str, int], joint: Joint, families: Sequence[Family], prefix: str
-    ) -> tuple[int, tuple[int, ...]]:
-        family = families[index]
-        nest = joint.nests[index].nest
-        values = [model.get(f"{prefix}{index}_{i}", 0) for i in range(len(nest.pieces))]
-        counters = nest.counters(values, len(family.lanes) + len(family.loops))
-        return family.member_at(counters), family.loop_counters(counters)
-
     def _consumes(self, joint: Joint, subject: Subject, families: Sequence[Family]) -> None:
         unread = first_unread(joint, opaque=subject.source_opaque)
         if unread is not None:
@@ -346,88 +249,6 @@ class _Judge:
         self.status["core/consumes"] = "proved" if found is None else "refuted"
         if found is not None:
             self.broken.append(Broken("core/consumes", "", position=found.read_address, count=found.count))
-
-    # ------------------------------------------------------------ coverage where digits carry
-
-    def _cover_otherwise(self, joint: Joint, subject: Subject, families: list[Family], units: int) -> None:
-        self._pairs(joint, families)
-        missing = self._missing_by_values(joint, subject)
-        if missing == "none":
-            self.status["core/covers"] = "proved"
-        elif isinstance(missing, int):
-            self.status["core/covers"] = "refuted"
-            self.broken.append(Broken("core/covers", "", position=missing))
-        else:
-            self._covers_by_counting(joint, units, subject)
-        if subject.dest_opaque or any(g.kind is Kind.ZERO for g in joint.dest.guards):
-            self.status["core/padding"] = _worst(self.status.get("core/padding"), "unknown")
-
-    def _pairs(self, joint: Joint, families: Sequence[Family]) -> None:
-        """Writes-once across nests, on addresses: wherever they lie."""
-        nests = [n.nest for n in joint.nests]
-        for first in range(len(nests)):
-            for second in range(first + 1, len(nests)):
-                if self.status.get("core/writes-once") == "refuted":
-                    return
-                claim = two_copies(nests, first, second)
-                self.asked_of.add(claim.obligation)
-                self._record_pair(
-                    claim, self.session.ask(claim.question, claim.obligation), joint, families, first, second
-                )
-
-    def _missing_by_values(self, joint: Joint, subject: Subject) -> int | str | None:
-        """One nest without padding: the values that the carried digits take, listed; the others are a product of
-        intervals.
-
-        The address of a cell never written, "none", or None where this does not decide (several nests, padding, too
-        many).
-        """
-        if len(joint.nests) != 1 or joint.dest.guards or subject.dest_opaque or joint.nests[0].nest.guards:
-            return None
-        return missing_cell(joint.nests[0], joint.dest)
-
-    def _record_pair(
-        self, claim: Claim, answer: Answer, joint: Joint, families: Sequence[Family], first: int, second: int
-    ) -> None:
-        if answer.status != "sat":
-            if answer.status == "unknown":
-                self.status[claim.obligation] = _worst(self.status.get(claim.obligation), "unknown")
-            return
-        self.status[claim.obligation] = "refuted"
-        model = self.session.smallest(claim.question, claim.order, answer).model
-        ends = [self._counters(i, model, joint, families, prefix) for i, prefix in ((first, "a"), (second, "b"))]
-        self.broken.append(Broken(claim.obligation, "commands", ends[0][0], ends[0][1], ends[1]))
-
-    def _unwritten(self, joint: Joint) -> int | None:
-        """An address that no nest writes, looked for where one digit steps once; None if none of those is it."""
-        layout = joint.dest
-        inner = [d for i, d in enumerate(layout.digits) if i not in layout.beyond_index]
-        tries = sorted({layout.origin, *(layout.origin + d.step * k for d in inner for k in (1, d.slots - 1))})
-        for address in tries:
-            if all(
-                self.session.ask(writes_to(n.nest, i, address), "is it written").status == "unsat"
-                for i, n in enumerate(joint.nests)
-            ):
-                return address
-        return None
-
-    def _covers_by_counting(self, joint: Joint, units: int, subject: Subject) -> None:
-        """As many writes as cells, all to distinct live cells: all are written. One write wasted: some cell is not."""
-        layout = joint.dest
-        cells = layout.size
-        padded = bool(layout.guards) or subject.dest_opaque
-        once = self.status.get("core/writes-once") == "proved"
-        bounds = not any(b.obligation == "core/in-bounds" and b.part == "write" for b in self.broken)
-        wasted = not once or not bounds
-        known = "unknown" not in (self.status.get("core/writes-once"), self.status.get("core/in-bounds"))
-        if not padded and known and units < cells + (1 if wasted else 0):
-            self.status["core/covers"] = "refuted"
-            least = cells - units + (1 if wasted else 0)
-            self.broken.append(Broken("core/covers", "counted", position=self._unwritten(joint), count=least))
-        elif not padded and known and units == cells and not wasted:
-            self.status["core/covers"] = "proved"
-        else:
-            self.status["core/covers"] = "unknown"
 
     # ------------------------------------------------------------ enumerated
 
@@ -501,11 +322,6 @@ def _one_to_one(source: Layout, dest: Layout) -> bool:
     plain = [not (x.guards or x.replicas or x.offsets or x.repeats_an_axis) for x in (source, dest)]
     axes = [{digit.axis for digit in x.digits if digit.axis is not None} for x in (source, dest)]
     return all(plain) and source.size == dest.size and axes[0] == axes[1]
-
-
-def _worst(one: str | None, other: str) -> str:
-    order = ("proved", "not judged", "unknown", "refuted")
-    return max(one or "proved", other, key=order.index)
 
 
 def judge_core(
