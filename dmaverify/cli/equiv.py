@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def compared_texts(a: str, b: str, axes: str, rlimit: int) -> Equivalence:
     """Mappings where `axes` (A=8,B=3) are given, else PATH::NAME of two plans. Raises InputError."""
     from dmaverify import api
-    from dmaverify.prove.move.equiv import equivalent_mappings, equivalent_plans
+    from dmaverify.prove.move.equal_plans import equivalent_plans
+    from dmaverify.prove.move.equiv import equivalent_mappings
 
     if axes.strip():
         from dmaverify.language.parse import parse_axes

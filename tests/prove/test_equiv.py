@@ -14,9 +14,10 @@ from dmaverify.language.meaning import Index, Several, cell, finalize
 from dmaverify.program.command import Command, Engine, Loop, Port
 from dmaverify.program.space import Space, layout_of
 from dmaverify.program.tensor import Tensor
-from dmaverify.prove.move import equiv, units
+from dmaverify.prove.move import equal_plans, equiv, units
 from dmaverify.prove.move.copies import TooManySteps, find_copy, in_half_bytes
-from dmaverify.prove.move.equiv import Equivalence, equivalent_mappings, equivalent_plans
+from dmaverify.prove.move.equal_plans import equivalent_plans
+from dmaverify.prove.move.equiv import Equivalence, equivalent_mappings
 from dmaverify.prove.move.obligations import Subject
 from dmaverify.prove.move.units import Comparison, compare
 from dmaverify.prove.move.witness import Disagreement
@@ -212,7 +213,7 @@ SMALL = {"A": 8, "B": 4, "C": 16}
 
 def plan(
     body: str, axes: dict[str, int], dtype: str = "i8", target: str = "toy", tiers: tuple[str, str] = ("gm", "gm")
-) -> equiv.Plan:
+) -> equal_plans.Plan:
     text = PLAN.format(**axes, dtype=dtype, target=target, source=tiers[0], dest=tiers[1])
     loaded = api.load(text + body)
     item = loaded.transfers[0]

@@ -1,4 +1,4 @@
-"""Whether two mappings mean the same at every position, and whether two plans copy the same units.
+"""Whether two mappings mean the same at every position.
 
 Knows: the tree of a mapping as solver text, digits as an explanation, the meaning as the judge of every witness.
 Does not know: how mappings and plans are written, how machines judge them.
@@ -19,28 +19,15 @@ from typing import Any
 from dmaverify.errors import Disagreement, InputError
 from dmaverify.language.expr import Expr, Kind, Window, axes_of, walk
 from dmaverify.language.meaning import Cell, cell, cell_json, cells_array, finalize, finalize_array
-from dmaverify.layout.addresses import Layout
-from dmaverify.lower.programs import space_of
-from dmaverify.program.command import Command
-from dmaverify.program.move import Transfer
-from dmaverify.program.space import SPAN, layout_of, local_address
 from dmaverify.prove.move.cells import Quotients, tree_text
-from dmaverify.prove.move.copies import TooManySteps, UnitCopy, find_copy, in_half_bytes
-from dmaverify.prove.move.obligations import Subject
-from dmaverify.prove.move.scene import Side, named_counters, where
-from dmaverify.prove.move.units import Comparison, compare
 from dmaverify.prove.move.unlike import _left, _moved, _other_kind, explanation
 from dmaverify.prove.smt import RLIMIT, Query, Session, any_of
-from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field, replace
 
 ENUMERATE = 1 << 20  # positions compared one by one where the solver has no answer
 CROSS_CHECK = 1 << 12  # positions that are always compared as well
 WORDS = ("first", "second")
-ORDER = "no unit is written twice, or read where another was written"
 _EXITS = {"proved": 0, "refuted": 1, "unknown": 3}
-
-Plan = tuple[Transfer, Sequence[Command], Target]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,155 +237,3 @@ class _Two:
 
 def _is_live(found: Cell) -> bool:
     return hasattr(found, "coords") or hasattr(found, "indices")
-
-
-# ---------------------------------------------------------------- what digits say
-
-
-# ---------------------------------------------------------------- plans
-
-
-def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equivalence:
-    """Whether two programs copy the same units (core/same-program): (transfer, its commands, its machine) each.
-
-    The order of loops and commands, and which engine does the work, are no difference; where it may decide what stays
-    that is a condition of the answer. Of transfers in loops, whose commands are those of the first iteration, all
-    iterations are alike where loops and views are the same, and nothing is said where not. Raises Disagreement as
-    `equivalent_mappings`.
-    """
-    plans = (first, second)
-    views = [one[0].views for one in plans]
-    looped = any(one is not None and one.loops for one in views)
-    alike = (first[0].buffers, first[2].name) == (second[0].buffers, second[2].name) and views[0] == views[1]
-    if looped and not alike:
-        why = "their loops, machines or views of their tensors differ, and the first iterations alone are compared"
-        return Equivalence("unknown", why, None, "", "plans", _notes(plans))
-    notes = _notes(plans)
-    tiers = [_tiers(plan) for plan in plans]
-    programs = [tuple(plan[1]) for plan in plans]
-    empty = [not program for program in programs]
-    if any(empty):
-        status = "proved" if all(empty) else "refuted"
-        why = "no command" if all(empty) else f"no command in the {WORDS[empty.index(True)]}"
-        return Equivalence(status, why, None, "counting", "plans", notes)
-    if tiers[0] != tiers[1]:
-        routes = [f"{read} to {write}" for read, write in tiers]
-        return Equivalence("refuted", f"{routes[0]} against {routes[1]}", _first_unit(first), "tiers", "plans", notes)
-    halves = any(command.unit_bits == 4 for program in programs for command in program)
-    if halves:
-        programs = [tuple(map(in_half_bytes, program)) for program in programs]
-    session = Session(rlimit)
-    subject, layouts = _coordinates(first if first[2].dtypes[first[0].dtype] == 4 or not halves else second)
-    found = compare(programs[0], programs[1], subject, layouts, session)
-    witness, why = None, found.why
-    conditions: tuple[str, ...] = ()
-    if found.status == "proved":
-        free = programs[0] == programs[1] or any(map(_order_is_free, programs))
-        conditions = () if free else (ORDER,)
-        units = sum(command.amount for command in programs[0])
-        each = " in each iteration" if looped else ""
-        why = f"both copy the same units ({units:,} {'half bytes' if halves else 'bytes'}{each})"
-    elif found.copy is not None:
-        witness = _copied(found.copy, plans, programs, found.only_in, halves)
-        why = _why(found, witness)
-        if looped:  # another iteration may copy that unit
-            return Equivalence("unknown", f"in the first iteration {why}", witness, found.by, "plans", notes)
-    return Equivalence(found.status, why, witness, found.by, "plans", notes, conditions, tuple(session.asked))
-
-
-def _order_is_free(program: Sequence[Command]) -> bool:
-    """Whether no order changes what a program leaves: surely nothing is written twice, or read where it is written."""
-    regions: list[tuple[tuple[str, int, int], int, int, bool]] = []
-    for command in program:
-        reach = command.burst
-        for step, count in sorted((abs(one.write), one.count) for one in command.loops if one.count > 1):
-            if step < reach:
-                return False
-            reach += step * (count - 1)
-        for port, writes in ((command.read, False), (command.write, True)):
-            ends = [(one.count - 1) * (one.write if writes else one.read) for one in command.loops]
-            low = port.base + sum(min(0, end) for end in ends)
-            high = port.base + sum(max(0, end) for end in ends) + command.burst
-            regions.append(((port.tier, port.chip, port.cluster), low, high, writes))
-    most: dict[tuple[tuple[str, int, int], bool], int] = {}
-    for place, low, high, writes in sorted(regions):
-        if low < most.get((place, True), low) or (writes and low < most.get((place, False), low)):
-            return False
-        most[place, writes] = max(high, most.get((place, writes), high))
-    return True
-
-
-def _tiers(plan: Plan) -> tuple[str, str]:
-    return plan[0].source.tier, plan[0].dest.tier
-
-
-def _coordinates(plan: Plan) -> tuple[Subject, tuple[Layout, Layout]]:
-    """The digits of one plan's tensors, in which the addresses of both are compared."""
-    transfer, _, machine = plan
-    bits = machine.dtypes[transfer.dtype]
-    source, dest = (layout_of(t, space_of(machine, t.tier), bits) for t in (transfer.source, transfer.dest))
-    return Subject(transfer.source, transfer.dest, source[1], dest[1]), (source[0], dest[0])
-
-
-def _notes(plans: tuple[Plan, Plan]) -> tuple[str, ...]:
-    (one, a, machine), (other, b, machine2) = plans
-    notes = []
-    if one.dtype != other.dtype:
-        notes.append(f"the element types differ: {one.dtype} against {other.dtype}; compared is what is copied where")
-    if machine.name != machine2.name:
-        notes.append(f"the machines differ: {machine.name} against {machine2.name}; addresses are compared as numbers")
-    engines = [sorted({str(c.engine) for c in commands if c.engine is not None}) for commands in (a, b)]
-    if engines[0] != engines[1]:
-        texts = [", ".join(found) or "not said" for found in engines]
-        notes.append(f"the engines differ: {texts[0]} against {texts[1]}")
-    return tuple(notes)
-
-
-def _first_unit(plan: Plan) -> dict[str, Any]:
-    command = plan[1][0]
-    bases = {"read_address": command.read.base, "write_address": command.write.base}
-    return {"only_in": WORDS[0], "command": 0, "counters": {}, **bases}
-
-
-def _copied(
-    copy: UnitCopy, plans: tuple[Plan, Plan], programs: Sequence[Sequence[Command]], only_in: int, halves: bool
-) -> dict[str, Any]:
-    """The unit that one program copies alone, and what the other does at the same destination."""
-    transfer, _, machine = plans[only_in]
-    command = programs[only_in][copy.command]
-    bits = 4 if halves else 8
-    sides = [Side(tensor, space_of(machine, tensor.tier), bits) for tensor in (transfer.source, transfer.dest)]
-    read, write = local_address(sides[0].space, copy.read), local_address(sides[1].space, copy.write)
-    witness: dict[str, Any] = {"only_in": WORDS[only_in], "command": copy.command}
-    if command.engine is not None:
-        witness["engine"] = {"chip": command.engine.chip, "cluster": command.engine.cluster, "dmn": command.engine.dmn}
-    witness["counters"] = named_counters(command, copy.counters)
-    witness |= {"read_address": read, "write_address": write}
-    witness |= {
-        "reads": where(sides[0], read) + _chip(sides[0], copy.read),
-        "writes": where(sides[1], write) + _chip(sides[1], copy.write),
-    }
-    try:
-        other = find_copy(programs[1 - only_in], copy.write)
-    except TooManySteps:
-        return witness
-    witness["other_reads"] = (
-        None
-        if other is None
-        else where(sides[0], local_address(sides[0].space, other.read)) + _chip(sides[0], other.read)
-    )
-    return witness
-
-
-def _chip(side: Side, address: int) -> str:
-    placed = "chip" in side.space.places and address >= SPAN["chip"]
-    return f" of chip {address // SPAN['chip']}" if placed else ""
-
-
-def _why(found: Comparison, witness: Mapping[str, Any]) -> str:
-    one, other = WORDS[found.only_in], WORDS[1 - found.only_in]
-    text = f"the {one} copies {witness['reads']} to {witness['writes']}"
-    if "other_reads" in witness:
-        reads = witness["other_reads"]
-        text += f"; the {other} never writes there" if reads is None else f"; the {other} copies {reads} there"
-    return text
