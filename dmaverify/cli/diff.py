@@ -19,7 +19,7 @@ from dmaverify.errors import InputError
 
 @click.command()
 @click.argument("revisions", metavar="REV..REV")
-@options(*JUDGING)
+@options(*JUDGING, "engine", "dims", "define")
 @click.option(
     "--format", "format_", type=click.Choice(["full", "github", "summary", "json"]), default="full", show_default=True
 )
@@ -63,6 +63,9 @@ def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, 
         else:
             after = judged_in(root, paths, *asked)
             found = changes(before, after, cost)
+    if not before and not after:
+        said = f"no transfer to compare in {', '.join(request.paths) or 'the repository'}"
+        raise InputError(said, None, "name what `check` judges; drivers, jobs and lists of folders need --engine")
     text = {
         "full": lambda: changes_text(found),
         "summary": lambda: changes_markdown(found),

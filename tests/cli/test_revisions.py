@@ -159,6 +159,25 @@ def test_a_machine_named_by_its_path_is_found_in_a_revision_too(tmp_path, monkey
     assert run(capsys, "diff", "HEAD", "plans") == (0, "no transfer changed\n")
 
 
+def test_drivers_of_a_folder_are_compared_on_an_engine(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q")
+    driver = "void f(void) { snrt_dma_start_1d((void *)0x1000, (void *)0x20000, 64); }\n"
+    Path("d").mkdir()
+    Path("d/a.c").write_text(driver, encoding="utf-8")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "first")
+    assert run(capsys, "diff", "HEAD", "d", "--engine", "manticore") == (0, "no transfer changed\n")
+    code, out = run(capsys, "diff", "HEAD", "d")
+    assert code == 2
+    assert "drivers, jobs and lists of folders need --engine" in out
+    Path("d/a.c").write_text(driver.replace("64", "32"), encoding="utf-8")
+    assert "1 other text" in run(capsys, "diff", "HEAD", "d", "--engine", "manticore")[1]
+    Path("d/a.c").write_text(driver.replace("64", "0"), encoding="utf-8")
+    assert run(capsys, "diff", "HEAD", "d", "--engine", "manticore")[0] == 1
+    assert run(capsys, "check", "d", "--engine", "manticore", "--since", "HEAD", "--no-cache")[0] == 1
+
+
 def test_check_since_judges_all_where_the_settings_changed(repository, capsys):
     Path("dmaverify.toml").write_text('ignore = ["core/covers"]\n', encoding="utf-8")
     assert "same-y" in run(capsys, "check", "k.rs", "--since", "second", "--format", "json", "--no-cache")[1]
