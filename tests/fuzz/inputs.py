@@ -242,11 +242,11 @@ def _cache_text() -> str:
 
 
 def _certificate() -> dict[str, str]:
-    """The files of a certificate of the toy plan, by path."""
+    """The files of a certificate of a plan, by path."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "plan.toml").write_text((ROOT / "examples/toy.toml").read_text(encoding="utf-8"), encoding="utf-8")
-        write_certificate(folder / "c", [(str(folder / "plan.toml"), None, None, {})])
+        (folder / "plan.toml").write_text((ROOT / "examples/first.toml").read_text(encoding="utf-8"), encoding="utf-8")
+        write_certificate(folder / "c", [(str(folder / "plan.toml"), None, None, {"prove": "full"})])
         files = [file for file in sorted((folder / "c").rglob("*")) if file.is_file()]
         return {file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8") for file in files}
 
