@@ -198,6 +198,7 @@ class Sequence:
     part: Value
     count: int | None = None
     items: tuple[Value, ...] | None = None  # one by one, where they are known and differ
+    falling: bool = False  # of a range without items: from its last number on
 
 
 @dataclass(frozen=True)
@@ -315,7 +316,8 @@ def elements(value: Sequence) -> tuple[Value, ...] | None:
     part = value.part
     if isinstance(part, Numbers) and part.exact and value.count is not None and value.count <= MAX_SPREAD:
         found = range(part.low, part.high + 1, part.step or 1)
-        return tuple(map(Numbers.of, found)) if len(found) == value.count else None
+        ordered = found[::-1] if value.falling else found
+        return tuple(map(Numbers.of, ordered)) if len(found) == value.count else None
     return None
 
 
@@ -342,7 +344,8 @@ def reshaped_list(name: str, value: Sequence, given: list[Value]) -> Sequence | 
         places = tuple(map(Numbers.of, range(len(own)))) if own is not None else ()
         return Sequence(pair, value.count) if own is None else _of(pair, places, own)
     if name == "rev":
-        return value if own is None or value.items is None else replace(value, items=own[::-1])
+        kept = value.items[::-1] if value.items is not None else None
+        return replace(value, items=kept, falling=not value.falling)
     if name in ("step_by", "skip", "take", "chunks", "chunks_exact", "windows"):
         if own is None or number is None or number < 1:
             return _loose(value)
