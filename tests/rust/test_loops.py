@@ -146,3 +146,13 @@ def test_a_turn_beyond_the_end_is_told_though_its_window_is_that_of_another(turn
 def test_turns_are_counted_and_names_and_operators_bind_as_in_rust(lines: str, status: str) -> None:
     found = {v.status.value for v in verdicts(plan(kernel(lines)))}
     assert found == {status}
+
+
+def test_a_function_within_one_that_it_calls_is_read_once() -> None:
+    """Each reading of the outer body made the inner function anew, and that asked for the outer one again."""
+    inner = f"fn inner(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}) {{ part::<16>(ctx, x, out, 0); }}"
+    outer = (
+        f"fn part<const W: usize>(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{"
+        f" {inner} if o > 64 {{ inner(ctx, x, out); }} {copy('o', width='W')} }}"
+    )
+    assert verdicts(plan(kernel("for i in 0..4 { part::<16>(ctx, x, &mut out, 16 * i); }", outer)))

@@ -207,8 +207,11 @@ class Bodies(Expressions):
 
     def block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """The value of the last expression of a block."""
-        scope = NameScope("block", "", frame.scope)
-        fill(scope, code, node.children)
+        key = code, node.start_byte, node.end_byte, frame.scope
+        scope = self.blocks.get(key)  # its functions are the same each time that it is read
+        if scope is None:
+            scope = self.blocks[key] = NameScope("block", "", frame.scope)
+            fill(scope, code, node.children)
         for item in scope.functions:
             self.found(item)
         inside = frame.inside(scope)

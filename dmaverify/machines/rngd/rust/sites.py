@@ -95,6 +95,7 @@ class Sites:
         self.later: dict[Item, Item] = {}
         self.called: set[Item] = set()
         self.visited: set[Item] = set()
+        self.blocks: dict[tuple[Code, int, int, NameScope], NameScope] = {}
         self.owners: dict[int, list[tuple[int, int, Item]]] = {}
         self.impls: dict[tuple[int, str], tuple[Item, NameScope]] = {}
         self.depth = self.serial = self.expansions = self.spent = 0

@@ -372,5 +372,5 @@ def _cut(name: str, own: tuple[Value, ...], number: int) -> Sequence:
 
 def _loose(value: Sequence) -> Sequence:
     """A list of which some elements may be left out."""
-    part = replace(value.part, exact=False) if isinstance(value.part, Numbers) else value.part
+    part = replace(value.part, exact=False, ends=False) if isinstance(value.part, Numbers) else value.part
     return Sequence(part)
