@@ -156,3 +156,17 @@ def test_a_function_within_one_that_it_calls_is_read_once() -> None:
         f" {inner} if o > 64 {{ inner(ctx, x, out); }} {copy('o', width='W')} }}"
     )
     assert verdicts(plan(kernel("for i in 0..4 { part::<16>(ctx, x, &mut out, 16 * i); }", outer)))
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (f"for i in 0..4 {{ for _ in 0..2 {{ {EACH} }} }}", True),
+        (f"for i in 0..4 {{ for j in 0..1 {{ let _ = j; {EACH} }} }}", True),  # how often is not asked
+        (f"for i in 0..2 {{ for j in 0..2 {{ {copy('32 * i + 16 * j')} }} }}", False),
+    ],
+)
+def test_that_a_tile_is_written_once_is_not_claimed_where_a_loop_does_not_move_it(lines: str, said: bool) -> None:
+    (found,) = [v for v in verdicts(plan(kernel(lines))) if "to_hbm" in v.name]
+    assert found.status.value == "proved"
+    assert ("once is not claimed" in found.claim) is said

@@ -326,6 +326,10 @@ def _counted(buffer: UsedBuffer) -> Iterator[Told]:
             why = cells.why if not cells.space.fits else _doubt([effect for _, effect in buffer.writes])
             yield buffer.last, Unjudged(COVER, f"that the tiles cover `{buffer.name}` is not judged: {why}", False)
         return
+    still = next((effect for effect in clear if _stands_still(buffer, effect)), None)
+    if still is not None:
+        said = f"that the tile in line {still.site.span.line} writes `{buffer.name}` once is not claimed"
+        yield still.site, Unjudged(ONCE, f"{said}: a loop around it does not move it, and reads nothing of it", False)
     live = distinct(cells.space.positions(cells.whole))
     count = {when: np.zeros(cells.space.size, dtype=np.int64) for when in dict.fromkeys(e.when for e in clear)}
     for effect, cover in zip(clear, covers, strict=True):
@@ -368,6 +372,14 @@ def _counted(buffer: UsedBuffer) -> Iterator[Told]:
             "starts are positions of the digit that the tile cuts", buffer.alone and when.always, buffer.last,
         )  # fmt: skip
         return
+
+
+def _stands_still(buffer: UsedBuffer, effect: Effect) -> bool:
+    """Whether a loop around a tile neither moves it, nor reads the buffer, nor makes it anew."""
+    moving = {abs(loop) for _, numbers in effect.tensor.window.parts for loop in numbers.loops}
+    read = {loop for need in buffer.needs for loop in need.when.turns}
+    since = buffer.whole.buffer.serial if buffer.whole.buffer is not None else 0
+    return any(loop >= since for loop in effect.when.turns - moving - read)
 
 
 def _cell_finding(
