@@ -280,15 +280,16 @@ def test_a_loop_that_is_not_shown_to_end_is_a_condition(goes: str, after: str, e
     assert ("the loop at line 11 ends" in found.conditions) is not ends, found.conditions
 
 
-ROUNDS = """// dmaverify: assume %n in {least}..{most}
-// dmaverify: gm %a = 4096 bytes
-func.func @k(%a: !pto.ptr<f32, gm>, %n: index) {{
-  %z = arith.constant 0 : i64
+FIRST = f"""%z = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %l = arith.constant 32 : i64
   %d = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
   %s = pto.addptr %a, %z : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>
-  LOAD
+  {LOAD}"""
+ROUNDS = """// dmaverify: assume %n in {least}..{most}
+// dmaverify: gm %a = 4096 bytes
+func.func @k(%a: !pto.ptr<f32, gm>, %n: index) {{
+  FIRST
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c7 = arith.constant 7 : index
@@ -331,7 +332,7 @@ DOWNWARDS = {
 )
 def test_a_while_loop_that_counts_runs_as_often_as_its_condition_says(text: dict[str, str], most: int) -> None:
     for n, status in ((most, Status.PROVED), (most + 1, Status.REFUTED)):
-        found = check(ROUNDS.replace("LOAD", LOAD).format(least=1, most=n, **text))
+        found = check(ROUNDS.replace("FIRST", FIRST).format(least=1, most=n, **text))
         judged = {one.id: one.status for one in found.obligations}
         assert judged["pto/event-id"] == status.value, (n, [f.message for f in found.findings])
         assert not any("ends" in one for one in found.conditions)
@@ -347,7 +348,7 @@ def test_a_while_loop_that_counts_runs_as_often_as_its_condition_says(text: dict
     ],
 )
 def test_a_while_loop_that_may_count_otherwise_is_not_taken_to(text: dict[str, str]) -> None:
-    found = check(ROUNDS.replace("LOAD", LOAD).format(least=1, most=3, **text))
+    found = check(ROUNDS.replace("FIRST", FIRST).format(least=1, most=3, **text))
     assert found.status is Status.UNKNOWN
 
 
@@ -357,12 +358,7 @@ def test_the_id_of_a_flag_is_judged_where_it_runs(limit: int, status: Status) ->
         f"""// dmaverify: assume %n in 0..100
 // dmaverify: gm %a = 4096 bytes
 func.func @k(%a: !pto.ptr<f32, gm>, %n: index) {{
-  %z = arith.constant 0 : i64
-  %one = arith.constant 1 : i64
-  %l = arith.constant 32 : i64
-  %d = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
-  %s = pto.addptr %a, %z : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>
-  LOAD
+  FIRST
   %c = arith.constant {limit} : index
   %less = arith.cmpi ult, %n, %c : index
   scf.if %less {{
@@ -371,6 +367,6 @@ func.func @k(%a: !pto.ptr<f32, gm>, %n: index) {{
   }}
   return
 }}
-""".replace("LOAD", LOAD)
+""".replace("FIRST", FIRST)
     )
     assert {one.id: one.status for one in found.obligations}["pto/event-id"] == status.value
