@@ -7,6 +7,7 @@ Law: text, data and number say the same amount; a sum without closed form is wri
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from dmaverify.language.affine import Cond, Lin, World
 from dmaverify.values import dataclass
 
 MOST_ITERATIONS = 1 << 20
+MOST_APART = 64  # parts of a sum that are kept one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ def added(parts: list[Amount]) -> Amount:
     for part in parts:
         flat += part.parts if isinstance(part, Add) else (part,)
     kept = [p for p in flat if p != Of(Lin(0))]
+    if len(kept) > MOST_APART:  # as many alike are one, so many times
+        kept = [part if times == 1 else Scaled(part, times) for part, times in Counter(kept).items()]
     return kept[0] if len(kept) == 1 else Add(tuple(kept))
 
 

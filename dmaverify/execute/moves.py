@@ -336,6 +336,7 @@ def walked_nests(
     for far, (number, nest) in product(shifts, enumerate(nests)):
         if nest.read.amount != nest.write.amount:
             raise Beyond("the two sides move different amounts")
+        must_fit(max(map(abs, far)))
         read, write = (walked(walk, machine) + by for walk, by in zip((nest.read, nest.write), far, strict=True))
         count = len(read)
         engine, offset = np.full(count, known[nest.engine]), np.arange(count) % max(1, nest.read.packet)

@@ -12,8 +12,10 @@ import pytest
 from lab.kernel_text import DrawnKernel
 from lab.kernels import kernel_of
 
+from dmaverify.cost.amounts import Add, Of, Scaled, added, value
 from dmaverify.errors import InputError, Source
 from dmaverify.jobs.kernel_prices import cost_text, kernel_cost, priced, values_of
+from dmaverify.language.affine import Lin, World
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import NamedFunction, named_in
 from dmaverify.machines.pto.surfaces import in_surface
@@ -287,3 +289,13 @@ def test_blocks_of_which_the_last_is_shorter_are_all_the_rows(rows: int) -> None
     (other,) = named_in(Source("k.mlir", fixed.replace("// dmaverify: assume %rows in 1..4096\n", "")))
     by_name = kernel_cost(one, {"rows": rows})["pipes"], kernel_cost(other, {})["pipes"]
     assert by_name[0] == pytest.approx(by_name[1])
+
+
+def test_as_many_parts_alike_are_one_so_many_times() -> None:
+    """A kernel of 1,000 equal copies in a loop of 1,000 rounds asks for 1,000 values, not for a million."""
+    world = World()
+    one, other = Of(world.free("n", 0, 9)), Of(Lin(3))
+    many = added([one] * 100 + [other])
+    assert isinstance(many, Add)
+    assert many.parts == (Scaled(one, 100), other)
+    assert value(many, world, {"n": Lin(2)}) == value(Add((one,) * 100 + (other,)), world, {"n": Lin(2)}) == 203

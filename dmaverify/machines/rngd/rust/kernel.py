@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 MOST_BUILDS = 8  # of one file
 MOST_SUPPOSED, MOST_SUPPOSED_HERE = 16, 64
 """Transfers of one function, and of one file, that are read at sizes: the function is read anew for each."""
+LONGEST_SUPPOSED = 20_000  # bytes of a function that is read again at sizes nobody gives
 _SIZED = re.compile(
     r"\bconst\s+(\w+)\s*:\s*[ui](?:size|\d+)|\b([A-Z]\w*)\s*:\s*(?:[\w:]+\s*\+\s*)*(?:\w+::)*(?:AxisName|M)\b(?!\s*:)"
 )
@@ -236,6 +237,8 @@ def _uncalled_anyway(reader: Bodies) -> list[Item]:
 
 def _suppose(reader: Bodies, item: Item, code: Code) -> None:
     """Says of calls in a function that nobody calls how they are read at sizes, where all that it leaves open are."""
+    if item.node.end_byte - item.node.start_byte > LONGEST_SUPPOSED:
+        return
     sizes = {name for pair in _SIZED.findall(item.head) for name in pair}
     names = tuple(name for name, _ in item.generics if name in sizes)
     if not names or item.code.source is not code.source or len(names) < len(told_by_calls(item)):
