@@ -46,8 +46,7 @@ class RunOrder(Running):
         """One access of the other core."""
         place = one.root or one.space
         state = self.run.memory[place].state
-        bytes_ = np.arange(one.start, len(state) if one.end is None else one.end)
-        bytes_ = bytes_[bytes_ < len(state)]
+        bytes_ = np.arange(one.start, len(state) if one.end is None else min(one.end, len(state)))
         if one.way == "r" and sets and one.space == "ub" and (state[bytes_] != WRITTEN).any():
             self.run.found.add("definite")
         if one.way == "w" and not sets:

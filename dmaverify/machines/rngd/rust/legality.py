@@ -244,6 +244,11 @@ def _indirect(site: Site, move: KernelMove, limits: Mapping[str, int]) -> Iterat
             site, f"the index of `{move.method}` lies in {index.tier}", "byte offsets are read from HBM", index
         )
     if move.method in SCATTERS:
+        if move.source.tier != "dm":
+            yield _refused(
+                site, f"the rows of a scatter lie in {move.source.tier}", "stage them with `to_dm`: it writes from data "
+                "memory to HBM", move.source,
+            )  # fmt: skip
         yield from _key(site, move)
     else:
         yield from _replicated(site, move)
@@ -268,7 +273,7 @@ def _key(site: Site, move: KernelMove) -> Iterator[Finding]:
         size = axes_of(move.key.expr)[axis]
         held = 1
         for place in ("slice", "element"):
-            form = form_of(move.source.expr(place))
+            form = form_of(move.source.expr(place)) if place in move.source.fields else None
             held *= prod(d.live for d in form.digits if d.axis == axis) if form is not None else 1
         if size > 1 and held < size:
             yield _refused(
@@ -283,6 +288,8 @@ def _replicated(site: Site, move: KernelMove) -> Iterator[Finding]:
     assert move.index is not None
     known = {**_live_axes(move.index), **_live_axes(move.source)}
     for place in ("cluster", "slice"):
+        if place not in move.dest.fields:
+            continue
         expr = move.dest.expr(place)
         lacking = [a for a, n in axes_of(expr).items() if n > 1 and a not in known]
         copies = [t for t in terms_of(expr) if not axes_of(t) and t.size > 1 and _all_live(t)]
