@@ -246,8 +246,8 @@ def _indirect(site: Site, move: KernelMove, limits: Mapping[str, int]) -> Iterat
     if move.method in SCATTERS:
         if move.source.tier != "dm":
             yield _refused(
-                site, f"the rows of a scatter lie in {move.source.tier}", "stage them with `to_dm`: it writes from data "
-                "memory to HBM", move.source,
+                site, f"the rows of a scatter lie in {move.source.tier}",
+                "stage them with `to_dm`: it writes from data memory to HBM", move.source,
             )  # fmt: skip
         yield from _key(site, move)
     else:
