@@ -192,3 +192,19 @@ def test_traces_that_cannot_be_judged_are_refused(tmp_path: Path) -> None:
             read_beats(str(tmp_path / name))
     with pytest.raises(InputError, match="AXI to AXI"):
         judged(BACKEND, [Request(0, 64, 4, OBI, OBI)], [])
+
+
+def test_no_byte_is_written_before_it_is_read_and_undefined_reads_are_told() -> None:
+    requests = [Request(0x1000, 0x2000, 24)]
+    beats = simulated(requests)
+    first = min(beat.time for beat in beats)
+    ahead = sorted(
+        (replace(beat, time=beat.time - 1000) if beat.channel in ("aw", "w") else beat for beat in beats),
+        key=lambda beat: beat.time,
+    )
+    wrong = judged(BACKEND, requests, ahead).wrong
+    assert wrong is not None
+    assert (wrong.message, wrong.time < first) == ("W beat 0: byte 0 is written before R beat 0 brings it", True)
+    blurred = [replace(b, fields={**b.fields, "data": None}) if b.channel == "r" else b for b in beats]
+    found = judged(BACKEND, requests, blurred)
+    assert (found.wrong, found.missing) == (None, ("data",))

@@ -153,8 +153,12 @@ def _early(board: _Board, beat: Beat, seen: Counter[str], wanted: Wanted, name: 
 
 
 def _data(board: _Board, beats: Sequence[Beat], lacking: dict[str, None]) -> Wrong | None:
-    """The bytes written are the bytes read, in order."""
+    """The bytes written are the bytes read, in order, and none is written before it is read."""
     read, write = ([b for b in beats if b.channel == channel] for channel in ("r", "w"))
+    for (a, _), (b, to) in zip(*board.stream, strict=True):
+        if write[b].time < read[a].time:
+            message = f"W beat {b}: byte {to} is written before R beat {a} brings it"
+            return Wrong(message, write[b].time, write[b], board.queues["w"][b])
     if any("data" not in beat.fields for beat in (*read, *write)):
         lacking["data"] = None
         return None
@@ -163,6 +167,7 @@ def _data(board: _Board, beats: Sequence[Beat], lacking: dict[str, None]) -> Wro
         if dst is None or src is None:
             if dst is None and src is not None:
                 return Wrong(f"W beat {b}: data is undefined", write[b].time, write[b], board.queues["w"][b])
+            lacking["data"] = None  # of a beat that is undefined as a whole
             continue
         if src >> 8 * lane & 255 != dst >> 8 * to & 255:
             message = f"W beat {b}: byte {to} is 0x{dst >> 8 * to & 255:02x}, read as 0x{src >> 8 * lane & 255:02x}"
