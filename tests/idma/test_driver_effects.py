@@ -40,6 +40,10 @@ def lengths(body: str, before: str = "", **defines: str) -> list[int] | str:
         ("", "int x = 9; switch (x & 1) { case 3: x = 5; }", 9),
         ("", "int x = 0; for (int i = 0; i < 3; i++) { switch (i) { case 1: continue; } x += 4; }", 8),
         ("", "int x = 4; here: x += 1; there: ;", 5),
+        ("typedef uint32_t T;", "typedef uint8_t T; int x = (T)260;", 4),
+        ("typedef uint8_t T;", "int x = (T)260; { typedef uint32_t T; x += (T)260; { typedef T T; } }", 264),
+        ("typedef uint32_t T;", "int x; switch (1) { case 0: ; typedef uint8_t T; case 1: x = (T)260; }", 4),
+        ("typedef uint32_t T;\nstatic void other(void) { typedef uint8_t T; }", "int x = (T)260;", 260),
     ],
 )
 def test_variables_are_set_wherever_c_sets_them(before: str, body: str, want: int) -> None:
@@ -59,7 +63,10 @@ def test_variables_are_set_wherever_c_sets_them(before: str, body: str, want: in
         ("static const volatile int x = 64;", "", "changed elsewhere"),
         ("", "u8 x; x = 256;", "type is not known"),
         ("", "long double x; x = 7;", "type is not known"),
-        ("typedef uint32_t T;", "typedef uint8_t T; int x = (T)256;", "`T` is not known"),
+        ("", "{ typedef uint8_t T; } int x = (T)256;", "`T` is not known"),
+        ("static void other(void) { typedef uint8_t T; }", "int x = (T)256;", "`T` is not known"),
+        ("typedef uint32_t T;", "\n#if 0\ntypedef uint8_t T;\n#endif\nint x = (T)256;", "`T` is not known"),
+        ("#define T8 typedef uint8_t T\ntypedef uint32_t T;", "T8; int x = (T)256;", "`T` is not known"),
     ],
 )
 def test_what_may_be_set_otherwise_has_no_value(before: str, body: str, says: str) -> None:

@@ -159,14 +159,16 @@ def test_a_function_within_one_that_it_calls_is_read_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "status"),
     [
-        (f"for i in 0..4 {{ for _ in 0..2 {{ {EACH} }} }}", True),
-        (f"for i in 0..4 {{ for j in 0..1 {{ let _ = j; {EACH} }} }}", True),  # how often is not asked
-        (f"for i in 0..2 {{ for j in 0..2 {{ {copy('32 * i + 16 * j')} }} }}", False),
+        (f"for i in 0..4 {{ for _ in 0..2 {{ {EACH} }} }}", "refuted"),
+        (f"for i in 0..4 {{ for _ in 0..1 {{ {EACH} }} }}", "proved"),
+        (f"for i in 0..4 {{ for _ in [0, 1].iter() {{ {EACH} }} }}", "refuted"),
+        (f"for i in 0..4 {{ while ready() {{ {EACH} }} }}", "unknown"),
+        (f"while ready() {{ for i in 0..4 {{ {EACH} }} }}", "unknown"),
+        (f"for i in 0..2 {{ for j in 0..2 {{ {copy('32 * i + 16 * j')} }} }}", "proved"),
     ],
 )
-def test_that_a_tile_is_written_once_is_not_claimed_where_a_loop_does_not_move_it(lines: str, said: bool) -> None:
+def test_a_loop_that_does_not_move_a_tile_writes_it_again(lines: str, status: str) -> None:
     (found,) = [v for v in verdicts(plan(kernel(lines))) if "to_hbm" in v.name]
-    assert found.status.value == "proved"
-    assert ("once is not claimed" in found.claim) is said
+    assert found.status.value == status

@@ -1,7 +1,7 @@
 """The verdict on a bus trace: the first wrong beat in time, and the element of the tensor that it carries.
 
 Knows: transfers by number, tensors by their addresses. Does not know: how a trace is read or judged.
-Law: the verdict is PROVED of what the trace shows alone; what it does not show is an assumption.
+Law: the verdict is PROVED of what the trace shows alone; its line names what it does not show.
 """
 
 from __future__ import annotations
@@ -31,15 +31,14 @@ def verdict_of_trace(
     status = settled(findings, ["unknown"] if blind else [])
     by = f"{found.beats:,} beats looked at, {found.bytes:,} bytes asked for"
     assumed = ["what holds of this one run: nothing is said of others"]
-    if found.missing:
-        assumed.append(f"the trace does not show {', '.join(found.missing)}: not judged")
+    unseen = f"; {', '.join(found.missing)} not shown and not judged" if found.missing else ""
     if blind:
         by = f"the trace does not show {', '.join(sorted(blind))}"
     obligations = (Obligation(RULE, status.value, by),)
     path = trace.partition("::")[0]
     return Verdict(
         Path(path).stem, "idma", status, findings, obligations, tuple(assumed), {}, 0.0, "", path, 1, None,
-        f"all {found.beats:,} beats",
+        f"all {found.beats:,} beats{unseen}",
     )  # fmt: skip
 
 

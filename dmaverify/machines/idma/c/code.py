@@ -26,6 +26,7 @@ _TEXT = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _SAYS = re.compile(r"\s*#\s*(?:[a-z_]+\s*\S|else|endif)")
+_CHOSEN = ("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif")
 _WORD = re.compile(r"[A-Za-z_]\w*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|\d\w*")
 
 
@@ -118,8 +119,21 @@ class File:
     typedefs: dict[str, Part] = field(default_factory=dict)
     outside: list[Part] = field(default_factory=list)
     undefined: set[str] = field(default_factory=set)
-    hidden: set[str] = field(default_factory=set)  # types that have another meaning within a function
+    within: dict[str, list[Part]] = field(default_factory=dict)  # types that functions name for themselves, in order
     steps: list[tuple[int, str, bool]] = field(default_factory=list)  # where macros begin and end to be defined
+
+    def type_named(self, part: Part, name: str) -> Part | None:
+        """The `typedef` that a name stands for where it is used; None where that is not known."""
+        inner = self.typedefs.get(name)
+        for one in self.within.get(name, ()):
+            block: Node | None = one.node
+            while block is not None and block.type not in ("compound_statement", *_CHOSEN):
+                block = block.parent
+            if part.text is not one.text or block is None or block.type in _CHOSEN:
+                return None
+            if one.node.end_byte <= part.node.start_byte < block.end_byte:
+                inner = one
+        return inner
 
     def is_defined(self, name: str, at: int) -> bool | None:
         """Whether a macro is defined at a place of the text; None where nothing before it says."""

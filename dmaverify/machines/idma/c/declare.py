@@ -56,6 +56,10 @@ class Declarer(Evaluator):
                 declarator = part.field("declarator")
                 if declarator is not None:
                     self.file.functions[declared(declarator)[0]] = part
+                if b"typedef" in (part.node.text or b""):
+                    for inner in part.every():
+                        if inner.type == "type_definition":
+                            self.local_type(inner)
             elif part.type == "type_definition":
                 declarator = part.field("declarator")
                 if declarator is not None:
@@ -154,13 +158,12 @@ class Declarer(Evaluator):
                     fits = last.number is None or -(1 << 31) <= last.number < 1 << 31
                     held[name] = replace(last, type=INT) if fits else unknown(f"the type of `{name}` is not int")
 
-    def hidden(self, part: Part) -> None:
-        """A type that a function names for itself: what the name means elsewhere is not known any more."""
+    def local_type(self, part: Part) -> None:
+        """A type that a function names for itself: the name means it from there to the end of the block."""
         for child in part.node.children_by_field_name("declarator"):
-            name = declared(Part(child, part.text))[0]
-            own = self.file.typedefs.setdefault(name, part)
-            if own.node != part.node:
-                self.file.hidden.add(name)
+            named = self.file.within.setdefault(declared(Part(child, part.text))[0], [])
+            if part not in named:
+                named.append(part)
 
     def _global(self, part: Part) -> None:
         self.declare(part, keep=False)

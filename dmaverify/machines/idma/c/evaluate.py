@@ -99,10 +99,8 @@ class Evaluator:
             return self.type_of(part.field("type"), pointers + own)
         name = re.sub(r"\b(const|volatile|static|register|inline)\b", "", str(part)).strip()
         base = self.known.get(" ".join(sorted(name.split()))) if name not in self.file.macros else None
-        if name in self.file.hidden:
-            return None
-        if base is None and name in self.file.typedefs:
-            definition = self.file.typedefs[name]
+        definition = self.file.type_named(part, name) if base is None else None
+        if definition is not None:
             declarator = definition.field("declarator")
             stars = declared(declarator)[2] if declarator else 0
             if declarator is None or declared(declarator)[1]:

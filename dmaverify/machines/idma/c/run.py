@@ -113,7 +113,7 @@ class Runner(Doubter):
         elif part.type == "goto_statement":
             raise _Left("goto", why="a goto")
         elif part.type == "type_definition":
-            self.hidden(part)
+            self.local_type(part)
         elif part.type in ("enum_specifier", "struct_specifier", "union_specifier"):
             self._enumerators(part)
         else:

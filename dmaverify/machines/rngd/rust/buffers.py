@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dmaverify.machines.rngd.rust.coverage import Effect, HeldNeed, Unjudged, UsedBuffer, judged
+from dmaverify.machines.rngd.rust.accesses import Effect, HeldNeed, Unjudged, UsedBuffer
+from dmaverify.machines.rngd.rust.coverage import judged
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
 from dmaverify.machines.rngd.rust.order import unordered_effects
 from dmaverify.machines.rngd.rust.paths import OnWay

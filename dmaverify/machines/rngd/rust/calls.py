@@ -10,8 +10,8 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from dmaverify.machines.rngd.rust.accesses import Effect
 from dmaverify.machines.rngd.rust.code import Code, named
-from dmaverify.machines.rngd.rust.coverage import Effect
 from dmaverify.machines.rngd.rust.functions import Functions
 from dmaverify.machines.rngd.rust.moves import SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
 from dmaverify.machines.rngd.rust.types import Frame

@@ -9,19 +9,20 @@ way that a run can take, past all that may write it. All else is unjudged, with 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.errors import Span
 from dmaverify.language.distinct import distinct
 from dmaverify.language.meaning import Index, cell
+from dmaverify.machines.rngd.rust.accesses import Effect, HeldNeed, Unjudged, UsedBuffer
 from dmaverify.machines.rngd.rust.cells import CellSpace, certain, cover_of
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.paths import OnWay, Passed, WaysUndecided, way_past
-from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
+from dmaverify.machines.rngd.rust.values import PLACES, Map
 from dmaverify.machines.rngd.rust.views import plain
 from dmaverify.prove.meet import Walk
-from dmaverify.values import dataclass, field, replace
+from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
 if TYPE_CHECKING:
@@ -43,77 +44,6 @@ _SETTLES = {
 }
 
 Told = tuple[Site, "Finding | Unjudged"]
-
-
-@dataclass(frozen=True)
-class Effect:
-    """One access of a transfer: `tensor` is the view it goes through, `depends` what its data comes from; `partial`
-    where the loop around it may stop before its last turn.
-    """
-
-    site: Site
-    writes: bool
-    tensor: RustTensor
-    depends: frozenset[int] = frozenset()
-    when: OnWay = field(default_factory=OnWay)
-    partial: bool = False
-
-    @property
-    def may(self) -> bool:
-        """Whether it may happen for some of its starts only."""
-        return self.partial or self.when.loose
-
-
-@dataclass(frozen=True)
-class HeldNeed:
-    """What a buffer holds is used: `after` so many effects, by a transfer (`site`), or by code that gets the tensor.
-
-    `soft` where only some of the ways on from here use it.
-    """
-
-    after: int
-    tensor: RustTensor
-    when: OnWay
-    site: Site | None = None
-    soft: bool = False
-
-
-@dataclass(frozen=True)
-class Unjudged:
-    """What could not be said of a buffer: `unknown` where the verdict depends on it, `given` what it then rests on, as
-    a condition; else a claim that is not made.
-    """
-
-    rule: str
-    reason: str
-    unknown: bool
-    given: str = ""
-    span: Span | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True)
-class UsedBuffer:
-    """A buffer with its writes, each with the number of accesses before it, and what is used of it. `own` where the
-    function makes it; `alone` where cells that are written twice are an error.
-    """
-
-    whole: RustTensor
-    writes: tuple[tuple[int, Effect], ...]
-    needs: tuple[HeldNeed, ...]
-    own: bool
-    alone: bool
-
-    @property
-    def name(self) -> str:
-        return self.whole.buffer.name if self.whole.buffer is not None else "the tensor"
-
-    @property
-    def last(self) -> Site:
-        return self.writes[-1][1].site
-
-    @property
-    def tiled(self) -> bool:
-        return any(effect.tensor.window.tiled for _, effect in self.writes)
 
 
 def judged(buffer: UsedBuffer) -> Iterator[Told]:
@@ -172,7 +102,7 @@ def _elsewhere(effect: Effect, need: HeldNeed) -> bool:
     """
     moving = {abs(loop) for _, numbers in effect.tensor.window.parts for loop in numbers.loops if numbers.step}
     here, there = ([(own, own[1].loops) for own in one.tensor.window.parts] for one in (effect, need))
-    return bool(moving & need.when.turns) and here != there
+    return bool(moving & need.when.turns.keys()) and here != there
 
 
 def _by_cells(
@@ -324,12 +254,9 @@ def _counted(buffer: UsedBuffer) -> Iterator[Told]:
     if not settled or cells.whole is None:
         if not buffer.own:
             why = cells.why if not cells.space.fits else _doubt([effect for _, effect in buffer.writes])
-            yield buffer.last, Unjudged(COVER, f"that the tiles cover `{buffer.name}` is not judged: {why}", False)
+            said = f"that the tiles cover `{buffer.name}`, no part of it twice, is not judged: {why}"
+            yield buffer.last, Unjudged(COVER, said, False)
         return
-    still = next((effect for effect in clear if _stands_still(buffer, effect)), None)
-    if still is not None:
-        said = f"that the tile in line {still.site.span.line} writes `{buffer.name}` once is not claimed"
-        yield still.site, Unjudged(ONCE, f"{said}: a loop around it does not move it, and reads nothing of it", False)
     live = distinct(cells.space.positions(cells.whole))
     count = {when: np.zeros(cells.space.size, dtype=np.int64) for when in dict.fromkeys(e.when for e in clear)}
     for effect, cover in zip(clear, covers, strict=True):
@@ -346,19 +273,9 @@ def _counted(buffer: UsedBuffer) -> Iterator[Told]:
         )  # fmt: skip
     if any(not effect.tensor.window.tiled for _, effect in buffer.writes):
         return  # written as a whole and then in part: meant as it stands
-    again = [effect for effect in clear if any(numbers.repeats for _, numbers in effect.tensor.window.parts)]
-    if again:
-        first = again[0]
-        turns, starts = next((n.turns, n.count) for _, n in first.tensor.window.parts if n.repeats)
-        message = (
-            f"{turns:,} turns of its loops write {starts:,} windows of `{buffer.name}`: some are written more than once"
-        )
-        position = sum(numbers.low for _, numbers in first.tensor.window.parts)
-        yield first.site, Finding(
-            ONCE, message=message, severity=Severity.ERROR if buffer.alone and first.when.always else Severity.WARNING,
-            place="destination", span=first.site.span, values={"turns": turns, "windows": starts, "first": position},
-            source=_OVERLAP, hint="let each turn start where no other one does",
-        )  # fmt: skip
+    again = next((told for told in map(partial(_again, buffer), clear) if told is not None), None)
+    if again is not None:
+        yield again
         return
     always = count.get(OnWay(), np.zeros(cells.space.size, dtype=np.int64))
     for when, own in count.items():
@@ -374,12 +291,31 @@ def _counted(buffer: UsedBuffer) -> Iterator[Told]:
         return
 
 
-def _stands_still(buffer: UsedBuffer, effect: Effect) -> bool:
-    """Whether a loop around a tile neither moves it, nor reads the buffer, nor makes it anew."""
-    moving = {abs(loop) for _, numbers in effect.tensor.window.parts for loop in numbers.loops}
+def _again(buffer: UsedBuffer, effect: Effect) -> Told | None:
+    """What is told of a write whose loops write one window in several turns; None where each turn has its own."""
+    parts = [numbers for _, numbers in effect.tensor.window.parts]
+    still = _still(buffer, effect, {abs(loop) for numbers in parts for loop in numbers.loops})
+    more = next((numbers for numbers in parts if numbers.repeats), None)
+    if more is None and not still:
+        return None
+    once = f"that the tile in line {effect.site.span.line} writes `{buffer.name}` once"
+    if more is None and not any(effect.when.turns[loop] > 1 for loop in still):
+        return effect.site, Unjudged(ONCE, f"{once} is not decided: a loop around it does not move it", True)
+    said = "a loop around it writes the same window in every turn, and reads nothing of it"
+    if more is not None:
+        said = f"{more.turns:,} turns of its loops write {more.count:,} windows of it: some are written more than once"
+    return effect.site, Finding(
+        ONCE, Severity.ERROR if buffer.alone and effect.when.always else Severity.WARNING, f"`{buffer.name}`: {said}",
+        "destination", effect.site.span, {"first": sum(numbers.low for numbers in parts)}, source=_OVERLAP,
+        hint="let each turn start where no other one does",
+    )  # fmt: skip
+
+
+def _still(buffer: UsedBuffer, effect: Effect, moving: set[int]) -> set[int]:
+    """The loops of more than one turn around a tile that neither move it, nor read the buffer, nor make it anew."""
     read = {loop for need in buffer.needs for loop in need.when.turns}
     since = buffer.whole.buffer.serial if buffer.whole.buffer is not None else 0
-    return any(loop >= since for loop in effect.when.turns - moving - read)
+    return {loop for loop, count in effect.when.turns.items() if loop >= since and count != 1} - moving - read
 
 
 def _cell_finding(

@@ -197,7 +197,9 @@ class ControlFlow(Counters):
         turns = self.one_by_one(code, body, each, named_by)
         if turns is None:
             part = self.moving(self.ledger.any_of(each) if isinstance(each, Sequence) else each)
-            self._turns(code, body, bound(part), frame, label, runs)
+            self._turns(
+                code, body, bound(part), frame, label, runs, each.count or 0 if isinstance(each, Sequence) else 0
+            )
             return
         self.unrolling += 1
         with self.walk.within("loop", label):
@@ -227,11 +229,15 @@ class ControlFlow(Counters):
         asks = (_ASKS.search(text) is not None or inner is not None) and not any(map(is_host, self.stack))
         return found if not plain or asks else None
 
-    def _turns(self, code: Code, body: Node, inside: Frame, around: Frame, label: str, runs: WayChoice | None) -> None:
-        """The body of a loop, once for all turns; `runs` where it may take none."""
+    def _turns(
+        self, code: Code, body: Node, inside: Frame, around: Frame, label: str, runs: WayChoice | None,
+        count: int = 0,
+    ) -> None:  # fmt: skip
+        """The body of a loop, once for all of its `count` turns (0: not known); `runs` where it may take none."""
         start, first = self.ledger.clock, len(self.ledger.effects)
         self.walk.outside.append(frozenset(map(id, around.locals.values())))
-        self.walk.turns.append(self.serial)
+        number = self.serial
+        self.walk.turns[number] = count
         with self.walk.within("loop", label), self.walk.chosen(runs) if runs is not None else nullcontext():
             before = len(self.walk.exits)
             with self.walk.within("turn", label):
@@ -239,7 +245,7 @@ class ControlFlow(Counters):
             if len(self.walk.exits) > before:
                 self.ledger.stopped(first)
         self.walk.outside.pop()
-        self.walk.turns.pop()
+        del self.walk.turns[number]
         self.ledger.clock += 2
         self.ledger.repeat(start)
 
@@ -258,12 +264,14 @@ class ControlFlow(Counters):
             rises = asked is not None and asked[1] == "<" and self.begins(code, node, asked[0], frame) is not None
             counts = code.text(asked[2]) if asked is not None and rises else ""
             runs = self.turn_choice(code, node, condition, frame, counts)
+            self.serial += 1
             self._turns(code, body, inside, frame, _label_of(code, node), runs)
         return Opaque("()")
 
     def _loop_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         body = node.child_by_field_name("body")
         if body is not None and not self._by_turns(code, node, frame, _label_of(code, node)):
+            self.serial += 1
             self._turns(code, body, frame.inside(frame.scope), frame, _label_of(code, node), None)
         return Opaque("")
 

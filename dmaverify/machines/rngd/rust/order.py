@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from dmaverify.language.affine import Lin, World
+from dmaverify.machines.rngd.rust.accesses import Effect
 from dmaverify.machines.rngd.rust.cells import cover_of
-from dmaverify.machines.rngd.rust.coverage import Effect
 from dmaverify.machines.rngd.rust.moves import SCATTERS
 from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
 from dmaverify.program.instructions import Event, Place, Use

@@ -8,7 +8,7 @@ is only called certain where each of its choices hangs on a parameter of its own
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from dmaverify.values import dataclass, field, replace
@@ -41,12 +41,12 @@ Way = tuple[WayChoice, ...]
 class OnWay:
     """When an access happens: all of `path` is chosen, and nothing of `exits` (each chosen as a whole) left before.
 
-    `turns` are the loops around it that are read once for all of their turns.
+    `turns` are the loops around it that are read once for all of their turns, with how many they are, or 0.
     """
 
     path: Way = ()
     exits: tuple[Way, ...] = ()
-    turns: frozenset[int] = field(default=frozenset(), compare=False)
+    turns: Mapping[int, int] = field(default_factory=dict, compare=False)
 
     @property
     def always(self) -> bool:
@@ -137,12 +137,12 @@ class WayWalk:
         self.exits: list[tuple[int, Way]] = []  # (the scope that is left, the way there)
         self.scopes: list[tuple[int, str, str]] = []  # (number, kind, label)
         self.outside: list[frozenset[int]] = []  # values known before each loop that is read once for all turns
-        self.turns: list[int] = []  # of the loops that are read once for all turns
+        self.turns: dict[int, int] = {}  # of the loops that are read once for all turns: how many, or 0
         self.number = 0
 
     @property
     def when(self) -> OnWay:
-        return OnWay(self.path, tuple(way for _, way in self.exits), frozenset(self.turns))
+        return OnWay(self.path, tuple(way for _, way in self.exits), dict(self.turns))
 
     @property
     def dead(self) -> bool:

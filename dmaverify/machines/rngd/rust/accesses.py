@@ -1,0 +1,84 @@
+"""What a function does with a buffer: its accesses, what is used of it, and what could not be said of it.
+
+Knows: which access happens on which way, through which view. Does not know: cells, verdicts.
+Law: an access that may happen for some of its starts only is never a certain one.
+"""
+
+from __future__ import annotations
+
+from dmaverify.errors import Span
+from dmaverify.machines.rngd.rust.moves import Site
+from dmaverify.machines.rngd.rust.paths import OnWay
+from dmaverify.machines.rngd.rust.values import RustTensor
+from dmaverify.values import dataclass, field
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One access of a transfer: `tensor` is the view it goes through, `depends` what its data comes from; `partial`
+    where the loop around it may stop before its last turn.
+    """
+
+    site: Site
+    writes: bool
+    tensor: RustTensor
+    depends: frozenset[int] = frozenset()
+    when: OnWay = field(default_factory=OnWay)
+    partial: bool = False
+
+    @property
+    def may(self) -> bool:
+        """Whether it may happen for some of its starts only."""
+        return self.partial or self.when.loose
+
+
+@dataclass(frozen=True)
+class HeldNeed:
+    """What a buffer holds is used: `after` so many effects, by a transfer (`site`), or by code that gets the tensor.
+
+    `soft` where only some of the ways on from here use it.
+    """
+
+    after: int
+    tensor: RustTensor
+    when: OnWay
+    site: Site | None = None
+    soft: bool = False
+
+
+@dataclass(frozen=True)
+class Unjudged:
+    """What could not be said of a buffer: `unknown` where the verdict depends on it, `given` what it then rests on, as
+    a condition; else a claim that is not made.
+    """
+
+    rule: str
+    reason: str
+    unknown: bool
+    given: str = ""
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class UsedBuffer:
+    """A buffer with its writes, each with the number of accesses before it, and what is used of it. `own` where the
+    function makes it; `alone` where cells that are written twice are an error.
+    """
+
+    whole: RustTensor
+    writes: tuple[tuple[int, Effect], ...]
+    needs: tuple[HeldNeed, ...]
+    own: bool
+    alone: bool
+
+    @property
+    def name(self) -> str:
+        return self.whole.buffer.name if self.whole.buffer is not None else "the tensor"
+
+    @property
+    def last(self) -> Site:
+        return self.writes[-1][1].site
+
+    @property
+    def tiled(self) -> bool:
+        return any(effect.tensor.window.tiled for _, effect in self.writes)
