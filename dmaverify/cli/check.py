@@ -242,13 +242,14 @@ def _written_baseline(request: CheckRequest, verdicts: Sequence[Any]) -> Command
 
 def _fixed(request: CheckRequest, verdicts: Sequence[Any]) -> tuple[list[Any], list[str]]:
     """The verdicts after their fixes were written: the changed files are judged again."""
-    from dmaverify.jobs.fix import fixes_by_file, with_fixes, write_fixes
+    from dmaverify.jobs.fix import fixes_by_file, with_fixes, write_fixes, wrong
     from dmaverify.jobs.judge import check_job
 
     edits = fixes_by_file(verdicts)
     if not edits:
         shown = any(f.fix for v in verdicts if v.path.endswith(".rs") for f in v.findings)
-        why = "fixes of kernels are shown, not written" if shown else "no change was proved to mend a plan"
+        why = "no change was proved to mend a plan" if any(map(wrong, verdicts)) else "no plan is refuted"
+        why = "fixes of kernels are shown, not written" if shown else why
         return list(verdicts), [f"fixed nothing: {why}"]
     said = [f"fixed {path}: {_many(write_fixes(path, own), 'place')}" for path, own in edits.items()]
     again = [verdict for verdict in verdicts if verdict.path not in edits]

@@ -112,7 +112,8 @@ class Confirming:
             return None
         try:
             text = applied(source.text, trial)
-            again = read_plan_text(text, source.name, folder=Path(source.name).parent, target=self._override(name))
+            folder = Path(source.name).parent
+            again = read_plan_text(text, source.name, folder=folder, target=self._override(name), partly=True)
             judged = entry_verdicts(again if whole else select(again, name), replace(self.options, repair=False))
         except (InputError, Disagreement, Overlap):
             return None

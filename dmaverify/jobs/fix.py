@@ -173,7 +173,7 @@ def _transfer_of(verdict: Verdict, target: str | None) -> tuple[Any, Any]:
     from dmaverify.plan.read import read_plan
 
     try:
-        plan = read_plan(verdict.path, target=target)
+        plan = read_plan(verdict.path, target=target, partly=True)
     except (InputErrors, InputError):
         return None, None
     return next((item for item in plan.transfers if item.name == verdict.name), None), plan
@@ -223,7 +223,8 @@ def _judged(
     from dmaverify.prove.move.check import Options
 
     try:
-        plan = select(read_plan_text(text, source.name, target=target, folder=Path(source.name).parent), name)
+        folder = Path(source.name).parent
+        plan = select(read_plan_text(text, source.name, target=target, folder=folder, partly=True), name)
         again = verdicts_of(plan, Options(**settings))
     except (InputErrors, InputError, Disagreement):
         return None, []

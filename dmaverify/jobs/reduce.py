@@ -96,7 +96,7 @@ def _signatures(text: str, verdict: Verdict) -> set[tuple[str, str]]:
     options = Options(timeout=SECONDS / 2, readings=verdict.readings)
 
     def judge() -> list[Verdict]:
-        return verdicts_of(read_plan_text(text, verdict.path, folder=folder), options)
+        return verdicts_of(read_plan_text(text, verdict.path, folder=folder, partly=True), options)
 
     found = guarded(judge, Limits(SECONDS / 2), name=verdict.name, path=verdict.path)
     return {_signature(one) for one in found if any(finding.rule in OURS for finding in one.findings)}

@@ -84,6 +84,21 @@ def test_what_no_proof_mends_is_not_shown(shell, wrong, monkeypatch):
     assert (shell.folder / "plan.toml").read_text() == wrong
 
 
+def test_an_entry_beside_one_that_cannot_be_read_is_mended(shell, wrong):
+    text = (
+        wrong
+        + '[transfer.t]\ndtype = "i8"\nsource = { tier = "hbm", element = "?" }\ndest = { tier = "hbm", element = "A" }\n'
+    )
+    shell.write(text)
+    code, out, err = shell("check", "plan.toml", "--fix")
+    assert (code, "fixed plan.toml: 1 place" in err, "1 PROVED" in out) == (2, True, True), (out, err)
+
+
+def test_where_no_plan_is_refuted_nothing_is_said_to_have_been_tried(shell, wrong):
+    shell.write(wrong.replace("bf16", "bf17").replace('"i8"', '"i9"'))
+    assert "fixed nothing: no plan is refuted" in shell("check", "plan.toml", "--fix")[2]
+
+
 def test_an_expected_refutation_is_left_alone(shell, wrong):
     text = wrong + 'expect = ["core/same-element", "core/covers", "core/writes-once"]\n'
     shell.write(text)
