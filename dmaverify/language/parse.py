@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from dmaverify.errors import InputError, NoValue, Source, Span
+from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.axes import parse_axes
 from dmaverify.language.expr import (
     Broadcast,
@@ -40,7 +40,8 @@ from dmaverify.language.expr import (
     Window,
     children,
 )
-from dmaverify.language.mistakes import LET_HINT, SIGNS, Explainer, Opening
+from dmaverify.language.literals import Evaluate, NumberReader
+from dmaverify.language.mistakes import LET_HINT, SIGNS, Opening
 from dmaverify.language.notation import MAX_NUMBER, Token, clip, named
 from dmaverify.language.numbers import Symbolic, exact_quotient
 from dmaverify.values import dataclass, field, replace
@@ -59,9 +60,6 @@ _BUILD: dict[str, Callable[[Expr, int, Span], Expr]] = {
     "@": lambda inner, number, span: Drop(inner, number, span),
 }
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
-Evaluate = Callable[[str, int], int]
-"""The value of arithmetic in parentheses, from its text and where that starts in the mapping."""
-
 _GROUP_HINT = "group parts, as in `[A, B], [C, D]`, and leave out operators that change nothing"
 
 
@@ -109,7 +107,7 @@ class _Frame(Opening):
     bound: list[str] = field(default_factory=list)  # names to forget at the end
 
 
-class _Parser(Explainer):
+class _Parser(NumberReader):
     """One text and the place reached in it."""
 
     def __init__(
@@ -125,7 +123,6 @@ class _Parser(Explainer):
         self.lets = lets
         self.measured: dict[str, _Part] = {}
         self.scope: dict[str, list[_Part]] = {}
-        self.evaluate: Evaluate | None = None
 
     # -- mappings
 
@@ -227,7 +224,7 @@ class _Parser(Explainer):
             hint = f"write the weight of each part: `{self.written(part.start, part.end)}:1`"
             raise self.error(f"expected `:` after a part of a window, found {named(self.token)}", self.token, hint)
         self.take()
-        return self._number("`:`", None)
+        return self.number("`:`")
 
     def _close(self, frame: _Frame) -> _Part:
         for name in frame.bound:
@@ -273,7 +270,7 @@ class _Parser(Explainer):
         if token.kind == "name":
             return self._named(self.take())
         if token.kind == "number" or (token.kind == "word" and token.text in self.params):
-            value = self._number("", None)
+            value = self.number("")
             return self._part(Broadcast(value, self.span(token.start, token.end)), token.start, token.end, (), value)
         raise self.no_atom(frame)
 
@@ -300,12 +297,12 @@ class _Parser(Explainer):
             operator = self.take()
             if operator.text == "#":
                 kind = self._kind()
-                number = self._number(f"`{_mark(kind)}`", part)
+                number = self.number(f"`{_mark(kind)}`")
                 part = self._padded(part, number, kind)
             elif operator.text == "+":
                 part = self._extended(part)
             else:
-                number = self._number(f"`{operator.text}`", part)
+                number = self.number(f"`{operator.text}`")
                 part = self._operated(operator.text, part, number)
         return part
 
@@ -341,7 +338,7 @@ class _Parser(Explainer):
 
     def _extended(self, part: _Part) -> _Part:
         """`e + n#`: e padded by n cells."""
-        more = self._number("`+`", part)
+        more = self.number("`+`")
         if self.token.text != "#":
             hint = f"`+` only pads, as in `A + 1#`; write `{self.written(part.start, part.end)} + {more}#`"
             raise self.error(f"expected `#` after `+ {more}`, found {named(self.token)}", self.token, hint)
@@ -351,49 +348,6 @@ class _Parser(Explainer):
             message = "the padded size is beyond 10^18, the largest number"
             raise InputError(message, self.span(part.start, self.tokens[self.at - 1].end), "pad by less")
         return self._padded(part, part.size + more, kind)
-
-    def _number(self, after: str, part: _Part | None) -> int:
-        """A number, a parameter, or one of them in braces."""
-        brace = self.take() if self.token.text == "{" and after else None
-        token = self.token
-        if token.kind == "word" and token.text in self.params:
-            value = self._parameter(token)
-        elif token.kind == "number":
-            value = self.decimal()
-        elif self.evaluate is not None and after and token.kind == "name":
-            value = self.evaluate(token.text, token.start)
-        elif self.evaluate is not None and after and token.text == "(":
-            value = self._arithmetic(token)
-        else:
-            raise self.no_number(token, after)
-        self.take()
-        if brace is not None:
-            self.expect("}", "after the number", "only one number or parameter can stand in `{ }`")
-        return value
-
-    def _arithmetic(self, opener: Token) -> int:
-        """The value of `( ... )`; its closing parenthesis is the token here afterwards."""
-        depth = 0
-        while depth or self.token is opener:
-            depth += {"(": 1, ")": -1}.get(self.token.text, 0)
-            if not depth:
-                break
-            if self.at_end:
-                raise InputError("`(` is never closed", self.span(opener.start, opener.end), "add `)` where it ends")
-            self.take()
-        assert self.evaluate is not None
-        value = self.evaluate(self.text[opener.start : self.token.end], opener.start)
-        if value < 0:
-            message = f"`{self.text[opener.start : self.token.end]}` is {value}"
-            raise NoValue(message, self.span(opener.start, self.token.end), "numbers of a mapping are never negative")
-        return value
-
-    def _parameter(self, token: Token) -> int:
-        value = self.params[token.text]
-        if not 0 <= value <= MAX_NUMBER:
-            extent = "negative" if value < 0 else "too large"
-            raise self.error(f"the parameter `{token.text}` is {extent}", token, "numbers run from 0 to 10^18")
-        return value
 
 
 def _demands_more(frame: _Frame) -> bool:

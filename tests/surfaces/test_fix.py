@@ -85,11 +85,8 @@ def test_what_no_proof_mends_is_not_shown(shell, wrong, monkeypatch):
 
 
 def test_an_entry_beside_one_that_cannot_be_read_is_mended(shell, wrong):
-    text = (
-        wrong
-        + '[transfer.t]\ndtype = "i8"\nsource = { tier = "hbm", element = "?" }\ndest = { tier = "hbm", element = "A" }\n'
-    )
-    shell.write(text)
+    sides = 'source = { tier = "hbm", element = "?" }\ndest = { tier = "hbm", element = "A" }'
+    shell.write(f'{wrong}[transfer.typed]\ndtype = "i8"\n{sides}\n')
     code, out, err = shell("check", "plan.toml", "--fix")
     assert (code, "fixed plan.toml: 1 place" in err, "1 PROVED" in out) == (2, True, True), (out, err)
 
