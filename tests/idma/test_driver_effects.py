@@ -43,6 +43,9 @@ def lengths(body: str, before: str = "", **defines: str) -> list[int] | str:
         ("typedef uint32_t T;", "typedef uint8_t T; int x = (T)260;", 4),
         ("typedef uint8_t T;", "int x = (T)260; { typedef uint32_t T; x += (T)260; { typedef T T; } }", 264),
         ("typedef uint32_t T;", "int x; switch (1) { case 0: ; typedef uint8_t T; case 1: x = (T)260; }", 4),
+        ("#define LOW(v) ((T)(v))", "typedef uint8_t T; int x = LOW(260); { typedef uint16_t T; x += LOW(260); }", 264),
+        ("typedef uint8_t T;", "int x = (T)(256 + 7);", 7),
+        ("typedef uint8_t T; static int g(int n) { return n; }", "int (*T)(int) = g; int x = (g)(260);", 260),
         ("typedef uint32_t T;\nstatic void other(void) { typedef uint8_t T; }", "int x = (T)260;", 260),
     ],
 )
@@ -63,6 +66,7 @@ def test_variables_are_set_wherever_c_sets_them(before: str, body: str, want: in
         ("static const volatile int x = 64;", "", "changed elsewhere"),
         ("", "u8 x; x = 256;", "type is not known"),
         ("", "long double x; x = 7;", "type is not known"),
+        ("typedef uint8_t T;", "int x = (T) - 1;", "`T` is a type"),
         ("", "{ typedef uint8_t T; } int x = (T)256;", "`T` is not known"),
         ("static void other(void) { typedef uint8_t T; }", "int x = (T)256;", "`T` is not known"),
         ("typedef uint32_t T;", "\n#if 0\ntypedef uint8_t T;\n#endif\nint x = (T)256;", "`T` is not known"),

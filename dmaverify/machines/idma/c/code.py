@@ -129,9 +129,9 @@ class File:
             block: Node | None = one.node
             while block is not None and block.type not in ("compound_statement", *_CHOSEN):
                 block = block.parent
-            if part.text is not one.text or block is None or block.type in _CHOSEN:
+            if one.text.at is not None or block is None or block.type in _CHOSEN:
                 return None
-            if one.node.end_byte <= part.node.start_byte < block.end_byte:
+            if one.span.end <= part.span.start < Part(block, one.text).span.end:  # of a macro, where it is used
                 inner = one
         return inner
 

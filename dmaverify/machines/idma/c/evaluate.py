@@ -13,7 +13,7 @@ from math import prod
 
 from dmaverify.machines.idma.c.arguments import Arguments
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
-from dmaverify.machines.idma.c.effects import called_name
+from dmaverify.machines.idma.c.effects import bare, called_name
 from dmaverify.machines.idma.c.numbers import (
     INT,
     UNREAD,
@@ -133,6 +133,8 @@ class Evaluator:
                 return found
         if name in self.constants:
             return self.constants[name]
+        if not self._is_value(name) and self.file.type_named(part, name) is not None:
+            return unknown(f"`{name}` is a type: the cast around it is not read")
         if name in self.defines:
             return self.defined(name, self.scopes[0][name].type if name in self.scopes[0] else None)
         if name in self.scopes[0]:
@@ -338,4 +340,12 @@ class Evaluator:
         macro = self.file.macros.get(name)
         if macro is not None and macro.params is not None:
             return self.expansion(part, name, [str(x) for x in given])
+        function = part.field("function")
+        if function is not None and function.type == "parenthesized_expression" and len(given) == 1:
+            named = bare(function)  # `(T)(x)`, which the grammar takes for a call
+            if named is not None and not self._is_value(name) and self.file.type_named(named, name) is not None:
+                return self.converted_to(self.value(given[0]), self.type_of(named), name)
         return self.called(part, name, given)
+
+    def _is_value(self, name: str) -> bool:
+        return name in self.file.functions or any(name in scope for scope in self.scopes)
