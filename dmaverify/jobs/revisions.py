@@ -124,7 +124,8 @@ def judged_in(
     for job, (verdicts, _, _) in zip(jobs, run_jobs(jobs, workers, lambda _: None), strict=True):
         plan, moves, wholes = _moves(job)
         beside = [one.source.text for one in plan.kernels] if plan is not None else []
-        every = _without_comments(Path(job[0]).read_text(encoding="utf-8", errors="replace"), *beside)
+        marks = ("//",) if job[0].endswith((".c", ".h")) else ("# ", "//")  # of C, `# define` is none
+        every = _without_comments(marks, Path(job[0]).read_text(encoding="utf-8", errors="replace"), *beside)
         for verdict in verdicts:
             at = Path(job[0]).relative_to(root).as_posix()
             move, whole = moves.get(verdict.name, ""), wholes.get(verdict.name, every)
@@ -154,10 +155,10 @@ def _moves(job: Job) -> tuple[Any, dict[str, str], dict[str, str]]:
     return plan, texts, wholes
 
 
-def _without_comments(*texts: str) -> str:
+def _without_comments(marks: tuple[str, ...], *texts: str) -> str:
     """All that an entry says which is known by its verdict alone: the lines of its files."""
     lines = (line.strip() for text in texts for line in text.splitlines())
-    said = [line for line in lines if line and ("dmaverify:" in line or not line.startswith(("# ", "//")))]
+    said = [line for line in lines if line and ("dmaverify:" in line or not line.startswith(marks))]
     return TEXT + "\n".join(said)
 
 

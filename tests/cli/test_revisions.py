@@ -162,7 +162,7 @@ def test_a_machine_named_by_its_path_is_found_in_a_revision_too(tmp_path, monkey
 def test_drivers_of_a_folder_are_compared_on_an_engine(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     git(tmp_path, "init", "-q")
-    driver = "void f(void) { snrt_dma_start_1d((void *)0x1000, (void *)0x20000, 64); }\n"
+    driver = "# define N 64\nvoid f(void) { snrt_dma_start_1d((void *)0x1000, (void *)0x20000, N); }\n"
     Path("d").mkdir()
     Path("d/a.c").write_text(driver, encoding="utf-8")
     git(tmp_path, "add", "-A")
