@@ -179,9 +179,12 @@ class Declarer(Evaluator):
             one = Part(child, part.text)
             initial = one.field("value") if one.type == "init_declarator" else None
             inner = one.field("declarator") if one.type == "init_declarator" else one
-            name, shape, pointers, _ = declared(inner or one)
+            name, shape, pointers, shaped = declared(inner or one)
             type_ = self.type_of(type_part, pointers)
             if shape == "function_declarator":
+                within = shaped.field("declarator") if shaped is not None else None
+                if within is not None and within.type == "parenthesized_declarator":
+                    self.scopes[-1][name] = unknown(f"`{name}` is a pointer to a function", UNREAD)
                 continue
             if shape == "array_declarator":
                 self._array(name, type_, inner or one, type_part)

@@ -39,9 +39,10 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "")
     for part in file.outside:
         launcher.doubt(part, "text that is not read as C")
     entries += [_entry(launcher, "file")] if launcher.doubts else []
-    entries += [one for name in _entries(file) for one in [_ran(launcher, name)] if one.told or one.doubts]
-    aliases = _aliases(root, file)
+    runs = [one for name in _entries(file) for one in [_ran(launcher, name)] if one.told or one.doubts]
+    aliases = _aliases(root, file)  # with the macros that functions define
     entries += [FunctionLaunches("file", (), (), tuple(aliases))] if aliases else []
+    entries += runs
     if not entries and launcher.stored is not None:
         raise InputError(
             f"{source.name} writes registers and launches nothing", launcher.stored.span,
@@ -94,6 +95,13 @@ def _ran(launcher: Launcher, name: str) -> FunctionLaunches:
     return _entry(launcher, name)
 
 
+KEYWORDS = frozenset((
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
+    "for", "goto", "if", "int", "long", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef",
+    "union", "unsigned", "void", "volatile", "while", "_Bool",
+))  # fmt: skip
+"""Words of C that are read as such; a macro may stand for `inline` or `restrict` without a difference."""
+
 MOST_STEPS = 20_000
 """Of a run with arguments: there are many runs."""
 
@@ -119,10 +127,14 @@ class FunctionOfFile:
 
 
 def _aliases(root: Part, file: File) -> list[Doubted]:
-    """Names of the runtime that stand elsewhere than in a call: whatever is called through them is not read."""
+    """Names of the runtime that stand elsewhere than in a call: whatever is called through them is not read; and macros
+    of which C's own words are the names.
+    """
     why = "it is named, not called: calls through another name are not read"
     named = [m for m in file.macros.values() if m.params is None and m.text in Launcher.launching]
     out = [Doubted(macro.part, f"{macro.text}: {why}") for macro in named]
+    odd = [macro for macro in file.macros.values() if macro.name in KEYWORDS]
+    out += [Doubted(macro.part, f"`{macro.name}` means something else here than in C") for macro in odd]
     for part in root.every():
         if part.type == "identifier" and str(part) in Launcher.launching:
             above = part.node.parent

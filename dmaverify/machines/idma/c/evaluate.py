@@ -181,13 +181,14 @@ class Evaluator:
         return literal(str(part), self.word)
 
     def _true(self, part: Part) -> Value:
-        return Value(1)
+        return self.name(part) if str(part) in self.file.macros else Value(1)
 
     def _false(self, part: Part) -> Value:
-        return Value(0)
+        return self.name(part) if str(part) in self.file.macros else Value(0)
 
     def _null(self, part: Part) -> Value:
-        return Value(0, CType(self.word, pointer=True, step=1))
+        known = str(part) not in self.file.macros
+        return Value(0, CType(self.word, pointer=True, step=1)) if known else self.name(part)
 
     def _char_literal(self, part: Part) -> Value:
         text = str(part)[1:-1]

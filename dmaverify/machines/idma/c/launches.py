@@ -150,6 +150,8 @@ class Launcher(RegisterReader):
             return self.entered(name, values, call)
         if name in ASSERTIONS and len(values) == 1:
             return self._asserted(call, arguments[0], values[0])
+        if not name.isidentifier() or any(name in scope for scope in self.scopes):
+            return self.doubted(call, "a call through a pointer to a function, which is not read")
         self.foreign = self.foreign or (f"{name}()" if self.told else "")
         self._outside(name)
         return super().called(call, name, arguments)
