@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from math import gcd, prod
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.machines.rngd.rust.tile_shapes import form_of
 from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
-from dmaverify.machines.rngd.rust.views import form_of
 from dmaverify.prove.meet import Walk
 
 if TYPE_CHECKING:

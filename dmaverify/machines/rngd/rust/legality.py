@@ -25,9 +25,10 @@ from dmaverify.layout.held import TooMany
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
 from dmaverify.machines.rngd.rust.plans import key_axes, table_axis
+from dmaverify.machines.rngd.rust.tile_shapes import form_of
 from dmaverify.machines.rngd.rust.values import Dtype, Held, Map
 from dmaverify.machines.rngd.rust.values import RustTensor as Value
-from dmaverify.machines.rngd.rust.views import form_of, plain
+from dmaverify.machines.rngd.rust.views import plain
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of
 from dmaverify.program.tensor import PLACES

@@ -22,9 +22,10 @@ from dmaverify.language.expr import ONE, Expr, Kind, Padding, Symbol, axes_of, r
 from dmaverify.machines.rngd.rust.kernel import KernelFile, read_kernel, read_kernel_text
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
+from dmaverify.machines.rngd.rust.tile_shapes import form_of
 from dmaverify.machines.rngd.rust.values import Dtype, Map, Numbers
 from dmaverify.machines.rngd.rust.values import RustTensor as Value
-from dmaverify.machines.rngd.rust.views import form_of, kept_whole, plain
+from dmaverify.machines.rngd.rust.views import kept_whole, plain
 from dmaverify.plan.plan import Plan, PlanTransfer
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.move import Transfer

@@ -33,8 +33,9 @@ from dmaverify.language.expr import (
     walk,
 )
 from dmaverify.language.meaning import Index, cell
-from dmaverify.layout.digits import Digit, DigitForm, NotDigits, digits_of
+from dmaverify.layout.digits import DigitForm
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
+from dmaverify.machines.rngd.rust.tile_shapes import bare, fits, form_of
 from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, RustTensor, Unknown
 from dmaverify.program.access import PlanProblem
 from dmaverify.values import dataclass, replace
@@ -58,14 +59,6 @@ class TileCall:
     passed: bool = False  # this turn is left before
 
 
-def form_of(expr: Expr) -> DigitForm | None:
-    """The digits of a mapping; None where it has none or makes no sense."""
-    try:
-        return digits_of(expr)
-    except (NotDigits, ZeroDivisionError, KeyError, RecursionError):
-        return None
-
-
 def live_cells(expr: Expr) -> int:
     """Positions of a mapping that hold elements; all of them where digits cannot tell."""
     form = form_of(expr)
@@ -85,7 +78,11 @@ def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
     index, length, whole, new = tile.index.expr, tile.length, old.expr, tile.new.expr
     if tile.library.keeps_compounds:
         whole, index, new = kept_whole((whole, index, new))
-    problems = list(_shape_problems(whole, index, length, new, tile, mutable))
+    shape = _shape_problems(whole, index, length, new, tile, mutable)
+    if shape is None:
+        said = f"whether `{plain(new)}` is `{plain(whole)}` with a window of {length} of `{plain(index)}`"
+        return made.with_field(tile.place, Unknown(f"{said} is not decided", tile.span))
+    problems = shape
     start, given, fits, last = tile.start, "", length <= _live(index), max(0, _live(index) - length)
     if start is None:
         start = Numbers(0, last, 1 if last else 0, False)
@@ -192,24 +189,25 @@ def _in_place_of(old: Expr, new: Expr, part: Expr) -> Expr | None:
 
 def _shape_problems(
     old: Expr, index: Expr, length: int, new: Expr, tile: TileCall, mutable: bool
-) -> Iterable[PlanProblem]:
+) -> list[PlanProblem] | None:
+    """What is wrong with the mapping of a view; None where that is not decided."""
     at = new.span or tile.span
     if new.size != old.size:
-        yield PlanProblem(
+        return [PlanProblem(
             f"the view has {new.size:,} positions, what it looks at has {old.size:,}", at,
             "a tile keeps every position: pad the window back to the full size of its digit", fatal=False,
-        )  # fmt: skip
-        return
-    fits = _fits(old, index, length, new, Kind.BOTTOM if mutable else Kind.TOP)
-    if fits is False and mutable and not tile.library.marks_written_tiles:
-        fits = _fits(old, index, length, new, Kind.TOP)
-    if fits is False:
-        mark = "#{!}" if mutable else "#"
-        yield PlanProblem(
-            f"`{plain(new)}` is not `{plain(old)}` with a window of {length} of `{plain(index)}`", at,
-            f"write the digit as `{plain(index)} = {length} {mark} {index.size}` (for one position: `1 {mark} "
-            f"{index.size}`) and leave the rest as it is", fatal=False,
-        )  # fmt: skip
+        )]  # fmt: skip
+    fit = fits(old, index, length, new, Kind.BOTTOM if mutable else Kind.TOP)
+    if fit is False and mutable and not tile.library.marks_written_tiles:
+        fit = fits(old, index, length, new, Kind.TOP)
+    if fit is not False:
+        return [] if fit else None
+    mark = "#{!}" if mutable else "#"
+    return [PlanProblem(
+        f"`{plain(new)}` is not `{plain(old)}` with a window of {length} of `{plain(index)}`", at,
+        f"write the digit as `{plain(index)} = {length} {mark} {index.size}` (for one position: `1 {mark} "
+        f"{index.size}`) and leave the rest as it is", fatal=False,
+    )]  # fmt: skip
 
 
 def _start_problems(index: Expr, length: int, start: Numbers, tile: TileCall, mutable: bool) -> Iterable[PlanProblem]:
@@ -245,75 +243,6 @@ def _live(index: Expr) -> int:
     return min(index.size, top.live * top.step) if top.live < top.slots else index.size
 
 
-def _fits(old: Expr, index: Expr, length: int, new: Expr, kind: Kind) -> bool | None:
-    """Whether `new` is `old` with the digit `index` cut to `length` and padded back; None where digits cannot tell."""
-    forms = [form_of(old), form_of(index), form_of(new)]
-    if any(form is None or any(len(guard.terms) > 1 for guard in form.guards) for form in forms):
-        return None
-    before, digit, after = (form for form in forms if form is not None)
-    if not digit.digits:
-        return None if length != 1 else _same(list(before.digits), list(after.digits))
-    if len(digit.digits) != 1 or digit.digits[0].axis is None:
-        return None
-    axis, low = digit.digits[0].axis, digit.digits[0].weight
-    cuts = (low, low * digit.digits[0].slots)
-    split = [_split(list(form.digits), axis, cuts) for form in (before, after)]
-    if split[0] is None or split[1] is None:
-        return None
-    held = [i for i, d in enumerate(split[0]) if d.axis == axis and cuts[0] <= d.weight < cuts[1]]
-    if len(held) != 1 and length != 1:
-        return None
-    expected = [
-        replace(d, live=min(d.live, length if length > 1 else 1)) if i in held else d for i, d in enumerate(split[0])
-    ]
-    return _same(expected, split[1]) and _padded_with(after, {split[0][i].step for i in held}, kind)
-
-
-def _split(digits: list[Digit], axis: str, cuts: tuple[int, int]) -> list[Digit] | None:
-    out: list[Digit] = []
-    for digit in digits:
-        own = [digit]
-        for cut in sorted(cuts):
-            top = own[0]
-            if digit.axis != axis or not top.weight < cut < top.weight * top.slots:
-                continue
-            ratio = cut // top.weight
-            if cut % top.weight or top.slots % ratio or (top.live % ratio and top.live > ratio):
-                return None
-            outer = Digit(axis, cut, top.step * ratio, top.slots // ratio, -(-top.live // ratio))
-            own = [outer, Digit(axis, top.weight, top.step, ratio, min(top.live, ratio)), *own[1:]]
-        out += own
-    return out
-
-
-def _same(a: list[Digit], b: list[Digit]) -> bool:
-    return _bare(a) == _bare(b)
-
-
-def _bare(digits: list[Digit]) -> list[tuple[str, int, int, int, int]]:
-    """Digits without those that never move; one live value names no axis; neighbours of that kind are one."""
-    out: list[tuple[str, int, int, int, int]] = []
-    for d in digits:
-        if d.slots == 1:
-            continue
-        one = (d.axis or "", d.weight, d.step, d.slots, d.live) if d.live > 1 else ("", 0, d.step, d.slots, 1)
-        if out and one[4] == 1 == out[-1][4] and out[-1][2] == one[2] * one[3]:
-            out[-1] = ("", 0, one[2], out[-1][3] * one[3], 1)
-        else:
-            out.append(one)
-    return out
-
-
-def _padded_with(form: DigitForm, steps: set[int], kind: Kind) -> bool:
-    """Whether the padding of the digits at these steps is of this kind."""
-    for guard in form.guards:
-        for number, _ in guard.terms:
-            digit = form.digits[number]
-            if digit.step in steps and digit.live < digit.slots and guard.bound == digit.live:
-                return guard.kind is kind or guard.kind is Kind.TOP is kind
-    return True
-
-
 # ---------------------------------------------------------------- pad, unpad, reshape
 
 
@@ -341,11 +270,11 @@ def _outermost(small: Expr, large: Expr) -> bool | None:
         return None
     if not a.digits or not b.digits:
         return small.size <= large.size
-    first, rest = _bare([a.digits[0]]), _bare(list(a.digits[1:]))
-    other, others = _bare([b.digits[0]]), _bare(list(b.digits[1:]))
+    first, rest = bare([a.digits[0]]), bare(list(a.digits[1:]))
+    other, others = bare([b.digits[0]]), bare(list(b.digits[1:]))
     if rest == others:
         return bool(first and other) and first[0][2] == other[0][2] and first[0][3] <= other[0][3]
-    return _bare(list(a.digits)) == others  # a factor of one live position was put around
+    return bare(list(a.digits)) == others  # a factor of one live position was put around
 
 
 def reshaped(tensor: RustTensor, target: RustTensor, span: Span) -> RustTensor:
