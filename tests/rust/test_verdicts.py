@@ -165,6 +165,27 @@ def test_a_reshape_may_regroup_and_not_permute() -> None:
         assert broken(made) == [rules], mapping
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("H % 7, H / 7, B", "H % 5, H / 5, B", "moves elements"), ("H / 7, H % 7, B", "H / 5, H % 5, B", ""),
+        ("H # 64, B", "E, B", "takes padding"), ("H #{0} 64, B", "E, B", ""), ("E, B", "H # 64, B", ""),
+        ("H # 64, B", "H # 64, F", ""), ("H # 36 / 9, H # 36 % 9", "G", "takes padding"), ("G", "H # 36 / 9, H # 36 % 9", ""),
+    ],
+)  # fmt: skip
+def test_a_reshape_shows_the_elements_that_were_there(old: str, new: str, says: str) -> None:
+    axes = "axes![H = 35, B = 64, E = 64, F = 64, G = 36];"
+    view = f"HbmTensorView<'_, i8, Chip, m![{new}]>"
+    made = plan(
+        f"use furiosa_opt_std::prelude::*;\n{axes}\ntype Chip = m![1];\n#[device(chip = 1)]\n"
+        f"fn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![{old}]>) {{\n"
+        f"let other: {view} = unsafe {{ x.view().reshape() }};\n"
+        f"let y = other.to_dm::<m![1 # 2], m![1 # 256], m![{new}]>(&mut ctx.tdma);\n}}"
+    )
+    told = [f.message for verdict in verdicts(made) for f in verdict.findings if "reshape" in f.message]
+    assert (len(told), says in "".join(told)) == (bool(says), True), told
+
+
 def test_windows_of_a_loop_that_start_closer_than_they_are_long_overlap() -> None:
     for start, rules in (("16 * i", set()), ("i", {"core/well-formed"})):
         made = body(

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dmaverify.language.expr import Expr, Kind
-from dmaverify.language.meaning import BOTTOM, INDEX, TOP, CellArray, cells_array
+from dmaverify.language.expr import Expr, Kind, Symbol, walk
+from dmaverify.language.meaning import BOTTOM, INDEX, TOP, ZERO, CellArray, cells_array, finalize_array
 from dmaverify.layout.digits import Digit, DigitForm, NotDigits, digits_of
 from dmaverify.values import replace
 
@@ -106,13 +106,10 @@ def _by_cells(old: Expr, index: DigitForm, length: int, new: Expr, kind: Kind) -
     """Whether `new` is `old` with all cells but those at 0 to `length - 1` of `index` taken out; None: not said."""
     import numpy as np
 
-    if old.size > MOST_CELLS or new.size != old.size:
+    found = _both(old, new) if new.size == old.size else None
+    if found is None:
         return None
-    every = np.arange(old.size, dtype=np.int64)
-    try:
-        before, after = cells_array(old, every), cells_array(new, every)
-    except ValueError:
-        return None
+    (before, after), every = found, np.arange(old.size, dtype=np.int64)
     live = before.kind == INDEX
     at, rest = np.zeros(old.size, np.int64), {axis: values[live] for axis, values in before.coords.items()}
     for digit in index.digits:
@@ -129,6 +126,59 @@ def _by_cells(old: Expr, index: DigitForm, length: int, new: Expr, kind: Kind) -
     taken = TOP if kind is Kind.TOP else BOTTOM
     alike = _equal(before, after, inside) and not (after.kind[~inside] == INDEX).any()
     return bool(alike and (after.kind[live & ~inside] == taken).all())
+
+
+def begins_alike(small: Expr, large: Expr) -> bool | None:
+    """Whether the cells of `large` are those of `small`, and padding from there on; None where there are too many."""
+    found = _both(small, large)
+    if found is None:
+        return None
+    import numpy as np
+
+    one, other = found
+    every = np.arange(len(other.kind)) < small.size
+    alike = (one.kind[: small.size] == other.kind[: small.size]).all() and _equal(one, other, one.kind == INDEX)
+    return bool(alike and (other.kind[~every] == TOP).all())
+
+
+def moves_an_axis(old: Expr, new: Expr) -> bool | None:
+    """Whether a position of two live cells has another coordinate of an axis that both name; None: too many."""
+    found = _both(old, new)
+    if found is None:
+        return None
+    one, other = found
+    live = (one.kind == INDEX) & (other.kind == INDEX)
+    shared = one.coords.keys() & other.coords.keys()
+    return any(bool((one.coords[axis][live] != other.coords[axis][live]).any()) for axis in shared)
+
+
+def shows_padding(old: Expr, new: Expr) -> bool | None:
+    """Whether a position that holds nothing certain in `old` is an element of `new`; None where that is not known."""
+    forms = [form_of(expr) for expr in (old, new)]
+    if forms[0] is not None and all(d.live == d.slots for d in forms[0].digits) and not forms[0].guards:
+        return False
+    found = _both(old, new)
+    if found is not None:
+        one, other = found
+        return bool(((other.kind == INDEX) & (one.kind != INDEX) & (one.kind != ZERO)).any())
+    padded = [f and sorted((d.step, d.slots, d.live) for d in f.digits if d.live < d.slots) for f in forms]
+    return False if forms[0] is not None and padded[0] == padded[1] else None
+
+
+def _both(one: Expr, other: Expr) -> tuple[CellArray, CellArray] | None:
+    """The cells of both, up to the size of the greater one."""
+    import numpy as np
+
+    size = max(one.size, other.size)
+    if size > MOST_CELLS:
+        return None
+    every = np.arange(size, dtype=np.int64)
+    try:
+        made = [cells_array(expr, every) for expr in (one, other)]
+    except ValueError:
+        return None
+    sizes = [{part.name: part.size for part in walk(expr) if isinstance(part, Symbol)} for expr in (one, other)]
+    return finalize_array(made[0], sizes[0]), finalize_array(made[1], sizes[1])
 
 
 def _in_line(places: Any, at: Any, rest: list[Any]) -> bool:

@@ -35,7 +35,7 @@ from dmaverify.language.expr import (
 from dmaverify.language.meaning import Index, cell
 from dmaverify.layout.digits import DigitForm
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
-from dmaverify.machines.rngd.rust.tile_shapes import bare, fits, form_of
+from dmaverify.machines.rngd.rust.tile_shapes import bare, begins_alike, fits, form_of, moves_an_axis, shows_padding
 from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, RustTensor, Unknown
 from dmaverify.program.access import PlanProblem
 from dmaverify.values import dataclass, replace
@@ -253,8 +253,11 @@ def padded(tensor: RustTensor, new: Map | Unknown, span: Span, *, back: bool = F
     if isinstance(old, Unknown) or isinstance(new, Unknown):
         return made
     small, large = (new.expr, old.expr) if back else (old.expr, new.expr)
-    if _outermost(small, large) is False:
-        word = "unpad" if back else "pad"
+    only, word = _outermost(small, large), "unpad" if back else "pad"
+    if only is None:
+        why = f"whether `{word}` from `{plain(old.expr)}` to `{plain(new.expr)}` changes padding alone is not decided"
+        return made.with_field("element", Unknown(why, span))
+    if not only:
         problem = PlanProblem(
             f"`{word}` from `{plain(old.expr)}` to `{plain(new.expr)}` changes more than padding of the outermost part",
             new.expr.span or span, "only the outermost factor may be padded: `A, B` as `A # n, B`", fatal=False,
@@ -267,7 +270,7 @@ def _outermost(small: Expr, large: Expr) -> bool | None:
     """Whether `large` is `small` with Top padding on its outermost digit."""
     a, b = form_of(small), form_of(large)
     if a is None or b is None:
-        return None
+        return begins_alike(small, large)
     if not a.digits or not b.digits:
         return small.size <= large.size
     first, rest = bare([a.digits[0]]), bare(list(a.digits[1:]))
@@ -290,25 +293,37 @@ def reshaped(tensor: RustTensor, target: RustTensor, span: Span) -> RustTensor:
                 f"the reshape changes the size of `{place}` from {old.expr.size:,} to {new.expr.size:,}",
                 new.expr.span or span, "a reshape keeps the size of every class of place", fatal=False,
             ))  # fmt: skip
-        elif _permutes(old.expr, new.expr):
+            continue
+        named = f"the reshape from `{plain(old.expr)}` to `{plain(new.expr)}`"
+        permutes = _permutes(old.expr, new.expr)
+        padding = tensor.view != "view_mut" and shows_padding(old.expr, new.expr)
+        if padding:
             problems.append(PlanProblem(
-                f"the reshape from `{plain(old.expr)}` to `{plain(new.expr)}` moves elements to other coordinates",
+                f"{named} takes padding for elements", new.expr.span or span,
+                "keep the padding in the new mapping, or write it first: `#{0}`", fatal=False,
+            ))  # fmt: skip
+        if permutes is None or padding is None:
+            what = "moves elements" if permutes is None else "takes padding for elements"
+            made = made.with_field(place, Unknown(f"whether {named} {what} is not decided", span))
+        elif permutes:
+            problems.append(PlanProblem(
+                f"{named} moves elements to other coordinates",
                 new.expr.span or span, "a reshape may regroup, not permute: move the data, or name the parts anew",
                 fatal=False,
             ))  # fmt: skip
     return replace(made, problems=(*made.problems, *problems))
 
 
-def _permutes(old: Expr, new: Expr) -> bool:
-    """Whether an axis that both name lies elsewhere."""
+def _permutes(old: Expr, new: Expr) -> bool | None:
+    """Whether an axis that both name lies elsewhere; None where neither digits nor cells tell."""
     a, b = form_of(old), form_of(new)
     if a is None or b is None:
-        return False
+        return moves_an_axis(old, new)
     for axis in {d.axis for d in a.digits if d.axis} & {d.axis for d in b.digits if d.axis}:
         own, other = ([d for d in form.digits if d.axis == axis] for form in (a, b))
         cuts = sorted({c for d in own + other for c in (d.weight, d.weight * d.slots)})
         if any(high % low for low, high in pairwise(cuts)):
-            continue
+            return moves_an_axis(old, new)
         if [_position(a, axis, c) for c in cuts[:-1]] != [_position(b, axis, c) for c in cuts[:-1]]:
             return True
     return False
