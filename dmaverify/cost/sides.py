@@ -16,6 +16,7 @@ from math import ceil, prod
 
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, joined, nest_of, residues, spread, windows
+from dmaverify.cost.part_windows import written_in_part
 from dmaverify.cost.rows import RowUse, kernel, row_use
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine, Port
@@ -243,7 +244,9 @@ def hbm_use(nest: PacketNest, seen: Windows, role: str, target: CostData) -> Hbm
     """Loads of a stream of HBM requests."""
     where, window = target.hbm, target.hbm.window
     counts = spread(nest, where.channel_masks, window)
-    partial = _partial(nest, seen, counts, target) if role == "write" and seen.partial else None
+    partial = None
+    if role == "write" and seen.partial and counts is not None:
+        partial = tuple(counts) if seen.partial == seen.touched else written_in_part(nest, counts, target)
     requests = as_requests(nest, window)
     form = requests.linear if requests is not None else None
     channels = tuple(counts) if counts is not None else None
@@ -258,22 +261,6 @@ def hbm_use(nest: PacketNest, seen: Windows, role: str, target: CostData) -> Hbm
     groups = GroupUse(basis, reduce_by(image(offset, masks), basis), (1 << len(vectors)) >> len(basis))
     row = row_use(vectors, where.channel_masks, where.bank_masks(high), where.row_masks(high), target.hbm_queue - 1)
     return HbmUse(channels, partial, groups, offset, vectors, row, high)
-
-
-def _partial(nest: PacketNest, seen: Windows, counts: Sequence[int] | None, target: CostData) -> tuple[int, ...] | None:
-    """Windows written in part, per channel: those touched less those filled, which are the windows of a shorter
-    packet.
-    """
-    window = target.hbm.window
-    if counts is None:
-        return None
-    if seen.partial == seen.touched:
-        return tuple(counts)
-    if nest.size < 2 * window - 1:
-        return None
-    inner = replace(nest, base=nest.base + window - 1, size=nest.size - 2 * (window - 1))
-    full = spread(inner, target.hbm.channel_masks, window)
-    return tuple(a - b for a, b in zip(counts, full, strict=True)) if full is not None else None
 
 
 def _slice_loops(nest: PacketNest, target: CostData) -> PacketNest:

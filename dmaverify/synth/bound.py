@@ -30,7 +30,6 @@ from dmaverify.cost.sides import SideCost, pairs_of, request_ticks, slices_of
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command
 from dmaverify.synth.atoms import Atom
-from dmaverify.synth.ends import part_bounds
 from dmaverify.synth.space import Nested, SynthMachine
 from dmaverify.values import dataclass, replace
 
@@ -77,16 +76,12 @@ def priced_floor(price: Cost, data: CostData) -> float:
     """
     startup = min(read.startup for read, _ in price.sides) / TICKS
     own = price.terms[0].cycles
-    uncounted = [startup + b.ticks / TICKS for b in part_bounds(price.sides, data)]
     return max(
-        [
-            *uncounted,
-            *(
-                (startup if t.name.endswith(", all engines") else own) + t.cycles
-                for t in price.terms
-                if t.name.removesuffix(", all engines") in FREE
-            ),
-        ],
+        (
+            (startup if t.name.endswith(", all engines") else own) + t.cycles
+            for t in price.terms
+            if t.name.removesuffix(", all engines") in FREE
+        ),
         default=0.0,
     )
 
@@ -110,7 +105,7 @@ def floor_of(commands: Sequence[Command], engines: int, data: CostData, *, chose
         shared = shared_bounds(pairs, data, ordered=False)
     else:
         shared = own_bounds(commands[0], pairs[0], data, ordered=False)
-    loads = [b for b in shared if _is_sure(b)] + forced_rows(pairs, data) + part_bounds(pairs, data)
+    loads = [b for b in shared if _is_sure(b)] + forced_rows(pairs, data)
     terms = [replace(b, ticks=b.ticks - spread) for b in loads]
     most = max((b.ticks for b in terms), default=0) / TICKS
     terms.append(Bound("engine issue", issue, "engines", why, data.source("issue")))

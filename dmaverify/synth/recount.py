@@ -14,7 +14,6 @@ from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.sides import SideCost, pairs_of, request_ticks
 from dmaverify.errors import InputError
 from dmaverify.synth.bound import Floor
-from dmaverify.synth.ends import written_in_part
 
 MOST = 1 << 22
 """Packets that the script walks; beyond it the counts are given and not walked."""
@@ -53,9 +52,6 @@ def _counts(side: SideCost, data: CostData) -> dict[str, Any]:
     found: dict[str, Any] = {"requests": side.requests}
     if side.hbm is not None:
         partial = side.hbm.partial
-        if partial is None and side.role == "write" and side.windows.partial:
-            counted = written_in_part(side.nest, data)
-            partial = tuple(counted) if counted is not None else None
         found["channels"] = list(side.hbm.channels) if side.hbm.channels is not None else None
         found["partial"] = list(partial) if partial is not None else None
     elif side.dm is not None:
