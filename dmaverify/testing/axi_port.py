@@ -1,7 +1,7 @@
 """An AXI port of a simulation recorded as the table that `check --trace` reads, for cocotb test benches.
 
 Knows: names of the signals of a port, handshakes. Does not know: a simulator; what of it is needed is handed in.
-Law: one line a handshake, in order of time; a field with bits that are not 0 or 1 is written as x.
+Law: one line a handshake, in order of time; a field with bits that are not 0 or 1 is written as x, data bit by bit.
 
     port = AxiPort(dut, "axi_")
     cocotb.start_soon(port.watch(RisingEdge(dut.clk_i), lambda: get_sim_time("ns")))
@@ -13,6 +13,7 @@ Source: AMBA AXI, issue H.c, A3.2 (handshake), A2 (signals).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -63,4 +64,5 @@ class AxiPort:
         try:
             return str(int(wire.value))
         except ValueError:
-            return "x"
+            bits = str(wire.value).lower() if name == "data" else ""
+            return f"0b{bits}" if re.fullmatch("[01xz]+", bits) else "x"

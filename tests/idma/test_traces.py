@@ -208,3 +208,27 @@ def test_no_byte_is_written_before_it_is_read_and_undefined_reads_are_told() -> 
     blurred = [replace(b, fields={**b.fields, "data": None}) if b.channel == "r" else b for b in beats]
     found = judged(BACKEND, requests, blurred)
     assert (found.wrong, found.missing) == (None, ("data",))
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "wrong", "missing"),
+    [
+        ("0x12345678", "0x5678xxxx", "", ()),  # lanes without a strobe carry nothing
+        ("0xxxxx5678", "0b0101011001111000zzzzzzzzzzzzzzzz", "", ()),
+        ("0xxxxx5678", "0x0078xxxx", "W beat 0: byte 3 is 0x00, read as 0x56", ()),
+        ("0x12345678", "0xx678xxxx", "W beat 0: byte 3 is undefined, read as 0x56", ()),
+        ("0x1234xx78", "0xxx78xxxx", "", ("data",)),
+        ("x", "0x5678xxxx", "", ("data",)),
+    ],
+)
+def test_data_is_judged_byte_by_byte(
+    tmp_path: Path, read: str, write: str, wrong: str, missing: tuple[str, ...]
+) -> None:
+    requests = [Request(0x1000, 0x2002, 2)]
+    table = tmp_path / "t.csv"
+    table.write_text(
+        "time,channel,addr,len,size,burst,strb,last,data,resp\n0,ar,0x1000,0,2,1,,,,\n"
+        f"1,r,,,,,,1,{read},0\n2,aw,0x2000,0,2,1,,,,\n3,w,,,,,0xc,1,{write},\n4,b,,,,,,,,0\n"
+    )
+    found = judged(BACKEND, requests, read_beats(str(table)))
+    assert (found.wrong.message if found.wrong else "", found.missing) == (wrong, missing)

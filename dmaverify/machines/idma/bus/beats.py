@@ -2,7 +2,7 @@
 
 Knows: names of signals, handshakes at the rising edge of a clock. Does not know: which beats are right.
 Law: a beat is a rising edge at which valid and ready were 1 just before; a field that was not 0 or 1 in all its bits
-has no value.
+has no value, and of data each bit is told for itself.
 
     time,channel,addr,len,size,strb,last,data        a table: one beat a line, channel ar, r, aw, w or b
     ar_valid, ar_ready, ar_addr, ..., clk            a dump: signals of one port, `FILE::SCOPE` where there are more
@@ -36,12 +36,13 @@ _CLOCK = re.compile(r"(?:^|[_.])(?:a?clk|clock)(?:_?i)?$")
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """One handshake: when, on which channel, the fields that the trace has."""
+    """One handshake: when, on which channel, the fields that the trace has; `undefined` are bits of `data`, 0 there."""
 
     time: int
     channel: str
     fields: Mapping[str, int | None]
     span: Span | None = None
+    undefined: int = 0
 
 
 def read_beats(path: str) -> list[Beat]:
@@ -76,12 +77,28 @@ def _table(source: Source) -> list[Beat]:
         channel = row["channel"].lower()
         if channel not in CHANNELS:
             raise InputError(f"`{row['channel']}` is no channel", span, ", ".join(CHANNELS))
-        fields = {name: _number(row[name], name, span) for name in FIELDS if row.get(name)}
+        data, undefined = _bits(row.get("data", ""))
+        numbers = {name: row[name] for name in FIELDS if row.get(name) and (name != "data" or not undefined)}
+        fields = {name: _number(text, name, span) for name, text in numbers.items()}
+        fields |= {"data": data} if undefined else {}
         time = _number(row["time"], "time", span)
         if time is None or (out and time < out[-1].time):
             raise InputError("the times of a table do not fall", span, "sort it by time")
-        out.append(Beat(time, channel, fields, span))
+        out.append(Beat(time, channel, fields, span, undefined))
     return out
+
+
+def _bits(text: str) -> tuple[int, int]:
+    """The value of data with digits x or z, and which bits these are; (0, 0) for other text. Binary without 0x."""
+    if not re.fullmatch(r"0[xX][0-9a-fA-FxXzZ]+|(0[bB])?[01xXzZ]+", text) or not re.search(r"[xXzZ]", text[2:] or text):
+        return 0, 0
+    base, digits = (16, text[2:]) if text[:2] in ("0x", "0X") else (2, text[2:] if text[:2] in ("0b", "0B") else text)
+    unknown = [digit in "xXzZ" for digit in digits]
+    if all(unknown):
+        return 0, -1
+    value = "".join("0" if x else digit for x, digit in zip(unknown, digits, strict=True))
+    mask = "".join(("f" if base == 16 else "1") if x else "0" for x in unknown)
+    return int(value, base), int(mask, base)
 
 
 def _number(text: str, name: str, span: Span) -> int | None:
@@ -117,10 +134,10 @@ def _dump(file: str, scope: str) -> list[Beat]:
                 names.setdefault(str(one.signal_id), []).append(one.full_name)
                 signals[str(one.signal_id)] = one
             port, clock = _port(file, names, scope)
-            changes: dict[int, dict[str, int | None]] = {}
+            changes: dict[int, dict[str, int | str]] = {}
             for code in {*port.values(), clock}:
                 for time, value in signals[code].tv:
-                    changes.setdefault(time, {})[code] = value if isinstance(value, int) else None
+                    changes.setdefault(time, {})[code] = value if isinstance(value, int) else str(value)
     except (KeyboardInterrupt, SystemExit, InputError):
         raise
     except BaseException as error:  # the library panics at damaged files, which is no Exception
@@ -177,14 +194,18 @@ def _shared(name: str, prefix: str) -> int:
 
 
 def _sampled(
-    changes: Mapping[int, Mapping[str, int | None]], port: Mapping[tuple[str, str], str], clock: str
+    changes: Mapping[int, Mapping[str, int | str]], port: Mapping[tuple[str, str], str], clock: str
 ) -> Iterator[Beat]:
     """Handshakes at rising edges, by the values just before each."""
-    held: dict[str, int | None] = {}
+    held: dict[str, int | str] = {}
     for time, after in sorted(changes.items()):
         if after.get(clock) == 1 and held.get(clock) == 0:
             for channel in CHANNELS:
                 if held.get(port[channel, "valid"]) == 1 and held.get(port[channel, "ready"]) == 1:
-                    fields = {name: held.get(port[channel, name]) for name in FIELDS if (channel, name) in port}
-                    yield Beat(time, channel, fields)
+                    shown = {name: held.get(port[channel, name]) for name in FIELDS if (channel, name) in port}
+                    fields = {name: value if isinstance(value, int) else None for name, value in shown.items()}
+                    data, undefined = shown.get("data"), 0
+                    if isinstance(data, str):
+                        fields["data"], undefined = _bits(data)
+                    yield Beat(time, channel, fields, undefined=undefined)
         held.update(after)

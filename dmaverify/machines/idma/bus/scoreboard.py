@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.bus.beats import CHANNELS, Beat
@@ -101,8 +102,10 @@ def judged(backend: Backend, requests: Iterable[Request], beats: Sequence[Beat])
         board.add(number, request)
     seen: Counter[str] = Counter()
     lacking: dict[str, None] = {}
+    asked = [0, *accumulate(one.fields["len"] + 1 for one in board.queues["ar"])]
+    ended = [0, *accumulate(one.fields["last"] for one in board.queues["w"])]
     for beat in beats:
-        wrong = _wrong(board, beat, seen, lacking)
+        wrong = _wrong(board, beat, seen, lacking) or _early(board, beat, seen, asked, ended)
         if wrong is not None:
             return JudgedTrace(wrong, sum(seen.values()), tuple(lacking), len(board.stream[1]))
         seen[beat.channel] += 1
@@ -136,19 +139,17 @@ def _wrong(board: _Board, beat: Beat, seen: Counter[str], lacking: dict[str, Non
         if found != value:
             return Wrong(f"{name}: {field} is {_shown(field, found)}, must be {_shown(field, value)}", beat.time, beat,
                          wanted)  # fmt: skip
-    return _early(board, beat, seen, wanted, name)
+    return None
 
 
-def _early(board: _Board, beat: Beat, seen: Counter[str], wanted: Wanted, name: str) -> Wrong | None:
-    """A beat that comes before what it depends on."""
-    if beat.channel == "r":
-        asked = sum(one.fields["len"] + 1 for one in board.queues["ar"][: seen["ar"]])
-        if seen["r"] >= asked:
-            return Wrong(f"{name} comes before the read that asks for it", beat.time, beat, wanted)
-    if beat.channel == "b":
-        ended = sum(one.fields["last"] for one in board.queues["w"][: seen["w"]])
-        if seen["b"] >= ended or seen["b"] >= seen["aw"]:
-            return Wrong(f"{name} answers a write that is not complete", beat.time, beat, wanted)
+def _early(board: _Board, beat: Beat, seen: Counter[str], asked: Sequence[int], ended: Sequence[int]) -> Wrong | None:
+    """A beat that comes before what it depends on: `asked` read beats by so many AR, `ended` writes by so many W."""
+    number = seen[beat.channel]
+    name, wanted = f"{beat.channel.upper()} beat {number}", board.queues[beat.channel][number]
+    if beat.channel == "r" and number >= asked[seen["ar"]]:
+        return Wrong(f"{name} comes before the read that asks for it", beat.time, beat, wanted)
+    if beat.channel == "b" and (number >= ended[seen["w"]] or number >= seen["aw"]):
+        return Wrong(f"{name} answers a write that is not complete", beat.time, beat, wanted)
     return None
 
 
@@ -163,16 +164,20 @@ def _data(board: _Board, beats: Sequence[Beat], lacking: dict[str, None]) -> Wro
         lacking["data"] = None
         return None
     for (a, lane), (b, to) in zip(*board.stream, strict=True):
-        src, dst = read[a].fields["data"], write[b].fields["data"]
-        if dst is None or src is None:
-            if dst is None and src is not None:
-                return Wrong(f"W beat {b}: data is undefined", write[b].time, write[b], board.queues["w"][b])
-            lacking["data"] = None  # of a beat that is undefined as a whole
-            continue
-        if src >> 8 * lane & 255 != dst >> 8 * to & 255:
-            message = f"W beat {b}: byte {to} is 0x{dst >> 8 * to & 255:02x}, read as 0x{src >> 8 * lane & 255:02x}"
+        src, dst = _byte(read[a], lane), _byte(write[b], to)
+        if src is None:
+            lacking["data"] = None  # of a byte that memory does not know
+        elif src != dst:
+            found = "undefined" if dst is None else f"0x{dst:02x}"
+            message = f"W beat {b}: byte {to} is {found}, read as 0x{src:02x}"
             return Wrong(message, write[b].time, write[b], board.queues["w"][b])
     return None
+
+
+def _byte(beat: Beat, lane: int) -> int | None:
+    """The byte of the data in a lane; None where a bit of it is undefined."""
+    data = beat.fields["data"]
+    return None if data is None or beat.undefined >> 8 * lane & 255 else data >> 8 * lane & 255
 
 
 def _shown(field: str, value: int) -> str:
