@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.load import check, load, mapping, must_be, program_of
+from dmaverify.jobs.load import check, load, mapping, must_be, program_of, run_of
 from dmaverify.values import fields
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def run(
     loaded, item = _one(plan, name, target)
     transfer = item.transfer
     machine = loaded.targets[transfer.target]
-    commands = program_of(loaded, item.name)
+    commands = run_of(loaded, item.name)
     return execute(
         transfer.source,
         transfer.dest,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def compared_texts(a: str, b: str, axes: str, rlimit: int) -> Equivalence:
     """Mappings where `axes` (A=8,B=3) are given, else PATH::NAME of two plans. Raises InputError."""
     from dmaverify import api
+    from dmaverify.jobs.load import run_of
     from dmaverify.prove.move.equal_plans import equivalent_plans
     from dmaverify.prove.move.equiv import equivalent_mappings
 
@@ -32,5 +33,5 @@ def compared_texts(a: str, b: str, axes: str, rlimit: int) -> Equivalence:
             names = ", ".join(t.name for t in plan.transfers)
             raise InputError(f"{text} names no single transfer", None, f"write PATH::NAME with one of {names}")
         item = plan.transfers[0]
-        programs.append((item.transfer, api.program_of(plan, item.name), plan.targets[item.transfer.target]))
+        programs.append((item.transfer, run_of(plan, item.name), plan.targets[item.transfer.target]))
     return equivalent_plans(programs[0], programs[1], rlimit=rlimit)

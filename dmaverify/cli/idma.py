@@ -215,6 +215,7 @@ def emitted(result: Synthesis, form: str) -> str:
 def emitted_plan(path: str, form: str) -> str:
     """The commands of a plan's transfers in a form, read back and proved. Raises InputError, InputErrors."""
     from dmaverify import api
+    from dmaverify.jobs.load import run_of
     from dmaverify.machines.idma.emit import emitted as written
     from dmaverify.targets.modules import module_name
 
@@ -224,7 +225,7 @@ def emitted_plan(path: str, form: str) -> str:
         transfer, target = item.transfer, plan.targets[item.transfer.target]
         if module_name(target) != "idma":
             raise InputError(f"{target.name} has no forms to emit", transfer.span)
-        out.append(written(transfer, target, plan.axes, api.program_of(plan, item.name), form))
+        out.append(written(transfer, target, plan.axes, run_of(plan, item.name), form))
     if not out:
         raise InputError(f"{path} holds no transfer", None, "name one: PATH::NAME")
     return "\n".join(out)

@@ -136,6 +136,15 @@ def check(
     return verdicts_of(load(plan, name, target=target, symbols=True, partly=True), options, keep)
 
 
+def run_of(plan: Plan, name: str) -> tuple[Command, ...]:
+    """`program_of`, of commands that run to their end. Raises InputError for others."""
+    item = next(t for t in plan.transfers if t.name == name)
+    short = next((problem for problem in item.problems if problem.cut_short), None)
+    if short is not None:
+        raise InputError(f"`{name}` does not run to its end: {short.message}", short.span, short.hint)
+    return program_of(plan, name)
+
+
 def program_of(plan: Plan, name: str, target: Target | None = None) -> tuple[Command, ...]:
     """The commands of a transfer: those given, else those of its stream. Raises InputError where there are none."""
     from dmaverify.lower.pairing import Trouble

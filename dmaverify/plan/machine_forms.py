@@ -22,13 +22,16 @@ from dmaverify.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Formed:
-    """Commands, options that the text asks for, facts for rules of the machine's own scopes, what makes no sense."""
+    """Commands, options that the text asks for, facts for rules of the machine's own scopes, what makes no sense; what
+    keeps the commands from running to their end.
+    """
 
     given: tuple[GivenCommand, ...]
     options: Mapping[str, int | str]
     facts: tuple[Derived, ...]
     problems: tuple[tuple[str, Span | None, str], ...]
     form: Form | None = None
+    failures: tuple[tuple[str, Span | None, str], ...] = ()
 
 
 def formed_commands(

@@ -65,6 +65,7 @@ def written_commands(
         span = reader.doc.span(place)
         options, differ = merged_options(table.options, formed.options, span)
         problems = [PlanProblem(what, at or span, hint, False) for what, at, hint in formed.problems]
+        problems += [PlanProblem(what, at or span, hint, False, cut_short=True) for what, at, hint in formed.failures]
         return CommandsText(formed.given, (), (*problems, *differ), options, formed.facts, formed.form)
     found = reader.texts.commands(place, text, unit_bits_of(bits))
     if not isinstance(found, Homogeneous):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 class PlanProblem(NamedTuple):
     """Something that can be read but makes no sense: the finding `core/well-formed`, at its place. `warning`: it may
-    well be meant.
+    well be meant. `cut_short`: the commands do not run to their end, so that what they move is not what is moved.
     """
 
     message: str
@@ -32,6 +32,7 @@ class PlanProblem(NamedTuple):
     hint: str
     fatal: bool = True  # whether the meaning of the whole is in doubt, so that nothing else can be judged
     warning: bool = False
+    cut_short: bool = False
 
 
 @dataclass(frozen=True, slots=True)

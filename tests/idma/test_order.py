@@ -254,6 +254,21 @@ def test_a_planted_error_counts_where_its_address_is_touched(tmp_path: Path, err
     assert _rules(tmp_path, text, "p") == ({"core/well-formed"} if comes else set())
 
 
+def test_a_job_with_an_error_is_not_run_compared_or_emitted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = {"bad": JOB.format(error="rc0x1010"), "far": JOB.format(error="rc0x3010")}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.toml").write_text(_one(MEM, 'tier = "mem", base = 8192', "", text))
+    bad, far = (f"{tmp_path / name}.toml::p" for name in texts)
+    for command in (("run", bad), ("equiv", bad, far), ("emit", bad, "--as", "nd")):
+        assert cli.invoke(list(command)) == 2
+        assert "the read at 0x1010 fails" in capsys.readouterr().err
+    assert cli.invoke(["run", far]) == 0
+    assert cli.invoke(["check", "--no-cache", bad, "--format", "concise"]) == 1
+    told = next(line for line in capsys.readouterr().out.splitlines() if "core/well-formed" in line)
+    at = int(told.split(".toml:")[1].split(":")[0])
+    assert (tmp_path / "bad.toml").read_text().splitlines()[at - 1] == "rc0x1010"
+
+
 HALVES = "inst64\ndmsrc {a}, 0\ndmdst 0x1000, 0\ndmcpyi 128, 0\n{wait}"
 HALVES += "dmsrc {b}, 0\ndmdst 0x1080, 0\ndmcpyi 128, {cfg}\n"
 

@@ -309,10 +309,8 @@ def read_commands(
     problems = [(_wrong(one)[0], _at(one), _wrong(one)[1]) for one in image.told if not one.descriptor.bytes]
     setup = setup_of(target, {**first, **written})
     problems += [*image.problems, *_narrow(form_of(text), setup, image), *_filling(setup, image)]
-    problems += [
-        (what, one.span, "leave the error out of a job whose bytes are promised")
-        for one in image.told for what in failing(one, setup)
-    ]  # fmt: skip
+    hint = "leave the error out of a job whose bytes are promised"
+    failures = [(what, at or one.span, hint) for one in image.told for what, at in failing(one, setup)]
     facts = [fact for one in image.told for fact in planted_facts(one, setup)]
     facts += beside(image, setup)
     special = [
@@ -329,6 +327,7 @@ def read_commands(
         (*image.facts, *periods, *facts),
         tuple(problems),
         form,
+        tuple(failures),
     )
 
 

@@ -158,9 +158,9 @@ def _address(word: str) -> int:
     return int(word, 16)
 
 
-def _planted(word: str) -> PlantedError:
+def _planted(word: str, span: Span | None = None) -> PlantedError:
     side, action = {"r": "read", "w": "write"}[word[0]], {"c": "continue", "a": "abort"}[word[1]]
-    return PlantedError(side, action, int(word[2:], 16))
+    return PlantedError(side, action, int(word[2:], 16), span)
 
 
 def _jobs(lines: Sequence[Line], dims: int, width: int, *, strict: bool = False) -> list[Job]:
@@ -236,7 +236,7 @@ def _error(lines: Sequence[Line], at: int) -> PlantedError:
     if found is None or len(lines[at].words) != 1:
         lines[at].refuse("this is no error line", "r or w, then c or a, then the address: rc0x1000", 0)
     assert found is not None
-    return _planted(found[0])
+    return _planted(found[0], lines[at].span)
 
 
 def write_jobs(jobs: Sequence[Job], width: int = 32) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dmaverify.errors import Span
 from dmaverify.machines.idma.engine import NO_ADDRESS
 from dmaverify.machines.idma.nd import Descriptor
 from dmaverify.machines.idma.order import RLIMIT, command_of
@@ -40,8 +41,9 @@ def planted_facts(told: ToldDescriptor, setup: Setup) -> Iterator[Derived]:
         yield Derived("planted", {"hit": hit}, f"{error.side} error {number} at 0x{error.address:x}", error.side)
 
 
-def failing(told: ToldDescriptor, setup: Setup) -> Iterator[str]:
-    """What the errors that come leave of the bytes of a descriptor."""
+def failing(told: ToldDescriptor, setup: Setup) -> Iterator[tuple[str, Span | None]]:
+    """What the errors that come leave of the bytes of a descriptor, and where they are written."""
     for error in told.errors:
         if comes(told.descriptor, error, setup):
-            yield f"the {error.side} at 0x{error.address:x} fails, answered by {error.action}: {LEFT[error.action]}"
+            said = f"the {error.side} at 0x{error.address:x} fails, answered by {error.action}: {LEFT[error.action]}"
+            yield said, error.span

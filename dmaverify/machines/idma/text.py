@@ -25,6 +25,7 @@ class PlantedError:
     side: str
     action: str
     address: int
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
