@@ -33,15 +33,17 @@ def plan_of_request(request: Mapping[str, Any]) -> Plan:
     """The plan of `{"plan": text}` or `{"path": ...}` with an optional name."""
     from dmaverify import api
     from dmaverify.errors import InputErrors
+    from dmaverify.jobs.requests import only_texts
     from dmaverify.plan.plan import select
     from dmaverify.plan.read import read_plan_text
 
+    only_texts(request)
     text, path = request.get("plan"), request.get("path")
     if (text is None) == (path is None):
         raise InputError("give either `plan` (the text of a plan file) or `path`")
     try:
         if text is not None:
-            return select(read_plan_text(str(text), target=request.get("target")), request.get("name"))
+            return select(read_plan_text(text, target=request.get("target")), request.get("name"))
         return api.load(str(path), request.get("name"), target=request.get("target"))
     except InputErrors as errors:
         raise errors_of(errors)[0] from None

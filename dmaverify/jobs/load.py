@@ -162,6 +162,8 @@ def program_of(plan: Plan, name: str, target: Target | None = None) -> tuple[Com
             raise InputError(found[0].message, found[0].span, found[0].hint)
     else:
         found = streamed_program(transfer, bits, machine)
+        if found is None and transfer.form is not None:
+            raise InputError(f"`{name}` has commands that move nothing", transfer.span, "`check` says why")
         if found is None:
             hint = "add `stream = { time, packet }`"
             raise InputError(f"`{name}` has neither a stream nor commands", transfer.span, hint)

@@ -7,7 +7,7 @@ Law: a request with an unknown key, a wrong type or no meaning raises InputError
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from pathlib import Path
@@ -125,11 +125,16 @@ def _options(request: dict[str, Any], settings: dict[str, Any]) -> Options:
 
 def _well_typed(request: dict[str, Any]) -> None:
     """Raises InputError where a text is none, or there is not one thing to judge."""
+    only_texts(request)
+    if "bursts" not in request and sum(request.get(key) is not None for key in ("plan", "path", "kernel")) != 1:
+        raise InputError("give either `plan` (the text of a plan file) or `path`")
+
+
+def only_texts(request: Mapping[str, Any]) -> None:
+    """Raises InputError where what names or is a plan is no text."""
     for key in ("plan", "path", "kernel", "name", "target"):
         if not isinstance(request.get(key), str | None):
             raise InputError(f"`{key}` is a text")
-    if "bursts" not in request and sum(request.get(key) is not None for key in ("plan", "path", "kernel")) != 1:
-        raise InputError("give either `plan` (the text of a plan file) or `path`")
 
 
 def code_of(reply: Any) -> int:

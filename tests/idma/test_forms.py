@@ -162,7 +162,7 @@ def test_a_launch_takes_three_instructions_and_at_most_six_in_2d() -> None:
     one = inst64.write([told(Descriptor(Request(0x1000, 0x2000, 8)))])
     two = inst64.write([told(Descriptor(Request(0x1000, 0x2000, 8), (Dim(2, 8, 8),)))])
     assert (len(one.splitlines()) - 1, len(two.splitlines()) - 1) == (3, 5)
-    with pytest.raises(InputError, match="has two"):
+    with pytest.raises(InputError, match="inst_64 has 1"):
         inst64.write([told(Descriptor(Request(0, 0, 8), (Dim(2, 8, 8), Dim(2, 8, 8))))])
 
 

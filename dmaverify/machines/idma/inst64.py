@@ -58,7 +58,7 @@ def write(told: Sequence[ToldDescriptor]) -> str:
         d, r = one.descriptor, one.descriptor.request
         if len(d.dims) > 1:
             raise InputError(
-                f"{len(d.dims) + 1} dimensions; inst_64 has two", None, "launch the outer loops one by one"
+                f"{len(d.dims)} loops over 1D transfers; inst_64 has 1", None, "launch the outer loops one by one"
             )
         if r.decouple_aw or r.decouple_rw or r.src_reduce_len or r.dst_reduce_len:
             raise InputError("inst_64 has no back-end options", None, "leave them out")

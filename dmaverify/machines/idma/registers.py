@@ -113,7 +113,7 @@ def write(map_: RegisterMap, told: Sequence[ToldDescriptor]) -> str:
         d, r = one.descriptor, one.descriptor.request
         if len(d.dims) > map_.dims:
             raise InputError(
-                f"{len(d.dims)} dimensions; {map_.name} has {map_.dims}", None, "use fewer, or another map"
+                f"{len(d.dims)} loops over 1D transfers; {map_.name} has {map_.dims}", None, "use fewer, or another map"
             )
         if r.compute:
             raise InputError("compute is not part of this image", None, "leave it out")
