@@ -15,17 +15,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from math import prod
-from typing import Any
 
 from dmaverify.language.expr import ONE, Expr, Kind, axes_of, terms_of
 from dmaverify.language.served import TooManyCells, first_unserved
 from dmaverify.layout.addresses import Layout
-from dmaverify.layout.digits import DigitForm
 from dmaverify.layout.held import TooMany
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
 from dmaverify.machines.rngd.rust.plans import key_axes, table_axis
-from dmaverify.machines.rngd.rust.tile_shapes import form_of
+from dmaverify.machines.rngd.rust.tile_shapes import form_of, padding_kinds
 from dmaverify.machines.rngd.rust.values import Dtype, Held, Map
 from dmaverify.machines.rngd.rust.values import RustTensor as Value
 from dmaverify.machines.rngd.rust.views import plain
@@ -127,14 +125,14 @@ def _padding(move: KernelMove, transfer: Transfer) -> Iterator[Finding]:
     if move.method in SCATTERS:
         return
     for place in PLACES:
-        if any(guard.kind is Kind.BOTTOM for guard in _guards(transfer.source.field(place))):
+        if Kind.BOTTOM in padding_kinds(transfer.source.field(place)):
             yield Finding(
                 "core/padding", Severity.ERROR, f"the source's {place} has cells that may not be read (`#{{!}}`)",
                 "source", transfer.source.field(place).span or transfer.span,
                 source="furiosa-opt v0.6.0, InputBottomPadding",
                 hint="read through `view()`, whose tiles pad with `#`; `#{!}` belongs to views that are written",
             )  # fmt: skip
-        if any(guard.kind is Kind.ZERO for guard in _guards(transfer.dest.field(place))):
+        if Kind.ZERO in padding_kinds(transfer.dest.field(place)):
             yield Finding(
                 "core/padding", Severity.ERROR,
                 f"the destination's {place} claims zeros (`#{{0}}`), and nobody writes them", "dest",
@@ -142,11 +140,6 @@ def _padding(move: KernelMove, transfer: Transfer) -> Iterator[Finding]:
                 source="furiosa-opt v0.6.0, coverage of a write (no Zero padding)",
                 hint="declare the padding as `#`, or set the cells to zero first (`memset`)",
             )  # fmt: skip
-
-
-def _guards(expr: Expr) -> tuple[Any, ...]:
-    form: DigitForm | None = form_of(expr) if expr.size > 1 else None
-    return form.guards if form is not None else ()
 
 
 # ---------------------------------------------------------------- devices

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dmaverify.language.expr import Expr, Kind, Symbol, walk
+from dmaverify.language.expr import Expr, Kind, Padding, Symbol, walk
 from dmaverify.language.meaning import BOTTOM, INDEX, TOP, ZERO, CellArray, cells_array, finalize_array
 from dmaverify.layout.digits import Digit, DigitForm, NotDigits, digits_of
 from dmaverify.values import replace
@@ -24,6 +24,20 @@ def form_of(expr: Expr) -> DigitForm | None:
         return digits_of(expr)
     except (NotDigits, ZeroDivisionError, KeyError, RecursionError):
         return None
+
+
+def padding_kinds(expr: Expr) -> set[Kind]:
+    """The kinds of padding that a mapping shows: by its digits, else by its cells; all that it names where these are
+    too many.
+    """
+    form = form_of(expr) if expr.size > 1 else None
+    if form is not None or expr.size <= 1:
+        return {one.kind for one in form.guards if isinstance(one.kind, Kind)} if form is not None else set()
+    found = _both(expr, expr)
+    if found is None:
+        return {part.kind for part in walk(expr) if isinstance(part, Padding)}
+    codes = {TOP: Kind.TOP, ZERO: Kind.ZERO, BOTTOM: Kind.BOTTOM}
+    return {kind for code, kind in codes.items() if (found[0].kind == code).any()}
 
 
 def fits(old: Expr, index: Expr, length: int, new: Expr, kind: Kind) -> bool | None:
