@@ -2,9 +2,10 @@
 
     python tests/fuzz/c_drivers.py [COUNT] [SEED]
 
-Needs gcc. Variables of all integer types, conversions, conditional expressions, loops, functions and macros decide
-the addresses and lengths of launches. A driver that is told as not read, or whose run is undefined, is counted and
-left; every other one has the launches that were logged. Prints what differs, with its text; exits with 1 then.
+Needs gcc. Variables of all integer types, arrays, structures, conversions, conditional expressions, loops, functions
+and macros decide the addresses and lengths of launches. A driver that is told as not read, or whose run is undefined,
+is counted and left; every other one has the launches that were logged. Prints what differs, with its text; exits with
+1 then.
 """
 
 import random
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from dmaverify.errors import InputErrors, Source
@@ -22,6 +24,7 @@ TYPES = ("int", "uint32_t", "uint8_t", "int16_t", "uint64_t", "int8_t", "uint16_
 NUMBERS = ("0", "1", "2", "3", "7", "16", "255", "256", "0x10u", "100", "1000u", "0x7FFF", "65535u", "(-1)", "(-3)",
            "0xFFFFFFFFu", "(uint8_t)200", "sizeof(uint32_t)", "SIX", "ADD(3, 4)", "K", "sizeof(uint16_t[5])",
            "sizeof(table)")  # fmt: skip
+MEMBERS = ("to", "tag", "many", "w[1]", "w[2]", "at.x", "at.y", "on")
 CHOSEN = ("SIX > 5", "BASE > 0x1000", "(1 << 40)", "-1 > 0u", "defined(SIX) && !defined(GONE)", "GONE",
           "ADD(2, 3) == 5 ? 0 : 1", "K", "BASE - 1 < 0")  # fmt: skip
 HEAD = """#include <stdint.h>
@@ -44,6 +47,27 @@ static int table[3][5];
 #define TWICE(d) do { GO(d, 1); GO((d) + 64, 2); } while (0)
 extern void snrt_dma_start_1d(void *, void *, size_t);
 extern void snrt_dma_wait_all(void);
+struct point { int16_t x, y; };
+typedef struct { uint16_t to; int8_t tag; uint32_t many; uint8_t w[3]; struct point at; bool on; } job;
+struct __attribute__((packed)) odd { unsigned low : 3; uint8_t small; uint64_t wide; union { int a; char b; } u; };
+extern int flag(void);
+extern void poke(void *, size_t);
+extern void keep(void *, size_t);
+extern void later(void);
+#define MANY(t) (sizeof(t) / sizeof((t)[0]))
+#define FIRST(t) (*(t))
+#define TAG(j) (j).tag
+#define TO(p) ((p)->to)
+#define POKE(v) poke(&(v), sizeof(v))
+#define NOTE(...) poke(0, sizeof(#__VA_ARGS__))
+static uint32_t weigh(job j, int n) { j.many ^= n; j.w[n & 1] += n; return j.to + j.many + j.w[0]; }
+static void bump(job *j, int n) { if (j == NULL) return; j->many += n; if (n & 1) j->to = n; else j->at.x--; }
+static int total(const int16_t *t, int n) { int s = 0; for (int i = 0; i < n; i++) s += t[i]; return s; }
+static job mixed(job a, const job *b) { a.many = b->many; a.at = b->at; return a; }
+static void fill(int16_t t[], int n) { for (int i = 0; i < 4; i++) t[i] = n - i; }
+static const job jobs[] = {{1, 2, 3}, [2] = {.to = 300, .many = 77, .at = {.y = -1}}, {.w = {1, 2, 300}, .on = 5}};
+static const int16_t steps[4] = {5, [2] = -7};
+static job changed[2] = {{1, 2, 3}};
 static void step(uint16_t d, uint8_t n) { while (n > 250) { TWICE(d); n -= 2; } if (n & 1) return; GO(d + 4, n); }
 """
 LOG = """#include <stdio.h>
@@ -55,18 +79,33 @@ void snrt_dma_start_1d(void *d, void *s, size_t n) {
   printf("%zu %zu %zu\\n", (size_t)d, (size_t)s, n);
 }
 void snrt_dma_wait_all(void) { printf("\\n"); }
+static int flags;
+static unsigned char *kept;
+static size_t size;
+int flag(void) { return ++flags % 3 == 1; }
+void poke(void *p, size_t n) { for (size_t i = 0; p && i < n; i++) ((unsigned char *)p)[i] ^= 1; }
+void keep(void *p, size_t n) { kept = p; size = n; }
+void later(void) { poke(kept, size); }
 """
+
+
+class Known(list[str]):
+    """Numbers that are known by an expression, and arrays and structures as a whole: (kind, name)."""
+
+    def __init__(self, numbers: Sequence[str] = (), wholes: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__(numbers)
+        self.wholes = [*wholes, *getattr(numbers, "wholes", ())]
 
 
 class Drawn:
     """The text of one driver."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, wholes: float = 0.4) -> None:
+        self.wholes = wholes
         self.rng, self.names, self.functions = rng, 0, list[str]()
         functions = "".join(self.function(n) for n in range(rng.randrange(3)))
-        self.text = (
-            f"{HEAD}{functions}int main(void) {{\nstep(3, 255);\n{self.block([], 0, 7)}out: ; GO(1, 1);\nreturn 0; }}\n"
-        )
+        body = self.block(Known(), 0, 9)
+        self.text = f"{HEAD}{functions}int main(void) {{\nstep(3, 255);\n{body}out: ; GO(1, 1);\nreturn 0; }}\n"
 
     def name(self) -> str:
         self.names += 1
@@ -118,6 +157,106 @@ class Drawn:
             f"{one} = ({other}--, {number});", f"{{ int *p = (int *)&({one}); (void)p; }}",
         ))  # fmt: skip
 
+    def made(self, known: Known, fixed: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+        """An array or a structure, and what of it is not to be set."""
+        rng, name = self.rng, self.name()
+        one, two, three = (self.number(known) for _ in range(3))
+        kind = rng.choice(("row", "row", "table", "job", "job", "jobs", "odd", "pointer"))
+        constant = rng.random() < 0.3
+        if kind == "row":
+            type_, known_type = rng.choice(((rng.choice(TYPES), False), ("int16_t", True)))
+            size = rng.choice(("4", "4", "")) if not known_type else "4"
+            first = rng.choice((f"{one}, {two}, [3] = {three}", f"[1] = {one}, {two}, [3] = 1", f"1, 2, 3, {one}"))
+            text = f"{'const ' * constant}{type_} {name}[{size}] = {{{first}}};"
+            cells = [f"{name}[{n}]" for n in range(4)]
+            if known_type:
+                known.wholes.append(("const row" if constant else "row", name))
+        elif kind == "table":
+            first = rng.choice((f"{{{one}}}, {{{two}, 3}}", f"{one}, {two}, 5, {three}", f"[1] = {{[2] = {one}}}"))
+            text = f"{'const ' * constant}{rng.choice(TYPES)} {name}[2][3] = {{{first}}};"
+            cells = [f"{name}[{n}][{m}]" for n in range(2) for m in range(3)]
+        elif kind == "odd":
+            first = rng.choice((f"{one}, {two}, {three}", f".wide = {one}, .small = {two}", f"1, {one}, 2, {{5}}"))
+            text = f"{'const ' * constant}struct odd {name} = {{{first}}};"
+            cells = [f"{name}.small", f"{name}.wide", rng.choice((f"{name}.wide", f"{name}.low"))]
+        elif kind == "pointer":
+            wholes = [(kind, one) for kind, one in known.wholes if kind in ("job", "const job")]
+            wholes += [("const job", f"jobs[{n}]") for n in range(4)]
+            kind, of = rng.choice(wholes)
+            constant = kind == "const job"
+            text = f"{'const ' * constant}job *{name} = &{of};"
+            cells = [f"{name}->{member}" for member in MEMBERS]
+            known.wholes.append((kind, f"(*{name})"))
+        else:
+            first = rng.choice((
+                f"{one}, {two}, .w = {{1, {three}}}, {{4}}", f".many = {one}, .at.y = {two}, .on = {three}",
+                f"{one}, 2, 3, 4, 5, 6, {two}, {three}",
+            ))  # fmt: skip
+            first = f"{{{first}}}"
+            own = [other for kind, other in known.wholes if kind in ("job", "const job")]
+            more = [*own, "jobs[2]", f"mixed(jobs[1], &{rng.choice([*own, 'jobs[3]'])})", f"(job){first}"]
+            if kind == "jobs":
+                text = f"{'const ' * constant}job {name}[3] = {{{first}, [2] = {rng.choice([first, *more])}}};"
+                places = [f"{name}[{n}]" for n in range(3)]
+            else:
+                text = f"{'const ' * constant}job {name} = {rng.choice([first, first, *more])};"
+                places = [name]
+            known.wholes += [("const job" if constant else "job", place) for place in places]
+            cells = [f"{place}.{member}" for place in places for member in MEMBERS]
+        turns = [f"{name}[{turn}]" for turn in fixed if turn.startswith("v") and turn.isalnum()]
+        if kind == "row":
+            cells += turns
+        known += cells
+        return text, tuple(one for one in cells if constant or one.endswith(".low"))  # bit-fields have no address
+
+    def whole(self, known: Known) -> str:
+        """What is done with arrays and structures as a whole; and what may change them unseen."""
+        rng, number = self.rng, self.number(known)
+        jobs_ = [name for kind, name in known.wholes if kind == "job"]
+        every = [
+            *(name for kind, name in known.wholes if kind in ("job", "const job")),
+            "jobs[1]",
+            f"jobs[({number}) & 3]",
+        ]
+        rows = [name for kind, name in known.wholes if kind == "row"]
+        read = [*(name for kind, name in known.wholes if kind in ("row", "const row")), "steps"]
+        one, row, seen = rng.choice(every), rng.choice(read), rng.choice(known or ["K"])
+        out = [
+            f"GO(weigh({one}, {number}), 3);", f"GO(total({row}, {rng.randrange(5)}), {row}[({number}) & 3]);",
+            f"for (unsigned u = 0; u < MANY({row}); u++) GO({row}[u], u);", f"GO({one}.to, TAG({one}));",
+            f"GO(sizeof({one}), sizeof(struct point));", f"GO(TO(&{one}), FIRST({row}));", f"NOTE({seen});",
+            rng.choice(("GO(changed[1].to, 9);", *[f"GO({row}[3], {one}.tag);"] * 9)),
+            f"GO(mixed({one}, &jobs[3]).many, 2);",
+            "for (int i = 0; i < 4; i++) { const job *q = &jobs[i]; GO(q->to, q->many); }",
+            f"switch (2) {{ case 1: ; int16_t {row if row.isalnum() else 'steps'}[4]; default: GO(3, 4); }}",
+        ]  # fmt: skip
+        if jobs_:
+            to = rng.choice(jobs_)
+            out += [
+                f"bump(&{to}, {number});", f"{to} = {one};", f"{to} = mixed({one}, &{to});", f"{to}.at = {one}.at;",
+                f"if (flag()) {to}.many = {number};", f"if (flag()) bump(&{to}, 3);", f"if (flag()) {to} = jobs[2];",
+                f"{to}.w[({number}) & 1] = 9;", f"GO({to}.many++, {to}.to);", f"{to}.tag = ({to}.many = {number});",
+            ]  # fmt: skip
+            if rng.random() < 0.3:
+                out = [
+                    f"poke(&{to}, sizeof({to}));", f"POKE({to}.many);", f"{{ job *q = &{to}; q++; q[-1].to = 5; }}",
+                    f"{{ keep(&{to}, sizeof({to})); {to}.to = 7; later(); }}", f"if (flag()) POKE({to});",
+                    f"{{ uint8_t *q = (uint8_t *)&{to}; q[0] ^= 1; }}", f"*REF({to}.to) = 6;",
+                    f"{{ job *q = flag() ? &{to} : NULL; if (q) q->many = 8; }}", f"(&{to})->to += 3;",
+                ]  # fmt: skip
+        if rows and (not jobs_ or rng.random() < 0.4):
+            to = rng.choice(rows)
+            out = [
+                f"fill({to}, {number});", f"if (flag()) {to}[2] = 1;", f"while (flag()) {to}[1]--;",
+                f"{to}[flag()] = 4;", f"{{ int16_t *q = {to}; q[2] = {number}; GO(*q, q[3]); }}",
+                f"fill({to} + 0, 9);", f"poke({to}, 2);", f"SET({to}[1], {number});", f"DEC(FIRST({to}));",
+                f"*({to} + 1) = 7;", f"if (flag()) fill({to}, 2);", f"{to}[{rng.choice('01234')}] = 8;",
+                f"{{ int16_t *q = {to}; q += 1; *q = 5; }}",
+                f"{{ int16_t *q = {to}; if (flag()) q = 0; if (q) q[1] = 6; }}",
+                f"GO({to}[0]++, {to}[1]);", f"if (flag()) SET({to}[3], 9); {to}[3] = {number};",
+            ]  # fmt: skip
+        return rng.choice(out)
+
     def scoped(self) -> str:
         """Names that mean something else in a block, and what the preprocessor chooses."""
         number = self.rng.randrange(1, 60)
@@ -128,19 +267,26 @@ class Drawn:
             f"\n#if{self.rng.choice(('', 'n'))}def {self.rng.choice(('SIX', 'GONE', 'K'))}\nGO({number}, 7);\n#endif\n",
         ))  # fmt: skip
 
-    def cases(self, known: list[str], depth: int, fixed: tuple[str, ...]) -> str:
-        ends = ("break;", "", "break;", "continue;" if fixed else "break;")
+    def cases(self, known: Known, depth: int, fixed: tuple[str, ...]) -> str:
+        ends = ("break;", "", "break;", "continue;" if any(map(str.isalnum, fixed)) else "break;")
         inside = "".join(
             f"{label} {{\n{self.block(known, depth + 1, 2, fixed)}}} {self.rng.choice(ends)}\n"
             for label in self.rng.sample(("case 0:", "case 1:", "case SIX:", "default:", "case 2 + 1:"), 3)
         )
         return f"switch (({self.number(known)}) & 3) {{\n{inside}}}"
 
-    def block(self, known: list[str], depth: int, most: int, fixed: tuple[str, ...] = ()) -> str:
-        rng, known, out = self.rng, list(known), []
+    def block(self, known: Known, depth: int, most: int, fixed: tuple[str, ...] = ()) -> str:
+        rng, known, out = self.rng, Known(known), []
         for _ in range(rng.randrange(1, most + 1)):
             kind, free = rng.random(), [one for one in known if one not in fixed]
-            if (rare := rng.random()) < 0.1:
+            if rng.random() < self.wholes:
+                if rng.random() < 0.5:
+                    text, constant = self.made(known, fixed)
+                    fixed = (*fixed, *constant)
+                else:
+                    text = self.whole(known)
+                out.append(text)
+            elif (rare := rng.random()) < 0.1:
                 out.append(self.scoped())
             elif rare < 0.2 and free:
                 out.append(self.step(free, known))
@@ -156,7 +302,7 @@ class Drawn:
                 out.append(f"{rng.choice(free)} {sign} {self.number(known)};")
             elif kind < 0.6 and depth < 2:
                 turn = self.name()
-                inner = self.block([*known, turn], depth + 1, 3, (*fixed, turn))
+                inner = self.block(Known([*known, turn], known.wholes), depth + 1, 3, (*fixed, turn))
                 out.append(f"for (int {turn} = 0; {turn} < {rng.randrange(1, 4)}; ++{turn}) {{\n{inner}}}")
             elif kind < 0.75 and depth < 3:
                 other = f" else {{\n{self.block(known, depth + 1, 2, fixed)}}}" if rng.random() < 0.5 else ""

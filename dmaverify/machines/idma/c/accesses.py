@@ -42,6 +42,9 @@ class RegisterReader(Runner):
         self.doubts.append(Doubted(call, why))
         return unknown(why)
 
+    def outside(self, part: Part, why: str) -> None:
+        self.doubted(part, why)
+
     def _field_expression(self, part: Part) -> Value:
         if self.map is not None and "next_id" in str(part.field("field")):
             return self.doubted(part, "registers as a structure are not read: write them by their addresses")
@@ -96,9 +99,11 @@ class RegisterReader(Runner):
         targets = (target_of(self.file, p) for p in part.every())
         written = [target for target in targets if target is not None]
         for target in written:
-            if target.type != "identifier" or str(target) in self.file.macros:
+            if (target.type != "identifier" or str(target) in self.file.macros) and not self.designates(target):
                 self.blurred = f"`{target}` may be written, or not"
         for access in part.every():
+            if self.designates(access):
+                continue
             if access.type == "pointer_expression" and str(access).startswith("*"):
                 at = self.value(access.field("argument"))
             elif access.type == "subscript_expression":

@@ -120,6 +120,8 @@ class File:
     outside: list[Part] = field(default_factory=list)
     undefined: set[str] = field(default_factory=set)
     within: dict[str, list[Part]] = field(default_factory=dict)  # types that functions name for themselves, in order
+    structs: dict[str, list[Part]] = field(default_factory=dict)  # all that the text defines, by their tags
+    packs: bool = False  # a pragma says how structures are laid out
     steps: list[tuple[int, str, bool]] = field(default_factory=list)  # where macros begin and end to be defined
 
     def type_named(self, part: Part, name: str) -> Part | None:
@@ -134,6 +136,17 @@ class File:
             if one.span.end <= part.span.start < Part(block, one.text).span.end:  # of a macro, where it is used
                 inner = one
         return inner
+
+    def struct_named(self, part: Part, tag: str) -> Part | None:
+        """The structure that `struct tag` means where it is used; None where that is not known."""
+        found = self.structs.get(tag, [])
+        block: Node | None = found[0].node if len(found) == 1 else None
+        while block is not None and block.type not in ("compound_statement", "translation_unit"):
+            block = block.parent if block.type not in _CHOSEN else None
+        if block is None or (part.text is found[0].text and part.node.start_byte < found[0].node.start_byte):
+            return None
+        inside = part.text is found[0].text and part.node.start_byte < block.end_byte
+        return found[0] if inside or block.type == "translation_unit" else None
 
     def is_defined(self, name: str, at: int) -> bool | None:
         """Whether a macro is defined at a place of the text; None where nothing before it says."""

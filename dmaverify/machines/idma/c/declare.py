@@ -8,10 +8,23 @@ that nothing defines as 0.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
+from dmaverify.machines.idma.c.aggregates import (
+    ArrayType,
+    KnownPointer,
+    ObjectPlace,
+    Shape,
+    StructType,
+    UnreadType,
+    WholeObject,
+    cells_of,
+    count_of,
+)
 from dmaverify.machines.idma.c.code import Part, declared, macro_of
-from dmaverify.machines.idma.c.effects import bare, becomes
-from dmaverify.machines.idma.c.evaluate import MOST_DEPTH, Evaluator
+from dmaverify.machines.idma.c.effects import SETS, bare, becomes
+from dmaverify.machines.idma.c.evaluate import MOST_DEPTH
+from dmaverify.machines.idma.c.initial import InitialReader
 from dmaverify.machines.idma.c.numbers import (
     INT,
     LLONG,
@@ -27,13 +40,17 @@ from dmaverify.machines.idma.c.numbers import (
 )
 from dmaverify.values import replace
 
+MOST_MEMBERS = 64
+_FOLLOWED = {"static", "const", "register", "auto", "inline", "constexpr"}
 
-class Declarer(Evaluator):
+
+class Declarer(InitialReader):
     """Collects what stands outside of functions, and holds variables."""
 
-    stack = 0
     exposed: frozenset[str] = frozenset()
     """Variables whose address is taken in the function that runs."""
+    unseen: frozenset[str] = frozenset()
+    """Variables that a macro that is not read may set there."""
 
     # ------------------------------------------------------------ the file
 
@@ -173,7 +190,7 @@ class Declarer(Evaluator):
     def declare(self, part: Part, *, keep: bool = True) -> None:
         """The variables of a declaration; without `keep`, what they hold is known of constants alone."""
         type_part = part.field("type")
-        if self.stack and type_part is not None and type_part.type == "enum_specifier":
+        if self.stack and type_part is not None and type_part.type.endswith("_specifier"):
             self._enumerators(type_part)
         for child in part.node.children_by_field_name("declarator"):
             one = Part(child, part.text)
@@ -188,21 +205,68 @@ class Declarer(Evaluator):
                 continue
             if shape == "array_declarator":
                 self._array(name, type_, inner or one, type_part)
+            if self._object(part, inner or one, name, initial):
                 continue
+            if shape == "array_declarator":
+                if initial is not None and self.stack:
+                    self.unread(initial, f"the initializer of `{name}`, which is not read")
+                continue
+            if pointers == 1 and type_ is not None:
+                type_ = replace(type_, target=self.shape_of(type_part))
             if initial is not None:  # the name is there already, with nothing in it
                 self.scopes[-1][name] = unknown(f"`{name}` is set by itself", type_ or UNREAD)
-            value = self.value(initial) if initial else unknown(f"`{name}` has no value here: --define {name}=...")
-            value = self.converted_to(value, type_, "pointer" if pointers else str(type_part))
+            value = self.tracked(initial) if initial else unknown(f"`{name}` has no value here: --define {name}=...")
             words = {str(p) for p in part.parts() if p.type in ("type_qualifier", "storage_class_specifier")}
             if pointers:  # the pointer itself, not what it points at
                 words = words & {"static"} | _qualifiers(inner or one)
             moving = "volatile" in words or (self.stack and "static" in words and "const" not in words)
             fixed = (keep or "const" in words) and name not in self.exposed and not moving
-            if fixed and self.stack and initial is not None and value.number is None and value.launch is None:
+            value = self.kept(value, type_, one) if fixed else self.plain(value, one)
+            value = self.converted_to(value, type_, "pointer" if pointers else str(type_part))
+            plain = value.number is None and value.launch is None and not isinstance(value, KnownPointer)
+            if fixed and self.stack and initial is not None and plain:
                 value = self.given(one, name, type_, value.why)
             if not fixed:
                 value = unknown(f"`{name}` may be changed elsewhere: --define {name}=...", type_ or UNREAD)
             self.scopes[-1][name] = value if type_ is not None else replace(value, type=UNREAD)
+            if moving:
+                self.scopes[-1][f"moving {name}"] = value
+
+    def _object(self, part: Part, declarator: Part, name: str, initial: Part | None) -> bool:
+        """Whether a variable is an array or a structure that is followed, which is made then."""
+        type_part = part.field("type")
+        array = declared(declarator)[1] == "array_declarator"
+        plain = declared(declarator)[2] or self.type_of(type_part) is not None
+        if name in self.defines or (not array and plain):
+            return False
+        if any(one.type in (*SETS, "call_expression") for one in declarator.every()):
+            return False
+        shape = self.declared_shape(type_part, declarator)[1]
+        if isinstance(shape, UnreadType) and array and initial is not None:
+            element, count = self.declared_shape(type_part, declarator, elements=True)[1], self.length_of(initial)
+            shape = ArrayType(element, count) if _unsized(declarator) and count else shape
+        words = {str(p) for p in part.parts() if p.type in ("type_qualifier", "storage_class_specifier")}
+        if declarator.type == "pointer_declarator":
+            words = words & {"static", "extern"} | _qualifiers(declarator)
+        said = [str(one) for one in part.parts() if one.type == "attribute_specifier"]
+        constant = "const" in words
+        own = constant if not self.stack else constant or ("static" not in words and name not in self.unseen)
+        own = own and words <= _FOLLOWED and not any("weak" in one or "alias" in one for one in said)
+        if not isinstance(shape, (ArrayType, StructType)) or _unread(shape) or (not self.stack and initial is None):
+            self.reasons[name] = _unread(shape) or f"`{name}` has no initializer here"
+            return False
+        if not own:
+            self.reasons[name] = f"`{name}` may be changed elsewhere"
+            return False
+        whole = self.made(name, shape, declarator, f"`{name}` has no value here", constant=constant)
+        old = self.scopes[-1].get(name) if array else None
+        type_, why = (old.type, old.why) if old is not None else (UNREAD, f"`{name}` is a structure")
+        self.scopes[-1][name] = WholeObject(None, type_, why, place=ObjectPlace(whole, (), shape))
+        if initial is not None and self.stack:
+            self.initialize(whole, initial)
+        elif initial is not None:
+            whole.initial = partial(self.initialize, whole, initial)
+        return True
 
     def _array(self, name: str, type_: CType | None, declarator: Part, type_part: Part | None) -> None:
         whole, step = self.array_of(declarator, type_part)
@@ -213,8 +277,8 @@ class Declarer(Evaluator):
                       CType(self.word, pointer=True, step=step))  # fmt: skip
         self.scopes[-1][name] = own
         self.arrays[name] = f"the {whole:,} bytes of " if whole else ""
-        if whole:
-            self.scopes[-1][f"sizeof {name}"] = Value(whole, CType(self.word))
+        open_ = unknown(f"how long `{name}` is, is not known", CType(self.word))
+        self.scopes[-1][f"sizeof {name}"] = Value(whole, CType(self.word)) if whole else open_
 
     def _parameters(self, part: Part | None, arguments: list[Value] | None) -> dict[str, Value]:
         scope: dict[str, Value] = {}
@@ -226,27 +290,81 @@ class Declarer(Evaluator):
             type_ = self.type_of(one.field("type"), pointers + (shape == "array_declarator"))
             if shape == "array_declarator" and type_ is not None:
                 type_ = replace(type_, step=self.array_of(declarator, one.field("type"))[1])
+            if type_ is not None and (pointers == 1) != (shape == "array_declarator"):
+                own = self.declared_shape(one.field("type"), declarator, elements=True)[1]
+                type_ = replace(type_, target=self.shape_of(one.field("type")) if pointers else own)
             why = f"`{name}` is a parameter: --define {name}=..."
+            given = arguments[number] if arguments is not None and number < len(arguments) else None
+            if type_ is None and not pointers and not shape:
+                scope[name] = self._structure(one, name, given)
+                continue
             if arguments is None and name not in self.exposed:
                 scope[name] = self.given(one, name, type_, why)
-            elif arguments is None or number >= len(arguments) or name in self.exposed:
+            elif given is None or name in self.exposed:
                 scope[name] = unknown(why, type_ or UNREAD)
+                if given is not None:
+                    self.plain(given, one)
             else:
                 said = "pointer" if pointers else str(one.field("type"))
-                scope[name] = self.converted_to(arguments[number], type_, said)
+                scope[name] = self.converted_to(self.kept(given, type_, one), type_, said)
+        for left in arguments[len(scope) :] if arguments is not None else ():
+            self.plain(left, part or self.file.functions[next(iter(self.file.functions))])
         return scope
+
+    def _structure(self, part: Part, name: str, given: Value | None) -> Value:
+        """A parameter that is a structure: an object of its own."""
+        shape = self.shape_of(part.field("type"))
+        if not isinstance(shape, StructType) or name in self.defines or name in self.unseen:
+            return unknown(f"`{name}` is a parameter of a type that is not read", UNREAD)
+        whole = self.made(name, shape, part, f"`{name}` is a parameter")
+        place = ObjectPlace(whole, (), shape)
+        if given is not None:
+            self.store(place, given, part)
+        for path, one in cells_of(shape) if given is None and count_of(shape) <= MOST_MEMBERS else ():
+            if isinstance(one, CType):
+                said = name + "".join(f".{x}" if isinstance(x, str) else f"[{x}]" for x in path)
+                whole.cells[path] = self.given(part, said, one, f"`{said}` is a parameter")
+        return WholeObject(None, UNREAD, f"`{name}` is a structure", place=place)
 
     def assign(self, name: str, value: Value) -> None:
         for scope in reversed(self.scopes):
             if name in scope:
-                old = scope[name].type
-                if name in self.exposed or scope is self.scopes[0]:
+                old, held = scope[name].type, scope[name]
+                if isinstance(held, WholeObject) and held.place is not None:
+                    self.touched(held.place.whole)
+                    held.place.whole.forget((), held.place.shape, value.why)
+                    return
+                plain = value.number is None and type(value) is Value
+                if isinstance(held, KnownPointer) and held.place is not None and plain:  # it may point there still
+                    self.lose(held.place.whole, f"`{name}`, which points at it, is not known: {value.why}")
+                if isinstance(value, (KnownPointer, WholeObject)) and value.place is not None:
+                    moved = name in self.exposed or scope is self.scopes[0] or f"moving {name}" in scope
+                    value = self.kept(value, None if moved else old, value.place.whole.part)
+                if name in self.exposed or scope is self.scopes[0] or f"moving {name}" in scope:
                     scope[name] = unknown(f"`{name}` may be changed elsewhere: --define {name}=...", old)
                 elif value.number is None:
                     scope[name] = replace(value, type=old)
                 else:
                     scope[name] = self.converted_to(value, old, "")
                 return
+
+
+def _unsized(declarator: Part) -> bool:
+    """Whether the length of an array is left to its initializer."""
+    node: Part | None = declarator
+    while node is not None and node.type.endswith(("array_declarator", "pointer_declarator")):
+        inner = node.field("declarator")
+        if node.type == "array_declarator" and (inner is None or inner.type == "identifier"):
+            return node.field("size") is None
+        node = inner
+    return False
+
+
+def _unread(shape: Shape) -> str:
+    """Why a type is not read, or that of its elements; "" of one that is."""
+    while isinstance(shape, ArrayType):
+        shape = shape.element
+    return shape.why if isinstance(shape, UnreadType) else "its type is not known" if shape == UNREAD else ""
 
 
 def _wide(value: Value, unsigned: bool = False) -> Value:

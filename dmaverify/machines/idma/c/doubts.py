@@ -118,6 +118,7 @@ class Doubter(Declarer):
             target = variable(self.file, inner)
             if target:
                 self.assign(target, unknown(f"`{target}` depends on {why}"))
+        self.mentions(part, why)
 
     unread = doubt
 

@@ -40,6 +40,13 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "")
         launcher.doubt(part, "text that is not read as C")
     entries += [_entry(launcher, "file")] if launcher.doubts else []
     runs = [one for name in _entries(file) for one in [_ran(launcher, name)] if one.told or one.doubts]
+    launcher.fresh()
+    for whole in launcher.tables:
+        if not whole.used:
+            launcher.lose(whole, "nobody in this file reads it")
+        elif not whole.escaped and not _is_static(whole.part):
+            launcher.conditions[f"no other file launches `{whole.name}`"] = None
+    runs += [_entry(launcher, "file")] if launcher.told or launcher.doubts else []
     aliases = _aliases(root, file)  # with the macros that functions define
     entries += [FunctionLaunches("file", (), (), tuple(aliases))] if aliases else []
     entries += runs
@@ -68,13 +75,23 @@ def _collected(source: Source, defines: Mapping[str, str], front_end: str) -> tu
     if size not in ("0", "4", "8"):
         raise InputError(f"__SIZEOF_POINTER__ is {size}", None, "4 or 8 bytes")
     launcher = LoopRunner(File(), defines, 8 * int(size), registers.MAPS.get(front_end))
+    launcher.file.packs = re.search(r"[Pp]ragma\b[^\n]*\bpack\b", source.text) is not None
+    early = _before_defined(root, launcher.file.structs)
     launcher.collect(root.parts())
-    launcher.file.ambiguous |= _before_defined(root)
+    launcher.file.ambiguous |= early
     return launcher, root
 
 
-def _before_defined(root: Part) -> set[str]:
-    """Macros whose name stands in the text before it is defined: there it means something else."""
+def _is_static(part: Part) -> bool:
+    """Whether a declarator of the file is known to it alone."""
+    node = part.node
+    while node.parent is not None and node.type != "declaration":
+        node = node.parent
+    return any(one.type == "storage_class_specifier" and one.text == b"static" for one in node.children)
+
+
+def _before_defined(root: Part, structs: dict[str, list[Part]]) -> set[str]:
+    """Macros whose name stands in the text before it is defined: there it means something else. Fills `structs`."""
     defined: dict[str, int] = {}
     used: dict[str, int] = {}
     for part in root.every():
@@ -83,6 +100,8 @@ def _before_defined(root: Part) -> set[str]:
             used.setdefault(str(part), part.node.start_byte)
         elif part.type in ("preproc_def", "preproc_function_def"):
             defined.setdefault(str(part.field("name")), part.node.start_byte)
+        elif part.type == "struct_specifier" and part.field("body") is not None and part.field("name") is not None:
+            structs.setdefault(str(part.field("name")), []).append(part)
     return {name for name, at in used.items() if at < defined.get(name, at)}
 
 

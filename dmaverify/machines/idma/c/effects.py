@@ -16,8 +16,10 @@ SETS = {"assignment_expression": "left", "update_expression": "argument"}
 JUMPS = ("break", "continue", "return", "goto")
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 _TAKES_ELSE = ("if_statement", *_LOOPS, "labeled_statement")
+_ELEMENTS = ("subscript_expression", "field_expression", "pointer_expression")
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_ADDRESS = re.compile(r"(?<![&\w)\]])\s*&(?!&)|&\s*\(")
+_CHANGES = re.compile(r"(?<![&\w)\]])\s*&(?!&)|&\s*\(|(?<![=!<>])=(?!=)|<<=|>>=|[+][+]|--|[-+&=<>]\s*##|##\s*[-+&=<>]")
+_STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 _JUMP = re.compile(rf"\b({'|'.join(JUMPS)})\b")
 
 
@@ -57,7 +59,7 @@ def splits(file: File, body: Part | None, alternative: Part | None) -> bool:
     one that takes the `else` behind it.
     """
     inner = body.parts() if body is not None and body.type == "expression_statement" else []
-    if len(inner) != 1 or _macro(file, inner[0]) is None or becomes(file, inner[0]) is not None:
+    if len(inner) != 1 or macro_at(file, inner[0]) is None or becomes(file, inner[0]) is not None:
         return False
     found = becomes(file, inner[0], statement=True)
     parts = found.parts() if found is not None else []
@@ -74,10 +76,19 @@ def lvalue(file: File, part: Part | None) -> Part | None:
     """What stands behind the parentheses and macros of the left side of an assignment."""
     for _ in range(len(file.macros) + 1):
         part = bare(part)
-        if part is None or _macro(file, part) is None:
+        if part is None or macro_at(file, part) is None:
             return part
         part = becomes(file, part)
     return None
+
+
+def root_of(part: Part) -> Part:
+    """What the elements and members that an expression names are elements and members of."""
+    while True:
+        inner = bare(part)
+        if inner is None or inner.type not in _ELEMENTS:
+            return inner or part
+        part = inner.field("argument") or inner.parts()[0]
 
 
 def variable(file: File, part: Part) -> str:
@@ -90,27 +101,70 @@ def deep(file: File, part: Part, inside: frozenset[str] = frozenset()) -> Iterat
     """A part and all below, with what its macros become; a macro that is not read is given as its use alone."""
     for one in part.every():
         yield one
-        name = _macro(file, one)
+        name = macro_at(file, one)
         if name is not None and name not in inside:
             found = becomes(file, one, statement=True)
             if found is not None:
                 yield from deep(file, found, inside | {name})
 
 
-def addressed(file: File, part: Part) -> frozenset[str]:
-    """Variables whose address is taken somewhere in a part."""
-    out: set[str] = set()
+def exposures(file: File, part: Part) -> tuple[frozenset[str], frozenset[str]]:
+    """Variables whose address is taken somewhere in a part, and those that a macro of which the text is not read may
+    set, or take the address of; the second are among the first.
+    """
+    addressed: set[str] = set()
+    unseen: set[str] = set()
     for one in deep(file, part):
         if one.type == "pointer_expression" and str(one).startswith("&"):
             target = lvalue(file, one.field("argument"))
             if target is not None and target.type == "identifier":
-                out.add(str(target))
-        name = _macro(file, one)
-        unread = name is not None and becomes(file, one, statement=True) is None
-        if unread and name is not None and (name in file.ambiguous or _ADDRESS.search(file.macros[name].text)):
-            pasted = part if "##" in file.macros[name].text else one  # a name of any variable may come about
-            out |= set(_NAME.findall(f"{pasted} {file.macros[name].text}"))
-    return frozenset(out)
+                addressed.add(str(target))
+        name = macro_at(file, one) if one.type in ("identifier", "call_expression") else None
+        if name is None or becomes(file, one, statement=True) is not None:
+            continue
+        whole = _STRING.sub(" ", " ".join((str(one), *texts_of(file, name))))
+        if name in file.ambiguous or _CHANGES.search(whole) or _is_target(one):
+            pasted = f"{part} {whole}" if "##" in whole else whole  # a name of any variable may come about
+            unseen |= set(_NAME.findall(pasted))
+    return frozenset(addressed | unseen), frozenset(unseen)
+
+
+def texts_of(file: File, name: str) -> list[str]:
+    """The text of a macro and of those it uses."""
+    found, left = dict[str, str](), [name]
+    while left:
+        one = left.pop()
+        if one in file.macros and one not in found:
+            found[one] = file.macros[one].text
+            left += _NAME.findall(found[one])
+    return list(found.values())
+
+
+def spreads(file: File, part: Part) -> bool:
+    """Whether an argument, or an item of a list, is a macro that may become none, or several."""
+    if part.type not in ("identifier", "call_expression") or not file.macros:
+        return False
+    found: Part | None = part
+    for _ in range(len(file.macros) + 1):
+        if found is None or macro_at(file, found) is None:
+            return found is None or (found is not part and found.type == "comma_expression")
+        found = becomes(file, found)
+    return True
+
+
+def names_in(file: File, name: str) -> set[str]:
+    """Every name in the text of a macro, and of those it uses."""
+    return {word for text in texts_of(file, name) for word in _NAME.findall(_STRING.sub(" ", text))}
+
+
+def _is_target(part: Part) -> bool:
+    """Whether an expression is set, or its address taken, where it stands."""
+    node, above = part.node, part.node.parent
+    while above is not None and above.type in (*_ELEMENTS, "parenthesized_expression"):
+        if above.type == "pointer_expression" and (above.text or b"").startswith(b"&"):
+            return True
+        node, above = above, above.parent
+    return above is not None and above.child_by_field_name(SETS.get(above.type, "-")) == node
 
 
 def jumps(file: File, part: Part, held: tuple[str, ...] = (), inside: frozenset[str] = frozenset()) -> frozenset[str]:
@@ -118,7 +172,7 @@ def jumps(file: File, part: Part, held: tuple[str, ...] = (), inside: frozenset[
     own = part.type.removesuffix("_statement")
     if own in JUMPS:
         return frozenset() if own in held else frozenset((own,))
-    name = _macro(file, part)
+    name = macro_at(file, part)
     out: set[str] = set()
     if name is not None and name not in inside:
         found = becomes(file, part, statement=True)
@@ -133,13 +187,18 @@ def jumps(file: File, part: Part, held: tuple[str, ...] = (), inside: frozenset[
     return frozenset(out)
 
 
-def _macro(file: File, part: Part) -> str | None:
+def macro_at(file: File, part: Part) -> str | None:
     """The name of the macro that a part uses."""
-    called = part.field("function") if part.type == "call_expression" else None
-    name = str(called) if called is not None else str(part) if part.type in ("identifier", "type_identifier") else ""
+    kind = part.type
+    if kind not in ("identifier", "type_identifier", "call_expression"):
+        return None
+    called = part.field("function") if kind == "call_expression" else None
+    name = str(part if called is None else called)
+    if name not in file.macros:
+        return None
     above = part.node.parent
     if called is None and above is not None and above.type == "call_expression":
         function = above.child_by_field_name("function")
         if function is not None and function == part.node:
             return None  # the call as a whole is its use
-    return name if name in file.macros else None
+    return name

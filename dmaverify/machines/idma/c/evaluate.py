@@ -8,7 +8,7 @@ Law: an expression whose value depends on anything that was not read has none.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from dmaverify.machines.idma.c.arguments import Arguments
@@ -37,6 +37,7 @@ _APART = ("argument_list", "parenthesized_expression", "init_declarator", "assig
           "expression_statement", "subscript_expression", "comma_expression")  # fmt: skip
 
 
+_ELEMENTS = ("subscript_expression", "field_expression", "pointer_expression")
 _DOES = ("call_expression", "assignment_expression", "update_expression", "gnu_asm_expression", "pointer_expression",
          "subscript_expression", "field_expression")  # fmt: skip
 
@@ -68,15 +69,42 @@ class Evaluator:
     def unread(self, part: Part, why: str) -> None:
         """A part that may run, or that is not read."""
 
+    def unread_macro(self, use: Part) -> None:
+        """A macro of which the text is not read."""
+
     def open_order(self, whole: Part, parts: list[Part | None]) -> bool:
         """Whether C leaves open what of some parts is done first, and that matters."""
         return False
+
+    def mark(self) -> tuple[int, int]:
+        """Where the log of what objects are used for stands."""
+        return 0, 0
+
+    def open_in(self, whole: Part, parts: Sequence[Part | None], marks: Sequence[tuple[int, int]]) -> bool:
+        """The same of parts that have run."""
+        return self.open_order(whole, [*parts])
 
     def disturbed(self, part: Part) -> None:
         """Something that may write memory or registers was not followed."""
 
     def placed(self, field: Part, value: Value) -> None:
         """A field of a structure is written."""
+
+    def truth(self, part: Part | None) -> Value:
+        """The value of a condition."""
+        return self.value(part)
+
+    def plain(self, value: Value, part: Part) -> Value:
+        """A value for what does not follow objects."""
+        return value
+
+    def static_type(self, part: Part) -> CType | None:
+        """The type of a part of an object."""
+        return None
+
+    def struct_size(self, part: Part) -> int:
+        """In bytes; 0 of what is no structure that is read."""
+        return 0
 
     def given(self, part: Part, name: str, type_: CType | None, why: str) -> Value:
         """A variable of which nothing but its type is known."""
@@ -101,7 +129,8 @@ class Evaluator:
         base = self.known.get(" ".join(sorted(name.split()))) if name not in self.file.macros else None
         definition = self.file.type_named(part, name) if base is None else None
         if definition is not None:
-            declarator = definition.field("declarator")
+            given = [Part(node, definition.text) for node in definition.node.children_by_field_name("declarator")]
+            declarator = next((one for one in given if declared(one)[0] == name), None)
             stars = declared(declarator)[2] if declarator else 0
             if declarator is None or declared(declarator)[1]:
                 return None
@@ -110,6 +139,7 @@ class Evaluator:
         if not pointers:
             return base
         step = 1 if name == "void" else (base.size if base and not base.pointer else 0)
+        step = self.struct_size(part) if base is None and not step and pointers == 1 else step
         return CType(self.word, pointer=True, step=step if pointers == 1 else 0)
 
     def converted_to(self, value: Value, type_: CType | None, name: str) -> Value:
@@ -151,18 +181,26 @@ class Evaluator:
     def expansion(self, use: Part, name: str, arguments: list[str] | None) -> Value:
         part = expanded(self.file.macros[name], arguments, use)
         if part is None:
+            self.unread_macro(use)
             return unknown(f"the macro `{name}` is no expression that is read")
         above = use.node.parent
         if part.type not in _PRIMARY and (above is None or above.type not in _APART):
+            self.unread(part, f"the macro `{name}`, which needs parentheses")
             return unknown(f"the macro `{name}` needs parentheses around its text")
-        return self.value(part)
+        return self.tracked(part)
 
     # ------------------------------------------------------------ expressions
 
     def value(self, part: Part | None) -> Value:
+        found = self.tracked(part)
+        return found if part is None or type(found) is Value else self.plain(found, part)
+
+    def tracked(self, part: Part | None) -> Value:
+        """The value of an expression for what follows objects and pointers to them."""
         if part is None:
             return unknown("an expression is missing")
         if self.depth >= MOST_DEPTH:
+            self.unread(part, "an expression that is nested too deeply")
             return unknown(f"`{str(part)[:40]}...` is nested too deeply")
         if part.type not in ("identifier", "number_literal") and self.defines and str(part) in self.defines:
             return self.defined(str(part), None)
@@ -198,12 +236,13 @@ class Evaluator:
         return self.name(part)
 
     def _parenthesized_expression(self, part: Part) -> Value:
-        return self.value(next(iter(part.parts()), None))
+        return self.tracked(next(iter(part.parts()), None))
 
     def _binary_expression(self, part: Part) -> Value:
         op = part.node.child_by_field_name("operator")
-        left = self.value(part.field("left"))
         sign = op.type if op else ""
+        truth = sign in ("&&", "||")
+        marks, left = [self.mark()], self.truth(part.field("left")) if truth else self.value(part.field("left"))
         if sign in ("&&", "||") and left.number is not None and bool(left.number) == (sign == "||"):
             return Value(int(sign == "||"))
         if sign in ("&&", "||") and left.number is None:
@@ -211,8 +250,9 @@ class Evaluator:
             if right is not None:
                 self.unread(right, f"the condition {part.field('left')}")
             return left
-        other = self.value(part.field("right"))
-        if sign not in ("&&", "||") and self.open_order(part, [part.field("left"), part.field("right")]):
+        marks.append(self.mark())
+        other = self.truth(part.field("right")) if truth else self.value(part.field("right"))
+        if sign not in ("&&", "||") and self.open_in(part, [part.field("left"), part.field("right")], marks):
             return unknown(f"the order within `{part}` is the compiler's")
         return binary(sign, left, other)
 
@@ -221,7 +261,7 @@ class Evaluator:
         return unary(op.type if op else "", self.value(part.field("argument")))
 
     def _conditional_expression(self, part: Part) -> Value:
-        test = self.value(part.field("condition"))
+        test = self.truth(part.field("condition"))
         yes, no = part.field("consequence"), part.field("alternative")
         if test.number is None:
             for branch in (yes, no):
@@ -254,13 +294,15 @@ class Evaluator:
         arguments = part.field("arguments")
         if macro is not None and macro.params is not None and arguments is not None:
             return self.typed(expanded(macro, [str(x) for x in arguments.parts()], part))
+        if part.type in _ELEMENTS:
+            return self.static_type(part)
         if any(one.type in _DOES for one in part.every()):
             return None
         found = self.value(part)
         return found.type if found.number is not None else None
 
     def _comma_expression(self, part: Part) -> Value:
-        self.value(part.field("left"))
+        self.tracked(part.field("left"))
         return self.value(part.field("right"))
 
     def _cast_expression(self, part: Part) -> Value:

@@ -15,9 +15,10 @@ from functools import lru_cache
 
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.accesses import RegisterReader
-from dmaverify.machines.idma.c.code import File, Part
+from dmaverify.machines.idma.c.aggregates import MemoryObject, WholeObject, first_cells
+from dmaverify.machines.idma.c.code import File, Part, declared
 from dmaverify.machines.idma.c.doubts import Doubted
-from dmaverify.machines.idma.c.effects import called_name, target_of
+from dmaverify.machines.idma.c.effects import called_name, spreads, target_of
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, converted, unknown
 from dmaverify.machines.idma.c.pulp import (
     OWN_COUNTER,
@@ -105,10 +106,13 @@ def _meant(name: str) -> str | None:
 
 class Launcher(RegisterReader):
     launching = frozenset((*CALLS, *PULP_CALLS))
+    since: int | None = None
+    """In a round that stands for others: the objects that were there before."""
 
     def __init__(self, file: File, defines: Mapping[str, str], word: int, map_: registers.RegisterMap | None) -> None:
         super().__init__(file, defines, word)
         self.map = map_
+        self.tables: list[MemoryObject] = []  # of the file: structures that may be descriptors
         self.fresh()
 
     def fresh(self) -> None:
@@ -119,6 +123,7 @@ class Launcher(RegisterReader):
         self.objects: dict[str, dict[str, Value]] = {}
         self.foreign = ""
         self.doubts = []
+        self.log.clear()
         self.pages: dict[int, dict[int, Value]] = {}
         self.facts: list[Derived] = []
         self.counters: list[list[int]] = []  # of the PULP runtime: the channels of their transfers
@@ -127,8 +132,18 @@ class Launcher(RegisterReader):
     # ------------------------------------------------------------ calls
 
     def called(self, call: Part, name: str, arguments: list[Part]) -> Value:
-        values = [self.value(one) for one in arguments]
-        if len(values) > 1 and self.open_order(call, [*arguments]):
+        own = name in self.file.functions and name not in self.launching and name not in WAITS
+        if name in ASSERTIONS and len(arguments) == 1 and name not in self.file.functions:
+            return self._asserted(call, arguments[0], self.truth(arguments[0]))
+        marks, values = list[tuple[int, int]](), list[Value]()
+        for one in arguments:
+            marks.append(self.mark())
+            values.append(self.tracked(one) if own else self.value(one))
+        if any(spreads(self.file, one) for one in arguments):
+            values = [self.plain(value, call) for value in values]
+            why = next((one.why for one in values if one.number is None and one.why), "")
+            values = [unknown(why or f"how many arguments `{call}` has is not known", one.type) for one in values]
+        if len(values) > 1 and self.open_in(call, [*arguments], marks):
             values = [unknown(f"the order within `{call}` is the compiler's", value.type) for value in values]
         if name in self.launching:
             self.steps += 10  # its arguments are expressions
@@ -148,8 +163,6 @@ class Launcher(RegisterReader):
             return self.doubted(call, f"`{name}` is not read{f'; {near}' if near else ''}")
         if name in self.file.functions:
             return self.entered(name, values, call)
-        if name in ASSERTIONS and len(values) == 1:
-            return self._asserted(call, arguments[0], values[0])
         if not name.isidentifier() or any(name in scope for scope in self.scopes):
             return self.doubted(call, "a call through a pointer to a function, which is not read")
         self.foreign = self.foreign or (f"{name}()" if self.told else "")
@@ -266,7 +279,9 @@ class Launcher(RegisterReader):
             elif inner.type == "gnu_asm_expression":
                 self.conditions["assembly launches nothing"] = None
             left = target_of(self.file, inner)
-            if left is not None and left.type == "field_expression" and field_of(left) in ("src", "dst"):
+            if left is None or left.type != "field_expression" or self.private(left):
+                continue
+            if field_of(left) in ("src", "dst"):
                 self.doubts.append(Doubted(inner, "it may be written, or not"))
         waits = next((p for p in part.every() if p.type in ("call_expression", "gnu_asm_expression")), None)
         if waits is not None and self.told:
@@ -281,8 +296,27 @@ class Launcher(RegisterReader):
         super().declare(part, keep=keep)
         for child in part.node.children_by_field_name("declarator"):
             initial = Part(child, part.text).field("value")
-            if initial is not None and initial.type == "initializer_list":
+            if initial is None or initial.type != "initializer_list":
+                continue
+            found = self.scopes[-1].get(declared(Part(child, part.text))[0])
+            if not isinstance(found, WholeObject) or found.place is None:
                 self._initialized(initial)
+            elif not self.stack and any(field_of_name(str(path[-1])) for path, _ in first_cells(found.place.shape)):
+                self.tables.append(found.place.whole)
+
+    def escapes(self, whole: MemoryObject) -> None:
+        """An object whose address goes where it is not followed: what is named as descriptors are named, is one."""
+        owners = {path[:-1] for path in whole.named if field_of_name(str(path[-1]))}
+        for owner in sorted(owners, key=str):
+            given = {
+                own: whole.cell(path, ULLONG)
+                for path in whole.named if path[:-1] == owner and (own := field_of_name(str(path[-1])))
+            }  # fmt: skip
+            if set(given) == set(FIELDS):
+                self._in_memory(whole.part, given)
+            elif {"src", "dst"} & given.keys():
+                missing = " and ".join(name for name in FIELDS if name not in given)
+                self.conditions[f"`{whole.name}` without {missing} is no descriptor"] = None
 
     def _initialized(self, part: Part) -> None:
         """A structure with a source, a destination and a length, named as descriptors name them."""
@@ -302,6 +336,8 @@ class Launcher(RegisterReader):
         name, owner = field_of(field), str(field.field("argument"))
         if not name:
             return
+        if self.since is not None:
+            raise Stuck("descriptors that a loop writes")
         index = field.field("argument")
         while index is not None and index.type == "subscript_expression":
             at = self.value(index.field("index"))
@@ -331,6 +367,8 @@ class Launcher(RegisterReader):
 
     def _in_memory(self, part: Part, given: Mapping[str, Value]) -> None:
         """A descriptor in memory: somebody launches it, some time."""
+        if self.since is not None:
+            raise Stuck("descriptors that a loop writes")
         values = {name: converted(one, ULLONG) for name, one in given.items()}
         unread = next((f"{name}: {v.why}" for name, v in values.items() if v.number is None), None)
         if unread is not None:
@@ -343,5 +381,8 @@ class Launcher(RegisterReader):
 
 def field_of(part: Part) -> str:
     """What a field is in a descriptor, "" where it is nothing of it."""
-    name = str(part.field("field"))
+    return field_of_name(str(part.field("field")))
+
+
+def field_of_name(name: str) -> str:
     return next((own for own, known in FIELDS.items() if name in known), "")

@@ -14,9 +14,10 @@ import re
 from typing import Any
 
 from dmaverify.language.numbers import Poly
+from dmaverify.machines.idma.c.aggregates import MemoryObject
 from dmaverify.machines.idma.c.arguments import Arguments, polynomial
 from dmaverify.machines.idma.c.code import Part
-from dmaverify.machines.idma.c.effects import target_of, variable
+from dmaverify.machines.idma.c.effects import target_of, texts_of, variable
 from dmaverify.machines.idma.c.launches import Launcher
 from dmaverify.machines.idma.c.numbers import Value, binary, converted, unknown
 from dmaverify.prove.sizes.facts import SizeFact
@@ -53,18 +54,25 @@ class LoopRunner(Launcher):
         trace.record(SizeFact("ge", poly_of(count) - Poly.of(2)))  # else there is no later round, and what it waits for
         moving = self._moving(body, {name})
         first = {other: self.name_of(other) for other in moving}
-        written = self._written_in(body)
+        since = self.since
+        self.since = self.serial if since is None else since
         for number in (k, k + 1 + d):
             self._set(name, start, number, step)
             for other, by in moving.items():
                 self._set(other, first[other], number, by)
             for page in self.pages.values():
-                page.update({at: unknown("it is written in a loop") for at in page if written})
+                page.update({at: unknown("it is written in a loop") for at in page})
             if not self._round(body, whole):
                 raise Stuck("a round ends the loop")
+        self.since = since
         self._set(name, start, count, step)
         for other, by in moving.items():
             self._set(other, first[other], count, by)
+
+    def touched(self, whole: MemoryObject) -> None:
+        if self.since is not None and whole.born <= self.since:
+            raise Stuck(f"`{whole.name}` is carried from round to round")
+        super().touched(whole)
 
     def name_of(self, name: str) -> Value:
         """The value of a variable."""
@@ -106,19 +114,9 @@ class LoopRunner(Launcher):
             if target is not None and target.text is not part.text:
                 return True
             macro = self.file.macros.get(str(part))
-            if macro is not None and any(_SETS.search(text) for text in self._texts(macro.name)):
+            if macro is not None and any(_SETS.search(text) for text in texts_of(self.file, macro.name)):
                 return True
         return False
-
-    def _texts(self, name: str) -> list[str]:
-        """The text of a macro and of those it uses."""
-        found, left = dict[str, str](), [name]
-        while left:
-            one = left.pop()
-            if one in self.file.macros and one not in found:
-                found[one] = self.file.macros[one].text
-                left += re.findall(r"\w+", found[one])
-        return list(found.values())
 
     def _step(self, part: Part, name: str) -> Any:
         """What `part` adds to a variable; None where it does something else."""
@@ -150,14 +148,6 @@ class LoopRunner(Launcher):
                 out.pop(name, None)
                 self.assign(name, unknown(f"`{name}` is carried from round to round"))
         return out
-
-    def _written_in(self, body: Part) -> bool:
-        """Whether a round may write registers; descriptors in memory are not followed here."""
-        for part in body.every():
-            left = target_of(self.file, part)
-            if part.type == "initializer_list" or (left is not None and left.type == "field_expression"):
-                raise Stuck("descriptors that a loop writes")
-        return self.map is not None
 
     def _set(self, name: str, start: Value, rounds: Any, step: Any) -> None:
         assert start.number is not None

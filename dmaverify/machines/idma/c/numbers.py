@@ -22,13 +22,14 @@ WORD = 0
 @dataclass(frozen=True, slots=True)
 class CType:
     """An integer or a pointer. `step` is the size of what a pointer points at, 0 where it is not known; of a number
-    that is no integer it is not 0.
+    that is no integer it is not 0. `target` is the type that a variable points at, where it is read.
     """
 
     bits: int
     signed: bool = False
     pointer: bool = False
     step: int = 0
+    target: object = None
 
     @property
     def rank(self) -> int:

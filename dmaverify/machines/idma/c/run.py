@@ -11,10 +11,11 @@ import re
 from collections.abc import Mapping
 
 from dmaverify.language.numbers import Symbolic
+from dmaverify.machines.idma.c.aggregates import ObjectPlace, WholeObject
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
 from dmaverify.machines.idma.c.doubts import MOST_CALLS, Doubter
-from dmaverify.machines.idma.c.effects import addressed, called_name, jumps, splits, target_of
-from dmaverify.machines.idma.c.numbers import WORD, Value, binary, converted, promoted, unknown
+from dmaverify.machines.idma.c.effects import called_name, exposures, jumps, splits, target_of
+from dmaverify.machines.idma.c.numbers import UNREAD, WORD, Value, binary, converted, promoted, unknown
 
 MOST_STEPS = 150_000
 _LEAVES = re.compile(r"\b(return|break|continue|goto)\b")
@@ -42,18 +43,40 @@ class Runner(Doubter):
         self.stack = 0
         self.assumed: dict[str, None] = {}
         self.conditions: dict[str, None] = {}
-        self._addressed: dict[str, frozenset[str]] = {}
+        self._addressed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
 
     # ------------------------------------------------------------ assignments
 
     def _assignment_expression(self, part: Part) -> Value:
         op = part.node.child_by_field_name("operator")
-        value = self.value(part.field("right"))
         sign = op.type.removesuffix("=") if op else ""
         left = target_of(self.file, part)
+        if left is not None and self.designates(left):
+            return self._set_part(part, left, sign)
+        right = part.field("right")
+        whole = left is not None and left.type == "identifier" and not sign
+        value = self.tracked(right) if whole else self.value(right)
         if left is not None and sign and left.type == "identifier":
-            value = binary(sign, self.name(left), value)
+            value = binary(sign, self.value(left), value)
         return self._stored(part, left, value, in_place=bool(sign))
+
+    def _set_part(self, part: Part, left: Part, sign: str) -> Value:
+        """A part of an object is set."""
+        marks, right = [self.mark()], part.field("right")
+        place = self.designated(left)
+        marks.append(self.mark())
+        value = self.tracked(right)
+        if self.open_in(part, [left, right], marks):
+            value = unknown(f"the order within `{part}` is the compiler's")
+        if sign:
+            value = binary(sign, self.plain(self.load(place, left), left), self.plain(value, part))
+        return self._kept_in(place, left, value)
+
+    def _kept_in(self, place: ObjectPlace, left: Part, value: Value) -> Value:
+        found = self.store(place, value, left)
+        if place.whole.escaped and left.type == "field_expression":
+            self.placed(left, self.plain(value, left))
+        return found
 
     def _stored(self, part: Part, left: Part | None, value: Value, *, in_place: bool) -> Value:
         """What an assignment of `value` is, once it is done."""
@@ -62,6 +85,7 @@ class Runner(Doubter):
         if left.type == "identifier":
             self.assign(str(left), value)
             return self.name(left) if value.number is not None else value
+        self.unfollowed(left, f"`{part}`, which is not followed")
         if left.type == "field_expression":
             self.placed(left, unknown(f"`{part}` changes it in place") if in_place else value)
         if left.type in ("pointer_expression", "subscript_expression"):
@@ -71,9 +95,13 @@ class Runner(Doubter):
 
     def _update_expression(self, part: Part) -> Value:
         target, op = target_of(self.file, part), part.node.child_by_field_name("operator")
-        old = self.value(target)
+        place = self.designated(target) if self.designates(target) else None
+        old = self.value(target) if place is None or target is None else self.plain(self.load(place, target), target)
         new = binary("+" if op is not None and op.type == "++" else "-", old, Value(1))
-        kept = self._stored(part, target, new, in_place=True)
+        if place is not None and target is not None:
+            kept = self._kept_in(place, target, new)
+        else:
+            kept = self._stored(part, target, new, in_place=True)
         return kept if part.node.children[0].type in ("++", "--") else old
 
     # ------------------------------------------------------------ statements
@@ -149,7 +177,7 @@ class Runner(Doubter):
             if macro is not None:
                 self.run(macro)
             else:
-                self.value(inner)
+                self.tracked(inner)
 
     def _macro_statement(self, part: Part) -> Part | None:
         """The statements that a macro becomes, where it is not an expression."""
@@ -169,7 +197,7 @@ class Runner(Doubter):
     def _run_if_statement(self, part: Part) -> None:
         condition, yes, other = part.field("condition"), part.field("consequence"), part.field("alternative")
         no = next(iter(other.parts()), None) if other else None
-        value = self.value(condition)
+        value = self.truth(condition)
         test = self._role(condition) if value.number is None else bool(value.number)
         if test is not None:
             branch, other_ = (yes, no) if test else (no, yes)
@@ -200,6 +228,8 @@ class Runner(Doubter):
             return
         depth = len(self.scopes)
         self.scopes.append({})
+        for case in cases[:found]:
+            self._jumped_over(case)
         try:
             for case in cases[found:]:
                 given = case.field("value")
@@ -209,6 +239,16 @@ class Runner(Doubter):
                 raise
         finally:
             del self.scopes[depth:]
+
+    def _jumped_over(self, case: Part) -> None:
+        """What a case declares that does not run: its names are there, and hold nothing."""
+        for one in case.parts():
+            if one.type in ("enum_specifier", "declaration", "type_definition"):
+                self._enumerators(one)
+            for child in one.node.children_by_field_name("declarator") if one.type == "declaration" else ():
+                name, _, pointers, _ = declared(Part(child, one.text))
+                type_ = self.type_of(one.field("type"), pointers)
+                self.scopes[-1][name] = unknown(f"`{name}` is declared before the case that runs", type_ or UNREAD)
 
     def _case(self, value: Value, cases: list[Part]) -> int | None:
         """The number of the case that a value goes to, or of cases; None where that is not known."""
@@ -233,7 +273,11 @@ class Runner(Doubter):
 
     def _run_return_statement(self, part: Part) -> None:
         inner = next(iter(part.parts()), None)
-        raise _Left("return", self.value(inner) if inner else None)
+        value = self.tracked(inner) if inner else None
+        if inner is not None and value is not None:
+            held = self.copied(value, "a result", inner)
+            value = held if held is not value else self.plain(value, inner)
+        raise _Left("return", value)
 
     def _run_break_statement(self, part: Part) -> None:
         raise _Left(part.type.removesuffix("_statement"))
@@ -248,7 +292,7 @@ class Runner(Doubter):
                 if initial.type == "declaration":
                     self.declare(initial)
                 else:
-                    self.value(initial)
+                    self.tracked(initial)
             self._loop(part, part.field("condition"), part.field("body"), part.field("update"))
         finally:
             self.scopes.pop()
@@ -262,7 +306,7 @@ class Runner(Doubter):
 
     def _loop(self, whole: Part, condition: Part | None, body: Part | None, update: Part | None) -> None:
         while True:
-            test = self.value(condition) if condition is not None else Value(1)
+            test = self.truth(condition) if condition is not None else Value(1)
             if test.number is None:
                 self.doubt(whole, f"the bound of a loop, {condition}")
                 self.may_leave(whole, f"the bound of a loop, {condition}", f"the loop over {condition}")
@@ -270,7 +314,7 @@ class Runner(Doubter):
             if not test.number or not self._round(body, whole):
                 return
             if update is not None:
-                self.value(update)
+                self.tracked(update)
 
     def _round(self, body: Part | None, whole: Part) -> bool:
         """One round of a loop; whether another may follow."""
@@ -301,10 +345,10 @@ class Runner(Doubter):
             self.doubt(at or function, f"calls of `{name}` deeper than {MOST_CALLS}")
             return unknown(f"`{name}` is called too deeply")
         shape = declared(declarator)[3]
-        outer, exposed = self.scopes, self.exposed
+        outer, exposed, hidden = self.scopes, self.exposed, self.unseen
         if name not in self._addressed:
-            self._addressed[name] = addressed(self.file, function)
-        self.exposed = self._addressed[name]
+            self._addressed[name] = exposures(self.file, function)
+        self.exposed, self.unseen = self._addressed[name]
         self.scopes = [outer[0], self._parameters(shape.field("parameters") if shape else None, arguments)]
         self.stack += 1
         try:
@@ -315,8 +359,11 @@ class Runner(Doubter):
             if left.value is not None:
                 said = "pointer" if declared(declarator)[2] else str(function.field("type"))
                 type_ = self.type_of(function.field("type"), declared(declarator)[2])
+                if isinstance(left.value, WholeObject) and left.value.place is not None:
+                    same = self.shape_of(function.field("type")) == left.value.place.shape
+                    return left.value if same and said != "pointer" else unknown(f"`{name}` is of another type")
                 return self.converted_to(left.value, type_, said)
         finally:
-            self.scopes, self.exposed = outer, exposed
+            self.scopes, self.exposed, self.unseen = outer, exposed, hidden
             self.stack -= 1
         return unknown(f"`{name}` returns nothing")

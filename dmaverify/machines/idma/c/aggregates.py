@@ -1,0 +1,199 @@
+"""Arrays and structures of C: their types, how long they are, and what the cells of one object hold.
+
+Knows: elements, members, layout by the width of a pointer, which cell a path leads to. Does not know: syntax, names.
+Law: a cell has the value that was stored last, converted to its type, or none; an object whose address went where it is
+not followed (`lost`) has no values from there on, and a size that compilers differ in is 0.
+
+Source: ISO C11, 6.7.2.1 (structures), 6.5.3.4 (`sizeof`); 64-bit integers are aligned to 4 or to 8 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Union
+
+from dmaverify.language.numbers import Symbolic
+from dmaverify.machines.idma.c.code import Part
+from dmaverify.machines.idma.c.numbers import WORD, CType, Value, converted, unknown
+from dmaverify.values import dataclass, field, replace
+
+MOST_CELLS = 4096
+Path = tuple[Union[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadType:
+    """A type that is not read, and why; `scalar` where it takes one initializer all the same."""
+
+    why: str
+    scalar: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """Elements of one type; an array of arrays has rows."""
+
+    element: Shape
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """Members in order. `packed` leaves no gaps; where it is not `laid`, its layout is not known."""
+
+    name: str
+    members: tuple[tuple[str, Shape], ...]
+    packed: bool = False
+    laid: bool = True
+
+    def member(self, name: str) -> Shape:
+        missing = UnreadType(f"`{self.name}` has no member `{name}` that is read")
+        return next((shape for own, shape in self.members if own == name), missing)
+
+
+Shape = Union[CType, ArrayType, StructType, UnreadType]
+
+
+def size_of(shape: Shape, word: int) -> int:
+    """In bytes; 0 where it is not known, or differs by how 64-bit integers are aligned."""
+    found = {_layout(shape, wide) for wide in ((8,) if word == 64 else (4, 8))}
+    return found.pop()[0] if len({size for size, _ in found}) == 1 else 0
+
+
+def _layout(shape: Shape, wide: int) -> tuple[int, int]:
+    """(bytes, alignment); (0, 0) where they are not known."""
+    if isinstance(shape, CType):
+        return (shape.size, min(shape.size, wide)) if shape.bits > WORD else (0, 0)
+    if isinstance(shape, ArrayType):
+        size, align = _layout(shape.element, wide)
+        return size * shape.count, align
+    if isinstance(shape, UnreadType) or not shape.laid:
+        return 0, 0
+    end, most = 0, 1
+    for _, one in shape.members:
+        size, align = _layout(one, wide)
+        if not size:
+            return 0, 0
+        align = 1 if shape.packed else align
+        end, most = -(-end // align) * align + size, max(most, align)
+    return -(-end // most) * most, most
+
+
+def cells_of(shape: Shape, path: Path = ()) -> Iterator[tuple[Path, Shape]]:
+    """Every path to a number below a type, with its type."""
+    if isinstance(shape, ArrayType):
+        for index in range(shape.count):
+            yield from cells_of(shape.element, (*path, index))
+    elif isinstance(shape, StructType):
+        for name, one in shape.members:
+            yield from cells_of(one, (*path, name))
+    else:
+        yield path, shape
+
+
+def first_cells(shape: Shape) -> list[tuple[Path, Shape]]:
+    """The cells of one element of an array, or of a structure."""
+    while isinstance(shape, ArrayType):
+        shape = shape.element
+    return list(cells_of(shape)) if isinstance(shape, StructType) and count_of(shape) <= MOST_CELLS else []
+
+
+def count_of(shape: Shape) -> int:
+    """How many cells a type has."""
+    if isinstance(shape, ArrayType):
+        return shape.count * count_of(shape.element)
+    return sum(count_of(one) for _, one in shape.members) if isinstance(shape, StructType) else 1
+
+
+@dataclass(eq=False)
+class MemoryObject:
+    """An array or a structure. `rest` is why cells that nobody set have no value; without it they are 0."""
+
+    name: str
+    shape: Shape
+    part: Part
+    born: int
+    constant: bool = False
+    rest: str = ""
+    cells: dict[Path, Value] = field(default_factory=dict)
+    lost: str = ""
+    escaped: bool = False
+    used: bool = False  # the program reads a value of it
+    named: set[Path] = field(default_factory=set)  # members that were set by their names
+    initial: Callable[[], None] | None = None  # what gives it its values, when they are asked for
+
+    def cell(self, path: Path, type_: CType) -> Value:
+        if self.lost or (path not in self.cells and self.rest):
+            return unknown(self.lost or self.rest, type_)
+        return self.cells[path] if path in self.cells else converted(Value(0), type_)
+
+    def forget(self, path: Path, shape: Shape, why: str) -> None:
+        """What lies below a path has no value, until it is set again."""
+        if not path or count_of(shape) > MOST_CELLS:
+            self.cells.clear()
+            self.rest = why
+            return
+        for at, one in cells_of(shape, path):
+            self.cells[at] = unknown(why, one if isinstance(one, CType) else CType(-1))
+
+    def clear(self, path: Path) -> None:
+        """What lies below a path is 0, as what an initializer leaves out."""
+        for at in [at for at in self.cells if at[: len(path)] == path]:
+            del self.cells[at]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPlace:
+    """A part of an object; `path` is None where it is not known which, for the reason `why`."""
+
+    whole: MemoryObject
+    path: Path | None
+    shape: Shape
+    why: str = ""
+    outside: bool = False
+
+    def member(self, name: str) -> ObjectPlace:
+        own = self.shape
+        none = own if isinstance(own, UnreadType) else UnreadType(f"`.{name}` of what is no structure")
+        shape = own.member(name) if isinstance(own, StructType) else none
+        return replace(self, path=None if self.path is None else (*self.path, name), shape=shape)
+
+    def first(self) -> ObjectPlace:
+        """The first element of an array: what its name points at."""
+        shape = self.shape.element if isinstance(self.shape, ArrayType) else UnreadType("an element of no array")
+        return replace(self, path=None if self.path is None else (*self.path, 0), shape=shape)
+
+    def moved(self, by: Value, text: str) -> ObjectPlace:
+        """The element so many behind this one."""
+        if self.path is None:
+            return self
+        if by.number is None or isinstance(by.number, Symbolic):
+            return replace(self, path=None, why=by.why or f"the index of `{text}` is an argument")
+        last = self.path[-1] if self.path else ""
+        above = self.whole.shape
+        for step in self.path[:-1]:
+            above = above.element if isinstance(above, ArrayType) else _member(above, str(step))
+        first, count = (last, above.count) if isinstance(above, ArrayType) and isinstance(last, int) else (0, 1)
+        at = first + int(by.number)
+        if not 0 <= at < count:
+            why = f"`{text}` is element {at}, and `{self.whole.name}` has {count} there"
+            return replace(self, path=None, why=why, outside=True)
+        return replace(self, path=(*self.path[:-1], at)) if isinstance(last, int) else self
+
+
+def _member(shape: Shape, name: str) -> Shape:
+    return shape.member(name) if isinstance(shape, StructType) else UnreadType(name)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeObject(Value):
+    """The value of a name, or an expression, that is an array or a structure as a whole."""
+
+    place: ObjectPlace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPointer(Value):
+    """A pointer to a part of an object that is followed."""
+
+    place: ObjectPlace | None = None
