@@ -28,6 +28,8 @@ def kernel(lines: str, before: str = "") -> str:
 
 
 EACH, S = copy("16 * i"), copy("s")
+REST = copy("16") + copy("32") + copy("48")
+SLICES = copy("0") + REST
 HELPER = f"fn part(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{ {copy('o')} }}"
 DEEP = f"mod deep {{ use super::*; pub mod inner {{ use super::super::*; pub fn go(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{ {copy('o')} }} }} }}\nuse deep::inner::go as step;"
 GENERIC = (
@@ -172,3 +174,18 @@ def test_a_function_within_one_that_it_calls_is_read_once() -> None:
 def test_a_loop_that_does_not_move_a_tile_writes_it_again(lines: str, status: str) -> None:
     (found,) = [v for v in verdicts(plan(kernel(lines))) if "to_hbm" in v.name]
     assert found.status.value == status
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (f"{SLICES} if ready() {{ {copy('0')} }}", "unknown"),
+        (f"if ready() {{ {copy('0')} }} else {{ {copy('0')} }} {REST}", "proved"),
+        (f"if ready() {{ {copy('0')} }} if other() {{ {copy('0')} }} {REST}", "unknown"),
+        (f"if M {{ {copy('0')} }} if !M {{ {copy('0')} }} {REST}", "proved"),
+        (f"for i in 0..2 {{ {copy('0')} if other() {{ break; }} }} {REST}", "unknown"),
+    ],
+)
+def test_writes_behind_conditions_that_may_meet_are_no_pass(lines: str, status: str) -> None:
+    found = [v for v in verdicts(plan(kernel(lines, "const M: bool = true;"))) if "to_hbm" in v.name]
+    assert {v.status.value for v in found} - {"proved"} == {status} - {"proved"}

@@ -8,7 +8,7 @@ way that a run can take, past all that may write it. All else is unjudged, with 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 MOST_GROUPS = 512  # sets of cells that the same branches write
+MOST_WAYS = 32  # of writes, any two of which are compared
 _OVERLAP = "furiosa-opt v0.6.0, tile (starts are not multiplied by the length, and are not checked)"
 _FRESH = "furiosa-opt v0.6.0, HbmTensor::new (memory that is not initialized)"
 COVER, ONCE, DEFINITE = "core/tiles-cover", "core/tiles-once", "core/definite"
@@ -277,18 +278,45 @@ def _counted(buffer: UsedBuffer) -> Iterator[Told]:
     if again is not None:
         yield again
         return
-    always = count.get(OnWay(), np.zeros(cells.space.size, dtype=np.int64))
-    for when, own in count.items():
-        both = own if when.always else own + always
-        twice = live[both[live] > 1]
-        if not twice.size or way_past(when, ()) is None:
-            continue
-        message = f"{twice.size * each:,} elements of `{buffer.name}` are written more than once by its tiles"
-        yield buffer.last, _cell_finding(
-            ONCE, message, "first written twice", cells.space.position(int(twice[0])), buffer,
-            "starts are positions of the digit that the tile cuts", buffer.alone and when.always, buffer.last,
-        )  # fmt: skip
-        return
+    doubt: Told | None = None
+    once = f"that no element of `{buffer.name}` is written twice is not decided"
+    if len(count) > MOST_WAYS and buffer.alone:
+        doubt = buffer.last, Unjudged(ONCE, f"{once}: its writes stand behind too many conditions", True)
+    for when, other, twice in _twice(count, live) if len(count) <= MOST_WAYS else ():
+        always = when.always and other.always
+        why = "" if always else _on_one_way(when, other)
+        if always or (why and not buffer.alone):
+            message = f"{twice.size * each:,} elements of `{buffer.name}` are written more than once by its tiles"
+            yield buffer.last, _cell_finding(
+                ONCE, message, "first written twice", cells.space.position(int(twice[0])), buffer,
+                "starts are positions of the digit that the tile cuts", buffer.alone, buffer.last,
+            )  # fmt: skip
+            return
+        doubt = doubt or ((buffer.last, Unjudged(ONCE, f"{once}: {why}", True)) if why else None)
+    if doubt is not None:
+        yield doubt
+
+
+def _twice(count: Mapping[OnWay, NDArray[Any]], live: NDArray[Any]) -> Iterator[tuple[OnWay, OnWay, NDArray[Any]]]:
+    """Two ways of writes with the cells that they write more than once together; one that always happens first."""
+    ways = sorted(count, key=lambda when: not when.always)
+    for number, when in enumerate(ways):
+        for other in ways[number:]:
+            both = count[when] if other is when else count[when] + count[other]
+            twice = live[both[live] > 1]
+            if twice.size:
+                yield when, other, twice
+
+
+def _on_one_way(one: OnWay, other: OnWay) -> str:
+    """Why both may happen in one run; nothing where they cannot."""
+    try:
+        passed = way_past(OnWay((*one.path, *other.path), (*one.exits, *other.exits)), ())
+    except WaysUndecided:
+        return "there are too many ways through the function"
+    if passed is None:
+        return ""
+    return f"some are where {passed.told}" if passed.told else "it is not clear which branches are taken"
 
 
 def _again(buffer: UsedBuffer, effect: Effect) -> Told | None:
