@@ -227,12 +227,15 @@ class RuleJudge:
             return False
         severity = rule.severity_under(self.readings)
         terms = self._terms(rule, ports, self.readings)
-        self.evaluated.add(rule.id)
         if rule.readings:
             self._other_readings(rule, ports)
-        if severity is None or self._plainly(rule, terms):
+        if severity is None:  # a reading silences it: nothing is claimed
             self._kept.add(seen)
-            self.held += [HeldRule(rule, terms, (), f"{what}, line {whole.line}")] if severity is not None else []
+            return False
+        self.evaluated.add(rule.id)
+        if self._plainly(rule, terms):
+            self._kept.add(seen)
+            self.held.append(HeldRule(rule, terms, (), f"{what}, line {whole.line}"))
             return False
         claim = condition_of(rule.function.body, terms, self.world)
         if severity is not Severity.ERROR and self.asker.is_open(claim):
