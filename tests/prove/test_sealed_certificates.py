@@ -450,7 +450,22 @@ TILED = Path("examples/idma/waits.toml").read_text().partition("# The software")
 TILED += (
     "[program.p]\n[[program.p.step]]\ntransfer = 'load'\n[[program.p.step]]\ntransfer = 'store'\nafter = ['load']\n"
 )
-TEXTS = {"sizes": SYMBOLS, "kernel": KERNEL, "copies": UNCLAIMED, "tiles": TILED}
+SCALAR = """\
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %end = arith.constant 4096 : index
+  scf.for %i = %zero to %end step %one {
+    %id = pto.load_scalar %src[%i] : !pto.ptr<i8, gm> -> i8
+  }
+  return
+"""
+TEXTS = {
+    "sizes": SYMBOLS,
+    "kernel": KERNEL,
+    "copies": UNCLAIMED,
+    "tiles": TILED,
+    "accesses": UNCLAIMED.replace("  return\n", SCALAR),
+}
 
 
 def nothing_wrong(*_: Any) -> str:
@@ -494,6 +509,11 @@ PLANTS: dict[str, tuple[str, Callable[..., Any], str]] = {
     ),
     "tiles: left out": ("flow.kernel.judge_tiles", together, "{ t = 4 }=>{ t = 3 }"),
     "tiles: twice": ("flow.kernel.judge_tiles", together, '64 * t" } }\n\n[program=>32 * t" } }\n\n[program'),
+    "accesses: bounds": (
+        "flow.instruction_rules.RuleJudge.inside",
+        used("core/in-bounds"),
+        "constant 4096=>constant 4097",
+    ),
     "copies: bounds": ("flow.instructions.CopyJudge._bounds", used("core/in-bounds"), "32x128=>31x128"),
 }
 

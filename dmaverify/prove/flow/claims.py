@@ -101,13 +101,18 @@ def placed_copies(
     events: Sequence[Event], loops: tuple[KernelLoop, ...]
 ) -> Iterator[tuple[Copy, tuple[KernelLoop, ...]]]:
     """Every copy with the loops around it, outer to inner."""
+    return ((event, around) for event, around in placed(events, loops) if isinstance(event, Copy))
+
+
+def placed(events: Sequence[Event], loops: tuple[KernelLoop, ...]) -> Iterator[tuple[Event, tuple[KernelLoop, ...]]]:
+    """Every event that holds no others, with the loops around it, outer to inner."""
     for event in events:
-        if isinstance(event, Copy):
-            yield event, loops
-        elif isinstance(event, KernelLoop):
-            yield from placed_copies(event.body, (*loops, event))
+        if isinstance(event, KernelLoop):
+            yield from placed(event.body, (*loops, event))
         elif isinstance(event, Branch):
-            yield from placed_copies((*event.then, *event.other), loops)
+            yield from placed((*event.then, *event.other), loops)
+        else:
+            yield event, loops
 
 
 def command_of(copy: Copy, loops: Sequence[KernelLoop], tensors: tuple[Tensor, Tensor]) -> Command | str:

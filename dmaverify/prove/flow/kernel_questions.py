@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dmaverify.language.affine import Lin
+from dmaverify.language.affine import Cond, Lin
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use, accumulate
-from dmaverify.program.rewrite import every
-from dmaverify.prove.flow.claims import ClaimResult, placed_copies
+from dmaverify.prove.flow.claims import ClaimResult, placed, placed_copies
 from dmaverify.prove.flow.instruction_rules import HeldRule, RuleJudge
 from dmaverify.prove.flow.kernels import JudgedKernel, KernelProgram
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions, predicates_script
@@ -40,14 +39,23 @@ def ask_kernel(
     program: KernelProgram, judged: JudgedKernel, claims: Sequence[tuple[PlanMove, ClaimResult]],
     extents: Mapping[str, int | Lin], target: Target, options: Options,
 ) -> None:  # fmt: skip
-    """Asks what can be asked, puts down labels, and says of the rest that it was not asked. Raises Disagreement."""
+    """Asks what can be asked, puts down labels, and says of the rest that it was not asked. Tensors whose extents nobody
+    declares are as long as the verdict supposes. Raises Disagreement.
+    """
     assert judged.judge is not None
     proved = {name for name, (status, _, _) in judged.obligations.items() if status == "proved"}
     rules = predicates_script([_at(one, judged.judge) for one in judged.judge.held])
     scripts = [rules] if rules.steps else []
+    supposed = {root: ends for root, ends in judged.judge.reached.items() if all(end.is_const for end in ends)}
+    extents = {**{root: max(end.const for end in ends) for root, ends in supposed.items()}, **extents}
     copies = list(placed_copies(program.events, ()))
-    missing = {rule for _, rule in judged.judge.assumed} | ({BOUNDS} if _more_bounds(program) else set())
-    missing |= {BOUNDS, ONCE} if len(copies) > MOST_COPIES else set()
+    uses = [(use, loops) for use, loops in placed(program.events, ()) if isinstance(use, Use) and _is_bound(use)]
+    missing = {rule for _, rule in judged.judge.assumed} | ({BOUNDS} if program.needs else set())
+    missing |= {BOUNDS, ONCE} if len(copies) + len(uses) > MOST_COPIES else set()
+    for use, loops in uses if len(uses) <= MOST_COPIES else ():
+        script, lost = _in_tensors(f"access {use.number} in its tensors", use.touches, use.when, loops, extents)
+        scripts += [script] if script is not None and script.obligations <= proved else []
+        missing |= lost
     for copy, loops in copies if len(copies) <= MOST_COPIES else ():
         for script, lost in _of_copy(copy, loops, extents):
             scripts += [script] if script is not None and script.obligations <= proved else []
@@ -96,36 +104,44 @@ def _at(held: HeldRule, judge: RuleJudge) -> tuple[Rule, tuple[str, ...], tuple[
 # ---------------------------------------------------------------- copies
 
 
-def _more_bounds(program: KernelProgram) -> bool:
-    """Whether bounds are claimed of more than copies."""
-    return bool(program.needs) or any(isinstance(event, Use) for event in every(program.events))
+def _is_bound(use: Use) -> bool:
+    """Whether bounds are claimed of an access that is no copy: it touches a tensor."""
+    return use.inferred != "bytes" and any(touch.place.root for touch in use.touches)
 
 
 def _of_copy(
     copy: Copy, loops: Sequence[KernelLoop], extents: Mapping[str, int | Lin]
 ) -> Iterator[tuple[Script | None, set[str]]]:
     """Every byte that a copy touches lies in its tensor, and no byte is changed by two rows; what has no question."""
+    yield _in_tensors(f"copy {copy.order} in its tensors", copy.touches, copy.when, loops, extents)
+    row = _row(copy)
+    if row is None:
+        yield None, {ONCE}
+    else:
+        yield once_script(ScriptWriter(f"copy {copy.order} twice", definitions()), row), set()
+
+
+def _in_tensors(
+    name: str, touches: Sequence[CopyTouch], when: Sequence[Cond], loops: Sequence[KernelLoop],
+    extents: Mapping[str, int | Lin],
+) -> tuple[Script | None, set[str]]:  # fmt: skip
+    """Every byte of some touches lies in its tensor; what has no question."""
     lost: set[str] = set()
-    writer = ScriptWriter(f"copy {copy.order} in its tensors", definitions())
-    for index, touch in enumerate(copy.touches):
+    writer = ScriptWriter(name, definitions())
+    for index, touch in enumerate(touches):
         extent = extents.get(touch.place.root) if touch.place.root else None
         size = extent.const if isinstance(extent, Lin) and extent.is_const else extent
         nest = _nest(touch, loops)
         if not touch.place.root:
             continue
-        if nest is None or not isinstance(size, int) or copy.when:
+        if nest is None or not isinstance(size, int) or when:
             lost.add(BOUNDS)
             continue
         counters = [writer.counter(f"t{index}.c{i}", count) for i, (count, _) in enumerate(nest)]
         base = touch.place.address.const + touch.offset.const
         at = address_by_steps(writer, f"t{index}.address", base, counters, [stride for _, stride in nest])
         writer.claim(f"{touch.kind} of %{touch.place.root}", BOUNDS, f"(not (core/in-range {text_of(at)} {size}))")
-    yield writer.script() if writer.steps else None, lost
-    row = _row(copy)
-    if row is None:
-        yield None, {ONCE}
-    else:
-        yield once_script(ScriptWriter(f"copy {copy.order} twice", definitions()), row), set()
+    return writer.script() if writer.steps else None, lost
 
 
 def _nest(touch: CopyTouch, loops: Sequence[KernelLoop]) -> list[tuple[int, int]] | None:
