@@ -39,8 +39,8 @@ def ask_kernel(
     program: KernelProgram, judged: JudgedKernel, claims: Sequence[tuple[PlanMove, ClaimResult]],
     extents: Mapping[str, int | Lin], target: Target, options: Options,
 ) -> None:  # fmt: skip
-    """Asks what can be asked, puts down labels, and says of the rest that it was not asked. Tensors whose extents nobody
-    declares are as long as the verdict supposes. Raises Disagreement.
+    """Asks what can be asked, puts down labels, and says of the rest that it was not asked. Tensors whose extents
+    nobody declares are as long as the verdict supposes. Raises Disagreement.
     """
     assert judged.judge is not None
     proved = {name for name, (status, _, _) in judged.obligations.items() if status == "proved"}
