@@ -1,53 +1,29 @@
 """What the tiles of a program make together: every element of an output written once, over all iterations of all loops.
 
 Knows: windows that move with loops, the rows of a scatter, common digits of all of them, what reads lie between writes.
-Does not know: what is inside a tile (each iteration by itself is `core`'s business), how a finding is shown.
-Law: `unsat` of the overlap question is the proof that no two tiles share an element. What is covered is the union of
-what is surely written (`tile_union`): tiles, whole tensors, the rows that a known list names. What may be written
-(the rows of a list that is known at run time only, bytes that a step writes through another declaration) fills no gap
-and opens none: a gap there is UNKNOWN. Tiles that nobody can list cover where all pairs share nothing and they add up
-to the tensor (proofs/count-covers.smt2). A second write is fine only where a step between the two reads what they
-share; where one of the two writes the whole tensor, which promises nothing of the kind, that is left to be supposed
-(`again`). A loop that does not move the tile writes the same elements in every iteration: the tile is a buffer where
-a step of the same body reads it in each iteration (hazards say in which order); where none does, its elements are
-written twice.
+Does not know: what is inside a tile (each iteration by itself is `core`'s business), what tiles leave out
+(`tile_cover`), how a finding is shown.
+Law: `unsat` of the overlap question is the proof that no two tiles share an element. A second write is fine only where
+a step between the two reads what they share; where one of the two writes the whole tensor, which promises nothing of
+the kind, that is left to be supposed (`again`). A loop that does not move the tile writes the same elements in every
+iteration: the tile is a buffer where a step of the same body reads it in each iteration (hazards say in which order);
+where none does, its elements are written twice.
 
 Source: furiosa-opt v0.6.0 (views: overlapping starts compile and leave part of the output unwritten),
 docs/machines/rngd.md 7.2.
-
-Relied on (proofs/): count-covers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
-from typing import Protocol
 
-from dmaverify.language.expr import axes_of
-from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell
 from dmaverify.program.schedule import Order
-from dmaverify.program.tensor import PLACES, Tensor
-from dmaverify.program.turns import Affine, loop_values
+from dmaverify.program.turns import loop_values
+from dmaverify.prove.flow.tile_cover import Elsewhere, Unwritten, covers, flat_position, is_element
 from dmaverify.prove.flow.tile_outputs import Output, Tiles
-from dmaverify.prove.flow.tile_union import Boxes, Digit, Grid, grid
+from dmaverify.prove.flow.tile_union import Digit, Grid, grid
 from dmaverify.prove.smt import Query, Session, all_of, any_of, linear, number
 from dmaverify.values import dataclass
-
-MOST_GAPS = 4096  # cells of no tile that are looked at one by one, for padding and other writers
-
-
-class Elsewhere(Protocol):
-    """What steps do to the bytes of an output through other declarations of its memory."""
-
-    def reads_all(self, tiles: Tiles, steps: Sequence[int]) -> bool:
-        """Whether one of these steps surely reads all that another step writes."""
-
-    def may_write(self, output: Output, position: int) -> bool:
-        """Whether the element at a flat position of the output may be written so."""
-
-    def may_read(self, output: Output, position: int, steps: Sequence[int]) -> bool:
-        """Whether one of these steps may read it so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +35,6 @@ class SharedElement:
     first_at: Mapping[str, int]
     second_at: Mapping[str, int]
     where: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Unwritten:
-    """Elements that no tile writes: how many (0: not counted), the first one known, and a start that would do."""
-
-    count: int
-    where: Mapping[str, int] | None
-    better: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,10 +88,10 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
             else:
                 undecided.append((first, second, meet))
     once = "refuted" if twice else "unknown" if undecided else "proved"
-    covers, unwritten, why = _covers(output, apart, made, elsewhere)
-    on_purpose = covers == "refuted" and all(one.partial for one in output.tiles)
-    covers = "proved" if on_purpose else covers
-    return Together(output, once, covers, tuple(twice), unwritten, on_purpose, why, tuple(undecided), tuple(again))
+    covered, unwritten, why = covers(output, apart, made, elsewhere)
+    on_purpose = covered == "refuted" and all(one.partial for one in output.tiles)
+    covered = "proved" if on_purpose else covered
+    return Together(output, once, covered, tuple(twice), unwritten, on_purpose, why, tuple(undecided), tuple(again))
 
 
 def _anew(output: Output, tiles: Tiles, order: Order, session: Session, elsewhere: Elsewhere) -> SharedElement | str:
@@ -164,8 +131,8 @@ def _left_over(made: Grid, both: int) -> dict[Digit, int] | None:
 
 def _perhaps_read(output: Output, point: Mapping[Digit, int], steps: Sequence[int], elsewhere: Elsewhere) -> bool:
     """Whether a step may read the element through another declaration, or it is padding, which nobody needs."""
-    position = _flat(output, point)
-    return not _lives(output.tensor, position) or elsewhere.may_read(output, position, steps)
+    position = flat_position(output, point)
+    return not is_element(output.tensor, position) or elsewhere.may_read(output, position, steps)
 
 
 def _between(first: int, second: int, order: Order, reader: int) -> bool:
@@ -284,118 +251,6 @@ def _overlap_question(output: Output, first: Tiles, second: Tiles) -> tuple[Quer
     if first is second:
         parts.append(any_of([f"(not (= {terms[0][i]} {terms[1][i]}))" for i in terms[0] if i < len(first.turns)]))
     return Query(tuple(variables), tuple(p for p in parts if p != "true")), [name for name, _, _ in variables]
-
-
-# ---------------------------------------------------------------- the union
-
-
-def _covers(output: Output, apart: bool, made: Grid | None, elsewhere: Elsewhere) -> tuple[str, Unwritten | None, str]:
-    """Status, what is left out, and why it could not be decided."""
-    if output.wholes:
-        return "proved", None, ""
-    if made is None:
-        if apart and sum(_volume(t, output.digits) for t in output.tiles) == output.total and _inside(output):
-            return "proved", None, ""
-        return "unknown", None, "the tiles are too many to unite"
-    named = [Boxes({}, (), (r.digit, r.named)) for r in output.rows if r.named]
-    ranges = [
-        (r.every, Boxes({r.digit: (Affine(r.possible[0]), r.possible[1] - r.possible[0] + 1)}, ()))
-        for r in output.rows
-        if r.possible is not None
-    ]
-    named += [box for every, box in ranges if every]
-    perhaps = [box for every, box in ranges if not every]
-    every = grid(output.digits, [*(t.boxes for t in output.tiles), *named, *perhaps]) if output.rows else made
-    if every is None:
-        return "unknown", None, "the tiles are too many to unite"
-    return _gap(output, every, len(output.tiles) + len(named), elsewhere)
-
-
-def _gap(output: Output, every: Grid, sure: int, elsewhere: Elsewhere) -> tuple[str, Unwritten | None, str]:
-    """The first element that none of the first `sure` writers writes, nor may anybody else write."""
-    left = ~every.covered[0]
-    for seen in every.covered[1:sure]:
-        left = left & ~seen
-    count, where, open_, exact = 0, None, "", True
-    for number_, at in enumerate(every.cells(left)):
-        if number_ >= MOST_GAPS:
-            exact = False
-            if where is None:
-                open_ = open_ or "what no tile writes is too scattered to look at"
-            break
-        point = every.first(at)
-        position = _flat(output, point)
-        if not _lives(output.tensor, position):
-            continue
-        if any(bool(maybe[at]) for maybe in every.covered[sure:]):
-            open_ = "whether the rows of a scatter fill what the tiles leave is known at run time only"
-            continue
-        if elsewhere.may_write(output, position):
-            open_ = "what the tiles leave may be written through another declaration of the memory"
-            continue
-        exact = exact and _lives(output.tensor, _flat(output, every.last(at)))
-        count += every.volume(at)
-        if where is None:
-            where = {output.label(d): value for d, value in point.items()}
-    if where is not None:
-        return "refuted", Unwritten(count if exact else 0, where, _better(output, output.total)), ""
-    return ("unknown" if open_ else "proved"), None, open_
-
-
-def _flat(output: Output, point: Mapping[Digit, int]) -> int:
-    """The position in the tensor's mapping of the first element at a point."""
-    position = 0
-    for place in PLACES:
-        at = sum(value * stride for (where, stride, _), value in point.items() if where == place)
-        position = position * output.tensor.field(place).size + at
-    return position
-
-
-def _lives(tensor: Tensor, position: int) -> bool:
-    """Whether an element lies there. Of a run of positions the first one lives wherever one of them does."""
-    found = cell(tensor.mapping, position)
-    if isinstance(found, Pad | OutOfBounds):
-        return False
-    sizes = axes_of(tensor.mapping)
-    every = (found.coords,) if isinstance(found, Index) else found.indices
-    return any(all(value < sizes[axis] for axis, value in one) for one in every)
-
-
-def _volume(tiles: Tiles, digits: Sequence[Digit]) -> int:
-    return prod(tiles.window(d)[1] for d in digits) * prod(tiles.counts)
-
-
-def _inside(output: Output) -> bool:
-    """Whether all tiles lie on the tensor; where they do not, `core/in-bounds` says so."""
-    for one in output.tiles:
-        for (_, _, size), (start, length) in one.windows.items():
-            moved = [step * (count - 1) for step, count in zip(start.steps, one.counts, strict=True)]
-            low, high = (start.constant + sum(pick(0, m) for m in moved) for pick in (min, max))
-            if low < 0 or high + length > size:
-                return False
-    return True
-
-
-# ---------------------------------------------------------------- what would do
-
-
-def _better(output: Output, total: int) -> str:
-    """A start with which the same tiles follow each other without gap: proposed for one step and one digit, checked by
-    counting.
-    """
-    if len(output.tiles) != 1 or len(output.digits) != 1:
-        return ""
-    (tiles,), (digit,) = output.tiles, output.digits
-    start, length = tiles.window(digit)
-    if tiles.extra or not tiles.moving or length * prod(tiles.turns[i].count for i in tiles.moving) != total:
-        return ""
-    step, parts, so_already = length, [], start.constant == 0
-    for i in reversed(tiles.moving):
-        name = str(tiles.turns[i])
-        parts.append(f"{step} * {f'({name})' if ' ' in name else name}" if step > 1 else name)
-        so_already = so_already and start.steps[i] == step
-        step *= tiles.turns[i].count
-    return "" if so_already else " + ".join(reversed(parts))
 
 
 def worse(one: str | None, other: str) -> str:

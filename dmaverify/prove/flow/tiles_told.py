@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.program.schedule import Step
+from dmaverify.prove.flow.tile_cover import Unwritten
 from dmaverify.prove.flow.tile_outputs import Tiles
-from dmaverify.prove.flow.tiles import Together, Unwritten
+from dmaverify.prove.flow.tiles import Together
 from dmaverify.targets.target import load_obligations
 from dmaverify.verdict import Edit, Finding, Label, Severity
 
