@@ -450,6 +450,17 @@ TILED = Path("examples/idma/waits.toml").read_text().partition("# The software")
 TILED += (
     "[program.p]\n[[program.p.step]]\ntransfer = 'load'\n[[program.p.step]]\ntransfer = 'store'\nafter = ['load']\n"
 )
+ALONE = """\
+schema = 1
+target = "rngd"
+[axes]
+A = 8
+B = 64
+[transfer.t]
+dtype = "i8"
+source = { tier = "hbm", base = 0, element = "A, B" }
+dest = { tier = "dm", base = 0, element = "B / 16, A, B % 16" }
+"""
 SCALAR = """\
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
@@ -464,6 +475,7 @@ TEXTS = {
     "kernel": KERNEL,
     "copies": UNCLAIMED,
     "tiles": TILED,
+    "alone": ALONE,
     "accesses": UNCLAIMED.replace("  return\n", SCALAR),
 }
 
@@ -506,6 +518,16 @@ PLANTS: dict[str, tuple[str, Callable[..., Any], str]] = {
         "move.in_place.lie_apart",
         lambda *_: "the ends of both regions",
         APART,
+    ),
+    "alone: an element": (
+        "move.alone.missing",
+        lambda *_: iter(()),
+        'element = "A, B"=>element = "A, B = 48"',
+    ),
+    "alone: regions": (
+        "move.in_place.lie_apart",
+        lambda *_: "the ends of both regions",
+        'tier = "dm", base = 0=>tier = "hbm", base = 256',
     ),
     "tiles: left out": ("flow.kernel.judge_tiles", together, "{ t = 4 }=>{ t = 3 }"),
     "tiles: twice": ("flow.kernel.judge_tiles", together, '64 * t" } }\n\n[program=>32 * t" } }\n\n[program'),
@@ -648,8 +670,8 @@ def test_what_has_no_question_is_named(path: str) -> None:
 
 def test_what_the_questions_leave_out_is_said_and_never_confirmed(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[2]
-    bare = root / "examples" / "dma-engine" / "tensor-memory-mapping.toml"
-    write_certificate(tmp_path, [(str(bare), None, None, FULL)])
+    flags = root / "examples" / "pto" / "ping-pong.mlir"
+    write_certificate(tmp_path, [(str(flags), None, None, FULL)])
     found = check_certificate(tmp_path, solver=False)
     assert found.refused == []
     assert found.code == 3

@@ -39,7 +39,7 @@ class NotCovered(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CellNames:
-    """Names of conditions, and the coordinate of each axis as text. `byte` counts within the element."""
+    """Names of conditions, the coordinate of each axis as text and as a sum. `byte` counts within the element."""
 
     live: str
     bottom: str
@@ -47,6 +47,7 @@ class CellNames:
     out: str
     coordinates: Mapping[str, str]
     byte: str
+    sums: Mapping[str, Lin]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +114,11 @@ def cell_at(writer: ScriptWriter, side: str, tensor: Tensor, at: Position) -> Ce
         elif expr.size != 1:
             raise NotCovered(f"a mapping of {place}s that the tier does not have")
         sizes.update(axes_of(expr))
-    for axis, text in tree.sums.items():
+    for axis, text in tree.texts.items():
         tree.holds(f"(not (core/digit-live {text} {number(sizes[axis])}))", Kind.TOP)
     live = writer.truth(f"{side}.live", conjunction([f"(not {c})" for c, _ in tree.kinds] or ["true"]))
     named = {kind: writer.truth(f"{side}.{kind_name(kind)}", tree.first_is(kind)) for kind in (*Kind, OUT)}
-    return CellNames(live, named[Kind.BOTTOM], named[Kind.ZERO], named[OUT], tree.sums, text_of(at.byte))
+    return CellNames(live, named[Kind.BOTTOM], named[Kind.ZERO], named[OUT], tree.texts, text_of(at.byte), tree.sums)
 
 
 def kind_name(kind: Kind | str) -> str:
@@ -130,7 +131,8 @@ class _Tree:
     def __init__(self, writer: ScriptWriter, side: str) -> None:
         self.writer, self.side = writer, side
         self.kinds: list[tuple[str, Kind | str]] = []
-        self.sums: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
+        self.sums: dict[str, Lin] = {}
         self.pairs = 0
 
     def holds(self, text: str, kind: Kind | str) -> None:
@@ -149,7 +151,8 @@ class _Tree:
         self.holds(f"(not (core/in-range {text_of(at)} {number(expr.size)}))", OUT)
         match expr:
             case Symbol(name, _):
-                self.sums[name] = f"(core/coordinate {self.sums.get(name, '0')} {text_of(at)} 1)"
+                self.texts[name] = f"(core/coordinate {self.texts.get(name, '0')} {text_of(at)} 1)"
+                self.sums[name] = self.sums.get(name, Lin(0)) + at
             case Broadcast():
                 pass
             case Stride(inner, by):

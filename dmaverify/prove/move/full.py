@@ -13,12 +13,15 @@ import re
 from collections.abc import Sequence
 
 from dmaverify.errors import Disagreement
+from dmaverify.program.move import Transfer
+from dmaverify.program.space import Space
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.defined import NotCovered
+from dmaverify.prove.move.held_questions import alone_scripts, held_script
 from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.move.part_questions import view_scripts
 from dmaverify.prove.move.questions import QuestionSubject, questions_of
-from dmaverify.prove.move.script import LOGIC, Script, ScriptQuestion
+from dmaverify.prove.move.script import LOGIC, Script, ScriptQuestion, ScriptWriter
 from dmaverify.prove.smt import answers_to, number
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import core_definitions
@@ -27,7 +30,6 @@ from dmaverify.verdict import Severity
 FROM_DEFINITIONS = "z3"
 NOT_ASKED = "not asked from definitions: "
 DECIDED = ("sat", "unsat")
-STRONGER = ("core/consumes",)  # asked of every cell, where one cell of each element would do
 ASKED_OF = (*OBLIGATIONS, "core/overlap")
 
 
@@ -60,6 +62,22 @@ def ask(scripts: Sequence[Script], rlimit: int, asked: list[tuple[str, str, str]
     return open_
 
 
+def ask_consumed(
+    move: Transfer, spaces: tuple[Space, Space], dtype_bits: int, rlimit: int, asked: list[tuple[str, str, str]]
+) -> list[str]:
+    """Whether the destination holds every element of the source; what was not asked or stays open, in words. Raises
+    Disagreement.
+    """
+    left: list[str] = []
+    sides = (move.source, spaces[0]), (move.dest, spaces[1])
+    writer = ScriptWriter("cells given", definitions())
+    try:
+        ask([held_script(writer, *sides, dtype_bits, "core/consumes")], rlimit, asked, left)
+    except NotCovered as why:
+        left.append(f"core/consumes: {why}")
+    return left
+
+
 def _scripts(case: Case) -> tuple[list[Script], list[str]]:
     """Scripts of all programs and of the rules, and what has none."""
     transfer = case.transfer
@@ -81,7 +99,13 @@ def _scripts(case: Case) -> tuple[list[Script], list[str]]:
         texts |= {s.text for s in found.scripts}
         left += found.left
     if not case.programs:
-        left.append("a move without commands")
+        subject = QuestionSubject(
+            transfer.source, transfer.dest, case.spaces, case.bits, (), case.options.readings, definitions(), status
+        )
+        try:
+            scripts += alone_scripts(subject)
+        except NotCovered as why:
+            left.append(f"a move without commands: {why}")
     if transfer.views is not None:
         try:
             scripts += view_scripts(transfer.views, case.spaces, case.bits, case.target, definitions())
@@ -135,7 +159,7 @@ def _unsettled(script: Script, answers: list[str]) -> set[str]:
     for index, (step, answer) in enumerate(zip(script.steps, answers, strict=True)):
         if answer == step.expected:
             continue
-        if step.obligation and answer in DECIDED and step.obligation not in STRONGER and not step.stronger:
+        if step.obligation and answer in DECIDED and not step.stronger:
             said = f"{step.obligation} ({step.name}, {script.name})"
             raise Disagreement(f"{said}: proved by normal form, but z3 says {answer} from definitions")
         if not step.obligation:

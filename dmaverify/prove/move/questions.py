@@ -29,7 +29,7 @@ from dmaverify.prove.move.script import (
     text_of,
 )
 from dmaverify.prove.smt import number
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, replace
 
 MOST_COMMANDS = 64
 
@@ -72,10 +72,10 @@ def questions_of(subject: QuestionSubject) -> Questions:
     left: list[str] = []
     try:
         scripts += [_command_script(subject, index) for index in range(len(subject.commands))]
-        scripts += [once_script(_writer(subject, f"command {i} twice"), c) for i, c in enumerate(subject.commands)]
+        scripts += [once_script(writer_of(subject, f"command {i} twice"), c) for i, c in enumerate(subject.commands)]
         scripts += [apart_script(subject)] if len(subject.commands) > 1 else []
         scripts.append(_cells_script(subject))
-        scripts += [_overlap_script(subject)] if _regions_apart(subject) else []
+        scripts += [overlap_script(subject)] if regions_apart(subject) else []
         consumed = _consumed_script(subject) if subject.status.get("core/consumes") == "proved" else None
         scripts += [consumed] if consumed is not None else []
     except NotCovered as why:
@@ -130,7 +130,7 @@ def _side(
 def _command_script(subject: QuestionSubject, index: int) -> Script:
     """One command, for every counter: bounds, the same element, what may be read and written."""
     command = subject.commands[index]
-    writer = _writer(subject, f"command {index}")
+    writer = writer_of(subject, f"command {index}")
     counters = _counters(writer, command, "c")
     read_at, read = _side(writer, subject, 0, command, counters)
     write_at, write = _side(writer, subject, 1, command, counters)
@@ -149,7 +149,7 @@ def _command_script(subject: QuestionSubject, index: int) -> Script:
     return writer.script()
 
 
-def _writer(subject: QuestionSubject, name: str) -> ScriptWriter:
+def writer_of(subject: QuestionSubject, name: str) -> ScriptWriter:
     return ScriptWriter(f"{subject.name}{name}", subject.definitions, sizes=subject.sizes)
 
 
@@ -203,7 +203,7 @@ def _cut_alike(
 
 def apart_script(subject: QuestionSubject, says: str = "core/writes-once") -> Script:
     """No two commands write one address."""
-    writer = _writer(subject, "commands apart")
+    writer = writer_of(subject, "commands apart")
     ends = [_writes(writer, command, f"n{i}_")[1] for i, command in enumerate(subject.commands)]
     for b, other in enumerate(subject.commands):
         for a, one in enumerate(subject.commands[:b]):
@@ -213,14 +213,14 @@ def apart_script(subject: QuestionSubject, says: str = "core/writes-once") -> Sc
     return writer.script()
 
 
-def _regions_apart(subject: QuestionSubject) -> bool:
+def regions_apart(subject: QuestionSubject) -> bool:
     """Whether source and destination share a memory, so that their regions could meet, and were shown apart."""
     return subject.status.get("core/overlap") == "proved"
 
 
-def _overlap_script(subject: QuestionSubject) -> Script:
+def overlap_script(subject: QuestionSubject) -> Script:
     """No address of the source is one of the destination, in the same place."""
-    writer = _writer(subject, "regions apart")
+    writer = writer_of(subject, "regions apart")
     ends: list[tuple[Position, Lin]] = []
     for name, tensor, space in subject.sides:
         at = any_position(writer, tensor, space, subject.dtype_bits, f"{name}.at")
@@ -242,7 +242,7 @@ def _overlap_script(subject: QuestionSubject) -> Script:
 
 def _cells_script(subject: QuestionSubject) -> Script:
     """Every live cell of the destination, and every Zero one, is written: by the counters that its address names."""
-    writer = _writer(subject, "cells of the destination")
+    writer = writer_of(subject, "cells of the destination")
     cell, counters = images(writer, subject, 1)
     reached = writer.truth("written", disjunction(counters))
     writer.possible("a live cell", "core/not-vacuous", cell.live)
@@ -252,14 +252,17 @@ def _cells_script(subject: QuestionSubject) -> Script:
 
 
 def _consumed_script(subject: QuestionSubject) -> Script | None:
-    """Every live cell of the source is read; None where one of several replicas would do."""
+    """Every live cell of the source is read; None where one of several replicas would do. Where an axis is named twice,
+    one cell of each element would do.
+    """
     for place in PLACES:
         if any(isinstance(node, Broadcast) and node.size > 1 for node in walk(subject.source.field(place))):
             return None
-    writer = _writer(subject, "cells of the source")
+    writer = writer_of(subject, "cells of the source")
     cell, counters = images(writer, subject, 0)
     writer.claim("every live cell", "core/consumes", f"(and {cell.live} (not {disjunction(counters)}))")
-    return writer.script()
+    script = writer.script()
+    return replace(script, steps=tuple(replace(step, stronger=bool(step.obligation)) for step in script.steps))
 
 
 def images(writer: ScriptWriter, subject: QuestionSubject, side: int) -> tuple[CellNames, list[str]]:

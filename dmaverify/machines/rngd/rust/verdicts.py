@@ -23,6 +23,7 @@ from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, widest
 from dmaverify.machines.rngd.rust.values import Dtype, RustTensor
 from dmaverify.machines.rngd.rust.views import live_cells
 from dmaverify.plan.plan import PlanTransfer
+from dmaverify.program.space import Space
 from dmaverify.program.tensor import PLACES
 from dmaverify.prove.boundary import guarded
 from dmaverify.prove.move.check import Options, check_transfer
@@ -125,12 +126,31 @@ def _judged(
         spaces = (space_of(machine, item.transfer.source.tier), space_of(machine, item.transfer.dest.tier))
         own = judge(site, move, item.transfer, machine, spaces, plan.library)
         findings, opened = _together(findings, own.findings), own.open
+        if options.full and not opened and verdict.status is Status.PROVED:
+            verdict = _consumed(verdict, findings, item, machine, spaces, options, asked)
     findings = [_labelled(finding, item) for finding in findings]
     said = [f"for {move.generics}"] if move.generics else []
     if move.method in GATHERS or move.method in SCATTERS:
         note, shown = index_note(move, machine.dtypes[item.transfer.dtype])
         (said if shown else conditions).extend([note] if note else [])
     return _settled(verdict, findings, opened, time.perf_counter() - started, said), conditions
+
+
+def _consumed(
+    verdict: Verdict, findings: Sequence[Finding], item: PlanTransfer, machine: Target, spaces: tuple[Space, Space],
+    options: Options, asked: list[tuple[str, str, str]],
+) -> Verdict:  # fmt: skip
+    """The verdict with the question from definitions that nothing of the source is dropped, where nothing is wrong."""
+    known = {o.id for o in verdict.obligations}
+    if "core/consumes" in known or any(f.severity is Severity.ERROR for f in findings):
+        return verdict
+    from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask_consumed
+
+    left = ask_consumed(item.transfer, spaces, machine.dtypes[item.transfer.dtype], options.rlimit, asked)
+    if left:
+        return replace(verdict, assumptions=(*verdict.assumptions, *(NOT_ASKED + what for what in left)))
+    held = Obligation("core/consumes", "proved", FROM_DEFINITIONS)
+    return replace(verdict, obligations=(*verdict.obligations, held))
 
 
 def _where_starts_are_free(
