@@ -7,6 +7,7 @@ from dmaverify.plan.read import read_plan_text
 from dmaverify.prove.flow import kernel, program_questions
 from dmaverify.prove.flow.hazards import Hazards
 from dmaverify.prove.flow.kernel import check_program
+from dmaverify.prove.flow.starvation_limit import AccessSum
 from dmaverify.prove.move import full
 from dmaverify.prove.move.script import Script, ScriptQuestion
 from dmaverify.prove.options import Options
@@ -181,3 +182,70 @@ def test_every_claim_that_stays_open_is_named_not_the_first_alone() -> None:
     assert full._unsettled(script, ["unsat", "sat"]) == {"core/padding"}
     lemma = Script("s", "", (ScriptQuestion("lemma"), *script.steps))
     assert full._unsettled(lemma, ["unknown", "unsat", "unsat"]) == {"core/covers", "core/padding"}
+
+
+# ---------------------------------------------------------------- bank starvation
+
+ACCESSES = """
+schema = 1
+target = "rngd"
+axes = {{ A = 64, C = 64, M = {main}, S = {sub}, W = 8 }}
+[transfer.load]
+dtype = "i8"
+source = {{ tier = "hbm", element = "A, C" }}
+dest = {{ tier = "dm", base = 262144, slice = "A", element = "C" }}
+stream = {{ time = "A", packet = "C" }}
+[access.main]
+engine = "fetch"
+dtype = "i8"
+memory = {{ tier = "dm", base = 0, slice = "64", element = "M, W # 128" }}
+stream = {{ time = "M", packet = "W" }}
+[access.sub]
+engine = "fetch"
+context = "sub"
+dtype = "i8"
+memory = {{ tier = "dm", base = {base}, slice = "64", element = "S, W # 128" }}
+stream = {{ time = "S", packet = "W" }}
+[program.p]
+[[program.p.step]]
+transfer = "load"
+[[program.p.step]]
+access = "main"
+[[program.p.step]]
+access = "sub"
+{after}
+"""
+TOGETHER = "not asked from definitions: rngd/bank-starvation, in accesses beside DMA"
+
+
+def starved(main: int, sub: int, *, base: int = 16384, after: str = "") -> Verdict:
+    plan = read_plan_text(ACCESSES.format(main=main, sub=sub, base=base, after=after))
+    options = Options(prove="full", cross_check=0)
+    return check_program(plan.programs[0], axes=plan.axes, target=plan.targets["rngd"], options=options)
+
+
+@pytest.mark.parametrize(
+    ("main", "sub", "base", "after"),
+    [
+        (31, 31, 16384, ""),
+        (61, 61, 16384 + 64, ""),
+        (61, 61, 16384, 'after = ["main"]'),
+        (61, 61, 16384, 'after = ["load"]'),
+    ],
+)
+def test_sums_of_accesses_beside_dma_are_asked_of_every_bank_and_time(main: int, sub: int, base: int, after: str):
+    verdict = starved(main, sub, base=base, after=after)
+    assert verdict.status is Status.PROVED
+    assert by(verdict, "rngd/bank-starvation") == "z3"
+
+
+@pytest.mark.parametrize(("main", "sub"), [(31, 32), (62, 1)])
+def test_a_sum_that_the_fast_path_takes_to_be_within_the_limit_is_not_confirmed(
+    main: int, sub: int, monkeypatch: pytest.MonkeyPatch
+):
+    assert starved(main, sub).status is Status.REFUTED
+    monkeypatch.setattr(AccessSum, "within", lambda *_: True)
+    verdict = starved(main, sub)
+    assert verdict.status is Status.PROVED
+    assert by(verdict, "rngd/bank-starvation") != "z3"
+    assert TOGETHER in verdict.assumptions

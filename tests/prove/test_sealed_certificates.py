@@ -601,7 +601,8 @@ def test_labels_say_what_was_asked(path: str, prove: str) -> None:
         singles = [name for name, text, _ in log if not is_script(text) and "(assert false)" not in text]
         for one in verdict.obligations:
             claim = f": {one.id}: ".replace("/*: ", "/")
-            defined = f"(define-fun {'core/' if one.id.startswith('core/') else one.id.rstrip('*')}"
+            of_core = one.id.startswith("core/") or one.id.endswith("/bank-starvation")  # the limit is a number of the data
+            defined = f"(define-fun {'core/' if of_core else one.id.rstrip('*')}"
             asked_of = any(claim in text and defined in text for text in scripts)
             if one.by == "z3":
                 assert asked_of, one
@@ -649,7 +650,6 @@ def test_nothing_that_folds_away_is_asked_of_the_solver() -> None:
 
 UNASKED = {
     "reference/keys.toml::buffered": "core/regions of the steps together",
-    "programs/cumulative.toml::sum-51": "bank-starvation of the steps together",
     "idma/waits.toml::waited": "`store` and `load` in loops",
     "programs/gather.toml::promised": "core/overlap by the order of the keys",
     "pto/ping-pong.mlir": "core/flags, core/hazard-raw",

@@ -12,7 +12,16 @@ from typing import Any
 import cvc5
 import pytest
 
-from dmaverify.prove.flow.bank_runs import AccessNest, BankRun, Banks, RunLevel, Summaries, longest_run, summaries
+from dmaverify.prove.flow.bank_runs import (
+    AccessNest,
+    BankRun,
+    Banks,
+    RunLevel,
+    Summaries,
+    bank_runs,
+    longest_run,
+    summaries,
+)
 from dmaverify.prove.flow.starvation import RunProof, lookup, prove_run
 from dmaverify.prove.smt import Session
 
@@ -70,6 +79,17 @@ def test_random_nests_are_proved_and_one_more_or_one_less_is_refuted() -> None:
         assert prove_run(nest, BANKS, Session(), replace(run, length=run.length - 1)).status == "refuted", nest
         seen += 1
     assert seen == 12
+
+
+@pytest.mark.parametrize("name", ["2^40 accesses", "backwards and misaligned", "odd strides"])
+def test_the_longest_run_of_every_bank_is_proved_and_one_less_on_one_bank_is_refuted(name: str) -> None:
+    bounds = bank_runs(NESTS[name], BANKS).lengths
+    assert prove_run(NESTS[name], BANKS, Session(), bounds=bounds).status == "proved"
+    assert len(bounds) == BANKS.count
+    for bank in (i for i, length in enumerate(bounds) if length):
+        less = [length - (i == bank) for i, length in enumerate(bounds)]
+        proof = prove_run(NESTS[name], BANKS, Session(), bounds=less)
+        assert (proof.status, proof.failed) == ("refuted", ("longest",))
 
 
 # ---------------------------------------------------------------- wrong claims

@@ -90,6 +90,10 @@ class Starvation:
     differs: tuple[str, ...] = ()
     unfit: tuple[str, ...] = ()  # accesses that make no whole accesses
     open_: tuple[str, ...] = ()  # why a sum above the limit is no finding
+    bounds: tuple[
+        tuple[int, tuple[int, ...]], ...
+    ] = ()  # step and runs, bank by bank, of every access if all are proved
+    beside: tuple[int, ...] = ()  # steps of DMA
     chained: int = 0  # accesses in a row if a change of operation ended no run, where above the limit; -1: too many
 
 
@@ -117,8 +121,12 @@ def starvation(
     target: Target,
     readings: Mapping[str, str],
     session: Session,
+    *,
+    every: bool = False,
 ) -> Starvation | None:
-    """None where the target says nothing of starvation, or no access and DMA share memory."""
+    """None where the target says nothing of starvation, or no access and DMA share memory. With `every` the longest
+    runs of all accesses are proved, bank by bank, also of those that nothing runs beside.
+    """
     section = target.raw.get(SECTION)
     if section is None:
         return None
@@ -145,9 +153,13 @@ def starvation(
         culprits = tuple(_culprits(members, total, limit, banks, proofs))
         found.append(Starving(dma, tuple(dict.fromkeys(p.step for p in members)), total, culprits))
     status = "refuted" if found else "unknown" if unfit or open_ or answers != {"proved"} else "proved"
+    bounds: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    if every and status == "proved" and {proofs.status(nest) for part in parts for nest in part.nests} == {"proved"}:
+        bounds = tuple((part.step, part.runs.lengths) for part in parts)
+    chained = _chained(sums, parts, order, limit, banks) if status == "proved" else 0
     return Starvation(
         status, limit, tuple(found), sums[0][2].total, len(proofs.known), _differs(section, sums, limit), tuple(unfit),
-        tuple(open_), _chained(sums, parts, order, limit, banks) if status == "proved" else 0,
+        tuple(open_), bounds, tuple(_dma_slices(works, target)), chained,
     )  # fmt: skip
 
 
@@ -283,7 +295,7 @@ def _first_of_each(
 
 
 class _Proofs:
-    """The longest run of every nest, proved once."""
+    """The longest run of every nest on every bank, proved once."""
 
     def __init__(self, banks: Banks, session: Session) -> None:
         self.banks = banks
@@ -296,7 +308,8 @@ class _Proofs:
         loops = tuple((count, stride % period) for count, stride in nest.loops)
         alike = replace(nest, loops=loops, base=None if nest.base is None else nest.base % period)
         if alike not in self.known:
-            self.known[alike] = prove_run(alike, self.banks, self.session).status
+            bounds = bank_runs(alike, self.banks).lengths
+            self.known[alike] = prove_run(alike, self.banks, self.session, bounds=bounds).status
         return self.known[alike]
 
 

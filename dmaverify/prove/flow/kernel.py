@@ -51,6 +51,7 @@ class _Case(Judgement):
 
     program: Program
     session: Session
+    starved: Starvation | None = None
 
     # ------------------------------------------------------------ steps
 
@@ -147,7 +148,7 @@ class _Case(Judgement):
             return
         whole, left = ask_program(
             self.program, works, order, list(self.status), self.options.rlimit, self.session.asked,
-            target=self.target,
+            target=self.target, starved=self.starved,
         )  # fmt: skip
         self.assumptions += left
         self.by |= dict.fromkeys(whole, FROM_DEFINITIONS)
@@ -237,9 +238,11 @@ class _Case(Judgement):
             self.by[rule] = f"{len(self.program.regions)} regions, by arithmetic"
 
     def starvation(self, works: list[StepWork], order: Order) -> None:
-        result = starvation(self.program.steps, works, order, self.target, self.options.readings, self.session)
+        readings, full = self.options.readings, self.options.full
+        result = starvation(self.program.steps, works, order, self.target, readings, self.session, every=full)
         if result is None or result.limit is None:
             return
+        self.starved = result
         rule = result.limit.rule
         self.status[rule] = result.status
         self.by[rule] = (

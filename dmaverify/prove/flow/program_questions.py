@@ -6,8 +6,9 @@ Law: of two accesses that nothing orders, one of them writing, every counter of 
 asked at once; of two in one loop, every two iterations that are nearer than the order of its body reaches. Of all
 others that touch one memory it is asked, from when the pieces of work begin and end, that one ends before the other
 begins. How far order reaches in a loop is asked of a few iterations in a row: a piece ends before it begins again, so
-it holds of all that are further apart. The order of what an engine launches and runs of accesses to a bank have no
-question: they are named.
+it holds of all that are further apart. The longest run of each access on each bank is asked before (`starvation`);
+here it is asked that at no time those which run while DMA does are together above the limit, in whichever slices. The
+order of what an engine launches has no question: it is named.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from collections.abc import Iterator, Sequence
 
 from dmaverify.language.affine import Lin
 from dmaverify.program.schedule import Order, Program
+from dmaverify.prove.flow.concurrency import Starvation
 from dmaverify.prove.flow.hazards import HAZARDS, KINDS, unordered
+from dmaverify.prove.flow.starvation import lookup
 from dmaverify.prove.flow.tile_questions import TILES, tile_scripts
 from dmaverify.prove.flow.touches import StepWork, Touch, flat_weights
 from dmaverify.prove.move.full import NOT_ASKED, ask, definitions
 from dmaverify.prove.move.questions import address_by_steps
-from dmaverify.prove.move.script import Script, ScriptWriter, text_of
+from dmaverify.prove.move.script import Script, ScriptWriter, disjunction, text_of
 from dmaverify.targets.target import Target
 from dmaverify.values import replace
 
@@ -31,14 +34,15 @@ MOST_ITERATIONS = 8  # of a loop, in a row, of which the order is asked
 
 def ask_program(
     program: Program, works: Sequence[StepWork], order: Order, proved: Sequence[str], rlimit: int,
-    asked: list[tuple[str, str, str]], *, target: Target,
+    asked: list[tuple[str, str, str]], *, target: Target, starved: Starvation | None = None,
 ) -> tuple[set[str], list[str]]:  # fmt: skip
     """What was asked whole and answered as proved; what was not asked, in words. Raises Disagreement."""
     launched = target.engines.launched
     pairs = unordered(program, works, order, launched=launched)
     tiles = list(tile_scripts(program, works, target)) if TILES[0] in proved else []
     missing = {name for name in TILES if any(isinstance(one, str) for one in tiles)}
-    known = (*HAZARDS, "core/steps", *(TILES if tiles and not missing else ()))
+    sums = starved.limit.rule if starved is not None and starved.limit is not None and starved.bounds else ""
+    known = (*HAZARDS, "core/steps", *(TILES if tiles and not missing else ()), sums)
     left = [f"{name} of the steps together{_why(name)}" for name in proved if name not in known]
     left += [one for one in tiles if isinstance(one, str)]
     names = [step.name for step in program.steps]
@@ -48,23 +52,23 @@ def ask_program(
         followed = "launches are followed one behind the other" if launched else "too many iterations or accesses"
         left.append(f"that engines and `after` order the steps: {followed}")
     if pairs is None or len(pairs) > MOST_PAIRS:
-        return set(), [NOT_ASKED + what for what in (*left, "hazards: too many accesses, or an order of loops")]
+        pairs, by_times, missing = [], False, missing | set(HAZARDS)
+        left.append("hazards: too many accesses, or an order of loops")
     asked_of = [(a, b) for a, b in pairs if by_times or not (a.turns or b.turns)]
     left += [f"hazards of `{names[a.step]}` and `{names[b.step]}` in loops" for a, b in pairs if (a, b) not in asked_of]
     scripts = [_apart(names, a, b, order) for a, b in asked_of]
     scripts += [one for one in tiles if isinstance(one, Script)]
+    scripts += [_beside_dma(starved, times if by_times else None)] if starved is not None and sums else []
     if by_times:
         scripts.append(_in_order(works, times, [(id(a), id(b)) for a, b in pairs]))
     open_ = ask(scripts, rlimit, asked, left)
     missing |= {KINDS[a.writes, b.writes] for a, b in pairs if (a, b) not in asked_of}
-    whole = {name for script in scripts for name in script.obligations} & {*HAZARDS, *TILES} - open_ - missing
+    whole = {name for script in scripts for name in script.obligations} & set(proved) - open_ - missing
     return whole, [NOT_ASKED + what for what in dict.fromkeys(left)]
 
 
 def _why(name: str) -> str:
     """Why a claim of the steps together has no question."""
-    if name.endswith("/bank-starvation"):
-        return ": the longest run of an access is asked of the solver by its tables; runs bank by bank are computed"
     return ": by arithmetic on boxes" if name not in TILES else ""
 
 
@@ -101,16 +105,39 @@ def _free(order: Order, one: Touch, other: Touch, turns: Sequence[Lin]) -> Itera
                 yield f"(< {text_of(behind)} {gap})"
 
 
+def _beside_dma(starved: Starvation, times: _Times | None) -> Script:
+    """At no time a bank has more accesses in a row than is allowed, by all that may run while a step of DMA does, in
+    whichever slices. Without `times` all run at once.
+    """
+    assert starved.limit is not None
+    writer = ScriptWriter("accesses beside DMA", definitions())
+    if times is not None:
+        times.declare(writer)
+        writer.lines.append("(declare-const now Int)")
+    bank = text_of(writer.counter("bank", len(starved.bounds[0][1])))
+    writer.possible("a bank", "core/not-vacuous", "true")
+    runs = [(f"run{i}", own, _running(times, step)) for i, (step, own) in enumerate(starved.bounds)]
+    for name, own, runs_now in runs:
+        writer.lines.append(f"(define-fun {name} () Int (ite {runs_now} {lookup(own, bank)} 0))")
+    dma = disjunction([_running(times, step) for step in starved.beside])
+    total = f"(+ {starved.limit.dma} {' '.join(name for name, _, _ in runs)})"
+    writer.claim("together", starved.limit.rule, f"(and {dma} (< {starved.limit.allowed} {total}))")
+    script = writer.script()
+    return replace(script, steps=tuple(replace(step, stronger=True) for step in script.steps))
+
+
+def _running(times: _Times | None, step: int) -> str:
+    """Whether a step runs `now`, in any of its iterations."""
+    return disjunction([f"(and (<= begin{at} now) (< now end{at}))" for at in times.of_step(step)]) if times else "true"
+
+
 def _in_order(works: Sequence[StepWork], times: _Times, apart: Sequence[tuple[int, int]]) -> Script:
     """Of two touches of one memory in two steps, one ends before the other begins, but for those `apart`; and how far
     behind each other the iterations of one loop are at most that nothing orders.
     """
     program, order = times.program, times.order
     writer = ScriptWriter("the order of the steps", definitions())
-    for at in times.every:
-        writer.lines += [f"(declare-const begin{at} Int)", f"(declare-const end{at} Int)"]
-        writer.lines.append(f"(assert (< begin{at} end{at}))")
-    writer.lines += [f"(assert (<= end{p} begin{q}))" for p, q in times.stated()]
+    times.declare(writer)
     writer.possible("an order of the steps", "core/not-vacuous", "true")
     unordered_ = {*apart, *((b, a) for a, b in apart)}
     touches = [(order.index(t.step, t.lane), t) for work in works for t in work.touches]
@@ -146,6 +173,16 @@ class _Times:
         self.program, self.order = program, order
         self.reach = max(order.later.values(), default=0)
         self.every = [self.at(p, i) for p in range(len(order.pieces)) for i in self._iterations(p)]
+
+    def declare(self, writer: ScriptWriter) -> None:
+        """When each begins and ends, and what the plan says of that."""
+        for at in self.every:
+            writer.lines += [f"(declare-const begin{at} Int)", f"(declare-const end{at} Int)"]
+            writer.lines.append(f"(assert (< begin{at} end{at}))")
+        writer.lines += [f"(assert (<= end{p} begin{q}))" for p, q in self.stated()]
+
+    def of_step(self, step: int) -> list[str]:
+        return [self.at(p, i) for p in self.order.of_step[step] for i in self._iterations(p)]
 
     def at(self, piece: int, iteration: int = 0) -> str:
         return f"{piece}.{iteration}" if self._body(piece) >= 0 else str(piece)

@@ -10,7 +10,8 @@ What is asked of the solver, with the residue of the first address symbolic:
 - per loop, against the tables of one child: `ahead` (more full children follow each other than claimed), `prefix`,
   `suffix`, `inside`, `across` (a run from the start, to the end, within a child, over several children is longer than
   claimed). Counters are bounded integers, so that a question does not grow with them.
-- `longest`: for some base of the alignment and some bank, the outermost table claims more than the longest run.
+- `longest`: for some base of the alignment and some bank, the outermost table claims more than is stated of that bank:
+  the longest run of all, or what sums over several accesses take its own longest run to be.
 - `run`: an access of the stated run misses the bank. Counters and their position in the nest are symbolic. That the
   run lies in the nest is evaluated (`lies_in`).
 
@@ -200,8 +201,8 @@ def _loop(
     return [StarvationQuestion(f"{name} {claim}", Query(tuple(v), tuple(c))) for claim, (v, c) in claims.items()]
 
 
-def _longest(nest: AccessNest, banks: Banks, level: RunLevel, grid: _Grid, run: BankRun) -> StarvationQuestion:
-    """No base and bank with a longer run: bank b at an address is bank 0 at b bank widths less."""
+def _longest(nest: AccessNest, banks: Banks, level: RunLevel, grid: _Grid, bounds: Sequence[int]) -> StarvationQuestion:
+    """No base and bank with a longer run than its bound: bank b at an address is bank 0 at b bank widths less."""
     if nest.base is None:
         step = gcd(nest.align_bytes, grid.period)
         bases, base = [("base", 0, grid.period // step)], linear(0, ((step, "base"),))
@@ -211,7 +212,7 @@ def _longest(nest: AccessNest, banks: Banks, level: RunLevel, grid: _Grid, run: 
     seen = f"(- {base} {linear(0, ((banks.width_bytes, 'bank'),))})"
     placed = f"(= {seen} {linear(grid.offset, ((grid.period, 'turns'), (grid.unit, 'x')))})"
     return StarvationQuestion(
-        "longest", Query(tuple(variables), (placed, f"(> {lookup(level.best, 'x')} {run.length})"))
+        "longest", Query(tuple(variables), (placed, f"(> {lookup(level.best, 'x')} {lookup(bounds, 'bank')})"))
     )
 
 
@@ -266,8 +267,10 @@ def _grid(nest: AccessNest, banks: Banks, claims: Summaries) -> _Grid:
     return _Grid(unit, offset, size)
 
 
-def questions(nest: AccessNest, banks: Banks, run: BankRun, claims: Summaries) -> tuple[StarvationQuestion, ...]:
-    """Everything that is asked of the solver for this run, from these tables.
+def questions(
+    nest: AccessNest, banks: Banks, run: BankRun, claims: Summaries, bounds: Sequence[int] = ()
+) -> tuple[StarvationQuestion, ...]:
+    """Everything that is asked of the solver for this run, from these tables; `bounds` as of `prove_run`.
 
     Raises ValueError for tables that are not about this nest.
     """
@@ -277,23 +280,26 @@ def questions(nest: AccessNest, banks: Banks, run: BankRun, claims: Summaries) -
     for inner, (count, stride) in enumerate(reversed(nest.loops)):
         name = f"loop {depth - inner}"
         asked += _loop(name, levels[inner], levels[inner + 1], count, stride, grid)
-    return (*asked, _longest(nest, banks, levels[-1], grid, run), _run(nest, banks, run))
+    most = tuple(bounds) or (run.length,) * banks.count
+    return (*asked, _longest(nest, banks, levels[-1], grid, most), _run(nest, banks, run))
 
 
 def prove_run(
-    nest: AccessNest, banks: Banks, session: Session, run: BankRun | None = None, claims: Summaries | None = None
-) -> RunProof:
+    nest: AccessNest, banks: Banks, session: Session, run: BankRun | None = None, claims: Summaries | None = None,
+    bounds: Sequence[int] = (),
+) -> RunProof:  # fmt: skip
     """The longest run (computed, or the one that is claimed), proved from the tables (computed, or those that are
     claimed).
 
-    `proved`: it exists and no longer one does, on any bank, for any base of the alignment. `refuted`: a question has
+    `proved`: it exists and no longer one does, on any bank, for any base of the alignment; with `bounds`, none that is
+    longer than the bound of its bank. `refuted`: a question has
     a counterexample, or the nest has no such accesses, so the claim or its tables are wrong. `unknown`: the solver
     gave up on one.
     """
     found = longest_run(nest, banks) if run is None else run
     if not lies_in(nest, banks, found):
         return RunProof(found, "refuted", (("placed", "no"),))
-    asked = questions(nest, banks, found, summaries(nest, banks) if claims is None else claims)
+    asked = questions(nest, banks, found, summaries(nest, banks) if claims is None else claims, bounds)
     answers = tuple((one.name, session.ask(one.query, f"starvation {one.name}").status) for one in asked)
     said = {answer for _, answer in answers}
     status = "refuted" if "sat" in said else "proved" if said == {"unsat"} else "unknown"
