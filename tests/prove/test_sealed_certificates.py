@@ -601,7 +601,7 @@ def test_labels_say_what_was_asked(path: str, prove: str) -> None:
         singles = [name for name, text, _ in log if not is_script(text) and "(assert false)" not in text]
         for one in verdict.obligations:
             claim = f": {one.id}: ".replace("/*: ", "/")
-            of_core = one.id.startswith("core/") or one.id.endswith("/bank-starvation")  # the limit is a number of the data
+            of_core = one.id.startswith("core/") or one.id.endswith("/bank-starvation")
             defined = f"(define-fun {'core/' if of_core else one.id.rstrip('*')}"
             asked_of = any(claim in text and defined in text for text in scripts)
             if one.by == "z3":
