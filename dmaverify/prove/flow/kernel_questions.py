@@ -19,6 +19,8 @@ from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use, acc
 from dmaverify.prove.flow.claims import ClaimResult, placed, placed_copies
 from dmaverify.prove.flow.instruction_rules import HeldRule, RuleJudge
 from dmaverify.prove.flow.kernels import JudgedKernel, KernelProgram
+from dmaverify.prove.flow.padding_questions import padding_script
+from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions, predicates_script
 from dmaverify.prove.move.questions import QuestionSubject, address_by_steps, once_script, questions_of
 from dmaverify.prove.move.script import Script, ScriptWriter, text_of
@@ -61,7 +63,8 @@ def ask_kernel(
             scripts += [script] if script is not None and script.obligations <= proved else []
             missing |= lost
     for number, (move, result) in enumerate(claims):
-        made, lost = _of_claim(move, result, f"move {number + 1}, ", target, options)
+        own = [one for one in copies if one[0].order in move.copies]
+        made, lost = _of_claim(move, result, own, f"move {number + 1}, ", target, options)
         scripts += made
         missing |= lost
     left: list[str] = []
@@ -175,11 +178,10 @@ def _row(copy: Copy) -> Command | None:
 
 
 def _of_claim(
-    move: PlanMove, result: ClaimResult, name: str, target: Target, options: Options
-) -> tuple[list[Script], set[str]]:
-    """The scripts of a claimed move; obligations that they do not say all of. Padding that is written besides data is
-    laid out byte by byte and has no question.
-    """
+    move: PlanMove, result: ClaimResult, copies: Sequence[tuple[Copy, Sequence[KernelLoop]]], name: str,
+    target: Target, options: Options,
+) -> tuple[list[Script], set[str]]:  # fmt: skip
+    """The scripts of a claimed move; obligations that they do not say all of."""
     if result.dest is None:
         return [], set(result.status)
     spaces = (space_of(target, move.source.tier), space_of(target, move.dest.tier))
@@ -190,4 +192,10 @@ def _of_claim(
     found = questions_of(subject)
     spoken = {one for script in found.scripts for one in script.obligations}
     lost = {one for one, status in result.status.items() if status == "proved"} - spoken
-    return list(found.scripts), lost | ({"core/padding"} if result.padded else set())
+    scripts = list(found.scripts)
+    if result.padded:
+        try:
+            scripts.append(padding_script(move, copies, spaces[1], bits, name))
+        except NotCovered:
+            lost.add("core/padding")
+    return scripts, lost

@@ -271,7 +271,7 @@ def images(writer: ScriptWriter, subject: QuestionSubject, side: int) -> tuple[C
     at = any_position(writer, tensor, space, subject.dtype_bits, "at")
     cell = cell_at(writer, name, tensor, at)
     here = address_of(tensor, space, subject.dtype_bits, at)
-    return cell, [_reaches(writer, f"w{i}", c, side, at, here, tensor) for i, c in enumerate(subject.commands)]
+    return cell, [reaches(writer, f"w{i}", c, side, at, here, tensor) for i, c in enumerate(subject.commands)]
 
 
 def any_position(writer: ScriptWriter, tensor: Tensor, space: Space, dtype_bits: int, prefix: str) -> Position:
@@ -284,7 +284,7 @@ def any_position(writer: ScriptWriter, tensor: Tensor, space: Space, dtype_bits:
     return Position(found, byte, "true")
 
 
-def _reaches(
+def reaches(
     writer: ScriptWriter, name: str, command: Command, side: int, at: Position, here: Lin, tensor: Tensor
 ) -> str:
     """The counters of a command that the address names, digit by digit from the longest stride, do reach it."""
