@@ -659,6 +659,13 @@ UNASKED = {
 """
 
 
+@pytest.mark.parametrize("path", ["sizes/loops.toml::load", "dma-engine/limits.toml::full-slice"])
+def test_padding_of_a_whole_place_leaves_nothing_unasked(path: str) -> None:
+    root = Path(__file__).resolve().parents[2]
+    for verdict in api.check(str(root / "examples" / path), options=Options(prove="full")):
+        assert not any("not asked" in said for said in verdict.assumptions), verdict
+
+
 @pytest.mark.parametrize("path", UNASKED)
 def test_what_has_no_question_is_named(path: str) -> None:
     root = Path(__file__).resolve().parents[2]

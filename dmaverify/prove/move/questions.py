@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dmaverify.language.affine import Lin
-from dmaverify.language.expr import Broadcast, walk
+from dmaverify.language.expr import Broadcast, Kind, Padding, walk
 from dmaverify.language.numbers import Symbolic
 from dmaverify.program.command import Command, Port
 from dmaverify.program.space import Space
@@ -270,8 +270,23 @@ def images(writer: ScriptWriter, subject: QuestionSubject, side: int) -> tuple[C
     name, tensor, space = subject.sides[side]
     at = any_position(writer, tensor, space, subject.dtype_bits, "at")
     cell = cell_at(writer, name, tensor, at)
+    _without_top(writer, tensor, at, cell)
     here = address_of(tensor, space, subject.dtype_bits, at)
     return cell, [reaches(writer, f"w{i}", c, side, at, here, tensor) for i, c in enumerate(subject.commands)]
+
+
+def _without_top(writer: ScriptWriter, tensor: Tensor, at: Position, cell: CellNames) -> None:
+    """Leaves out the positions behind the padding of a whole place: what claims speak of, live and Zero, is before it,
+    which is asked first.
+    """
+    for place, where in at.places.items():
+        expr = tensor.field(place)
+        if isinstance(expr, Padding) and expr.kind is Kind.TOP:
+            before = f"(core/in-range {text_of(where)} {number(expr.inner.size)})"
+            writer.lemma(f"{place}: before its padding", f"(=> (or {cell.live} {cell.zero}) {before})")
+            writer.lines.append(f"(assert {before})")
+            if expr.inner.size == 1:
+                writer.values[text_of(where)] = Lin(0)
 
 
 def any_position(writer: ScriptWriter, tensor: Tensor, space: Space, dtype_bits: int, prefix: str) -> Position:
