@@ -3,8 +3,8 @@
 Knows: the rules that held with the terms of their ports, the copies whose operands are numbers, the moves claimed.
 Does not know: machines by name, text syntax, how scripts are asked.
 Law: `z3` is the label of a rule only if its predicate was asked of every term at which it was judged, and of an
-obligation only if every copy and every claimed move has a question of it. Order between instructions, flags, registers
-and what is read before it is written are followed path by path and have no question: they are named.
+obligation only if every copy and every claimed move has a question of it. Registers, what is read before it is written,
+and an order that the questions do not state, are followed path by path and have no question: they are named.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use, accumulate
 from dmaverify.prove.flow.claims import ClaimResult, placed, placed_copies
+from dmaverify.prove.flow.flag_questions import FLAGS
 from dmaverify.prove.flow.instruction_rules import HeldRule, RuleJudge
 from dmaverify.prove.flow.kernels import JudgedKernel, KernelProgram
+from dmaverify.prove.flow.order_questions import HAZARDS, order_scripts
 from dmaverify.prove.flow.padding_questions import padding_script
 from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions, predicates_script
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 MOST_COPIES = 100
 BOUNDS, ONCE = "core/in-bounds", "core/writes-once"
+ORDER = {*HAZARDS, FLAGS}
+NOTHING = ("no two accesses need an order", "no flag is set or waited for")
 HOW = {"": "read from the text", "numbers": "judged at its numbers", "for all values": "judged for all values"}
 
 
@@ -67,20 +71,37 @@ def ask_kernel(
         made, lost = _of_claim(move, result, own, f"move {number + 1}, ", target, options)
         scripts += made
         missing |= lost
+    order, why = _order(judged, options)
+    scripts += [script for script in order if script.obligations <= proved]
     left: list[str] = []
     missing |= ask(scripts, options.rlimit, judged.asked, left)
+    missing |= set(HAZARDS) if FLAGS in missing else set()  # waits are taken to be in turn with sets
     spoken = {name for script in scripts for name in script.obligations}
     for name in (spoken & proved) - missing:
         judged.obligations[name] = ("proved", FROM_DEFINITIONS, "")
-    judged.assumptions += [NOT_ASKED + what for what in (*left, *_unasked(judged))]
+    for name in (ORDER & proved) - spoken if not why else ():
+        judged.obligations[name] = ("proved", NOTHING[name == FLAGS], "")
+    judged.assumptions += [NOT_ASKED + what for what in (*left, *_unasked(judged, why))]
 
 
-def _unasked(judged: JudgedKernel) -> Iterator[str]:
-    """What holds without a question, by what decided it."""
+def _order(judged: JudgedKernel, options: Options) -> tuple[list[Script], str]:
+    """The scripts of hazards and flags, or why there are none."""
+    assert judged.judge is not None
+    if judged.order is None:
+        return [], "another core"
+    try:
+        return order_scripts(*judged.order, judged.judge.asker, options.rlimit), ""
+    except NotCovered as why:
+        return [], str(why)
+
+
+def _unasked(judged: JudgedKernel, why: str) -> Iterator[str]:
+    """What holds without a question, by what decided it; `why` the order of pipes has none."""
     by: dict[str, list[str]] = {}
     for name, (status, how, _) in sorted(judged.obligations.items()):
-        if status == "proved" and how != FROM_DEFINITIONS:
-            by.setdefault(how, []).append(name)
+        if status == "proved" and how not in (FROM_DEFINITIONS, *NOTHING):
+            said = f"{how} ({why})" if why and name in ORDER else how
+            by.setdefault(said, []).append(name)
     yield from (f"{', '.join(names)}: {HOW.get(how, how)}" for how, names in by.items())
     yield "core/registers, core/unresolved-copy: read from the text, path by path"
 

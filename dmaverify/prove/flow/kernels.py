@@ -67,6 +67,7 @@ class JudgedKernel:
     solver: str = ""
     asked: list[tuple[str, str, str]] = field(default_factory=list)
     judge: CopyJudge | None = None
+    order: tuple[Sequence[Event], Sequence[str]] | None = None  # events and pipes in order, of one core by itself
 
 
 def judge_kernel(
@@ -120,6 +121,7 @@ def judge_kernel(
     seen = with_other_core(program.events, others, memory, order=False) if others else program.events
     pipes = PipeJudge(asker) if sequential else _order(waits, asker, ordered, outer, followed=followed)
     out.given_up = pipes.given_up
+    out.order = None if sequential or others or beside else (waits, ordered)
     out.findings += pipes.findings.values()
     for name, status in pipes.status.items():
         out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")

@@ -1,0 +1,139 @@
+"""The order of a kernel's pipes asked from definitions: confirmed where it holds, never where it does not."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab.kernels import kernel_of, mutant_of
+
+from dmaverify import api
+from dmaverify.prove.flow import kernels
+from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.prove.options import Options
+from dmaverify.verdict import Verdict
+
+PING_PONG = (Path(__file__).resolve().parents[2] / "examples" / "pto" / "ping-pong.mlir").read_text(encoding="utf-8")
+ORDER = ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw")
+FULL = Options(prove="full", cross_check=0, repair=False)
+SYNC = [line for line in PING_PONG.splitlines() if re.search(r"(set|wait)_flag", line)]
+
+
+def lying(*given: Any, **_: object) -> PipeJudge:
+    """A judge that finds nothing."""
+    found = PipeJudge(*given[1:])
+    found.status = dict.fromkeys(ORDER, "proved")
+    return found
+
+
+def judged(folder: Path, text: str, options: Options = FULL) -> Verdict:
+    (folder / "kernel.mlir").write_text(text, encoding="utf-8")
+    (verdict,) = api.check(str(folder / "kernel.mlir"), options=options)
+    return verdict
+
+
+def confirmed(verdict: Verdict) -> set[str]:
+    """What of the order has been asked, or needs no question."""
+    return {o.id for o in verdict.obligations if o.id in ORDER and (o.by == "z3" or o.by.startswith("no "))}
+
+
+def buffers(count: int) -> str:
+    """The double buffer with another number of buffers."""
+    text = PING_PONG.replace("%c2 = arith.constant 2 ", f"%c2 = arith.constant {count} ")
+    text = text.replace("constant 16384 :", "constant 65536 :")
+    for line in SYNC:
+        if "EVENT_ID1" in line:
+            more = [line.replace("EVENT_ID1", f"EVENT_ID{number}") for number in range(1, count)]
+            text = text.replace(line, "\n".join(more))
+    return text
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_buffers_in_turns_are_confirmed_over_any_number_of_iterations(count: int, tmp_path: Path) -> None:
+    verdict = judged(tmp_path, buffers(count))
+    assert verdict.status.value == "proved"
+    assert confirmed(verdict) == set(ORDER)
+    assert not any("hazard" in said for said in verdict.assumptions if "not asked" in said)
+
+
+def test_an_order_over_more_iterations_than_are_looked_at_stays_open(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, buffers(6))
+    assert verdict.status.value == "proved"
+    assert "core/hazard-war" not in confirmed(verdict)
+    assert any("core/hazard-war" in said for said in verdict.assumptions if "not asked" in said)
+
+
+@pytest.mark.parametrize("line", SYNC)
+def test_without_a_set_or_a_wait_nothing_is_confirmed_whatever_was_followed(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = PING_PONG.replace(line + "\n", "", 1)
+    assert judged(tmp_path, text).status.value == "refuted"
+    monkeypatch.setattr(kernels, "_order", lying)
+    assert "core/flags" not in confirmed(judged(tmp_path, text))
+
+
+UNORDERED: dict[str, Callable[[str], str]] = {
+    "a set before the work it stands for": lambda text: swapped(text, "pto.mte_gm_ub", 'set_flag_dyn["PIPE_MTE2"'),
+    "a wait behind the work that needs it": lambda text: swapped(
+        text, 'wait_flag_dyn["PIPE_V", "PIPE_MTE2"', "pto.mte_gm_ub"
+    ),
+    "buffers that are one": lambda text: text.replace("%off = arith.muli %par, %c1024", "%off = arith.muli %par, %c64"),
+    "buffers that share their last block": lambda text: text.replace("muli %par, %c1024", "muli %par, %c1016").replace(
+        "%c64 = ", "%c1016 = arith.constant 1016 : index\n  %c64 = "
+    ),
+    "the vector waits for another pipe alone": lambda text: swapped(
+        text, 'wait_flag_dyn["PIPE_MTE2", "PIPE_V"', 'set_flag_dyn["PIPE_V", "PIPE_MTE2"'
+    ),
+    "two loads of one buffer": lambda text: re.sub(r"(    pto.mte_gm_ub .*\n)", r"\1\1", text),
+    "the store waits for nothing": lambda text: text.replace(
+        'pto.wait_flag_dyn["PIPE_V", "PIPE_MTE3", %par]\n', ""
+    ).replace('pto.set_flag_dyn["PIPE_V", "PIPE_MTE3", %par]\n', ""),
+}
+
+
+def swapped(text: str, first: str, second: str) -> str:
+    """Two lines of the loop, each the first that holds these words, in each other's place."""
+    lines = text.splitlines()
+    a, b = (next(i for i, line in enumerate(lines) if words in line) for words in (first, second))
+    lines[a], lines[b] = lines[b], lines[a]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("name", UNORDERED)
+def test_what_nothing_orders_is_not_confirmed_whatever_was_followed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = UNORDERED[name](PING_PONG)
+    assert text != PING_PONG
+    broken = {o.id for o in judged(tmp_path, text).obligations if o.status == "refuted" and o.id in ORDER}
+    assert broken
+    monkeypatch.setattr(kernels, "_order", lying)
+    assert not broken & confirmed(judged(tmp_path, text))
+
+
+def test_drawn_kernels_are_confirmed_where_they_hold_and_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = wrong = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        kernel = kernel_of(rng)
+        for _ in range(rng.choice([0, 1, 2])):
+            kernel = mutant_of(rng, kernel)
+        before = {
+            o.id: o.status for o in judged(tmp_path, kernel.text(), Options(cross_check=0, repair=False)).obligations
+        }
+        with monkeypatch.context() as lie:
+            lie.setattr(kernels, "_order", lying)
+            verdict = judged(tmp_path, kernel.text())
+        found = confirmed(verdict)
+        assert all(before.get(name) == "proved" for name in found), (seed, found)
+        held += len(found)
+        wrong += sum(before.get(name) == "refuted" for name in ORDER)
+    assert held > 80
+    assert wrong > 20
