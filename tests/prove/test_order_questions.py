@@ -1,10 +1,10 @@
-"""The order of a kernel's pipes asked from definitions: confirmed where it holds, never where it does not."""
+"""The order of a kernel's pipes, and what it reads, asked from definitions: confirmed where it holds, nowhere else."""
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,10 @@ import pytest
 from lab.kernels import kernel_of, mutant_of
 
 from dmaverify import api
+from dmaverify.program.instructions import Event
 from dmaverify.prove.flow import kernels
+from dmaverify.prove.flow.definite import DefiniteJudge
+from dmaverify.prove.flow.definite_questions import DEFINITE
 from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Verdict
@@ -30,6 +33,13 @@ def lying(*given: Any, **_: object) -> PipeJudge:
     return found
 
 
+class Credulous(DefiniteJudge):
+    """Finds every byte written."""
+
+    def judge(self, events: Sequence[Event]) -> None:
+        self.reads = 1
+
+
 def judged(folder: Path, text: str, options: Options = FULL) -> Verdict:
     (folder / "kernel.mlir").write_text(text, encoding="utf-8")
     (verdict,) = api.check(str(folder / "kernel.mlir"), options=options)
@@ -38,7 +48,14 @@ def judged(folder: Path, text: str, options: Options = FULL) -> Verdict:
 
 def confirmed(verdict: Verdict) -> set[str]:
     """What of the order has been asked, or needs no question."""
-    return {o.id for o in verdict.obligations if o.id in ORDER and (o.by == "z3" or o.by.startswith("no "))}
+    asked = (*ORDER, DEFINITE)
+    return {o.id for o in verdict.obligations if o.id in asked and (o.by == "z3" or o.by.startswith("no "))}
+
+
+def lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judges that find nothing, so that only questions can tell."""
+    monkeypatch.setattr(kernels, "_order", lying)
+    monkeypatch.setattr(kernels, "DefiniteJudge", Credulous)
 
 
 def buffers(count: int) -> str:
@@ -56,7 +73,7 @@ def buffers(count: int) -> str:
 def test_buffers_in_turns_are_confirmed_over_any_number_of_iterations(count: int, tmp_path: Path) -> None:
     verdict = judged(tmp_path, buffers(count))
     assert verdict.status.value == "proved"
-    assert confirmed(verdict) == set(ORDER)
+    assert confirmed(verdict) == {*ORDER, DEFINITE}
     assert not any("hazard" in said for said in verdict.assumptions if "not asked" in said)
 
 
@@ -73,7 +90,7 @@ def test_without_a_set_or_a_wait_nothing_is_confirmed_whatever_was_followed(
 ) -> None:
     text = PING_PONG.replace(line + "\n", "", 1)
     assert judged(tmp_path, text).status.value == "refuted"
-    monkeypatch.setattr(kernels, "_order", lying)
+    lie(monkeypatch)
     assert "core/flags" not in confirmed(judged(tmp_path, text))
 
 
@@ -88,6 +105,9 @@ UNORDERED: dict[str, Callable[[str], str]] = {
     ),
     "the vector waits for another pipe alone": lambda text: swapped(
         text, 'wait_flag_dyn["PIPE_MTE2", "PIPE_V"', 'set_flag_dyn["PIPE_V", "PIPE_MTE2"'
+    ),
+    "a load again behind a flag that holds another pipe": lambda text: re.sub(
+        r'(    pto.mte_gm_ub .*\n)(.*\n)(    pto.wait_flag_dyn."PIPE_MTE2".*\n)', r"\1\2\3\1", text
     ),
     "two loads of one buffer": lambda text: re.sub(r"(    pto.mte_gm_ub .*\n)", r"\1\1", text),
     "the store waits for nothing": lambda text: text.replace(
@@ -112,8 +132,51 @@ def test_what_nothing_orders_is_not_confirmed_whatever_was_followed(
     assert text != PING_PONG
     broken = {o.id for o in judged(tmp_path, text).obligations if o.status == "refuted" and o.id in ORDER}
     assert broken
-    monkeypatch.setattr(kernels, "_order", lying)
+    lie(monkeypatch)
     assert not broken & confirmed(judged(tmp_path, text))
+
+
+UNWRITTEN: dict[str, Callable[[str], str]] = {
+    "the load is a block short": lambda text: text.replace("%src, %b, %z, %len", "%src, %b, %z, %short").replace(
+        "  %ub = ", "  %short = arith.constant 4064 : i64\n  %ub = "
+    ),
+    "the vector reads the other buffer": lambda text: text.replace("%v = pto.vlds %b[%j]", "%v = pto.vlds %uo[%j]"),
+    "the vector leaves its last row": lambda text: text.replace("%j = %c0 to %c1024", "%j = %c0 to %most").replace(
+        "  %ub = ", "  %most = arith.constant 960 : index\n  %ub = "
+    ),
+    "what an earlier turn of the loop reads": lambda text: (
+        text.replace(
+            "      }\n    }\n",
+            "        %n = arith.subi %most, %j : index\n"
+            "        %x = pto.vlds %o[%n] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>\n"
+            "        pto.vsts %x, %b[%j] : !pto.vreg<64xf32>, !pto.ptr<f32, ub>\n      }\n    }\n",
+        )
+        .replace("mte_ub_gm %o", "mte_ub_gm %b")
+        .replace("  %ub = ", "  %most = arith.constant 960 : index\n  %ub = ")
+    ),
+    "a short row leaves the rest of its block unknown": lambda text: re.sub(
+        r"(    pto.mte_gm_ub %src, %b, %z, )%len( nburst.%one, )%len(.*\n)",
+        r'\g<0>    pto.pipe_barrier "PIPE_MTE2"\n\1%few\2%few\3',
+        text,
+    ).replace("  %ub = ", "  %few = arith.constant 40 : i64\n  %ub = "),
+    "what is read is written later in the same turn": lambda text: text.replace(
+        "%v = pto.vlds %b[%j]", "%v = pto.vlds %o[%j]"
+    ),
+    "rows are written with gaps": lambda text: text.replace("%c64 = arith.constant 64 ", "%c64 = arith.constant 128 "),
+}
+
+
+@pytest.mark.parametrize("name", UNWRITTEN)
+def test_what_nothing_wrote_is_not_confirmed_whatever_was_followed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = UNWRITTEN[name](PING_PONG)
+    assert text != PING_PONG
+    assert {o.id: o.status for o in judged(tmp_path, text).obligations}[DEFINITE] == "refuted"
+    lie(monkeypatch)
+    verdict = judged(tmp_path, text)
+    assert verdict.status.value == "proved"
+    assert DEFINITE not in confirmed(verdict)
 
 
 def test_drawn_kernels_are_confirmed_where_they_hold_and_nowhere_else(
@@ -128,12 +191,12 @@ def test_drawn_kernels_are_confirmed_where_they_hold_and_nowhere_else(
         before = {
             o.id: o.status for o in judged(tmp_path, kernel.text(), Options(cross_check=0, repair=False)).obligations
         }
-        with monkeypatch.context() as lie:
-            lie.setattr(kernels, "_order", lying)
+        with monkeypatch.context() as own:
+            lie(own)
             verdict = judged(tmp_path, kernel.text())
         found = confirmed(verdict)
         assert all(before.get(name) == "proved" for name in found), (seed, found)
         held += len(found)
-        wrong += sum(before.get(name) == "refuted" for name in ORDER)
-    assert held > 80
-    assert wrong > 20
+        wrong += sum(before.get(name) == "refuted" for name in (*ORDER, DEFINITE))
+    assert held > 100
+    assert wrong > 25

@@ -652,7 +652,7 @@ UNASKED = {
     "reference/keys.toml::buffered": "core/regions of the steps together",
     "idma/waits.toml::waited": "`store` and `load` in loops",
     "programs/gather.toml::promised": "core/overlap by the order of the keys",
-    "pto/ping-pong.mlir": "core/definite",
+    "pto/ping-pong.mlir": "core/in-bounds: judged for all values",
 }
 """What is decided without a question, so that no fault of it can be contradicted: the verdict names it, and
 `certificate check` does not confirm it.

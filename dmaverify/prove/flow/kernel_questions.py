@@ -17,6 +17,7 @@ from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use, accumulate
 from dmaverify.prove.flow.claims import ClaimResult, placed, placed_copies
+from dmaverify.prove.flow.definite_questions import DEFINITE, definite_script
 from dmaverify.prove.flow.flag_questions import FLAGS
 from dmaverify.prove.flow.instruction_rules import HeldRule, RuleJudge
 from dmaverify.prove.flow.kernels import JudgedKernel, KernelProgram
@@ -79,28 +80,32 @@ def ask_kernel(
     spoken = {name for script in scripts for name in script.obligations}
     for name in (spoken & proved) - missing:
         judged.obligations[name] = ("proved", FROM_DEFINITIONS, "")
-    for name in (ORDER & proved) - spoken if not why else ():
+    for name in (ORDER & proved) - spoken - why.keys():
         judged.obligations[name] = ("proved", NOTHING[name == FLAGS], "")
     judged.assumptions += [NOT_ASKED + what for what in (*left, *_unasked(judged, why))]
 
 
-def _order(judged: JudgedKernel, options: Options) -> tuple[list[Script], str]:
-    """The scripts of hazards and flags, or why there are none."""
+def _order(judged: JudgedKernel, options: Options) -> tuple[list[Script], dict[str, str]]:
+    """The scripts of hazards, flags and what is read; and why there are none, by obligation."""
     assert judged.judge is not None
     if judged.order is None:
-        return [], "another core"
+        return [], dict.fromkeys((*ORDER, DEFINITE), "another core")
+    asker, scripts = judged.judge.asker, []
+    why: dict[str, str] = {} if judged.read else {DEFINITE: "bytes of several memories, or that come and go"}
     try:
-        return order_scripts(*judged.order, judged.judge.asker, options.rlimit), ""
-    except NotCovered as why:
-        return [], str(why)
+        scripts += order_scripts(*judged.order, asker, options.rlimit)
+        scripts += [definite_script(*judged.order, asker, judged.read)] if judged.read else []
+    except NotCovered as reason:
+        why |= dict.fromkeys((DEFINITE,) if scripts else (*ORDER, DEFINITE), str(reason))
+    return scripts, why
 
 
-def _unasked(judged: JudgedKernel, why: str) -> Iterator[str]:
-    """What holds without a question, by what decided it; `why` the order of pipes has none."""
+def _unasked(judged: JudgedKernel, why: Mapping[str, str]) -> Iterator[str]:
+    """What holds without a question, by what decided it, and `why` by obligation."""
     by: dict[str, list[str]] = {}
     for name, (status, how, _) in sorted(judged.obligations.items()):
         if status == "proved" and how not in (FROM_DEFINITIONS, *NOTHING):
-            said = f"{how} ({why})" if why and name in ORDER else how
+            said = f"{how} ({why[name]})" if name in why else how
             by.setdefault(said, []).append(name)
     yield from (f"{', '.join(names)}: {HOW.get(how, how)}" for how, names in by.items())
     yield "core/registers, core/unresolved-copy: read from the text, path by path"

@@ -68,6 +68,7 @@ class JudgedKernel:
     asked: list[tuple[str, str, str]] = field(default_factory=list)
     judge: CopyJudge | None = None
     order: tuple[Sequence[Event], Sequence[str]] | None = None  # events and pipes in order, of one core by itself
+    read: str = ""  # the one memory of which it was followed what is written before it is read
 
 
 def judge_kernel(
@@ -141,6 +142,8 @@ def judge_kernel(
         out.findings += also.findings.values()
         if also.status == "refuted":
             out.obligations["core/definite"] = ("refuted", "every path", "")
+    forgotten = any(isinstance(event, Use) and not event.pipe for event in every(seen))
+    out.read = memory[0] if not forgotten and not _further(seen, memory[0]) else ""
     tried = []
     if definite.status != "proved" and followed:
         tried = unwritten_at_values(asker, seen, memory, ordered, given=others)

@@ -21,7 +21,6 @@ from dmaverify.program.instructions import Copy, CopyTouch, Event, Signal, Use, 
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.flag_questions import FLAGS, FlagQuestions
 from dmaverify.prove.flow.pipe_clock import PipeClock
-from dmaverify.prove.flow.pipe_state import placed
 from dmaverify.prove.flow.stretches import Instant, Instants, Stretch, script_of, stretches_of
 from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.full import definitions
@@ -192,26 +191,9 @@ class _Hazards:
         self, writer: ScriptWriter, one: Instant, first: CopyTouch, other: Instant, second: CopyTouch
     ) -> list[str]:
         """That two touches share a byte: an address of each by its own counters, and what holds where they are."""
-        parts, ends, terms = [], [], []
-        for side, node, touch in (("a", one, first), ("b", other, second)):
-            here = placed(touch, self.world, node.counters)
-            if not all(stride.is_const for _, stride in here.steps):
-                raise NotCovered("rows at a distance that is no number")
-            text = [self.world.text(here.place.address + here.offset)]
-            for index, (count, stride) in enumerate(here.steps):
-                parts += self._bounded(writer, f"{side}{index}", count)
-                text.append(f"(* {self.world.text(stride)} {side}{index})")
-                terms.append(count)
-            parts += self._bounded(writer, f"{side}.byte", here.length)
-            ends.append(f"(+ {' '.join(text)} {side}.byte)")
-            terms += [here.place.address, here.offset, here.length]
-        when = [self.world.put_cond(c, n.counters) for n in (one, other) for c in getattr(n.event, "when", ())]
-        return [f"(= {ends[0]} {ends[1]})", *parts, *self.instants.facts(writer.lines, terms, [one, other], when)]
-
-    def _bounded(self, writer: ScriptWriter, name: str, count: Lin) -> list[str]:
-        if f"(declare-const {name} Int)" not in writer.lines:
-            writer.lines.append(f"(declare-const {name} Int)")
-        return [f"(core/in-range {name} {self.world.text(count)})"]
+        here, parts = self.instants.byte(writer.lines, one, first, "a")
+        there, more = self.instants.byte(writer.lines, other, second, "b")
+        return [f"(= {here} {there})", *dict.fromkeys((*parts, *more))]
 
     def _waited(self, clock: PipeClock, pairs: Sequence[tuple[int, int]]) -> list[bool]:
         """Whether the first is done before the second is issued, wherever they are: a guess at what to claim."""
