@@ -127,7 +127,8 @@ class StoredSource:
 @dataclass(frozen=True, slots=True, eq=False)
 class Use:
     """An access of memory by a pipe that is no copy. `inferred` names what no text tells of it: in which `order`
-    other pipes come behind it (what its pipe does later waits as any other), or whether it touches these `bytes`.
+    other pipes come behind it (what its pipe does later waits as any other), whether it touches these `bytes`, or by
+    which `layout` those that it does touch lie among them.
     `gives` are the values that it reads, where later numbers depend on them. `load` is the number of a load of
     registers, `sources` say where the bytes that it stores come from; of `per` bytes of a register it stores `bytes`.
     `foreign`: somebody else (the pipe OTHER_CORE) makes it, as a statement about that core says. Without a `pipe` it is
@@ -281,7 +282,7 @@ class Fit:
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberNeed:
     """A claim that the text makes of its numbers where `when` holds: `says` what is given, `value` what is asked.
-    `enough`: it is more than must hold, so that nothing is known where it fails.
+    `enough`: it is more than must hold, so that nothing is known where it fails. `runs`: that the loops around do.
     """
 
     claim: Cond
@@ -290,6 +291,7 @@ class NumberNeed:
     value: Lin
     says: str
     enough: bool = False
+    runs: tuple[Cond, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -90,6 +90,19 @@ def every(events: Sequence[Event]) -> Iterator[Event]:
             yield from every((*event.then, *event.other))
 
 
+def with_loops(
+    events: Sequence[Event], loops: tuple[KernelLoop, ...] = ()
+) -> Iterator[tuple[Event, tuple[KernelLoop, ...]]]:
+    """Every event that holds no others, with the loops around it, outer to inner."""
+    for event in events:
+        if isinstance(event, KernelLoop):
+            yield from with_loops(event.body, (*loops, event))
+        elif isinstance(event, Branch):
+            yield from with_loops((*event.then, *event.other), loops)
+        else:
+            yield event, loops
+
+
 def touches_in(events: Sequence[Event]) -> Iterator[CopyTouch]:
     """Everything that copies and accesses touch."""
     return (touch for e in every(events) if isinstance(e, (Copy, Use)) for touch in e.touches)

@@ -47,6 +47,7 @@ class _Machine(RunCopies):
         try:
             self._block(self.function.body)
         except Over:
+            self.run.whole = False
             return self.run
         if self.flags:
             self.run.found.add("flags")

@@ -2,8 +2,9 @@
 
 Knows: which finding is which trouble of a run, how large a kernel may be to be run.
 Does not know: how anything is proved, what an operation does.
-Law: a kernel without symbols has one run. A finding that the run does not show, or trouble that a proof does not know,
-is a Disagreement; what the run cannot follow, or what is undefined from a number beyond its field on, says nothing.
+Law: a kernel without symbols has one run, whichever of the stated values its arguments have. A finding that the run
+does not show, or trouble that a proof does not know, is a Disagreement; what the run cannot follow, or what is
+undefined from a number beyond its field on, says nothing.
 """
 
 from __future__ import annotations
@@ -58,17 +59,21 @@ def disagreement(
     sizes = {root: stated.get(root, kind.bytes or UNSTATED) for root, kind in kernel.roots.items()}
     if sum(sizes.values()) > MOST_BYTES or any(kind.space == "ub" for kind in kernel.roots.values()):
         return ""
+    if notes.relations:
+        return ""  # which values keep them is not looked for
+    values = {name: low for name, (low, _) in notes.ranges.items()}
     try:
-        ran = run_kernel(function, sizes, {}, readings, others=notes.core, one_tile=kernel.one_tile).found
+        run = run_kernel(function, sizes, values, readings, others=notes.core, one_tile=kernel.one_tile)
     except Undetermined:
         return ""
+    ran = run.found
     if "field" in ran:
         return ""
     errors = {f.rule for f in findings if f.severity is Severity.ERROR}
     told = {rule: TROUBLE[rule] for rule in errors & TROUBLE.keys()}
     unstated = any(root not in stated and not kind.bytes for root, kind in kernel.roots.items())
     missing = [rule for rule, trouble in told.items() if trouble not in ran]
-    if status is Status.REFUTED and missing and not any(r.kind == "flags" for r in kernel.remarks):
+    if status is Status.REFUTED and missing and run.whole and not any(r.kind == "flags" for r in kernel.remarks):
         return f"{', '.join(sorted(missing))} is found, and a run of the text shows nothing of it"
     beyond = ran & set(TROUBLE.values()) - ({"bounds"} if unstated else set())
     if status is Status.PROVED and beyond:

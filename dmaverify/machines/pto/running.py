@@ -68,13 +68,14 @@ class RunEvent:
 class KernelRun:
     """What happened. `found` holds the kinds of trouble: field, align, capacity, bounds, rows, definite, raw, war, waw,
     flags, state. `events` are in the order of issue, `known` those that are surely done before each, a bit for
-    each event.
+    each event. Not `whole`: the run ended at trouble behind which nothing has a meaning.
     """
 
     memory: dict[str, Memory]
     found: set[str] = field(default_factory=set)
     events: list[RunEvent] = field(default_factory=list)
     known: list[int] = field(default_factory=list)
+    whole: bool = True
 
     @property
     def copies(self) -> list[RunCopy]:

@@ -138,7 +138,8 @@ class TileMeaning(TilePlaces):
         if work.writes == "window":
             return self._window(stmt, out, tiles[0].rows, tiles[0].cols)
         if work.writes == "whole":
-            return self._all(out)
+            small = any(self._no_place(stmt, tile, out) for tile in tiles)
+            return None if small else self._all(out)
         sides = {"left": (out.rows, None), "right": (None, out.cols)} if self._pipe(stmt, tiles, out) == "M" else {}
         if any(self._short(stmt, t, *sides.get(t.kind.loc, (None, None))) for t in tiles):
             return None
@@ -148,6 +149,20 @@ class TileMeaning(TilePlaces):
             self.remark("unresolved", said, stmt.name_span, hint)
             return None
         return self._valid(out)
+
+    def _no_place(self, stmt: TileOp, tile: TileValue, out: TileValue) -> bool:
+        """Whether an operand has valid elements for which a result that is written whole has no place: what becomes of
+        them, and of the rest, is not documented.
+        """
+        for has, most, what in ((tile.rows, out.kind.rows, "rows"), (tile.cols, out.kind.cols, "columns")):
+            said = f"`{tile.name}` has {has.shown()} valid {what}, `{out.name}` has {most:,}"
+            if not has.is_const:
+                self._need(compare("le", has - most), stmt, said, has)
+            elif has.const > most:
+                hint = "give the result at least the valid region of its operand"
+                self.remark("unresolved", f"{stmt.name}: {said}", stmt.name_span, hint)
+                return True
+        return False
 
     def _pipe(self, stmt: TileOp, tiles: Sequence[TileValue], out: TileValue) -> str:
         if stmt.name.startswith(("pto.tmatmul", "pto.tgemv")):

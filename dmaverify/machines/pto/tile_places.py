@@ -142,7 +142,8 @@ class TilePlaces(Carried):
 
     def _need(self, claim: Cond, stmt: Stmt, said: str, value: Lin, *, enough: bool = False) -> None:
         if not self.dry and claim.known is not True:
-            self.kernel.needs.append(NumberNeed(claim, self.when, stmt.span, value, said, enough))
+            runs = tuple(one for name in self.around for one in self.world.symbols[name].side)
+            self.kernel.needs.append(NumberNeed(claim, self.when, stmt.span, value, said, enough, runs))
 
     def _valid(self, tile: TileValue) -> TileCells:
         return TileCells(ZERO, ZERO, tile.rows, tile.cols)
@@ -154,10 +155,17 @@ class TilePlaces(Carried):
         """The bytes of cells; of a tile with an address also, under its name, the cells as a memory of their own: what
         another tile has left at the address is not what this one holds."""
         made = self._bytes_of(tile, region, kind, span)
+        self.touches_kept.append(made)
         if tile.addressed:
             apart = replace(tile, place=replace(tile.place, space=APART, address=Lin(self._own_place(tile))))
             self.own_names[id(made)] = self._bytes_of(apart, region, kind, span)
-            self.touches_kept.append(made)
+        if tile.kind.boxed:
+            if made.place.space == tile.place.space:
+                if made.writes:
+                    self.in_boxes[id(made)] = self._in_boxes(tile, region, kind)
+            else:
+                whole = "maybe" if made.writes else kind
+                self.anywhere_in[id(made)] = CopyTouch(whole, tile.place, ZERO, Lin(tile.kind.bytes), ())
         return made
 
     def _own_place(self, tile: TileValue) -> int:
@@ -194,12 +202,19 @@ class TilePlaces(Carried):
             yield replace(event, pipe="", touches=tuple(lost), needs="")
 
     def _bytes_of(self, tile: TileValue, region: TileCells, kind: str, span: Span) -> CopyTouch:
-        item, shape = max(1, tile.kind.bits // 8), tile.kind
-        place = tile.place
+        shape, place = tile.kind, tile.place
         if shape.boxed and (region.rows, region.cols) == (Lin(shape.rows), Lin(shape.cols)):
             return CopyTouch(kind, place, ZERO, Lin(shape.bytes), ())
-        if shape.boxed and place.space != APART:  # where a cell lies depends on the fractal: a memory of its own
-            place = replace(place, space=f"cells of {place.space}")
+        if shape.boxed and place.space != APART:
+            return self._in_boxes(tile, region, kind)
+        return self._in_rows(tile, region, kind, place)
+
+    def _in_boxes(self, tile: TileValue, region: TileCells, kind: str) -> CopyTouch:
+        """Cells of a tile in boxes as a memory of their own: where each lies depends on the fractal."""
+        return self._in_rows(tile, region, kind, replace(tile.place, space=f"cells of {tile.place.space}"))
+
+    def _in_rows(self, tile: TileValue, region: TileCells, kind: str, place: Place) -> CopyTouch:
+        item, shape = max(1, tile.kind.bits // 8), tile.kind
         down, across = shape.cols * item, item
         if shape.column_major and not shape.boxed:
             down, across = item, shape.rows * item
@@ -212,10 +227,12 @@ class TilePlaces(Carried):
         self, name: str, pipe: str, touches: Sequence[CopyTouch], stmt: TileOp | AllocTile, *, stores: bool = False
     ) -> list[Use]:
         kept = tuple(t for t in touches if t.length != ZERO and all(c != ZERO for c, _ in t.steps))
-        named = tuple(self.own_names[id(t)] for t in kept if id(t) in self.own_names)
+        extra = (self.own_names, self.in_boxes, self.anywhere_in)
+        named, boxed, anywhere = (tuple(of[id(t)] for t in kept if id(t) in of) for of in extra)
         out = []
-        for part, needs in ((kept, "stored" if stores else "computed"), (named, "computed")):
+        parts = [(kept, "stored" if stores else "computed", ""), (named, "computed", ""), (boxed, "computed", "")]
+        for part, needs, inferred in (*parts, (anywhere, "", "layout")):
             if part:
                 self.uses += 1
-                out.append(Use(-self.uses, pipe, part, stmt.span, name, self.when, needs=needs))
+                out.append(Use(-self.uses, pipe, part, stmt.span, name, self.when, inferred, needs=needs))
         return out

@@ -145,6 +145,8 @@ class Values:
         self.misplaced: set[str] = set()
         self.lying: dict[int, tuple[Place, int]] = {}  # tiles with an address: where, how many bytes; by tile_bytes
         self.own_names: dict[int, CopyTouch] = {}  # cells of a tile under its own name, by the touch of its bytes
+        self.in_boxes: dict[int, CopyTouch] = {}  # cells of a whole tile in boxes, by the touch of its bytes
+        self.anywhere_in: dict[int, CopyTouch] = {}  # all bytes of a tile in boxes, by the touch of some of its cells
         self.touches_kept: list[CopyTouch] = []
         self.tile_moves = 0
         self.core_flags = load_target("pto").limits["core_flags"]

@@ -18,7 +18,8 @@ from dmaverify.lower.programs import space_of
 from dmaverify.program.access import PlanMove
 from dmaverify.program.command import Command, Port
 from dmaverify.program.command import Loop as Nest
-from dmaverify.program.instructions import Branch, Copy, CopyTouch, Event, KernelLoop
+from dmaverify.program.instructions import Copy, CopyTouch, Event, KernelLoop
+from dmaverify.program.rewrite import with_loops
 from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.move.scene import Scene, Side
@@ -101,18 +102,7 @@ def placed_copies(
     events: Sequence[Event], loops: tuple[KernelLoop, ...]
 ) -> Iterator[tuple[Copy, tuple[KernelLoop, ...]]]:
     """Every copy with the loops around it, outer to inner."""
-    return ((event, around) for event, around in placed(events, loops) if isinstance(event, Copy))
-
-
-def placed(events: Sequence[Event], loops: tuple[KernelLoop, ...]) -> Iterator[tuple[Event, tuple[KernelLoop, ...]]]:
-    """Every event that holds no others, with the loops around it, outer to inner."""
-    for event in events:
-        if isinstance(event, KernelLoop):
-            yield from placed(event.body, (*loops, event))
-        elif isinstance(event, Branch):
-            yield from placed((*event.then, *event.other), loops)
-        else:
-            yield event, loops
+    return ((event, around) for event, around in with_loops(events, loops) if isinstance(event, Copy))
 
 
 def command_of(copy: Copy, loops: Sequence[KernelLoop], tensors: tuple[Tensor, Tensor]) -> Command | str:

@@ -49,6 +49,7 @@ class RuleJudge:
     used: set[str] = field(default_factory=set)
     said: dict[str, None] = field(default_factory=dict)
     held: list[HeldRule] = field(default_factory=list)
+    around: Mapping[int, tuple[Cond, ...]] = field(default_factory=dict)  # that the loops run, by where an event begins
     _bound: dict[Any, list[Rule]] = field(default_factory=dict)
     _limits: dict[tuple[str, str], Mapping[str, int]] = field(default_factory=dict)
     _kept: set[Any] = field(default_factory=set)
@@ -167,10 +168,14 @@ class RuleJudge:
         """One rule on what an access reaches."""
         self._rule(rule, ports, {}, what, span, when)
 
-    def contradicted(self, rule: str, claim: Cond, when: Sequence[Cond], note: str = "") -> Reply | None:
-        """The reply that refutes a claim; None where it is proved, assumed, which is said, or open, which is kept."""
+    def contradicted(
+        self, rule: str, claim: Cond, when: Sequence[Cond], runs: Sequence[Cond], note: str = ""
+    ) -> Reply | None:
+        """The reply that refutes a claim; None where it is proved, assumed, which is said, or open, which is kept. The
+        loops around the place run where `runs` holds.
+        """
         self.used.add(rule)
-        reply = self.asker.required(claim, when)
+        reply, _ = self._required(claim, when, runs)
         if reply.status == "assumed":
             self.assumed |= {(part, f"{rule}{note}"): None for part in reply.assumed}
         elif reply.status != "proved":
@@ -187,7 +192,7 @@ class RuleJudge:
             self.reached.setdefault(place.root, []).append(end)
         else:
             claims.append(compare("le", end - extent))
-        reply = self.contradicted("core/in-bounds", both(claims), when)
+        reply = self.contradicted("core/in-bounds", both(claims), when, self.around.get(span.start, ()))
         if reply is None:
             return None
         first, last = self.value(low, reply), self.value(end, reply)
@@ -205,6 +210,13 @@ class RuleJudge:
         )
         self.findings.append(made)
         return made
+
+    def _required(self, claim: Cond, when: Sequence[Cond], runs: Sequence[Cond]) -> tuple[Reply, Sequence[Cond]]:
+        """The reply to a claim, and under what; what would refute it is asked of iterations that there are (`runs`)."""
+        reply = self.asker.required(claim, when)
+        if reply.status != "refuted" or not runs:
+            return reply, when
+        return self.asker.required(claim, (*when, *runs)), (*when, *runs)
 
     def worse(self, name: str, status: str) -> None:
         order = ("proved", "not judged", "unknown", "refuted")
@@ -241,7 +253,7 @@ class RuleJudge:
         if severity is not Severity.ERROR and self.asker.is_open(claim):
             self._kept.add(seen)
             return False  # a warning about a value that nobody bounded would only say so
-        reply = self.asker.required(claim, when)
+        reply, when = self._required(claim, when, self.around.get(whole.start, ()))
         if reply.status in ("proved", "assumed"):  # what was assumed holds from there on
             self.assumed |= {(part, rule.id): None for part in reply.assumed}
             self._kept.add(seen)

@@ -16,7 +16,8 @@ from dmaverify.language.affine import Cond, Lin
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use, accumulate
-from dmaverify.prove.flow.claims import ClaimResult, placed, placed_copies
+from dmaverify.program.rewrite import with_loops
+from dmaverify.prove.flow.claims import ClaimResult, placed_copies
 from dmaverify.prove.flow.definite_questions import DEFINITE, definite_script
 from dmaverify.prove.flow.flag_questions import FLAGS
 from dmaverify.prove.flow.instruction_rules import HeldRule, RuleJudge
@@ -56,7 +57,7 @@ def ask_kernel(
     supposed = {root: ends for root, ends in judged.judge.reached.items() if all(end.is_const for end in ends)}
     extents = {**{root: max(end.const for end in ends) for root, ends in supposed.items()}, **extents}
     copies = list(placed_copies(program.events, ()))
-    uses = [(use, loops) for use, loops in placed(program.events, ()) if isinstance(use, Use) and _is_bound(use)]
+    uses = [(use, loops) for use, loops in with_loops(program.events) if isinstance(use, Use) and _is_bound(use)]
     missing = {rule for _, rule in judged.judge.assumed} | ({BOUNDS} if program.needs else set())
     missing |= {BOUNDS, ONCE} if len(copies) + len(uses) > MOST_COPIES else set()
     for use, loops in uses if len(uses) <= MOST_COPIES else ():

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from dmaverify.language.affine import Lin, World
+from dmaverify.language.affine import Cond, Lin, World, compare
 from dmaverify.program.instructions import (
     Arrival,
     BufferToken,
@@ -22,7 +22,7 @@ from dmaverify.program.instructions import (
     Signal,
     Use,
 )
-from dmaverify.program.rewrite import every, spread, touches_in
+from dmaverify.program.rewrite import every, spread, touches_in, with_loops
 from dmaverify.prove.flow.ask import Asker, shown, term_text
 from dmaverify.prove.flow.at_values import unwritten_at_values
 from dmaverify.prove.flow.definite import DefiniteJudge
@@ -93,7 +93,7 @@ def judge_kernel(
     bytes (`needs`) are followed as this one.
     """
     asker = Asker(program.world, options.rlimit)
-    judge = CopyJudge(target, asker, options.readings, extents)
+    judge = CopyJudge(target, asker, options.readings, extents, around=_around(program.events))
     for copy in program.copies:
         judge.judge(copy)
     judge_uses(judge, program.events)
@@ -183,6 +183,15 @@ def judge_kernel(
     out.asked, out.judge = list(asker.session.asked), judge
     out.solver = solver_version() if asker.session.asked else ""
     return out
+
+
+def _around(events: Sequence[Event]) -> dict[int, tuple[Cond, ...]]:
+    """That the loops around an event have an iteration, where that is not sure, by where the event begins."""
+    found: dict[int, tuple[Cond, ...]] = {}
+    for event, loops in with_loops(events):
+        runs = [compare("lt", loop.trip * -1) for loop in loops]
+        found[event.span.start] = tuple(one for one in runs if one.known is None)
+    return found
 
 
 def _order(

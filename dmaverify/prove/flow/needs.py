@@ -25,11 +25,11 @@ WIDE = ("i64", "index", "ui64", "si64")
 def judge_needs(judge: CopyJudge, needs: Sequence[NumberNeed]) -> None:
     """Judges every claim once."""
     for need in {(n.claim, n.when, n.span.start): n for n in needs}.values():
-        if need.enough and judge.asker.required(need.claim, need.when).status == "refuted":
+        if need.enough and judge.asker.required(need.claim, (*need.when, *need.runs)).status == "refuted":
             judge.used.add(RULE)
             judge.worse(RULE, "unknown")
             continue
-        reply = judge.contradicted(RULE, need.claim, need.when, f": {need.says}")
+        reply = judge.contradicted(RULE, need.claim, need.when, need.runs, f": {need.says}")
         if reply is not None:
             value = judge.asker.at(need.value, reply.values)
             reached = f"{value:,}" if value is not None else term_text(need.value, judge.world)
@@ -50,7 +50,9 @@ def judge_fits(judge: CopyJudge, fits: Sequence[Fit]) -> None:
         if fit.type in WIDE:
             judge.unbounded = True
             continue
-        reply = judge.contradicted(WRAP, fit.claim, fit.when, f": {fit.type} holds it")
+        reply = judge.contradicted(
+            WRAP, fit.claim, fit.when, judge.around.get(fit.span.start, ()), f": {fit.type} holds it"
+        )
         if reply is not None:
             value = judge.asker.at(fit.value, reply.values)
             reached = f"{value:,}" if value is not None else "a value"

@@ -60,8 +60,9 @@ class Encounter:
 
     @property
     def anywhere(self) -> bool:
-        """Whether where one of them begins is not known."""
-        return any(isinstance(event, Use) and event.inferred == "place" for event in (self.earlier, self.later))
+        """Whether where one of them begins, or which bytes of a place it touches, is not known."""
+        unknown = ("place", "layout")
+        return any(isinstance(event, Use) and event.inferred in unknown for event in (self.earlier, self.later))
 
 
 _MORE = frozenset({"what no pipe is called"})

@@ -76,7 +76,7 @@ class ReadBytes(WrittenBytes):
 
     def _read(self, touch: CopyTouch, event: Copy | Use, path: Path, plain: tuple[CopyTouch, Lifted]) -> bool:
         """Whether all that is read surely was written before; what is not is found, or not judged."""
-        if isinstance(event, Use) and event.inferred == "bytes":
+        if isinstance(event, Use) and event.inferred in ("bytes", "layout"):
             return True
         if touch.open:
             return self._open_read(touch, event, path)
