@@ -110,7 +110,7 @@ def test_a_claim_that_fails_is_found_or_open(
             required=lambda *_: SimpleNamespace(status=possible), at=lambda *_: 7, plainly_never=lambda _: False
         ),
         used=set(), findings=[], worse=lambda _, status: told.append(status), contradicted=lambda *_: answer,
-        value=lambda *_: 7, witness=lambda _: {}, unbounded=False, world=World(),
+        value=lambda *_: 7, witness=lambda _: {}, unbounded=False, world=World(), around={},
     )  # fmt: skip
     n = World().free("n", 0, 9)
     claim = compare("le", n)
