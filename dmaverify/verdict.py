@@ -81,6 +81,11 @@ class Finding:
     fix: tuple[Edit, ...] = ()
     excuse: Excuse | None = None
 
+    @property
+    def count(self) -> int:
+        """How many findings it stands for: the last of many in one file tells how many `and_more` there are."""
+        return 1 + int(self.values.get("and_more", 0))
+
 
 @dataclass(frozen=True)
 class Obligation:

@@ -72,6 +72,7 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
     internal: list[str] = []
     asked: dict[str, Any] = {}
     files, hidden = request.chosen_files()
+    own = _with_own_engine(request, files)
     jobs, since = request.jobs_of(files), _since(request)
     if since is not None:
         jobs = [job for job in jobs if any(file == str(Path(job[0]).resolve()) for file, _ in since)]
@@ -80,6 +81,7 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
     note: tuple[str, ...] = ()
     if hidden:
         note = (f"left out by .gitignore or the settings: {_many(len(hidden), 'path')} (--show-files)",)
+    note += own
     verdicts: list[Any] = []
     cache = _cache(request)
     results: Any = judged(jobs, request.workers, cache, ticks(len(jobs)))
@@ -103,6 +105,23 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
         note += (f"cache: {_many(cache.dropped, 'entry')} dropped: damaged, or not written by this user",)
     outcome = finished(request, terminal, verdicts, internal, asked)
     return CommandOutcome(outcome.out, (*outcome.err, *note), outcome.code)
+
+
+def _with_own_engine(request: CheckRequest, files: Sequence[tuple[str, str | None]]) -> tuple[str, ...]:
+    """What is said of plans and kernels beside `--engine`, which is not for them. Raises InputError."""
+    if not request.options.get("engine"):
+        return ()
+    others = [file for file, _ in files if file.endswith((".toml", ".rs", ".mlir", ".pto"))]
+    if files and len(others) == len(files):
+        raise InputError(
+            "--engine says whose job files, burst lists and drivers are meant: plans and kernels name their own engine",
+            None, "write it into the plan: options = { data_width = 64 }",
+        )  # fmt: skip
+    return (
+        (f"--engine is not for {_many(len(others), 'file')} of plans and kernels, which name their own",)
+        if others
+        else ()
+    )
 
 
 def _since(request: CheckRequest) -> set[tuple[str, str]] | None:

@@ -28,9 +28,12 @@ def digest(*parts: str) -> str:
 
 
 def fingerprint(finding: Finding, verdict: Verdict) -> str:
-    """SHA-256 of rule, transfer, place and the text that it points at, without blanks."""
+    """SHA-256 of rule, transfer, place and the text that it points at, without blanks; and of how many it stands for,
+    where these are several.
+    """
     written = "" if finding.span is None else "".join(finding.span.text.split())
-    return digest(finding.rule or "input", verdict.name, finding.place, written)
+    many = (str(finding.count),) if finding.count > 1 else ()
+    return digest(finding.rule or "input", verdict.name, finding.place, written, *many)
 
 
 def clean_path(path: str) -> str:

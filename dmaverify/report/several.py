@@ -99,7 +99,9 @@ def _warnings(verdicts: Sequence[Verdict]) -> list[str]:
     """How many warnings and pieces of advice there are, by rule, the commonest first."""
     lines = []
     for severity, word in ((Severity.WARNING, "warning"), (Severity.ADVICE, "advice")):
-        rules = Counter(f.rule for v in verdicts for f in told(v) if f.severity is severity)
+        rules: Counter[str] = Counter()
+        for finding in (f for v in verdicts for f in told(v) if f.severity is severity):
+            rules[finding.rule] += finding.count
         if rules:
             number = f"{rules.total():,} {word}{'s' if word == 'warning' and rules.total() != 1 else ''}"
             ranked = sorted(rules.items(), key=lambda item: (-item[1], item[0]))
@@ -217,7 +219,9 @@ def _said_of(name: str, verdicts: Sequence[Verdict]) -> str:
         return "   ".join(part for part in said if part)
     if name == "unknown":
         return visible(", ".join(sorted({one.id for verdict in verdicts for one in undecided(verdict)})))
-    broken = Counter(_family(finding.rule) for verdict in verdicts for finding in verdict.errors if finding.rule)
+    broken: Counter[str] = Counter()
+    for finding in (f for verdict in verdicts for f in verdict.errors if f.rule):
+        broken[_family(finding.rule)] += finding.count
     return visible(", ".join(f"{family}/* {broken[family]:,}" for family in sorted(broken)))
 
 

@@ -48,8 +48,12 @@ def statistics(verdicts: Iterable[Verdict]) -> str:
     times: Counter[tuple[str, str]] = Counter()
     where: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for verdict in verdicts:
-        found = [(f.rule or "input", f.severity.value if f.excuse is None else f.excuse.kind) for f in verdict.findings]
-        found += [(one.rule, one.word) for one in remarks(verdict)]
+        found: dict[tuple[str, str], int] = {}
+        for f in verdict.findings:
+            key = f.rule or "input", f.severity.value if f.excuse is None else f.excuse.kind
+            found[key] = found.get(key, 0) + f.count
+        for one in remarks(verdict):
+            found[one.rule, one.word] = found.get((one.rule, one.word), 0) + 1
         times.update(found)
         for key in found:
             where.setdefault(key, set()).add((verdict.path, verdict.name))

@@ -150,6 +150,29 @@ def test_the_legalizers_own_lists_are_legal_wherever_no_tilelink_is() -> None:
 # ---------------------------------------------------------------- files
 
 
+@pytest.mark.parametrize("fewer", [1, 0])
+def test_a_baseline_of_more_findings_than_are_told_knows_how_many_there_were(
+    fewer: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = "4088,8192,24,1,ff8:24,2000:24\n"  # a burst across a page
+    table, known = tmp_path / "trace.csv", tmp_path / "known.json"
+    head = "src_addr,dst_addr,length,decouple_rw,r_bursts,w_bursts\n"
+    table.write_text(head + row * 299 + (row if not fewer else ""))
+    assert cli.invoke(["check", str(table), "--write-baseline", str(known)]) == 0
+    table.write_text(head + row * 300)
+    assert cli.invoke(["check", str(table), "--baseline", str(known)]) == fewer
+    assert cli.invoke(["check", str(table), "--format", "statistics"]) in (1, 2)
+    capsys.readouterr()
+    assert cli.invoke(["check", str(table)]) == 1
+    assert "idma/* 300" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("engine", ["nonsense", "data_width=64", "rw_axi"])
+def test_an_engine_beside_plans_alone_is_refused(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["check", str(ROOT / "examples/idma/tiles.toml"), "--engine", engine]) == 2
+    assert "plans and kernels name their own" in capsys.readouterr().err
+
+
 def test_a_burst_table_and_json_lines_are_judged_by_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "trace.csv"
     table.write_text("src_addr,dst_addr,length,decouple_rw,r_bursts,w_bursts\n4088,8192,24,1,ff8:8 1000:16,2000:24\n")

@@ -121,7 +121,9 @@ def _counted(findings: Sequence[Finding], more: Mapping[str, int]) -> Iterator[F
         if number < MOST_ALIKE or every[key] == number == MOST_ALIKE:
             yield finding
         elif number == MOST_ALIKE:
-            yield replace(finding, notes=(*finding.notes, f"and {every[key] - number:,} more like this one"))
+            left = every[key] - number
+            notes = (*finding.notes, f"and {left:,} more like this one")
+            yield replace(finding, notes=notes, values={**finding.values, "and_more": left})
 
 
 def judge_listed(
