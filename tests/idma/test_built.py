@@ -94,7 +94,11 @@ def test_what_is_not_built_or_not_modelled_is_refused(project: Path, word: str, 
     ("text", "says"),
     [
         (AXI.format(page=4000, beats=256), "`page_size` is 4000"),
+        (AXI.format(page="4096.0", beats=256), "`page_size` is 4096.0"),
         (AXI.format(page=4096, beats=0), "`max_beats_per_burst` is 0"),
+        (AXI.format(page=4096, beats=256) + 'legalizer_force_decouple: "true"\n', "`legalizer_force_decouple` is not"),
+        ('{"a": {"proc_id": "rw_axi", "jobs": ["x.txt"]}}', "`jobs` of a is .*x.txt"),
+        ('{"a": {"proc_id": "rw_axi", "params": null}}', "`params` of a is null"),
         (AXI.replace("split_at_page_boundary", "only_pow2").format(page=4096, beats=256), "not modelled"),
         ('prefix: "tilelink"\nbursts: "only_pow2"\ntltoaxi4_compatibility_mode: "false"\n', "not modelled"),
         ("hello: world\n", "no prefix"),
@@ -104,10 +108,10 @@ def test_what_is_not_built_or_not_modelled_is_refused(project: Path, word: str, 
     ],
 )
 def test_damaged_files_of_the_generator_are_told(tmp_path: Path, text: str, says: str) -> None:
-    kind = "rdl" if "addrmap" in text else "json" if text in ("{", "[]") else "yml"
+    kind = "rdl" if "addrmap" in text else "json" if text[0] in "{[" else "yml"
     (tmp_path / f"x.{kind}").write_text(text)
     with pytest.raises(InputError, match=says):
-        engine_options([str(tmp_path / f"x.{kind}")])
+        engine_options([str(tmp_path / f"x.{kind}") + ("::a" if "params" in text else "")])
 
 
 def test_a_folder_is_checked_on_the_engines_of_its_project(project: Path) -> None:
@@ -140,3 +144,45 @@ def test_maps_of_any_dimensions_are_those_that_are_generated(name: str) -> None:
     map_ = MAPS[name]
     assert max(map_.parts) == map_.compute == map_.dim(map_.dims - 1)[2] + 4 * map_.words
     assert map_.conf_mask == (1 << 10 + map_.nd_bits + 6) - 1
+
+
+@pytest.mark.parametrize("page", ["0x1000", "'4096'", "4096"])
+def test_numbers_of_a_protocol_are_read_as_they_may_be_written(page: str, tmp_path: Path) -> None:
+    (tmp_path / "x.yml").write_text(AXI.format(page=page, beats=256))
+    assert engine_options([str(tmp_path / "x.yml")])["page_bytes"] == 4096
+
+
+@pytest.mark.parametrize(("handler", "code"), [(1, 0), (0, 1)])
+def test_an_engine_that_was_built_without_error_handler_takes_no_error_action(
+    handler: int, code: int, tmp_path: Path
+) -> None:
+    entry = {"proc_id": "rw_axi", "params": {**PARAMS, "ErrorHandling": handler}}
+    (tmp_path / "jobs.json").write_text(json.dumps({"a": entry}))
+    job = JOB.format(length=64, src=0x1000, p=0, dims="")
+    (tmp_path / "a.txt").write_text(job.removesuffix("0\n") + "1\nrc0x1008\n")
+    asked = ["check", str(tmp_path / "a.txt"), "--dims", "0", "--engine", f"{tmp_path}/jobs.json::a"]
+    assert cli.invoke(asked) == code
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["region_width=1024", "region_start=0", "region_end=0x10000"], "for an engine with mp_split or mp_dist"),
+        (
+            ["mempool", "region_width=1024", "region_start=0", "region_end=0x10000", "backends=3"],
+            "a power of two|3 back-",
+        ),
+        (["ax_in_flight=1"], "ax_in_flight"),
+        (["buffer_depth=1"], "buffer_depth"),
+    ],
+)
+def test_options_that_no_engine_has_are_refused(options: list[str], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        setup_of(load_target("idma"), engine_options(options))
+
+
+def test_numbers_of_options_may_be_hexadecimal() -> None:
+    given = engine_options(["mempool", "region_width=0x400", "region_start=0", "region_end=0X10000"])
+    setup = setup_of(load_target("idma"), given)
+    assert setup.region is not None
+    assert (setup.region.width, setup.region.end) == (1024, 65536)

@@ -460,3 +460,13 @@ def test_launches_whose_order_is_not_followed_to_its_end_stay_open(monkeypatch: 
         first, *behind = meetings(image, [setup] * len(image.told))
         assert not first.open, seed
         assert all(found.open for found in behind), seed
+
+
+@pytest.mark.parametrize(("engine", "code"), [([], 0), (["channels=8"], 0), (["channels=2"], 2), (["channels=1"], 2)])
+def test_a_launch_on_a_channel_that_the_engine_does_not_have_is_refused(
+    engine: list[str], code: int, tmp_path: Path
+) -> None:
+    text = tmp_path / "launch.txt"
+    text.write_text("inst64\ndmsrc 0x1000, 0\ndmdst 0x20000, 0\ndmcpyi 64, 28\n")  # bits 4:2: channel 7
+    more = [word for option in engine for word in ("--engine", option)]
+    assert cli.invoke(["check", str(text), "--engine", "manticore", *more]) == code

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import dmaverify as dv
+from dmaverify.machines.idma.check import verdict_of_file
 
 PLAN = """
 schema = 1
@@ -39,7 +40,7 @@ def _findings(tmp_path: Path, text: str) -> dict[str, str]:
         (4100, 16384, 'variant = "rw_tilelink"', "1024 B at 0x1004"),
         (4096, 16384, 'variant = "rw_tilelink", data_width = 512', "2048 B at 0x4000 has size field 0"),
         (1 << 20, 3072, STRIPS, "src of back-end 4 is 0x101000, not 0x100400"),
-        (1 << 20, 3072, STRIPS, "in 4 pieces"),
+        (1 << 20, 6144, STRIPS, "in 2 pieces"),  # the row of all strips ends at 8,192
     ],
 )
 def test_a_known_defect_is_told_with_what_shows_it(tmp_path: Path, src: int, dst: int, options: str, says: str) -> None:
@@ -47,6 +48,45 @@ def test_a_known_defect_is_told_with_what_shows_it(tmp_path: Path, src: int, dst
     assert says in found["idma/known-defect"]
     assert found["idma/known-defect"].startswith("0.7.0")
     assert _findings(tmp_path, PLAN.format(src=src, dst=dst, options=options + ', version = "spec"')) == {}
+
+
+def test_pieces_that_end_with_their_row_show_no_wrong_partner(tmp_path: Path) -> None:
+    """mp_split cuts at the row: what is left of it lies in one strip, and the rest begins a row."""
+    found = _findings(tmp_path, PLAN.format(src=1 << 20, dst=8192 - 512, options=STRIPS))
+    assert "of back-end 8" not in found["idma/known-defect"]
+    assert "in 2 pieces" in found["idma/known-defect"]
+
+
+def test_a_defect_behind_the_first_transfers_is_told_or_that_they_were_not_looked_at(tmp_path: Path) -> None:
+    many = PLAN.replace("A = 4096", "A = 8192").replace("[A=4096:1]:4096", "[A=8192:1]:1")
+    options = 'preset = "mempool", dst_protocol = "obi", region_start = 0, region_end = 65536, region_width = 16384'
+    found = _findings(tmp_path, many.format(src=1 << 20, dst=0, options=options + ", backends = 2, dims = 2"))
+    assert "only 4,096 of 8,192 1D transfers were looked at" in found["idma/known-defect"]
+
+
+@pytest.mark.parametrize(("reps", "told"), [(1, False), (4, True)])
+def test_an_event_without_an_outer_dimension_repeats_its_inner_one(reps: int, told: bool, tmp_path: Path) -> None:
+    text = f"""
+schema = 1
+target = "idma"
+[axes]
+A = 8
+B = {reps}
+[transfer.p]
+dtype = "i8"
+source = {{ tier = "mem", base = 0, element = "B, A # 32" }}
+dest = {{ tier = "mem", base = 4096, element = "B, A" }}
+options = {{ preset = "controlpulp", dst_protocol = "axi" }}
+commands = '''
+rt3d
+src = 0
+dst = 4096
+length = 8
+dim = {reps}, 32, 8
+event = 10000
+'''
+"""
+    assert ("is none, and becomes" in _findings(tmp_path, text).get("idma/known-defect", "")) is told
 
 
 def test_the_outer_dimension_of_an_event_is_ignored(tmp_path: Path) -> None:
@@ -80,3 +120,11 @@ def test_every_defect_of_the_data_has_what_shows_it() -> None:
     from dmaverify.targets.target import load_target
 
     assert set(load_target("idma").raw["machine"]["defect"]) == set(SHOWN)
+
+
+def test_a_file_of_events_tells_what_a_plan_of_them_tells(tmp_path: Path) -> None:
+    file = tmp_path / "events.txt"
+    file.write_text("rt3d\nsrc = 0\ndst = 4096\nlength = 8\ndim = 4, 32, 8\ndim = 2, 416, 8\nevent = 10000\nlaunch\n")
+    verdict = verdict_of_file(str(file))
+    assert verdict is not None
+    assert "the outer dimension becomes 4, 32, 8" in " ".join(f.place for f in verdict.findings)

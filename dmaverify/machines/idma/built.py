@@ -32,10 +32,10 @@ _PARAMS = {
     "DataWidth": "data_width", "AddrWidth": "address_width", "TFLenWidth": "length_width",
     "NumAxInFlight": "ax_in_flight", "BufferDepth": "buffer_depth", "MemSysDepth": "system_depth",
     "HardwareLegalizer": "legalizer", "RejectZeroTransfers": "reject_zero", "NumDim": "dims",
-    "BurstLen": "burst_len_param",
+    "BurstLen": "burst_len_param", "ErrorHandling": "error_handler",
 }  # fmt: skip
-_PASSED = {"UserWidth", "AxiIdWidth", "CombinedShifter", "MaskInvalidData", "RAWCouplingAvail", "ErrorHandling",
-           "RepWidth", "StrideWidth", "NumEvents", "StallPct"}  # fmt: skip
+_PASSED = {"UserWidth", "AxiIdWidth", "CombinedShifter", "MaskInvalidData", "RAWCouplingAvail", "RepWidth",
+           "StrideWidth", "NumEvents", "StallPct"}  # fmt: skip
 
 
 def is_built(word: str) -> bool:
@@ -81,7 +81,7 @@ def _entry(path: str, text: str, name: str, of: str) -> Options:
     entries = _entries(path, text)
     if not name:
         folder, file = Path(path).resolve().parent, Path(of).resolve()
-        jobs = {own: [(folder / str(job)).resolve() for job in one.get("jobs", {}).values()]
+        jobs = {own: [(folder / str(job)).resolve() for job in _table(path, own, one, "jobs").values()]
                 for own, one in entries.items()}  # fmt: skip
         listing = [own for own, files in jobs.items() if file in files] or [
             own for own, files in jobs.items() if file.parent in {one.parent for one in files} and file.parent != folder
@@ -101,9 +101,17 @@ _TIMING = ("ax_in_flight", "system_depth")
 """What changes no verdict on a job."""
 
 
+def _table(path: str, name: str, entry: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """What an entry has under a key. Raises InputError where that is no table."""
+    found = entry.get(key, {})
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: `{key}` of {name} is {json.dumps(found)[:40]}", None, "a table")
+    return found
+
+
 def _built(path: str, name: str, entry: Mapping[str, Any]) -> Options:
     out: Options = {"variant": entry["proc_id"]}
-    for key, value in entry.get("params", {}).items():
+    for key, value in _table(path, name, entry, "params").items():
         if key in _PARAMS and isinstance(value, int):
             out[_PARAMS[key]] = value
         elif key not in _PASSED:
@@ -133,6 +141,13 @@ def _registers(path: str, text: str) -> Options:
     return {"front_end": f"reg{found['SysAddrWidth']}_{found['NumDims']}d"}
 
 
+def _number(path: str, key: str, text: str) -> int:
+    try:
+        return int(text.strip("'"), 0)
+    except ValueError:
+        raise InputError(f"{path}: `{key}` is {text}", None, "a whole number") from None
+
+
 _KINDS = {"axi": "split_at_page_boundary", "tilelink": "only_pow2"}
 
 
@@ -145,10 +160,12 @@ def _protocol(path: str, text: str) -> Options:
             f"{path}: bursts of {name or 'no prefix'} are `{kind}`, which is not modelled", None,
             f"{name}: {_KINDS.get(name, 'not_supported')}",
         )  # fmt: skip
+    if keys.get("legalizer_force_decouple", "false").strip("'").lower() != "false":
+        raise InputError(f"{path}: `legalizer_force_decouple` is not modelled", None, "false")
     if name == "axi":
         out: Options = {}
         for key, option, usual in (("page_size", "page_bytes", 4096), ("max_beats_per_burst", "burst_len_param", 256)):
-            value = int(keys.get(key, str(usual)) or 0)
+            value = _number(path, key, keys.get(key, str(usual)))
             if value < 1 or value & (value - 1):
                 raise InputError(f"{path}: `{key}` is {value}", None, "a power of two")
             out[option] = value if key == "page_size" else value.bit_length() - 1

@@ -220,6 +220,8 @@ def _items(
     setups = _setups(image, target, given)
     others = meetings(image, setups) if image.ordered else [OrderInstances()] * len(setups)
     for number, (told, setup, other) in enumerate(zip(image.told, setups, others, strict=True)):
+        if said := setup.missing_channel(told.channel):
+            yield InputError(said, told.span, "launch it on a channel that there is, or say how many: channels=N")
         d = told.descriptor
         dims = placed(d, setup.backend.address_width)
         if d.empty:  # judged as what it is: a transfer of nothing
@@ -229,7 +231,8 @@ def _items(
             facts = list(descriptor_facts(setup, request.src, request.dst, request.length, dims, "", promised=False))
         facts += planted_facts(told, setup)
         if not d.empty:
-            facts += release_facts(target, [ReleaseCase(setup, d)])
+            word, periodic = told.word("flags"), number in dict(image.periods)
+            facts += release_facts(target, [ReleaseCase(setup, d, None if word is None else word.value, periodic)])
         own = itself(d, setup)
         facts += [*own.facts, *other.facts]
         mild = _TESTS if not image.ordered and setup.backend.reject_zero else frozenset()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 
 from dmaverify.errors import InputError, Span
-from dmaverify.machines.idma.engine import AXI, INIT, NAMES, NO_ADDRESS, TILELINK, bus_limits
+from dmaverify.machines.idma.engine import AXI, INIT, NAMES, NO_ADDRESS, TILELINK, Request, bus_limits
 from dmaverify.machines.idma.judge import own_bursts, starts_of
 from dmaverify.machines.idma.legalizer import tilelink_page_bits
 from dmaverify.machines.idma.nd import Descriptor, Dim, relative
@@ -30,6 +30,10 @@ from dmaverify.values import replace
 
 REPS_MAX = (1 << 32) - 1
 """Largest number of repetitions of a register. Source: iDMA v0.7.0, register maps."""
+
+
+def _only_axi(request: Request) -> bool:
+    return request.src_protocol == AXI == request.dst_protocol
 
 
 def check_options(target: Target, options: Mapping[str, int | str]) -> None:
@@ -185,7 +189,7 @@ def descriptor_facts(
         "computes": int(request.compute and promised),
         "shared_out": int(setup.region is not None and setup.version != SPECIFICATION),
         "on_error": setup.on_error,
-        "handled": int(request.src_protocol == AXI == request.dst_protocol and not request.compute),
+        "handled": int(setup.error_handler and _only_axi(request) and not request.compute),
         "transfers": prod(reps),
         "decoupled": int(request.decouple_rw),
         "buffer": backend.buffer_depth * word,

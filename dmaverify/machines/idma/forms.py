@@ -309,6 +309,9 @@ def read_commands(
     problems = [(_wrong(one)[0], _at(one), _wrong(one)[1]) for one in image.told if not one.descriptor.bytes]
     setup = setup_of(target, {**first, **written})
     problems += [*image.problems, *_narrow(form_of(text), setup, image), *_filling(setup, image)]
+    for one in image.told:
+        if said := setup.missing_channel(one.channel):
+            problems.append((said, _at(one), "launch it on a channel that there is, or say how many: channels = N"))
     hint = "leave the error out of a job whose bytes are promised"
     failures = [(what, at or one.span, hint) for one in image.told for what, at in failing(one, setup)]
     facts = [fact for one in image.told for fact in planted_facts(one, setup)]

@@ -18,7 +18,18 @@ from dmaverify.cost.model import Cost, EngineCost, Term
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.derive import descriptor_of, dims_of, length_of
 from dmaverify.machines.idma.engine import Request
-from dmaverify.machines.idma.law import MEMORIES, Beats, BurstRun, Depth, MemorySystem, Meter, Totals, bounds, exact
+from dmaverify.machines.idma.law import (
+    MEASURED,
+    MEMORIES,
+    Beats,
+    BurstRun,
+    Depth,
+    MemorySystem,
+    Meter,
+    Totals,
+    bounds,
+    exact,
+)
 from dmaverify.machines.idma.legalizer import is_coupled, window_bits
 from dmaverify.machines.idma.nd import Descriptor, requests
 from dmaverify.machines.idma.path import pieces
@@ -37,6 +48,8 @@ EXACT = 1 << 16
 MOST_CYCLES = 1 << 200
 PROFILE = "rtl-0.7.0"
 LATENCY = "iDMA paper, 4.3: one cycle a mid-end; tensor_ND 0; RTL v0.7.0 shows 0 for mp_split and mp_dist too"
+APART = "each has a port and a memory of its own, what back-ends share is not modelled"
+READ_ACROSS = "the law of coupled AXI, read across: not confirmed on RTL for other engines"
 PROGRAMMING = "counted in accesses of the front-end: iDMA paper, 3.5, and the register maps of v0.7.0"
 
 
@@ -104,18 +117,19 @@ def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
     depth = Depth.of(setup.backend, memory_of(setup))
     told = Term("programming", float(programming(setup, commands)), "front-end", _why(setup, commands), PROGRAMMING)
     own = [told, *_lead(setup, commands, depth)]
-    if setup.stages:
+    if setup.shown_stages:
         why = "one cycle each before the first burst"
-        own.append(Term("mid-ends", float(setup.stages), "mid-ends", why, LATENCY))
+        own.append(Term("mid-ends", float(setup.shown_stages), "mid-ends", why, LATENCY))
     if setup.region is None:
         terms, law, known = _alone(setup, commands, depth)
+        known = known and all(term.source == MEASURED for term in terms[:1])
     else:
-        terms, known = _shared_out(setup, commands, depth), is_coupled(setup.request)
+        terms, known = _shared_out(setup, commands, depth), False
         law = max((term.cycles for term in terms), default=0.0)
     if law > MOST_CYCLES:
         raise InputError("the transfer takes more than 2^200 cycles: nothing is priced beyond", None)
     first, more = fetched(setup, commands, depth)
-    cycles, known = max(law, more) + first + setup.stages, known and not first
+    cycles, known = max(law, more) + first + setup.shown_stages, known and not first
     if told.cycles > cycles:
         cycles, known = told.cycles, False
     every = sorted((*terms, *own), key=lambda term: -term.cycles)
@@ -127,6 +141,8 @@ def _alone(setup: Setup, commands: Sequence[Command], depth: Depth) -> tuple[Seq
     """The bounds of one back-end, its cycles, and whether these are the law's own."""
     totals, runs = measured(setup, commands)
     terms = bounds(totals, depth)
+    if not is_coupled(setup.request):
+        terms = tuple(replace(term, source=READ_ACROSS) for term in terms)
     if runs and is_coupled(setup.request):
         return terms, float(exact(runs, depth)), True
     return terms, max((t.cycles for t in terms), default=0.0), False
@@ -147,7 +163,7 @@ def _shared_out(setup: Setup, commands: Sequence[Command], depth: Depth) -> Sequ
         runs = [BurstRun(tuple(bursts))]
         bound = bounds(Totals.of(runs), depth)
         cycles = float(exact(runs, depth) if is_coupled(setup.request) else bound[0].cycles)
-        why = f"{len(bursts):,} bursts; {bound[0].name} binds"
+        why = f"{len(bursts):,} bursts; {bound[0].name} binds; {APART}"
         terms.append(Term(f"back-end {number}", cycles, f"back-end {number}", why, "iDMA paper, 2.2 and 3.4"))
     return terms
 
@@ -162,9 +178,9 @@ def descriptor_cycles(setup: Setup, descriptor: Descriptor) -> int:
     meter, depth = Meter(setup.backend), Depth.of(setup.backend, memory_of(setup))
     bursts = [b for r in requests(descriptor, setup.backend.address_width) for b in meter.beats(r)]
     if is_coupled(setup.request):
-        return exact([BurstRun(tuple(bursts))], depth) + setup.stages
+        return exact([BurstRun(tuple(bursts))], depth) + setup.shown_stages
     slow = 2 * depth.memory.latency + 2
-    return sum(b.read + b.write + slow for b in bursts) + setup.stages
+    return sum(b.read + b.write + slow for b in bursts) + setup.shown_stages
 
 
 def programming(setup: Setup, commands: Sequence[Command]) -> int:
@@ -205,7 +221,11 @@ def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[Bu
                 break
         if len(bursts) <= EXACT:
             runs = [BurstRun(tuple(bursts))]
-            return Totals.of(runs), runs
+            totals = Totals.of(runs)
+            if not is_coupled(setup.request):  # a transfer is one burst there: of the reads there are at least so many
+                reads = sum(_burst_floor(setup, command, ("read",)) for command in commands)
+                totals = replace(totals, bursts=max(totals.bursts, reads))
+            return totals, runs
     sums = [_beat_floor(setup, command) for command in commands]
     read, write = sum(r for r, _ in sums), sum(w for _, w in sums)
     return Totals(read, write, max(read, write), at_least), []
@@ -223,7 +243,7 @@ def _beat_floor(setup: Setup, command: Command) -> tuple[int, int]:
     return out[0], out[1]
 
 
-def _burst_floor(setup: Setup, command: Command) -> int:
+def _burst_floor(setup: Setup, command: Command, sides: Sequence[str] = ("read", "write")) -> int:
     """Bursts of the side that has more of them."""
     import numpy as np
 
@@ -232,6 +252,8 @@ def _burst_floor(setup: Setup, command: Command) -> int:
         ("read", r.src_protocol, r.src_reduce_len, r.src_max_llen),
         ("write", r.dst_protocol, r.dst_reduce_len, r.dst_max_llen),
     ):
+        if side not in sides:
+            continue
         window = 1 << window_bits(setup.backend, protocol, reduced, llen)
         lies = _residues(command, side, window)
         most = max(most, int((lies * -(-(np.arange(window, dtype=lies.dtype) + length) // window)).sum()))

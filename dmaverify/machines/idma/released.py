@@ -14,16 +14,16 @@ from itertools import islice
 
 from dmaverify.machines.idma.engine import TILELINK, Request
 from dmaverify.machines.idma.legalizer import legalize
-from dmaverify.machines.idma.midends import mp_split
+from dmaverify.machines.idma.midends import StripedRegion, mp_split
 from dmaverify.machines.idma.nd import Descriptor, requests
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.wire import on_the_wire
 from dmaverify.targets.modules import Derived
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, replace
 
-MOST_LOOKED = 64
-"""1D transfers of a descriptor that are looked at for what shows a defect."""
+MOST_LOOKED = 4096
+"""1D transfers of a descriptor that are looked at for what shows a defect; that there are more is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,18 @@ class ReleaseCase:
 
     def first(self) -> Iterator[Request]:
         return islice(requests(self.descriptor, self.setup.backend.address_width), MOST_LOOKED)
+
+    def pieces(self) -> Iterator[Request]:
+        """What mp_split makes of the first 1D transfers."""
+        for request in self.first():
+            yield from mp_split(request, self.row) if "mp_split" in self.setup.midends else (request,)
+
+    @property
+    def row(self) -> StripedRegion:
+        """Where mp_split cuts: at the row of all back-ends' strips where mp_dist is behind it, else at one strip."""
+        assert self.setup.region is not None
+        shared = self.setup.backends if "mp_dist" in self.setup.midends else 1
+        return replace(self.setup.region, width=self.setup.region.width * shared)
 
 
 def _tilelink_sides(case: ReleaseCase) -> Iterator[tuple[str, Request]]:
@@ -80,7 +92,7 @@ def _split(case: ReleaseCase) -> str:
     if "mp_split" not in case.setup.midends or case.setup.region is None:
         return ""
     for request in case.first():
-        parts = mp_split(request, case.setup.region)
+        parts = mp_split(request, case.row)
         if len(parts) > 1:
             said = f"{request.length:,} B from 0x{request.src:x} in {len(parts)} pieces"
             return f"{said}; a stall at the first is taken for its acceptance"
@@ -91,7 +103,7 @@ def _partner(case: ReleaseCase) -> str:
     region = case.setup.region
     if "mp_dist" not in case.setup.midends or region is None:
         return ""
-    for request in case.first():
+    for request in case.pieces():
         side, key = region.key(request)
         row = key % (region.width * case.setup.backends)
         if row >= region.width and row % region.width + request.length > region.width:
@@ -104,9 +116,11 @@ def _partner(case: ReleaseCase) -> str:
 
 def _ignored(case: ReleaseCase) -> str:
     dims = case.descriptor.dims
-    if not case.periodic or len(dims) < 2 or dims[1] == dims[0]:
+    alike = len(dims) > 1 and dims[1] == dims[0]
+    if not case.periodic or not dims or alike or (len(dims) == 1 and dims[0].reps < 2):
         return ""
-    return f"the outer dimension becomes {dims[0].reps}, {dims[0].src_stride}, {dims[0].dst_stride} as the inner one"
+    said = "becomes" if len(dims) > 1 else "is none, and becomes"
+    return f"the outer dimension {said} {dims[0].reps}, {dims[0].src_stride}, {dims[0].dst_stride} as the inner one"
 
 
 def _flags(case: ReleaseCase) -> str:
@@ -131,6 +145,9 @@ def release_facts(target: Target, cases: Sequence[ReleaseCase], place: str = "")
         )
         if shown:
             told.append(f"{defect['says']}: {shown} ({defect['source']})")
+    most = max(case.descriptor.transfers for case in cases if _suspect(case))
+    if most > MOST_LOOKED and any(cases[0].setup.version in defect["versions"] for defect in table.values()):
+        told.append(f"only {MOST_LOOKED:,} of {most:,} 1D transfers were looked at")
     if told:
         where = f"{cases[0].setup.version}: {'; '.join(told)}"
         yield Derived("release", {"known": 1}, f"{place}, {where}" if place else where)

@@ -286,7 +286,7 @@ def _proved(
 def _floor(setup: Setup, totals: Totals) -> float:
     """Cycles that no transfers with these totals can beat, in whatever order."""
     terms = bounds(totals, Depth.of(setup.backend, memory_of(setup)))
-    return max((term.cycles for term in terms), default=0.0) + setup.stages
+    return max((term.cycles for term in terms), default=0.0) + setup.shown_stages
 
 
 def live_runs(nests: Sequence[BoxNest]) -> NDArray[np.int64] | None:

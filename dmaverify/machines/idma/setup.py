@@ -24,7 +24,7 @@ ENGINE = (
     "variant", "data_width", "address_width", "length_width", "burst_len_param", "ax_in_flight", "buffer_depth",
     "system_depth", "reject_zero", "page_bytes", "dims", "front_end", "memory", "fetch_width", "chain_head",
     "region_start", "region_end", "region_width", "backends", "legalizer", "tilelink_ul", "channels", "arbitration",
-    "version", "nd_latency", "memory_latency", "memory_outstanding",
+    "version", "nd_latency", "memory_latency", "memory_outstanding", "error_handler",
 )  # fmt: skip
 OF_ENGINE = tuple(
     name for name in ENGINE if name not in ("memory", "memory_latency", "memory_outstanding", "version", "chain_head")
@@ -66,6 +66,7 @@ class Setup:
     region: StripedRegion | None = None  # that the back-ends share, where the engine has mp_split or mp_dist
     backends: int = 1
     channels: int = 1
+    channels_given: bool = False  # else launches name as many as there are
     arbitration: str = "software"  # who chooses the channel of a launch
     channel: int = 0  # that software chose; -1: several
     pattern: str = "none"  # what an Init source is promised to give
@@ -74,6 +75,7 @@ class Setup:
     nd_latency: int = 0  # of tensor_ND, which can be built with 0 or 1
     version: str = "0.7.0"  # of the RTL whose known defects are told
     value: int = 0  # the byte of a constant pattern
+    error_handler: bool = True  # where the engine can have one: AXI to AXI without compute
 
     @property
     def outer(self) -> int:
@@ -84,6 +86,12 @@ class Setup:
     def stages(self) -> int:
         """Mid-ends that take a cycle each before the first burst; tensor_ND takes `nd_latency`."""
         return sum(self.nd_latency if name == "tensor_nd" else 1 for name in self.midends)
+
+    @property
+    def shown_stages(self) -> int:
+        """The cycles that mid-ends take on the release: v0.7.0 hands pieces on in the cycle that accepts them."""
+        at_once = ("mp_split", "mp_dist") if self.version == "0.7.0" else ()
+        return sum(self.nd_latency if name == "tensor_nd" else 1 for name in self.midends if name not in at_once)
 
     @property
     def unordered(self) -> bool:
@@ -97,6 +105,13 @@ class Setup:
     @property
     def space(self) -> int:
         return 1 << self.backend.address_width
+
+    def missing_channel(self, channel: int) -> str:
+        """What is said of a launch on a channel that the engine does not have; empty where it has it."""
+        if not self.channels_given or channel < self.channels:
+            return ""
+        has = "one channel, 0" if self.channels == 1 else f"{self.channels} channels, 0 to {self.channels - 1}"
+        return f"channel {channel}: the engine has {has}"
 
     def at(self, src: int, dst: int, length: int) -> Request:
         return replace(self.request, src=src, dst=dst, length=length)
@@ -123,8 +138,15 @@ def engine_options(words: Sequence[str], of: str = "") -> dict[str, int | str]:
         elif not name or not value:
             raise InputError(f"`--engine {word}` is not NAME=VALUE", None, "cheshire, rw_axi, or data_width=64")
         else:
-            out[name.replace("-", "_")] = int(value) if value.isdecimal() else value
+            out[name.replace("-", "_")] = _written(value)
     return out
+
+
+def _written(value: str) -> int | str:
+    """A number, decimal or hexadecimal; else the word."""
+    if re.fullmatch(r"0[xX][0-9a-fA-F]+", value):
+        return int(value, 16)
+    return int(value) if value.isdecimal() else value
 
 
 def full_options(target: Target, given: Mapping[str, int | str]) -> dict[str, Any]:
@@ -153,8 +175,8 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         address_width=_number(full, "address_width"),
         burst_len=_number(full, "burst_len_param"),
         length_width=_number(full, "length_width"),
-        ax_in_flight=_number(full, "ax_in_flight", 1),
-        buffer_depth=_number(full, "buffer_depth", 1),
+        ax_in_flight=_number(full, "ax_in_flight", 2),
+        buffer_depth=_number(full, "buffer_depth", 2),
         system_depth=_number(full, "system_depth"),
         reject_zero=_flag(full, "reject_zero"),
         page_bytes=_number({"page_bytes": target.limits["page_bytes"], **full}, "page_bytes", 1),
@@ -190,6 +212,8 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         region=_region(full),
         backends=_number(full, "backends", 1) if "backends" in full else 2,
         channels=_number({"channels": 1, **full}, "channels", 1, 16),
+        channels_given="channels" in full,
+        error_handler=_flag({"error_handler": 1, **full}, "error_handler"),
         arbitration=_one_of(full, "arbitration", ARBITRATIONS),
         channel=_number(full, "channel", -1, 15),
         pattern=_one_of(full, "pattern", PATTERNS),
@@ -204,8 +228,14 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
 def _region(full: Mapping[str, Any]) -> StripedRegion | None:
     """The memory that back-ends share out; None for engines without such mid-ends, or without a word about it."""
     given = [name for name in ("region_start", "region_end", "region_width") if name in full]
-    if not given or not {"mp_split", "mp_dist"} & set(full["midends"]):
+    if not given:
         return None
+    if not {"mp_split", "mp_dist"} & set(full["midends"]):
+        said = f"option `{given[0]}` is for an engine with mp_split or mp_dist, and this one has neither"
+        raise InputError(said, None, "leave it out, or name an engine that has: preset = mempool")
+    shared = _number(full, "backends", 1) if "backends" in full else 2
+    if shared & (shared - 1):
+        raise InputError(f"{shared} back-ends share a region", None, "a power of two, so that rows are aligned")
     if "region_width" not in full or "region_end" not in full:
         raise InputError(f"option `{given[0]}` alone makes no region", None, "region_start, region_end, region_width")
     return StripedRegion(
