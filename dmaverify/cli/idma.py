@@ -139,6 +139,8 @@ def traced(paths: Sequence[str], trace: str, engine: Sequence[str] | None, dims:
 
     if len(paths) != 1 or Path(paths[0]).is_dir():
         raise InputError("--trace is held against one file", None, "check PLAN.toml[::NAME] --trace FILE.vcd")
+    if Path(paths[0]).suffix not in (".toml", "") and "::" not in paths[0]:
+        _without_errors(paths[0], engine_options(engine or ()), dims)
     beats = read_beats(trace)
     every = list(_requests(paths[0], engine_options(engine or ()), dims))
     if not every:
@@ -149,7 +151,41 @@ def traced(paths: Sequence[str], trace: str, engine: Sequence[str] | None, dims:
     if sum(count for _, _, count, _ in every) > MOST_LISTED:
         raise InputError("too many 1D transfers for a trace", None, f"up to {MOST_LISTED:,}")
     found = judged(setups[0].backend, (request for *_, own in every for request in own), beats)
-    return verdict_of_trace(trace, found, [(name, count) for name, _, count, _ in every], _tensors(paths[0]))
+    names = [(name, count) for name, _, count, _ in every]
+    cycles = beats[-1].cycle - beats[0].cycle + 1 if beats else 0
+    again = _requests(paths[0], engine_options(engine or ()), dims)
+    law = _law_of(setups[0], [request for *_, own in again for request in own])
+    return verdict_of_trace(trace, found, names, _tensors(paths[0]), cycles, law)
+
+
+def _law_of(setup: Setup, requests: Sequence[Request]) -> str:
+    """The cycles that the law has for 1D transfers back to back, in words."""
+    from dmaverify.machines.idma.law import BurstRun, Depth, Meter, exact
+    from dmaverify.machines.idma.legalizer import is_coupled
+    from dmaverify.machines.idma.price import memory_of
+
+    if not requests or not is_coupled(setup.request):
+        return "the law is known of coupled AXI alone"
+    memory, meter = memory_of(setup), Meter(setup.backend)
+    run = BurstRun(tuple(burst for request in requests for burst in meter.beats(request)))
+    cycles = exact([run], Depth.of(setup.backend, memory))
+    return f"the law has {cycles:,} with a memory that answers after {memory.latency} ({memory.name})"
+
+
+def _without_errors(file: str, options: Mapping[str, int | str], dims: int | None) -> None:
+    """Raises InputError for a file that plants errors: what a right engine answers then is not one trace."""
+    from dmaverify.machines.idma.check import image_of_file
+    from dmaverify.machines.idma.setup import setup_of
+    from dmaverify.plan.toml_spans import read_source
+    from dmaverify.targets.target import load_target
+
+    wide = setup_of(load_target("idma"), options).backend.address_width if options else 32
+    for told in image_of_file(read_source(file), dims, wide).told:
+        if told.errors:
+            raise InputError(
+                "a job that plants errors has no one right trace: responses and what follows them are the engine's",
+                told.errors[0].span, "hold the trace against the job without its error lines",
+            )  # fmt: skip
 
 
 def _tensors(path: str) -> Mapping[str, tuple[Transfer, int]]:
@@ -196,8 +232,9 @@ def utilization_shown(
             enough.setdefault(point.memory, f"{point.outstanding} ({area[point.outstanding] / 1000:.1f} kGE)")
     reached = ", ".join(f"{name} {enough.get(name, 'not reached')}" for name in dict.fromkeys(p.memory for p in points))
     said = f"back-end in kGE by requests in flight (iDMA paper, Table 4, within 9 %): {sizes}"
-    if protocol_of(setup.backend.variant.reads) != AXI or protocol_of(setup.backend.variant.writes) != AXI:
-        said = f"the law is measured on RTL for AXI to AXI alone: here it is a reading\n{said}"
+    ports = setup.backend.variant
+    if {protocol_of(ports.reads), protocol_of(ports.writes)} != {AXI} or setup.request.decouple_rw:
+        said = f"the law is measured on RTL for coupled AXI to AXI alone: here it is a reading\n{said}"
     said += f"\nrequests in flight for 98 % in fragments of four bus words: {reached}"
     return f"{sweep_table(points)}\n{said}" + (f"\nwrote {output}" if output is not None else "")
 

@@ -255,6 +255,13 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
         raise InputError(f"{len(items)} transfers to draw", None, "name one, or two to compare: PATH::NAME")
     said = f"wrote {output}{first_of_many([item.transfer for _, item in items])}"
     if kind == ".png":
+        from dmaverify.cost.sides import SERVICES
+
+        for plan, item in items:
+            if {item.transfer.source.tier, item.transfer.dest.tier} - set(SERVICES):
+                name = plan.targets[item.transfer.target].name
+                said = f"a .png shows channels, banks and DMNs, which memories of {name} do not have"
+                raise InputError(said, item.transfer.span, "write a .svg or .html")
         programs = [(item.name, api.program_of(plan, item.name)) for plan, item in items]
         try:
             from dmaverify.report.picture import draw, save

@@ -13,6 +13,7 @@ from lab.idma_oracles import closed
 
 from dmaverify import api
 from dmaverify.cli import app as cli
+from dmaverify.cli.idma import utilization_shown
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import Backend, variant_named
 from dmaverify.machines.idma.law import (
@@ -264,3 +265,11 @@ def test_a_line_of_stdin_answers_with_the_cycles_of_the_rtl(
     assert [answer["cycles"] for answer in answers] == [int(row["cycles"]) for row in some]
     assert "error" in zero
     assert "error" in unknown
+
+
+@pytest.mark.parametrize(
+    ("engine", "reading"), [("rw_axi", False), ("rw_obi", True), ("rw_axis", True), ("decouple_rw=1", True)]
+)
+def test_the_table_of_utilization_says_where_the_law_is_a_reading(engine: str, reading: bool) -> None:
+    table = utilization_shown((engine,), 1 << 12, None, False)
+    assert ("here it is a reading" in table) is reading

@@ -52,6 +52,9 @@ def test_a_simulated_engine_is_judged_beat_by_beat(tmp_path: Path, fault: int, s
     verdict = traced([_plan(tmp_path)], str(dump), None, None)
     assert verdict.status is (Status.REFUTED if says else Status.PROVED)
     assert [finding.message for finding in verdict.errors] == ([says] if says else [])
+    assert any(
+        "cycles from the first address to the last answer; the law has" in a for a in verdict.assumptions
+    ) != bool(says)
     simulator = shutil.which("iverilog")
     if simulator is not None:  # where there is one, the dumps are what it makes
         program, again = tmp_path / "copy.vvp", tmp_path / "again.vcd"

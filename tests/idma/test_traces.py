@@ -232,3 +232,17 @@ def test_data_is_judged_byte_by_byte(
     )
     found = judged(BACKEND, requests, read_beats(str(table)))
     assert (found.wrong.message if found.wrong else "", found.missing) == (wrong, missing)
+
+
+def test_a_job_that_plants_errors_has_no_one_right_trace(tmp_path: Path) -> None:
+    job, table = tmp_path / "a.txt", tmp_path / "t.csv"
+    job.write_text("64\n0x1000\n0x20000\n0\n0\n256\n256\n0\n0\n1\nrc0x1008\n")
+    table.write_text("time,channel,addr,len\n0,ar,0x1000,15\n")
+    with pytest.raises(InputError, match="no one right trace"):
+        traced([str(job)], str(table), ["rw_axi"], 0)
+
+
+def test_the_cycles_of_a_table_are_its_times_in_the_greatest_period_they_keep(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("time,channel,addr,len\n100,ar,0,0\n110,ar,0,0\n140,ar,0,0\n")
+    assert [beat.cycle for beat in read_beats(str(table))] == [0, 1, 4]

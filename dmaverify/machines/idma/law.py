@@ -129,9 +129,8 @@ def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> tu
 
 
 def protocol_of(have: frozenset[int]) -> int:
-    """The protocol of a side in a sweep: AXI where there is AXI, else the first that has addresses."""
-    memory = sorted(have - NO_ADDRESS)
-    return AXI if AXI in have or not memory else memory[0]
+    """The protocol of a side in a sweep: AXI where there is AXI, else the first that has addresses, if one has."""
+    return AXI if AXI in have else (sorted(have - NO_ADDRESS) or sorted(have))[0]
 
 
 def _paired(backend: Backend, request: Request) -> Iterator[Beats]:

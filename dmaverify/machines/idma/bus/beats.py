@@ -16,6 +16,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import read_bytes
 from dmaverify.machines.idma.columns import cells_in
 from dmaverify.plan.toml_spans import read_source
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, replace
 
 CHANNELS = ("ar", "r", "aw", "w", "b")
 FIELDS = ("addr", "len", "size", "burst", "strb", "last", "data", "resp")
@@ -36,13 +37,16 @@ _CLOCK = re.compile(r"(?:^|[_.])(?:a?clk|clock)(?:_?i)?$")
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """One handshake: when, on which channel, the fields that the trace has; `undefined` are bits of `data`, 0 there."""
+    """One handshake: when, on which channel, the fields that the trace has; `undefined` are bits of `data`, 0 there.
+    `cycle` counts edges of the clock; a table's clock is the greatest period that all its times keep.
+    """
 
     time: int
     channel: str
     fields: Mapping[str, int | None]
     span: Span | None = None
     undefined: int = 0
+    cycle: int = 0
 
 
 def read_beats(path: str) -> list[Beat]:
@@ -85,7 +89,8 @@ def _table(source: Source) -> list[Beat]:
         if time is None or (out and time < out[-1].time):
             raise InputError("the times of a table do not fall", span, "sort it by time")
         out.append(Beat(time, channel, fields, span, undefined))
-    return out
+    period = gcd(*(beat.time - out[0].time for beat in out)) or 1
+    return [replace(beat, cycle=(beat.time - out[0].time) // period) for beat in out]
 
 
 def _bits(text: str) -> tuple[int, int]:
@@ -198,8 +203,10 @@ def _sampled(
 ) -> Iterator[Beat]:
     """Handshakes at rising edges, by the values just before each."""
     held: dict[str, int | str] = {}
+    cycle = 0
     for time, after in sorted(changes.items()):
         if after.get(clock) == 1 and held.get(clock) == 0:
+            cycle += 1
             for channel in CHANNELS:
                 if held.get(port[channel, "valid"]) == 1 and held.get(port[channel, "ready"]) == 1:
                     shown = {name: held.get(port[channel, name]) for name in FIELDS if (channel, name) in port}
@@ -207,5 +214,5 @@ def _sampled(
                     data, undefined = shown.get("data"), 0
                     if isinstance(data, str):
                         fields["data"], undefined = _bits(data)
-                    yield Beat(time, channel, fields, undefined=undefined)
+                    yield Beat(time, channel, fields, undefined=undefined, cycle=cycle)
         held.update(after)

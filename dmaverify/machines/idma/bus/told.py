@@ -22,15 +22,20 @@ SOURCE = "AMBA AXI, issue H.c, A3.2 to A3.4; iDMA v0.7.0, idma_legalizer"
 
 
 def verdict_of_trace(
-    trace: str, found: JudgedTrace, names: Sequence[tuple[str, int]], tensors: Mapping[str, tuple[Transfer, int]]
-) -> Verdict:
-    """What a scoreboard found, told; `names` are the transfers of the file with their numbers of 1D transfers."""
+    trace: str, found: JudgedTrace, names: Sequence[tuple[str, int]], tensors: Mapping[str, tuple[Transfer, int]],
+    cycles: int = 0, law: str = "",
+) -> Verdict:  # fmt: skip
+    """What a scoreboard found, told; `names` are the transfers of the file with their numbers of 1D transfers. `cycles`
+    are those of the trace, `law` what is expected of them, in words.
+    """
     wrong = found.wrong
     findings = () if wrong is None else (_finding(trace, wrong, names, tensors),)
     blind = NEEDED & set(found.missing)
     status = settled(findings, ["unknown"] if blind else [])
     by = f"{found.beats:,} beats looked at, {found.bytes:,} bytes asked for"
     assumed = ["what holds of this one run: nothing is said of others"]
+    if wrong is None and cycles:
+        assumed.append(f"{cycles:,} cycles from the first address to the last answer{'; ' if law else ''}{law}")
     unseen = f"; {', '.join(found.missing)} not shown and not judged" if found.missing else ""
     if blind:
         by = f"the trace does not show {', '.join(sorted(blind))}"
