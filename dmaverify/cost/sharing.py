@@ -51,7 +51,17 @@ def _side_loads(side: SideCost, data: CostData) -> list[tuple[str, int]]:
         return [(f"DMN {index} {place}", n * one) for index, n in enumerate(side.dm.dmns or ())]
     if side.port.tier == "host":
         return []
-    return [(f"SPM of chip {chip}, cluster {cluster}", side.requests * data.ticks("spm_request"))]
+    each = side.requests // side.parts * data.ticks("spm_request")
+    return [(f"SPM of chip {chip}, cluster {cluster}, DMN {number}", each) for number in _spms(side, data)]
+
+
+def _spms(side: SideCost, data: CostData) -> list[int]:
+    """The DMNs whose SPM a side goes through."""
+    found = [side.part]
+    for count, stride in side.nest.loops:
+        if stride and stride % data.spm_stride == 0:
+            found = [number + turn * (stride // data.spm_stride) for number in found for turn in range(count)]
+    return found
 
 
 # ---------------------------------------------------------------- in time

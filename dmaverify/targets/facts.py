@@ -168,6 +168,7 @@ _REACH = (
 
 _INDIRECT = (
     Fact("index_bits", "bits", "bits of one number of the index"),
+    Fact("index_integer", "0 or 1", "1 if the numbers of the index are integers"),
     Fact("index_entries", "numbers", "numbers of the index: one for each key", 1),
     Fact("index_list_bytes", "bytes", "bytes of the whole index"),
     Fact("index_remainder", "bytes", "of a scaled index, by how much some number misses the start of a row"),

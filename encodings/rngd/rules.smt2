@@ -120,6 +120,7 @@
 
 ; gather and scatter
 (define-fun rngd/index-dtype ((index_bits Int) (index_number_bits Int)) Bool (= index_bits index_number_bits))
+(define-fun rngd/index-integer ((index_integer Int)) Bool (= index_integer 1))
 (define-fun rngd/index-scale ((index_remainder Int)) Bool (= index_remainder 0))
 (define-fun rngd/index-fits ((index_most Int) (index_number_max Int)) Bool (<= index_most index_number_max))
 (define-fun rngd/index-list ((scaled Int) (index_list_bytes Int) (index_list_bytes_max Int)) Bool

@@ -216,3 +216,34 @@ def test_a_move_to_or_from_the_host_takes_the_link_at_30_bytes_a_cycle(up: bool)
     assert price.binding == "PCIe"
     assert price.cycles == pytest.approx(500 + 64 * 256 / 30)
     assert price.cycles <= simulate([move]).cycles <= price.cycles + 10
+
+
+def test_a_step_that_fills_the_spm_of_every_dmn_takes_no_longer_in_a_program(tmp_path: Path) -> None:
+    """Each DMN has an SPM of its own: what goes to eight of them goes at once."""
+    commands = "".join(
+        f"""
+[[transfer.t.command]]
+engine = {{ chip = 0, cluster = {n // 4}, dmn = {n % 4} }}
+read = "[C=64:slice_stride]:8 DM/D@(0, {n // 4}, {n % 4}, 0)"
+write = "[C=64:8]:8 SPM/D@(0, 0, 0, {n} * SPM_stride)"
+"""
+        for n in range(8)
+    )
+    plan = tmp_path / "p.toml"
+    plan.write_text(
+        """schema = 1
+target = "rngd"
+[axes]
+A = 8
+C = 64
+B = 8
+[transfer.t]
+dtype = "i8"
+source = { tier = "dm", cluster = "A / 4", slice = "A % 4, C", element = "B" }
+dest = { tier = "spm", slice = "A", element = "C, B" }
+"""
+        + commands
+        + '[program.p]\nstep = [{ transfer = "t" }]\n'
+    )
+    found = entries(str(plan))
+    assert found["p"]["cycles"] == found["t"]["cycles"]

@@ -139,6 +139,45 @@ def test_an_index_of_i32_reaches_two_gigabytes() -> None:
     }
 
 
+def test_the_numbers_of_an_index_are_integers() -> None:
+    text = gather(values(ROWS)).replace('element = "K", values', 'element = "K", dtype = "f32", values')
+    assert errors(text) == {"rngd/index-integer"}
+
+
+PROMISED = """
+schema = 1
+target = "rngd"
+axes = {{ R = 128, K = 8, C = 128, N = 256 }}
+[gather.g]
+dtype = "bf16"
+source = {{ tier = "hbm", element = "R, C" }}
+dest = {{ tier = "dm", slice = "K # 64", element = "C" }}
+index = {{ tier = "hbm", base = 65536, element = "K"{rows} }}
+stream = {{ time = "K", packet = "C" }}
+[transfer.t]
+dtype = "i8"
+source = {{ tier = "dm", base = 8192, slice = "1 # 64", element = "N" }}
+dest = {{ tier = "hbm", base = {base}, element = "N" }}
+[program.p]
+step = [{{ gather = "g", context = "a" }}, {{ transfer = "t", context = "b" }}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "base", "wanted"),
+    [
+        (", rows = [0, 7]", 2048, "proved"),  # row 8, which no promised list names
+        (", rows = [0, 7]", 1792, "refuted"),
+        (", rows = [8, 20]", 1792, "proved"),
+        (", rows = [8, 20]", 20 * 256, "refuted"),
+        (", rows = [0, 127]", 2048, "refuted"),
+    ],
+)
+def test_a_step_beside_rows_that_are_promised_meets_these_alone(rows: str, base: int, wanted: str) -> None:
+    *_, program = api.check(PROMISED.format(rows=rows, base=base))
+    assert program.status.value == wanted
+
+
 # ---------------------------------------------------------------- scatter
 
 

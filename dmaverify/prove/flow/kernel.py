@@ -136,7 +136,9 @@ class _Case(Judgement):
         self.conditions += read_otherwise(self.program.steps, works, order, may_share, self.target)
         for step, work in zip(self.program.steps, works, strict=True):
             if step.indirect is not None:
-                self.assumptions.append(f"`{step.name}` may touch every row of its table")
+                index = step.indirect.index
+                said = "of its table" if index.low is None else "that its index is promised to name"
+                self.assumptions += [] if index.known else [f"`{step.name}` may touch every row {said}"]
             elif work.whole:
                 self.assumptions.append(f"`{step.name}` has neither stream nor commands: it touches its tensors whole")
 

@@ -143,10 +143,10 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
 
 
 def known_rows(index: int, lane: str, move: Indirect, target: Target) -> list[Touch]:
-    """What a gather or scatter of known rows touches, as runs of rows of equal distance; nothing for unknown rows."""
+    """What a gather or scatter of known or promised rows touches, as runs of rows alike; nothing for others."""
     from dmaverify.prove.move.indirect import row_program
 
-    program = row_program(move, target, {})
+    program = row_program(move, target, {}, promised=True)
     if isinstance(program, str):
         return []
     out = []

@@ -36,6 +36,9 @@ ROW_BY_Z3 = f"{FROM_DEFINITIONS}, one row for all"
 ORDER = ("core/well-formed", "core/in-bounds", "core/same-element", "core/covers", "core/writes-once")
 
 
+MOST_PROMISED = 4096  # rows of an index that is known at run time only, of which each is looked at
+
+
 @dataclass(frozen=True, slots=True)
 class RowProgram:
     """What a machine does for an index with known numbers: the commands of row 0, and what is added to the addresses of
@@ -48,18 +51,31 @@ class RowProgram:
     spaces: tuple[Space, Space]
 
 
-def row_program(move: Indirect, target: Target, axes: Mapping[str, int]) -> RowProgram | str:
-    """The program of all rows, or why there is none."""
+def row_program(move: Indirect, target: Target, axes: Mapping[str, int], *, promised: bool = False) -> RowProgram | str:
+    """The program of all rows, or why there is none. With `promised` an index that is known at run time only stands for
+    every row that the plan promises: the shifts of the table are all that may be, not one a key.
+    """
     case = IndirectCase(move, target=target, options=Options(), axes=axes)
     row = case.row() if case.shaped() else None
     if row is None:
         return case.findings[0].message
-    commands, shifts = case.commands(row), case.shifts()
+    commands, shifts = case.commands(row), case.shifts() or (_promised(case) if promised else None)
     if shifts is None:
         return "the numbers of the index are known at run time only"
     if not commands:
         return "neither a stream nor configurations are given"
     return RowProgram(commands, tuple(shifts[0]), tuple(shifts[1]), case.spaces())
+
+
+def _promised(case: IndirectCase) -> tuple[list[int], list[int]] | None:
+    """As `IndirectCase.shifts`, of every row that the plan promises; None where it promises none, or too many."""
+    move, index = case.move, case.move.index
+    if index.low is None or index.high is None or index.high - index.low >= MOST_PROMISED:
+        return None
+    if case.keyed_table is not None or move.listed is not None:
+        return None
+    picked = [row * case.row_units for row in range(index.low, index.high + 1)]
+    return (case.keyed_shifts(), picked) if move.scatter else (picked, case.keyed_shifts())
 
 
 def check_indirect(

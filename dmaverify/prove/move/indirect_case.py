@@ -340,6 +340,7 @@ class IndirectCase(Judgement):
         tiers = self.target.tiers
         return {
             "index_bits": bits,
+            "index_integer": int(index.dtype.startswith(("i", "u"))),
             "index_entries": index.entries,
             "index_list_bytes": index.entries * bits // 8,
             "index_remainder": remainder,
