@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dmaverify import api
+from dmaverify.errors import InputError
 from dmaverify.verdict import Verdict
 
 BOXED = "loc=vec, dtype=f32, rows=16, cols=16, v_row=8, v_col=16, blayout=col_major, slayout=row_major"
@@ -155,3 +156,11 @@ def test_of_two_faults_a_run_need_not_come_to_the_second(tmp_path: Path) -> None
     tile = LOAD.format(at="%end", kind=PLAIN).splitlines()[0] + "\n"
     verdict = judged(tmp_path, far + tile + STORE.format(kind=PLAIN))
     assert {f.rule for f in verdict.errors} == {"pto/ub-capacity", "core/definite"}
+
+
+def test_a_kernel_of_which_nothing_runs_is_told_from_one_without_operations(tmp_path: Path) -> None:
+    never = "  %is = arith.cmpi eq, %n, %c0 : index\n  scf.if %is {\n" + COPY.format(length="%l") + "  }\n"
+    with pytest.raises(InputError, match="no DMA operation runs with the stated values"):
+        judged(tmp_path, never, "1..4")
+    with pytest.raises(InputError, match="holds no DMA operation"):
+        judged(tmp_path, "", "1..4")

@@ -9,7 +9,7 @@ contested point would change the verdict or the bytes, the verdict says so.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,10 +22,11 @@ from dmaverify.machines.pto.emit import fields_of
 from dmaverify.machines.pto.judged import finding_of, is_open, judged_kernel, lowered_later, settings_of
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.moves import SOURCES
-from dmaverify.machines.pto.ops import KernelFunction
+from dmaverify.machines.pto.ops import CopyOp, KernelFunction
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.replay import confirm
 from dmaverify.machines.pto.supposed import launched, separate, unset
+from dmaverify.machines.pto.tiles import TileOp
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.machines.pto.words import misfits
 from dmaverify.plan.notes import Notes, read_notes
@@ -88,8 +89,19 @@ def check_text(
             if keep is not None:
                 keep[called] = asked
     if not out:
-        raise InputError(f"{source.name} holds no DMA operation", None, "nothing was checked")
+        never = sum(_operations(function.body) for function in functions)
+        said = f"of {source.name} no DMA operation runs with the stated values" if never else ""
+        raise InputError(said or f"{source.name} holds no DMA operation", None, "nothing was checked")
     return out
+
+
+def _operations(body: Iterable[Any]) -> int:
+    """DMA operations of a text, those in loops and branches included."""
+    total = 0
+    for stmt in body:
+        total += isinstance(stmt, (CopyOp, TileOp))
+        total += sum(_operations(getattr(stmt, part, ())) for part in ("body", "then", "other"))
+    return total
 
 
 def _of_function(*arguments: Any) -> list[Verdict]:
