@@ -6,7 +6,7 @@ Law: `first_unserved` is exact: it looks at every cell of both mappings, or says
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.language.distinct import distinct
@@ -26,12 +26,12 @@ class TooManyCells(Exception):
 
 def first_unserved(source: Expr, dest: Expr, axes: Sequence[str] | None = None) -> dict[str, int] | None:
     """The coordinates of the first live cell of `dest` whose element no live cell of `source` holds, as far as `axes`
-    tell elements apart (the axes that both name). Raises TooLarge.
+    tell elements apart (the axes that both name; on one that it does not name a cell stands at 0). Raises TooManyCells.
     """
-    sizes = axes_of(source)
-    common = sorted(set(sizes) & set(axes_of(dest))) if axes is None else sorted(axes)
-    held, _ = _indices(source, common)
-    wanted, cells = _indices(dest, common)
+    sizes = axes_of(source) | axes_of(dest)
+    common = sorted(set(axes_of(source)) & set(axes_of(dest))) if axes is None else sorted(axes)
+    held, _ = _indices(source, common, sizes)
+    wanted, cells = _indices(dest, common, sizes)
     import numpy as np
 
     absent = np.flatnonzero(~np.isin(wanted, distinct(held)))
@@ -42,7 +42,7 @@ def first_unserved(source: Expr, dest: Expr, axes: Sequence[str] | None = None) 
     return {axis: int(values[0]) for axis, values in sorted(found.coords.items()) if values[0]}
 
 
-def _indices(expr: Expr, axes: Sequence[str]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _indices(expr: Expr, axes: Sequence[str], every: Mapping[str, int]) -> tuple[NDArray[Any], NDArray[Any]]:
     """A number for the element of each live cell, and the positions of those cells."""
     import numpy as np
 
@@ -59,7 +59,7 @@ def _indices(expr: Expr, axes: Sequence[str]) -> tuple[NDArray[Any], NDArray[Any
     for axis in axes:
         if axis in found.coords:
             total += found.coords[axis][live] * scale
-        scale *= max(1, sizes.get(axis, 1))
+        scale *= max(1, every.get(axis, 1))
         if scale > _MOST_INDICES:
             raise TooManyCells
     return total, live

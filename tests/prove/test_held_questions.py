@@ -68,6 +68,13 @@ def test_what_the_source_holds_is_asked_for_every_cell(source: str, dest: str, d
     assert not unasked(verdict)
 
 
+@pytest.mark.parametrize(("source", "dest"), [("A @ 2, B", "B"), ("A @ 2 / 2, B", "B")])
+def test_a_cell_stands_at_0_on_axes_that_it_does_not_name(source: str, dest: str, tmp_path: Path):
+    verdict = judged(tmp_path, source, dest)
+    assert verdict.status.value == "refuted"
+    assert verdict.findings[0].rule == "core/same-element"
+
+
 def test_an_element_that_one_of_several_digits_holds_stays_open(tmp_path: Path):
     assert unasked(judged(tmp_path, "A % 3, A", "A")) == [
         "not asked from definitions: core/same-element, in cells asked for"

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dmaverify.language.expr import axes_of
 from dmaverify.language.numbers import gcd
 from dmaverify.language.served import TooManyCells, first_unserved
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.held import TooMany
 from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.case import Case
-from dmaverify.prove.move.feasible import Clash, ContiguousRun, clashes, entangled, longest_run, missing
+from dmaverify.prove.move.feasible import Clash, ContiguousRun, clashes, entangled, longest_run, missing, without_start
 from dmaverify.prove.move.scene import Side
 from dmaverify.prove.move.static import Instance, RuleReport, Ruling
 from dmaverify.targets.target import Target, load_obligations
@@ -81,6 +82,8 @@ def _absent(case: Case, source: Layout, dest: Layout) -> None:
             side = Side(case.transfer.dest, case.spaces[1], case.bits)
             index = side.cell_at(lack.address).index or {lack.axis: lack.coordinate}
             _lacks(case, f"{lack.axis} = {lack.coordinate}", index, lack.axis)
+        for axis in without_start(source, dest):
+            _lacks(case, f"{axis} = 0, as the destination does not name it", {axis: 0}, axis)
     except TooMany:
         case.status["core/same-element"] = "unknown"
 
@@ -91,7 +94,8 @@ def _counted(case: Case) -> None:
         return
     case.by["core/same-element"] = "enumeration of all cells"
     try:
-        found = first_unserved(case.transfer.source.mapping, case.transfer.dest.mapping)
+        source = case.transfer.source.mapping
+        found = first_unserved(source, case.transfer.dest.mapping, list(axes_of(source)))
     except TooManyCells:
         case.status["core/same-element"] = "unknown"
         return

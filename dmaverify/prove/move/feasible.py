@@ -151,6 +151,12 @@ def missing(source: Layout, dest: Layout) -> Iterator[Missing]:
             yield Missing(axis, start + least, dest.origin + (_place_any(sides[0], least) or 0))
 
 
+def without_start(source: Layout, dest: Layout) -> list[str]:
+    """Axes that only the source names, and of which it does not hold 0, where the destination stands."""
+    named = dict(dest.sizes)
+    return [axis for axis, start in source.offsets if start > 0 and axis not in named and not axis.startswith("<")]
+
+
 def _place_any(digits: list[Digit], value: int) -> int | None:
     """The address of a coordinate, whichever digits make it up."""
     if not digits:

@@ -17,7 +17,6 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.defined import NotCovered
-from dmaverify.prove.move.held_questions import alone_scripts, held_script
 from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.move.part_questions import view_scripts
 from dmaverify.prove.move.questions import QuestionSubject, questions_of
@@ -68,6 +67,8 @@ def ask_consumed(
     """Whether the destination holds every element of the source; what was not asked or stays open, in words. Raises
     Disagreement.
     """
+    from dmaverify.prove.move.held_questions import held_script
+
     left: list[str] = []
     sides = (move.source, spaces[0]), (move.dest, spaces[1])
     writer = ScriptWriter("cells given", definitions())
@@ -99,6 +100,8 @@ def _scripts(case: Case) -> tuple[list[Script], list[str]]:
         texts |= {s.text for s in found.scripts}
         left += found.left
     if not case.programs:
+        from dmaverify.prove.move.held_questions import alone_scripts
+
         subject = QuestionSubject(
             transfer.source, transfer.dest, case.spaces, case.bits, (), case.options.readings, definitions(), status
         )

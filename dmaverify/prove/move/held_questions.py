@@ -46,7 +46,6 @@ def held_script(
     held = cell_at(writer, "held", holds[0], there)
     axes = asked.coordinates if says == "core/consumes" else held.coordinates
     same = [f"(= {asked.coordinates.get(axis, '0')} {held.coordinates.get(axis, '0')})" for axis in axes]
-    writer.possible("a live cell", "core/not-vacuous", asked.live)
     writer.claim("every live cell is held", says, f"(and {asked.live} (not {conjunction([held.live, *same])}))")
     script = writer.script()
     return replace(script, steps=tuple(replace(step, stronger=not sure) for step in script.steps))
