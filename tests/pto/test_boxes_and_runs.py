@@ -164,3 +164,9 @@ def test_a_kernel_of_which_nothing_runs_is_told_from_one_without_operations(tmp_
         judged(tmp_path, never, "1..4")
     with pytest.raises(InputError, match="holds no DMA operation"):
         judged(tmp_path, "", "1..4")
+
+
+def test_a_loop_that_touches_nothing_is_not_gone_through(tmp_path: Path) -> None:
+    huge = "  %huge = arith.constant 274877906944 : index\n"
+    loop = '  scf.for %i = %c0 to %huge step %c1 {\n    pto.pipe_barrier "PIPE_ALL"\n  }\n'
+    assert status(judged(tmp_path, huge + COPY.format(length="%l") + loop)) == "proved"

@@ -121,6 +121,8 @@ class DefiniteJudge(ReadBytes):
         return self._joined(out) if len(out) > MOST_PATHS else out
 
     def _loop(self, loop: KernelLoop, paths: list[Path], at: At) -> list[Path]:
+        if not any(isinstance(event, (Copy, Use, Arrival)) for event in every(loop.body)):
+            return paths
         trip = self.world.put(loop.trip, at.counters)
         touches = [touch for touch in touches_in(loop.body) if self._mine(touch)]
         period = period_of(self.world, loop, [term for touch in touches for term in terms_of(touch)], at)
