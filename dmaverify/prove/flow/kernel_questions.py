@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dmaverify.language.affine import Cond, Lin
+from dmaverify.language.affine import Cond, Lin, compare
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use, accumulate
@@ -24,10 +24,11 @@ from dmaverify.prove.flow.instruction_rules import HeldRule, RuleJudge
 from dmaverify.prove.flow.kernels import JudgedKernel, KernelProgram
 from dmaverify.prove.flow.order_questions import HAZARDS, order_scripts
 from dmaverify.prove.flow.padding_questions import padding_script
+from dmaverify.prove.flow.stretches import Instant, Instants, script_of
 from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions, predicates_script
 from dmaverify.prove.move.questions import QuestionSubject, address_by_steps, once_script, questions_of
-from dmaverify.prove.move.script import Script, ScriptWriter, text_of
+from dmaverify.prove.move.script import Script, ScriptWriter, conjunction, disjunction, text_of
 from dmaverify.prove.options import Options
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
@@ -54,18 +55,18 @@ def ask_kernel(
     proved = {name for name, (status, _, _) in judged.obligations.items() if status == "proved"}
     rules = predicates_script([_at(one, judged.judge) for one in judged.judge.held])
     scripts = [rules] if rules.steps else []
-    supposed = {root: ends for root, ends in judged.judge.reached.items() if all(end.is_const for end in ends)}
-    extents = {**{root: max(end.const for end in ends) for root, ends in supposed.items()}, **extents}
+    extents = {**_supposed(judged.judge), **extents}
     copies = list(placed_copies(program.events, ()))
     uses = [(use, loops) for use, loops in with_loops(program.events) if isinstance(use, Use) and _is_bound(use)]
     missing = {rule for _, rule in judged.judge.assumed} | ({BOUNDS} if program.needs else set())
     missing |= {BOUNDS, ONCE} if len(copies) + len(uses) > MOST_COPIES else set()
+    instants = Instants(judged.judge.asker)
     for use, loops in uses if len(uses) <= MOST_COPIES else ():
-        script, lost = _in_tensors(f"access {use.number} in its tensors", use.touches, use.when, loops, extents)
+        script, lost = _in_tensors(f"access {use.number} in its tensors", use, loops, extents, instants)
         scripts += [script] if script is not None and script.obligations <= proved else []
         missing |= lost
     for copy, loops in copies if len(copies) <= MOST_COPIES else ():
-        for script, lost in _of_copy(copy, loops, extents):
+        for script, lost in _of_copy(copy, loops, extents, instants):
             scripts += [script] if script is not None and script.obligations <= proved else []
             missing |= lost
     for number, (move, result) in enumerate(claims):
@@ -84,6 +85,16 @@ def ask_kernel(
     for name in (ORDER & proved) - spoken - why.keys():
         judged.obligations[name] = ("proved", NOTHING[name == FLAGS], "")
     judged.assumptions += [NOT_ASKED + what for what in (*left, *_unasked(judged, why))]
+
+
+def _supposed(judge: RuleJudge) -> dict[str, int | Lin]:
+    """How many bytes tensors have that nobody declares, as the conditions of the verdict say it."""
+    found: dict[str, int | Lin] = {}
+    for root, ends in judge.reached.items():
+        most = [judge.world.interval(end)[1] for end in ends]
+        if None not in most:
+            found[root] = max(high for high in most if high is not None)
+    return found
 
 
 def _order(judged: JudgedKernel, options: Options) -> tuple[list[Script], dict[str, str]]:
@@ -140,38 +151,85 @@ def _is_bound(use: Use) -> bool:
 
 
 def _of_copy(
-    copy: Copy, loops: Sequence[KernelLoop], extents: Mapping[str, int | Lin]
+    copy: Copy, loops: Sequence[KernelLoop], extents: Mapping[str, int | Lin], instants: Instants
 ) -> Iterator[tuple[Script | None, set[str]]]:
     """Every byte that a copy touches lies in its tensor, and no byte is changed by two rows; what has no question."""
-    yield _in_tensors(f"copy {copy.order} in its tensors", copy.touches, copy.when, loops, extents)
+    yield _in_tensors(f"copy {copy.order} in its tensors", copy, loops, extents, instants)
     row = _row(copy)
     if row is None:
-        yield None, {ONCE}
+        yield _rows_apart(copy, loops, instants)
     else:
         yield once_script(ScriptWriter(f"copy {copy.order} twice", definitions()), row), set()
 
 
 def _in_tensors(
-    name: str, touches: Sequence[CopyTouch], when: Sequence[Cond], loops: Sequence[KernelLoop],
-    extents: Mapping[str, int | Lin],
-) -> tuple[Script | None, set[str]]:  # fmt: skip
-    """Every byte of some touches lies in its tensor; what has no question."""
+    name: str, event: Copy | Use, loops: Sequence[KernelLoop], extents: Mapping[str, int | Lin], instants: Instants
+) -> tuple[Script | None, set[str]]:
+    """Every byte of an access lies in its tensor; what has no question. Numbers are stated as they are, terms with all
+    that is known of their symbols in the iterations that there are.
+    """
     lost: set[str] = set()
-    writer = ScriptWriter(name, definitions())
-    for index, touch in enumerate(touches):
-        extent = extents.get(touch.place.root) if touch.place.root else None
-        size = extent.const if isinstance(extent, Lin) and extent.is_const else extent
-        nest = _nest(touch, loops)
+    writer, terms = ScriptWriter(name, definitions()), False
+    node = _anywhere(event, loops, instants)
+    for index, touch in enumerate(event.touches):
         if not touch.place.root:
             continue
-        if nest is None or not isinstance(size, int) or when:
+        extent = extents.get(touch.place.root)
+        size = extent.const if isinstance(extent, Lin) and extent.is_const else extent
+        said = f"{touch.kind} of %{touch.place.root}"
+        nest = None if event.when else _nest(touch, loops)
+        if size is None or touch.open:
             lost.add(BOUNDS)
-            continue
-        counters = [writer.counter(f"t{index}.c{i}", count) for i, (count, _) in enumerate(nest)]
-        base = touch.place.address.const + touch.offset.const
-        at = address_by_steps(writer, f"t{index}.address", base, counters, [stride for _, stride in nest])
-        writer.claim(f"{touch.kind} of %{touch.place.root}", BOUNDS, f"(not (core/in-range {text_of(at)} {size}))")
-    return writer.script() if writer.steps else None, lost
+        elif nest is not None and isinstance(size, int):
+            counters = [writer.counter(f"t{index}.c{i}", count) for i, (count, _) in enumerate(nest)]
+            base = touch.place.address.const + touch.offset.const
+            at = address_by_steps(writer, f"t{index}.address", base, counters, [stride for _, stride in nest])
+            writer.claim(said, BOUNDS, f"(not (core/in-range {text_of(at)} {size}))")
+        else:
+            end = Lin(size) if isinstance(size, int) else size
+            try:
+                byte, given = instants.byte(writer.lines, node, touch, f"t{index}.")
+            except NotCovered:
+                lost.add(BOUNDS)
+                continue
+            terms = True
+            given += instants.facts(writer.lines, [end], [node])
+            wrong = f"(not (core/in-range {byte} {instants.world.text(end)}))"
+            writer.claim(said, BOUNDS, conjunction([*dict.fromkeys(given), wrong]))
+    if not writer.steps:
+        return None, lost
+    return (script_of(writer) if terms else writer.script()), lost
+
+
+def _anywhere(event: Copy | Use, loops: Sequence[KernelLoop], instants: Instants) -> Instant:
+    """An access in any iteration of the loops around it."""
+    counters: dict[str, Lin] = {}
+    when: list[Cond] = []
+    for loop in loops:
+        turn = instants.world.free("turn", 0, None)
+        counters[loop.counter] = turn
+        when.append(compare("lt", turn - instants.world.put(loop.trip, counters)))
+    return Instant(event, counters, tuple(when))
+
+
+def _rows_apart(copy: Copy, loops: Sequence[KernelLoop], instants: Instants) -> tuple[Script | None, set[str]]:
+    """No byte is changed by two rows of a copy whose operands are terms; None where that is not claimed or stated."""
+    writer = ScriptWriter(f"copy {copy.order} twice", definitions())
+    node = _anywhere(copy, loops, instants)
+    writes = [touch for touch in copy.touches if touch.writes]
+    try:
+        for i, one in enumerate(writes):
+            for other in writes[: i + 1]:
+                a, given = instants.byte(writer.lines, node, one, "a")
+                b, more = instants.byte(writer.lines, node, other, "b")
+                names = [*(str(n) for n in range(len(one.steps))), ".byte"]
+                differ = [disjunction([f"(not (= a{n} b{n}))" for n in names])] if one is other else []
+                writer.claim("rows", ONCE, conjunction([f"(= {a} {b})", *dict.fromkeys((*given, *more)), *differ]))
+    except NotCovered:
+        return None, {ONCE}
+    if accumulate(copy, copy) or not writer.steps:
+        return None, {ONCE}
+    return script_of(writer), set()
 
 
 def _nest(touch: CopyTouch, loops: Sequence[KernelLoop]) -> list[tuple[int, int]] | None:
