@@ -470,3 +470,10 @@ def test_a_launch_on_a_channel_that_the_engine_does_not_have_is_refused(
     text.write_text("inst64\ndmsrc 0x1000, 0\ndmdst 0x20000, 0\ndmcpyi 64, 28\n")  # bits 4:2: channel 7
     more = [word for option in engine for word in ("--engine", option)]
     assert cli.invoke(["check", str(text), "--engine", "manticore", *more]) == code
+
+
+def test_the_cluster_dma_of_manticore_initializes_memory(tmp_path: Path) -> None:
+    text = tmp_path / "init.txt"
+    text.write_text("inst64\ndmdst 0x20000, 0\ndminit 64, 0\n")
+    assert cli.invoke(["check", str(text), "--engine", "manticore"]) == 0
+    assert cli.invoke(["check", str(text), "--engine", "cheshire"]) == 1
