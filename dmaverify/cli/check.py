@@ -215,15 +215,23 @@ def _undecided(verdicts: Sequence[Any]) -> int:
 
 
 def _chosen(request: CheckRequest, verdicts: Sequence[Any]) -> list[Any]:
-    """Less what is ignored, and with what the baseline knows excused."""
+    """Less what is ignored, with what settings expect of files that do not say, and what the baseline knows excused."""
     from dmaverify.jobs.scope import only
     from dmaverify.plan.settings import matching
+    from dmaverify.values import replace
 
     settings = request.settings
     found = only(verdicts, request.select, request.ignore)
     for pattern, rules in settings.per_path_ignore.items():
         found = [
             only([verdict], (), rules)[0] if matching(verdict.path, (pattern,), settings.folder) else verdict
+            for verdict in found
+        ]
+    for pattern, rules in settings.per_path_expect.items():
+        found = [
+            replace(verdict, expect=rules)
+            if verdict.expect is None and matching(verdict.path, (pattern,), settings.folder)
+            else verdict
             for verdict in found
         ]
     file = baseline_of(request)

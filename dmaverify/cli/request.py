@@ -164,6 +164,7 @@ def check_rules(request: CheckRequest) -> None:
     asked = [("--select", given["select"]), ("--ignore", given["ignore"])]
     asked += [("select", settings.select), ("ignore", settings.ignore)]
     asked += [("per-path-ignore", rules) for rules in settings.per_path_ignore.values()]
+    asked += [("per-path-expect", rules) for rules in settings.per_path_expect.values()]
     if any(rules for _, rules in asked):
         from dmaverify.report.rules import check_patterns
 

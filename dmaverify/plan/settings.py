@@ -47,6 +47,7 @@ class Settings:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     per_path_ignore: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    per_path_expect: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reading: Mapping[str, str] = field(default_factory=dict)
     paths: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -158,6 +159,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "select": (_texts, _LIST),
     "ignore": (_texts, _LIST),
     "per-path-ignore": (_named_lists, 'a table of lists: { "old/*" = ["rngd/packet-max"] }'),
+    "per-path-expect": (_named_lists, 'a table of lists: { "jobs/error_*.txt" = ["idma/error-handled"] }'),
     "reading": (_named_texts, 'a table: { alignment = "std" }'),
     "paths": (_texts, 'a list of paths: ["plans", "src"]'),
     "exclude": (_texts, 'a list of patterns: ["generated/*"]'),

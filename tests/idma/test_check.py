@@ -167,6 +167,18 @@ def test_a_baseline_of_more_findings_than_are_told_knows_how_many_there_were(
     assert "idma/* 300" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("pattern", "code"), [("jobs/error*.txt", 0), ("jobs/*.txt", 1), ("none/*", 1)])
+def test_settings_say_what_is_expected_of_job_files(pattern: str, code: int, tmp_path: Path) -> None:
+    job = "64\n0x1000\n0x20000\n1\n1\n256\n256\n0\n0\n"  # over OBI, which has no error handler
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "error_simple.txt").write_text(job + "1\nrc0x1008\n")
+    (tmp_path / "jobs" / "simple.txt").write_text(job + "0\n")
+    settings = tmp_path / "dmaverify.toml"
+    settings.write_text(f'per-path-expect = {{ "{pattern}" = ["idma/error-handled"] }}\n')
+    asked = ["check", str(tmp_path / "jobs"), "--engine", "rw_obi", "--dims", "0", "--config", str(settings)]
+    assert cli.invoke(asked) == code
+
+
 @pytest.mark.parametrize("engine", ["nonsense", "data_width=64", "rw_axi"])
 def test_an_engine_beside_plans_alone_is_refused(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["check", str(ROOT / "examples/idma/tiles.toml"), "--engine", engine]) == 2
