@@ -31,6 +31,9 @@ Named = tuple[str, Setup, int, Iterator[Request]]
 """Name, engine, how many 1D transfers, and these."""
 
 
+MOST_DESCRIPTORS = 64  # of a file whose bursts are shown; the others are counted
+
+
 def bursts_request(row: Mapping[str, Any]) -> str:
     """One line of `bursts --stdin`, as the JSON text of its answer. Raises InputError.
 
@@ -70,8 +73,13 @@ def bursts_shown(
     path: str, engine: Sequence[str], dims: int | None, limit: int, wire: bool, as_json: bool
 ) -> str | list[dict[str, Any]]:
     """The bursts of a file as text or data. Raises InputError, InputErrors."""
-    shown = []
+    shown: list[Shown] = []
+    held = left = 0
     for name, setup, count, requests in _requests(path, engine_options(engine), dims):
+        held += 1
+        if held > MOST_DESCRIPTORS and not as_json:
+            left += count
+            continue
         for number, request in enumerate(islice(requests, limit)):
             refused = refusal(setup.backend, request)
             if refused is not None:
@@ -81,7 +89,10 @@ def bursts_shown(
                 shown.append(one if setup.region is None else replace(one, owner=owner))
     if as_json:
         return [bursts_data(one, wire) for one in shown]
-    return bursts_text(shown, wire)
+    text = bursts_text(shown, wire)
+    if held > MOST_DESCRIPTORS:
+        text += f"\n\n... {held - MOST_DESCRIPTORS:,} more descriptors of {left:,} transfers"
+    return text
 
 
 def _shown(name: str, number: int, count: int, backend: Backend, request: Request) -> Shown:

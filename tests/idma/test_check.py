@@ -379,3 +379,14 @@ def test_nothing_to_judge_is_no_pass() -> None:
     assert judge_listed([], IDMA, name="x", path="", unit="transfers").status is Status.ERROR
     lacking = ListedItem("x", None, (Derived("burst", {"protocol": AXI}, "burst"),))
     assert judge_listed([lacking], IDMA, name="x", path="", unit="transfers").status is Status.REFUTED
+
+
+def test_of_a_long_file_the_bursts_of_the_first_descriptors_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "jobs.txt"
+    file.write_text("64\n0x1000\n0x20000\n0\n0\n256\n256\n0\n0\n0\n" * 70)
+    assert cli.invoke(["bursts", str(file), "--dims", "0"]) == 0
+    out = capsys.readouterr().out
+    assert out.endswith("... 6 more descriptors of 6 transfers\n")
+    assert out.count("to 0x20000") == 64
