@@ -4,58 +4,26 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from lab.blind import DEFINITE, ORDER, blind, confirmed
 from lab.kernels import kernel_of, mutant_of
 
 from dmaverify import api
-from dmaverify.program.instructions import Event
-from dmaverify.prove.flow import kernels
-from dmaverify.prove.flow.definite import DefiniteJudge
-from dmaverify.prove.flow.definite_questions import DEFINITE
-from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Verdict
 
 PING_PONG = (Path(__file__).resolve().parents[2] / "examples" / "pto" / "ping-pong.mlir").read_text(encoding="utf-8")
-ORDER = ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw")
 FULL = Options(prove="full", cross_check=0, repair=False)
 SYNC = [line for line in PING_PONG.splitlines() if re.search(r"(set|wait)_flag", line)]
-
-
-def lying(*given: Any, **_: object) -> PipeJudge:
-    """A judge that finds nothing."""
-    found = PipeJudge(*given[1:])
-    found.status = dict.fromkeys(ORDER, "proved")
-    return found
-
-
-class Credulous(DefiniteJudge):
-    """Finds every byte written."""
-
-    def judge(self, events: Sequence[Event]) -> None:
-        self.reads = 1
 
 
 def judged(folder: Path, text: str, options: Options = FULL) -> Verdict:
     (folder / "kernel.mlir").write_text(text, encoding="utf-8")
     (verdict,) = api.check(str(folder / "kernel.mlir"), options=options)
     return verdict
-
-
-def confirmed(verdict: Verdict) -> set[str]:
-    """What of the order has been asked, or needs no question."""
-    asked = (*ORDER, DEFINITE)
-    return {o.id for o in verdict.obligations if o.id in asked and (o.by == "z3" or o.by.startswith("no "))}
-
-
-def lie(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judges that find nothing, so that only questions can tell."""
-    monkeypatch.setattr(kernels, "_order", lying)
-    monkeypatch.setattr(kernels, "DefiniteJudge", Credulous)
 
 
 def buffers(count: int) -> str:
@@ -85,13 +53,11 @@ def test_an_order_over_more_iterations_than_are_looked_at_stays_open(tmp_path: P
 
 
 @pytest.mark.parametrize("line", SYNC)
-def test_without_a_set_or_a_wait_nothing_is_confirmed_whatever_was_followed(
-    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_set_or_a_wait_nothing_is_confirmed_whatever_was_followed(line: str, tmp_path: Path) -> None:
     text = PING_PONG.replace(line + "\n", "", 1)
     assert judged(tmp_path, text).status.value == "refuted"
-    lie(monkeypatch)
-    assert "core/flags" not in confirmed(judged(tmp_path, text))
+    with blind():
+        assert "core/flags" not in confirmed(judged(tmp_path, text))
 
 
 UNORDERED: dict[str, Callable[[str], str]] = {
@@ -125,15 +91,13 @@ def swapped(text: str, first: str, second: str) -> str:
 
 
 @pytest.mark.parametrize("name", UNORDERED)
-def test_what_nothing_orders_is_not_confirmed_whatever_was_followed(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_nothing_orders_is_not_confirmed_whatever_was_followed(name: str, tmp_path: Path) -> None:
     text = UNORDERED[name](PING_PONG)
     assert text != PING_PONG
     broken = {o.id for o in judged(tmp_path, text).obligations if o.status == "refuted" and o.id in ORDER}
     assert broken
-    lie(monkeypatch)
-    assert not broken & confirmed(judged(tmp_path, text))
+    with blind():
+        assert not broken & confirmed(judged(tmp_path, text))
 
 
 UNWRITTEN: dict[str, Callable[[str], str]] = {
@@ -167,21 +131,17 @@ UNWRITTEN: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("name", UNWRITTEN)
-def test_what_nothing_wrote_is_not_confirmed_whatever_was_followed(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_nothing_wrote_is_not_confirmed_whatever_was_followed(name: str, tmp_path: Path) -> None:
     text = UNWRITTEN[name](PING_PONG)
     assert text != PING_PONG
     assert {o.id: o.status for o in judged(tmp_path, text).obligations}[DEFINITE] == "refuted"
-    lie(monkeypatch)
-    verdict = judged(tmp_path, text)
+    with blind():
+        verdict = judged(tmp_path, text)
     assert verdict.status.value == "proved"
     assert DEFINITE not in confirmed(verdict)
 
 
-def test_drawn_kernels_are_confirmed_where_they_hold_and_nowhere_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_drawn_kernels_are_confirmed_where_they_hold_and_nowhere_else(tmp_path: Path) -> None:
     held = wrong = 0
     for seed in range(60):
         rng = random.Random(seed)
@@ -191,8 +151,7 @@ def test_drawn_kernels_are_confirmed_where_they_hold_and_nowhere_else(
         before = {
             o.id: o.status for o in judged(tmp_path, kernel.text(), Options(cross_check=0, repair=False)).obligations
         }
-        with monkeypatch.context() as own:
-            lie(own)
+        with blind():
             verdict = judged(tmp_path, kernel.text())
         found = confirmed(verdict)
         assert all(before.get(name) == "proved" for name in found), (seed, found)
