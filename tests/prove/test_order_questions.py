@@ -12,6 +12,7 @@ from lab.blind import DEFINITE, ORDER, blind, confirmed
 from lab.kernels import kernel_of, mutant_of
 
 from dmaverify import api
+from dmaverify.prove.flow.pipe_clock import PipeClock
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Verdict
 
@@ -50,6 +51,17 @@ def test_an_order_over_more_iterations_than_are_looked_at_stays_open(tmp_path: P
     assert verdict.status.value == "proved"
     assert "core/hazard-war" not in confirmed(verdict)
     assert any("core/hazard-war" in said for said in verdict.assumptions if "not asked" in said)
+
+
+def test_a_clock_that_no_time_fits_confirms_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = PipeClock._waits_for
+
+    def contradicted(clock: PipeClock, index: int) -> None:
+        waits(clock, index)
+        clock.lines.append(f"(assert (< d{index} i{index}))")
+
+    monkeypatch.setattr(PipeClock, "_waits_for", contradicted)
+    assert not confirmed(judged(tmp_path, PING_PONG)) & {"core/hazard-raw", "core/hazard-war", "core/hazard-waw"}
 
 
 @pytest.mark.parametrize("line", SYNC)

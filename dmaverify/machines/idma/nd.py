@@ -154,18 +154,18 @@ def requests(descriptor: Descriptor, width: int) -> Iterator[Request]:
 
 
 @dataclass(frozen=True, slots=True)
-class Span1D:
+class Corners:
     """Lowest and highest byte that a side touches before wrapping: base plus all negative, all positive jumps."""
 
     low: int
     end: int
 
 
-def extent(descriptor: Descriptor, side: str, width: int) -> Span1D:
+def extent(descriptor: Descriptor, side: str, width: int) -> Corners:
     """The corners of a side: no wrap in it means that every 1D transfer lies in [0, 2^width)."""
     base = descriptor.request.src if side == "read" else descriptor.request.dst
     low = high = base
     for dim in placed(descriptor, width):
         jump = (dim.reps - 1) * (dim.src_stride if side == "read" else dim.dst_stride)
         low, high = low + min(0, jump), high + max(0, jump)
-    return Span1D(low, high + descriptor.request.length)
+    return Corners(low, high + descriptor.request.length)

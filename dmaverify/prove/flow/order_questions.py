@@ -62,7 +62,7 @@ class _Hazards:
             found.append(self._within(part, f"part {index}"))
             for later in range(index + 1, len(self.parts)):
                 found += self._between(index, later)
-        return [script for script in found if script.steps]
+        return [script for script in found if script.obligations]
 
     # ------------------------------------------------------------ hazards
 
@@ -127,7 +127,7 @@ class _Hazards:
             else:
                 self._apart(writer, mine[a], yours[b], "")
         rest = ScriptWriter(f"iterations of part {first} before part {second}", definitions())
-        rest.lines += own.lines
+        own.written(rest)
         for a in sorted(used) if part.loop is not None else ():
             kinds = {kind for (x, b) in pairs if x == a for kind, _, _ in self._kinds(mine[a], yours[b])}
             for kind in sorted(kinds):
@@ -136,7 +136,7 @@ class _Hazards:
 
     def _clock(self, writer: ScriptWriter, nodes: Sequence[Instant]) -> PipeClock:
         made = PipeClock(self.instants, self.ordered, nodes)
-        writer.lines += made.lines
+        made.written(writer)
         return made
 
     def _loop_clock(self, part: Stretch) -> tuple[PipeClock, list[tuple[int, int]]]:

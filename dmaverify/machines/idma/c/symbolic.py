@@ -21,7 +21,7 @@ from dmaverify.machines.idma.c.launches import FunctionLaunches
 from dmaverify.machines.idma.c.loops import for_every_round
 from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import NO_ADDRESS
-from dmaverify.machines.idma.nd import Span1D, extent, placed
+from dmaverify.machines.idma.nd import Corners, extent, placed
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.sizes.complete import outside_all
@@ -295,7 +295,7 @@ def _shown(text: str) -> str:
     return re.sub(r"\b\d{5,}\b", power, text).translate(str.maketrans("()", "[]"))
 
 
-def _sides(image: Image, setups: Sequence[Setup]) -> Iterator[tuple[Span1D | None, Span1D | None]]:
+def _sides(image: Image, setups: Sequence[Setup]) -> Iterator[tuple[Corners | None, Corners | None]]:
     """The ranges of addresses that each launch reads and writes; None for a side without addresses."""
     for told, setup in zip(image.told, setups, strict=True):
         d, width = told.descriptor, setup.backend.address_width
@@ -331,6 +331,6 @@ def _waited(image: Image, n: int, number: int) -> bool:
     )
 
 
-def _disjoint(one: Span1D | None, other: Span1D | None, why: str) -> None:
+def _disjoint(one: Corners | None, other: Corners | None, why: str) -> None:
     if one is not None and other is not None and not (one.end <= other.low or other.end <= one.low):
         raise MayMeet(why)
