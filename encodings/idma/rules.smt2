@@ -43,12 +43,18 @@
   (or (distinct protocol 3) (<= bytes tilelink_most)))
 (define-fun idma/known-defect ((known Int)) Bool
   (= known 0))
+(define-fun idma/wrong-on-release ((certain Int)) Bool
+  (= certain 0))
+(define-fun idma/other-front-end ((foreign Int)) Bool
+  (= foreign 0))
 (define-fun idma/reserved-bits ((reserved Int)) Bool
   (= reserved 0))
 (define-fun idma/compute ((computes Int)) Bool
   (= computes 0))
 (define-fun idma/mid-end-released ((shared_out Int)) Bool
   (= shared_out 0))
+(define-fun idma/no-region ((unshared Int)) Bool
+  (= unshared 0))
 (define-fun idma/decoupled ((decoupled Int) (length Int) (buffer Int)) Bool
   (or (= decoupled 0) (<= length buffer)))
 (define-fun idma/llen-inert ((inert_llen Int)) Bool

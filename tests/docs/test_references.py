@@ -56,7 +56,7 @@ def test_every_key_has_an_example_that_is_checked() -> None:
 
 
 def test_copies_and_forms_are_those_of_the_readers() -> None:
-    from dmaverify.machines.idma.forms import NAMES
+    from dmaverify.machines.idma.front_ends import NAMES
     from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
 
     page = references.configuration_page()

@@ -390,3 +390,44 @@ def test_of_a_long_file_the_bursts_of_the_first_descriptors_are_shown(
     out = capsys.readouterr().out
     assert out.endswith("... 6 more descriptors of 6 transfers\n")
     assert out.count("to 0x20000") == 64
+
+
+FORMS = {
+    "desc64": "fetch = 64\nhead = 0x8000\n"
+    "0x8000: 00000040 0000000b ffffffff ffffffff 00001000 00000000 00020000 00000000",
+    "nd": "src = 0x1000\ndst = 0x20000\nlength = 64",
+}
+
+
+@pytest.mark.parametrize(
+    ("engine", "form", "told"),
+    [
+        ("cheshire", "desc64", False),
+        ("rw_axi", "desc64", False),
+        ("manticore", "desc64", True),
+        ("cheshire", "nd", False),
+    ],
+)
+def test_a_text_for_another_front_end_is_told(tmp_path: Path, engine: str, form: str, told: bool) -> None:
+    (tmp_path / "image.txt").write_text(f"{form}\n{FORMS[form]}\n")
+    plan = f'''
+schema = 1
+target = "idma"
+[axes]
+A = 64
+[transfer.p]
+dtype = "i8"
+source = {{ tier = "mem", base = 4096, element = "A" }}
+dest = {{ tier = "mem", base = 131072, element = "A" }}
+options = {{ {"variant" if engine == "rw_axi" else "preset"} = "{engine}", data_width = 64 }}
+commands = """
+{form}
+{FORMS[form]}
+"""
+'''
+    (tmp_path / "p.toml").write_text(plan)
+    of_file = verdict_of_file(str(tmp_path / "image.txt"), engine=[engine])
+    (of_plan,) = api.check(str(tmp_path / "p.toml"))
+    for verdict in (of_file, of_plan):
+        assert verdict is not None
+        assert any(finding.rule == "idma/other-front-end" for finding in verdict.findings) is told

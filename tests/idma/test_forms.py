@@ -11,7 +11,8 @@ from dmaverify.errors import InputError
 from dmaverify.machines.idma import desc64, inst64, registers
 from dmaverify.machines.idma.check import verdict_of_file
 from dmaverify.machines.idma.engine import AXI, OBI, Request
-from dmaverify.machines.idma.forms import form_of, given_of, one_d, padded, read_image, write_image
+from dmaverify.machines.idma.forms import given_of, one_d, padded, read_image, write_image
+from dmaverify.machines.idma.front_ends import form_of
 from dmaverify.machines.idma.jobs import Job, llen_of, read_jobs, request_options, write_jobs
 from dmaverify.machines.idma.nd import Descriptor, Dim, starts
 from dmaverify.machines.idma.text import PlantedError, ToldDescriptor

@@ -1,12 +1,14 @@
 """Mid-ends: the pieces are exactly the whole, each in its region, each with its back-end; periods that can be kept."""
 
 import random
+import re
 from itertools import product
 from pathlib import Path
 
 import pytest
 from lab.idma_oracles import distributed_by_tree, launches, tensor_2d, tensor_nd
 
+import dmaverify as dv
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.midends import (
@@ -19,6 +21,8 @@ from dmaverify.machines.idma.midends import (
     worst_case,
 )  # fmt: skip
 from dmaverify.machines.idma.nd import Dim
+from dmaverify.machines.idma.setup import setup_of
+from dmaverify.targets.target import load_target
 
 L1 = StripedRegion(0x10000, 0x20000, 256)
 
@@ -160,3 +164,82 @@ def test_periods_of_a_file_are_held_against_the_cycles_of_its_transfers(tmp_path
         assert verdict is not None
         assert {f.rule for f in verdict.errors} == rules
         assert verdict.claim == "all 2 descriptors"
+
+
+# ---------------------------------------------------------------- of an engine's description
+
+
+@pytest.mark.parametrize(
+    ("options", "midends", "dims"),
+    [
+        ({}, ("tensor_nd",), 4),
+        ({"midends": "none"}, (), 1),
+        ({"midends": "mp_dist, mp_split"}, ("mp_split", "mp_dist"), 1),
+        ({"midends": "tensor_2d"}, ("tensor_2d",), 2),
+        ({"midends": "tensor_2d", "dims": 1}, ("tensor_2d",), 1),
+        ({"midends": "tensor_nd+mp_split", "dims": 3}, ("tensor_nd", "mp_split"), 3),
+        ({"preset": "cheshire"}, (), 1),
+        ({"preset": "cheshire", "dims": 3}, ("tensor_nd",), 3),
+        ({"preset": "mempool"}, ("mp_split", "mp_dist"), 1),
+    ],
+)
+def test_mid_ends_are_part_of_an_engine(options: dict[str, int | str], midends: tuple[str, ...], dims: int) -> None:
+    setup = setup_of(load_target("idma"), options)
+    assert (setup.midends, setup.dims) == (midends, dims)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"midends": "mp_splt"}, "`mp_splt` is no mid-end"),
+        ({"midends": "mp_split, mp_split"}, "`mp_split` is named twice"),
+        ({"midends": "tensor_2d, tensor_nd"}, "tensor_2d and tensor_nd"),
+        ({"midends": "tensor_2d", "dims": 3}, "3 dimensions behind mid-ends tensor_2d"),
+        ({"midends": "mp_split", "dims": 2}, "2 dimensions behind mid-ends mp_split"),
+        ({"midends": "none", "region_width": 64, "region_end": 256}, "mp_split or mp_dist"),
+        ({"midends": 3}, "option `midends` is 3"),
+    ],
+)
+def test_mid_ends_that_are_none_are_refused(options: dict[str, int | str], says: str) -> None:
+    with pytest.raises(InputError, match=re.escape(says)):
+        setup_of(load_target("idma"), options)
+
+
+@pytest.mark.parametrize(("version", "cycles"), [("spec", 1), ("0.7.0", 0)])
+def test_a_2d_mid_end_takes_the_cycle_of_the_paper_where_the_release_has_none(version: str, cycles: int) -> None:
+    setup = setup_of(load_target("idma"), {"midends": "tensor_2d", "version": version})
+    assert (setup.stages, setup.shown_stages) == (1, cycles)
+
+
+MOVE = """
+schema = 1
+target = "idma"
+[axes]
+A = 8
+B = 16
+[transfer.p]
+dtype = "i8"
+source = {{ tier = "mem", base = 4096, element = "A, B # 64" }}
+dest = {{ tier = "mem", base = 16384, element = "A, B" }}
+options = {{ {options} }}
+read = "[A=8:64, B=16:1]:16 @4096"
+write = "[A=8:16, B=16:1]:16 @16384"
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ('midends = "tensor_2d"', ""),
+        ('midends = "none"', "idma/dims-max"),
+        ('midends = "tensor_2d, mp_split"', "idma/no-region"),
+        (
+            'midends = "tensor_2d, mp_split", region_start = 0, region_end = 8192, region_width = 64, version = "spec"',
+            "",
+        ),
+    ],
+)
+def test_a_move_goes_through_the_mid_ends_that_its_engine_has(tmp_path: Path, options: str, rule: str) -> None:
+    (tmp_path / "p.toml").write_text(MOVE.format(options=options))
+    (verdict,) = dv.check(str(tmp_path / "p.toml"))
+    assert [finding.rule for finding in verdict.findings] == ([rule] if rule else [])

@@ -128,3 +128,19 @@ def test_a_file_of_events_tells_what_a_plan_of_them_tells(tmp_path: Path) -> Non
     verdict = verdict_of_file(str(file))
     assert verdict is not None
     assert "the outer dimension becomes 4, 32, 8" in " ".join(f.place for f in verdict.findings)
+
+
+@pytest.mark.parametrize(("named", "rule"), [(False, "idma/known-defect"), (True, "idma/wrong-on-release")])
+def test_what_a_named_release_does_wrong_each_time_is_an_error(tmp_path: Path, named: bool, rule: str) -> None:
+    options = STRIPS + (', version = "0.7.0"' if named else "")
+    found = _findings(tmp_path, PLAN.format(src=1 << 20, dst=3072, options=options))
+    assert "src of back-end 4 is 0x101000, not 0x100400" in found[rule]
+    (verdict,) = dv.check(str(tmp_path / "p.toml"))
+    assert verdict.status.value == ("refuted" if named else "proved")
+
+
+def test_what_a_release_does_wrong_under_pressure_alone_stays_a_warning(tmp_path: Path) -> None:
+    """A row less one byte in the last strip: the piece behind the row's end has the right partner."""
+    options = STRIPS + ', version = "0.7.0"'
+    found = _findings(tmp_path, PLAN.format(src=1 << 20, dst=8192 - 512, options=options))
+    assert "in 2 pieces" in found["idma/known-defect"]

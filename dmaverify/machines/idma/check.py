@@ -8,6 +8,7 @@ say so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ from dmaverify.errors import InputError, Source
 from dmaverify.language.files import read_text
 from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import NAMES
-from dmaverify.machines.idma.forms import form_of, period_facts, read_image
+from dmaverify.machines.idma.forms import period_facts, read_image
+from dmaverify.machines.idma.front_ends import form_of, front_end_facts
 from dmaverify.machines.idma.jobs import image_of, read_jobs
 from dmaverify.machines.idma.judge import burst_facts
 from dmaverify.machines.idma.lists import ListedTransfer, listed_of, looks_like_lists, read_lists
@@ -74,10 +76,18 @@ def verdict_of_file(
     if dims is None and any(word.partition("::")[0].endswith(".json") for word in engine):
         dims = int(given["dims"]) - 1  # test benches of the project have as many as their engine
     image = image_of_file(source, dims, width)
-    told = _items(image, target, given)
+    told = chain(_items(image, target, given), _front_end(image, target, given, form_of(source.text)))
     verdict = judge_listed(told, target, name=Path(path).stem, path=path, unit="descriptors", readings=readings)
     guessed = not {"address_width", "preset"} & given.keys() and any(_wide(one) for one in image.told)
     return replace(verdict, assumptions=(NO_MOVE,), conditions=("addresses have 64 bits",) if guessed else ())
+
+
+def _front_end(
+    image: Image, target: Target, given: Mapping[str, int | str], form: str | None
+) -> Iterator[ListedItem]:  # fmt: skip
+    """What is told of a text for another front-end than the named engine has."""
+    if image.told and (facts := front_end_facts(setup_for(image.told[0], target, given), form)):
+        yield ListedItem("form", image.told[0].span, facts, counted=False)
 
 
 def _wide(told: ToldDescriptor) -> bool:

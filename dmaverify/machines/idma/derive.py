@@ -188,6 +188,7 @@ def descriptor_facts(
         "torn": lambda: int(any(value % word != 0 for value in (src, *strides["read"], length))),  # a run within words
         "computes": int(request.compute and promised),
         "shared_out": int(setup.region is not None and setup.version != SPECIFICATION),
+        "unshared": int(setup.region is None and bool({"mp_split", "mp_dist"} & set(setup.midends))),
         "on_error": setup.on_error,
         "handled": int(setup.error_handler and _only_axi(request) and not request.compute),
         "transfers": prod(reps),

@@ -14,7 +14,8 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.c.write import driver_of, read_again
 from dmaverify.machines.idma.derive import descriptor_of
 from dmaverify.machines.idma.desc64 import SIZE
-from dmaverify.machines.idma.forms import NAMES, PAPER, one_d, read_commands, write_image
+from dmaverify.machines.idma.forms import one_d, read_commands, write_image
+from dmaverify.machines.idma.front_ends import NAMES, PAPER, front_form
 from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.registers import MAPS
 from dmaverify.machines.idma.setup import STANDARD_HEAD, Setup, setup_of
@@ -74,11 +75,6 @@ def _apart(commands: Sequence[Command]) -> int:
     if all(end <= here or here + most <= low for low, end in ends):
         return here
     return -(-max((end for _, end in ends), default=0) // SIZE) * SIZE
-
-
-def front_form(setup: Setup) -> str:
-    """The form of an engine's own front-end; the bypass of a real-time front-end takes what the plain one does."""
-    return setup.front_end.replace("_rt", "")
 
 
 def _written(setup: Setup, commands: Sequence[Command], name: str) -> str:

@@ -1,11 +1,7 @@
-"""The form of a text by its first line, and its descriptors as commands of a plan.
+"""A text in one of the forms, and its descriptors as commands of a plan.
 
-Knows: the names of all forms, how descriptors become sequencers. Does not know: plan files.
+Knows: which module reads and writes each form, how descriptors become sequencers. Does not know: plan files.
 Law: a descriptor and the sequencers made of it have the same 1D transfers, in the same order.
-
-    reg32_3d | reg64_2d | ...     registers         desc64     a chain         inst64     instructions
-    job 3                         a job file with three dimensions             nd         requests, key = value
-    rt3d                          the same with periods
 """
 
 from __future__ import annotations
@@ -15,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import desc64, inst64, registers
 from dmaverify.machines.idma.engine import INIT, Request, protocol_named
+from dmaverify.machines.idma.front_ends import NAMES, PAPER, form_of, front_end_facts
 from dmaverify.machines.idma.jobs import MOST_DIMS, Job, image_of, read_jobs, request_options, write_jobs
 from dmaverify.machines.idma.midends import Event, event_facts
 from dmaverify.machines.idma.nd import Descriptor, Dim, placed, signed
@@ -31,17 +28,6 @@ from dmaverify.targets.modules import Derived
 from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field, replace
-
-PAPER = {one.paper: name for name, one in registers.MAPS.items()}
-PAPER |= {"desc_64": "desc64", "inst_64": "inst64", "reg_32_rt_3d": "rt3d", "reg32_rt_3d": "rt3d"}
-NAMES = (*registers.MAPS, "desc64", "inst64", "job", "nd", "rt3d")
-
-
-def form_of(text: str) -> str | None:
-    """The form that the first line of a text names; None where it names none."""
-    words = next((line.split("#")[0].split() for line in text.splitlines() if line.split("#")[0].strip()), [""])
-    name = PAPER.get(words[0].lower(), words[0].lower())
-    return name if name in NAMES else None
 
 
 def read_image(text: str, source: Source | None = None, offset: int = 0, width: int = 32) -> Image:
@@ -315,7 +301,7 @@ def read_commands(
     hint = "leave the error out of a job whose bytes are promised"
     failures = [(what, at or one.span, hint) for one in image.told for what, at in failing(one, setup)]
     facts = [fact for one in image.told for fact in planted_facts(one, setup)]
-    facts += beside(image, setup)
+    facts += [*beside(image, setup), *front_end_facts(setup, form_of(text))]
     special = [
         ReleaseCase(setup, one.descriptor, None if word is None else word.value, number in dict(image.periods))
         for number, one in enumerate(image.told)

@@ -35,8 +35,13 @@ class ReleaseCase:
     flags: int | None = None  # of a descriptor in memory
     periodic: bool = False
 
+    @property
+    def looked(self) -> int:
+        """1D transfers that are looked at: more where a release is named, as what it does is part of the verdict."""
+        return MOST_LOOKED << 8 if self.setup.version_given else MOST_LOOKED
+
     def first(self) -> Iterator[Request]:
-        return islice(requests(self.descriptor, self.setup.backend.address_width), MOST_LOOKED)
+        return islice(requests(self.descriptor, self.setup.backend.address_width), self.looked)
 
     def pieces(self) -> Iterator[Request]:
         """What mp_split makes of the first 1D transfers."""
@@ -134,23 +139,29 @@ SHOWN: dict[str, Callable[[ReleaseCase], str]] = {
 
 
 def release_facts(target: Target, cases: Sequence[ReleaseCase], place: str = "") -> Iterator[Derived]:
-    """The instance of scope `release`: the known defects that the cases show on their release; none without."""
+    """The instances of scope `release`: the known defects that the cases show on their release, those apart that are
+    certain on a release that was named; none without.
+    """
     if not any(_suspect(case) for case in cases):
         return
-    told = []
+    told: dict[bool, list[str]] = {False: [], True: []}
     table = target.raw["machine"]["defect"]
     for name, defect in table.items():
         shown = next(
             (found for case in cases if case.setup.version in defect["versions"] and (found := SHOWN[name](case))), ""
         )
         if shown:
-            told.append(f"{defect['says']}: {shown} ({defect['source']})")
+            certain = defect.get("certain", False) and cases[0].setup.version_given
+            told[certain].append(f"{defect['says']}: {shown} ({defect['source']})")
     most = max(case.descriptor.transfers for case in cases if _suspect(case))
-    if most > MOST_LOOKED and any(cases[0].setup.version in defect["versions"] for defect in table.values()):
-        told.append(f"only {MOST_LOOKED:,} of {most:,} 1D transfers were looked at")
-    if told:
-        where = f"{cases[0].setup.version}: {'; '.join(told)}"
-        yield Derived("release", {"known": 1}, f"{place}, {where}" if place else where)
+    looked = cases[0].looked
+    if most > looked and any(cases[0].setup.version in defect["versions"] for defect in table.values()):
+        told[False].append(f"only {looked:,} of {most:,} 1D transfers were looked at")
+    for certain, defects in told.items():
+        if defects:
+            where = f"{cases[0].setup.version}: {'; '.join(defects)}"
+            ports = {"known": int(not certain), "certain": int(certain)}
+            yield Derived("release", ports, f"{place}, {where}" if place else where)
 
 
 def _suspect(case: ReleaseCase) -> bool:

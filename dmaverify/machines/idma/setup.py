@@ -24,7 +24,7 @@ ENGINE = (
     "variant", "data_width", "address_width", "length_width", "burst_len_param", "ax_in_flight", "buffer_depth",
     "system_depth", "reject_zero", "page_bytes", "dims", "front_end", "memory", "fetch_width", "chain_head",
     "region_start", "region_end", "region_width", "backends", "legalizer", "tilelink_ul", "channels", "arbitration",
-    "version", "nd_latency", "memory_latency", "memory_outstanding", "error_handler",
+    "version", "nd_latency", "memory_latency", "memory_outstanding", "error_handler", "midends",
 )  # fmt: skip
 OF_ENGINE = tuple(
     name for name in ENGINE if name not in ("memory", "memory_latency", "memory_outstanding", "version", "chain_head")
@@ -39,6 +39,8 @@ FETCH_WIDTHS = (64, 128, 256)
 STANDARD_HEAD = 0x8000
 """Where a chain of descriptors is written, where nothing else is said and nothing else lies there."""
 PATTERNS = ("none", "constant", "incrementing", "random")
+MIDENDS = ("rt_3d", "tensor_2d", "tensor_nd", "mp_split", "mp_dist")
+"""In the order in which a request passes them."""
 SPECIFICATION = "spec"
 """A version that does what is specified: no known defect."""
 ARBITRATIONS = ("software", "round-robin", "address")
@@ -74,6 +76,7 @@ class Setup:
     memory_outstanding: int = 0
     nd_latency: int = 0  # of tensor_ND, which can be built with 0 or 1
     version: str = "0.7.0"  # of the RTL whose known defects are told
+    version_given: bool = False
     value: int = 0  # the byte of a constant pattern
     error_handler: bool = True  # where the engine can have one: AXI to AXI without compute
 
@@ -89,9 +92,13 @@ class Setup:
 
     @property
     def shown_stages(self) -> int:
-        """The cycles that mid-ends take on the release: v0.7.0 hands pieces on in the cycle that accepts them."""
-        at_once = ("mp_split", "mp_dist") if self.version == "0.7.0" else ()
-        return sum(self.nd_latency if name == "tensor_nd" else 1 for name in self.midends if name not in at_once)
+        """The cycles that mid-ends take on the release: v0.7.0 hands pieces on in the cycle that accepts them, and its
+        tensor_2D is a tensor_ND.
+        """
+        if self.version != "0.7.0":
+            return self.stages
+        own = {"tensor_nd": self.nd_latency, "tensor_2d": self.nd_latency, "rt_3d": 1}
+        return sum(own.get(name, 0) for name in self.midends)
 
     @property
     def unordered(self) -> bool:
@@ -194,22 +201,23 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
     if action not in ACTIONS:
         raise InputError(f"`on_error` is {action!r}", None, f"one of {', '.join(ACTIONS)}")
     types = {"src_burst": 1, "dst_burst": 1, **full}
+    midends, dims = _midends(full, given)
     return Setup(
         backend,
         request,
-        dims=_number(full, "dims", 1, 64),
+        dims=dims,
         front_end=_text(full, "front_end"),
         memory=_text(full, "memory"),
         preset=_text(given, "preset", ""),
         on_error=ACTIONS.index(action),
         src_burst=_number(types, "src_burst", 0, 2),
         dst_burst=_number(types, "dst_burst", 0, 2),
-        midends=tuple(full["midends"]),
+        midends=midends,
         fetch_width=_fetch(full, backend.data_width),
         fetch_given="fetch_width" in full,
         chain_head=_number(full, "chain_head") if "chain_head" in full else STANDARD_HEAD,
         head_given="chain_head" in full,
-        region=_region(full),
+        region=_region(full, midends),
         backends=_number(full, "backends", 1) if "backends" in full else 2,
         channels=_number({"channels": 1, **full}, "channels", 1, 16),
         channels_given="channels" in full,
@@ -220,19 +228,47 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         memory_latency=_number({"memory_latency": -1, **full}, "memory_latency", -1, 1 << 20),
         memory_outstanding=_number({"memory_outstanding": 0, **full}, "memory_outstanding", 0, 1 << 20),
         version=_version(full, target),
+        version_given="version" in full,
         nd_latency=_number(full, "nd_latency", 0, 1),
         value=_number(full, "value", 0, 255),
     )
 
 
-def _region(full: Mapping[str, Any]) -> StripedRegion | None:
+def _midends(full: Mapping[str, Any], given: Mapping[str, int | str]) -> tuple[tuple[str, ...], int]:
+    """The mid-ends in the order of requests, and the dimensions that they have, the 1D transfer being one."""
+    words = full["midends"]
+    if isinstance(words, str):
+        words = [] if words.strip() in ("none", "") else re.split(r"[\s,+]+", words.strip().lower())
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise InputError(f"option `midends` is {full['midends']!r}", None, f"none, or some of {', '.join(MIDENDS)}")
+    for word in words:
+        if word not in MIDENDS or words.count(word) > 1:
+            said = "is named twice" if word in MIDENDS else "is no mid-end"
+            hint = suggestion(word, MIDENDS) or ", ".join(MIDENDS)
+            raise InputError(f"option `midends`: `{word}` {said}", None, hint)
+    tensor = {"tensor_2d", "tensor_nd"} & set(words)
+    if len(tensor) > 1:
+        raise InputError("option `midends`: tensor_2d and tensor_nd", None, "one of them")
+    dims = _number(full, "dims", 1, 64)
+    if "midends" in given:
+        most = 2 if "tensor_2d" in tensor else 64 if tensor else 1
+        if "dims" in given and dims > most:
+            said = f"{dims} dimensions behind mid-ends {', '.join(words) or 'none'}"
+            raise InputError(said, None, f"dims = {most}, or midends = tensor_nd")
+        dims = dims if most > 2 or "dims" in given else most
+    elif dims > 1 and not tensor:
+        words = [*words, "tensor_nd"]
+    return tuple(sorted(words, key=MIDENDS.index)), dims
+
+
+def _region(full: Mapping[str, Any], midends: Sequence[str]) -> StripedRegion | None:
     """The memory that back-ends share out; None for engines without such mid-ends, or without a word about it."""
     given = [name for name in ("region_start", "region_end", "region_width") if name in full]
     if not given:
         return None
-    if not {"mp_split", "mp_dist"} & set(full["midends"]):
+    if not {"mp_split", "mp_dist"} & set(midends):
         said = f"option `{given[0]}` is for an engine with mp_split or mp_dist, and this one has neither"
-        raise InputError(said, None, "leave it out, or name an engine that has: preset = mempool")
+        raise InputError(said, None, "leave it out, or name an engine that has: midends = mp_split, mp_dist")
     shared = _number(full, "backends", 1) if "backends" in full else 2
     if shared & (shared - 1):
         raise InputError(f"{shared} back-ends share a region", None, "a power of two, so that rows are aligned")

@@ -1,0 +1,41 @@
+"""The form of a text by its first line, and the front-end that it is for.
+
+Knows: the names of all forms, the paper's names of front-ends. Does not know: how a form is read, plan files.
+Law: a text that names no form has none, and requests and job files are for any front-end.
+
+    reg32_3d | reg64_2d | ...     registers         desc64     a chain         inst64     instructions
+    job 3                         a job file with three dimensions             nd         requests, key = value
+    rt3d                          the same with periods
+
+Source: iDMA paper, 2.1 and Table 1.
+"""
+
+from __future__ import annotations
+
+from dmaverify.machines.idma import registers
+from dmaverify.machines.idma.setup import Setup
+from dmaverify.targets.modules import Derived
+
+PAPER = {one.paper: name for name, one in registers.MAPS.items()}
+PAPER |= {"desc_64": "desc64", "inst_64": "inst64", "reg_32_rt_3d": "rt3d", "reg32_rt_3d": "rt3d"}
+NAMES = (*registers.MAPS, "desc64", "inst64", "job", "nd", "rt3d")
+
+
+def form_of(text: str) -> str | None:
+    """The form that the first line of a text names; None where it names none."""
+    words = next((line.split("#")[0].split() for line in text.splitlines() if line.split("#")[0].strip()), [""])
+    name = PAPER.get(words[0].lower(), words[0].lower())
+    return name if name in NAMES else None
+
+
+def front_form(setup: Setup) -> str:
+    """The form of an engine's own front-end; the bypass of a real-time front-end takes what the plain one does."""
+    return setup.front_end.replace("_rt", "")
+
+
+def front_end_facts(setup: Setup, form: str | None) -> list[Derived]:
+    """The instance of scope `front_end`: a text for another front-end than that which the engine was said to have."""
+    own = PAPER.get(setup.front_end, setup.front_end)
+    if form in (None, "nd", "job") or own == "nd" or form in (own, front_form(setup)):
+        return []
+    return [Derived("front_end", {"foreign": 1}, f"{form}, the engine has {setup.front_end}")]
