@@ -14,7 +14,8 @@ Source: AMBA AXI, issue H.c, A3.2 (handshake), A2 (signals).
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import product
 from typing import Any
 
 CHANNELS = ("ar", "r", "aw", "w", "b")
@@ -22,17 +23,19 @@ FIELDS = ("addr", "len", "size", "burst", "strb", "last", "data", "resp")
 
 
 class AxiPort:
-    """The handshakes of the port of `dut` whose signals are PREFIX + channel + "_" + name, or without the last "_"."""
+    """The handshakes of the port of `dut` whose signals are PREFIX + channel + "_" + name, or without the last "_",
+    with or without "_i" or "_o" behind; or members of its structures, as in axi_req_o.ar.addr and axi_rsp_i.r_valid.
+    """
 
     def __init__(self, dut: Any, prefix: str = "") -> None:
         self.lines: list[str] = []
         self._wires: dict[tuple[str, str], Any] = {}
         for channel in CHANNELS:
             for name in ("valid", "ready", *FIELDS):
-                spelled = (f"{prefix}{channel}_{name}", f"{prefix}{channel}{name}")
-                found = next((one for one in spelled if hasattr(dut, one)), "")
-                if found:
-                    self._wires[channel, name] = getattr(dut, found)
+                wires = (_member(dut, spelled) for spelled in _spellings(prefix, channel, name))
+                found = next((wire for wire in wires if wire is not None), None)
+                if found is not None:
+                    self._wires[channel, name] = found
         missing = [f"{c}_{n}" for c in CHANNELS for n in ("valid", "ready") if (c, n) not in self._wires]
         if missing:
             raise ValueError(f"the port has no {', '.join(missing)}: give the prefix of its signals")
@@ -66,3 +69,18 @@ class AxiPort:
         except ValueError:
             bits = str(wire.value).lower() if name == "data" else ""
             return f"0b{bits}" if re.fullmatch("[01xz]+", bits) else "x"
+
+
+def _spellings(prefix: str, channel: str, name: str) -> Iterator[str]:
+    """The names that a signal may have, dots between structure and member."""
+    for end, wire in product(("", "_i", "_o"), (f"{prefix}{channel}_{name}", f"{prefix}{channel}{name}")):
+        yield wire + end
+    for structure, end in product(("req", "rsp", "resp"), ("_o", "_i", "")):
+        yield from (f"{prefix}{structure}{end}.{channel}{dot}{name}" for dot in "_.")
+
+
+def _member(dut: Any, path: str) -> Any:
+    """The signal at a path; None where there is none."""
+    for name in path.split("."):
+        dut = getattr(dut, name, None)
+    return dut

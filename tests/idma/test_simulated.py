@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -73,18 +74,46 @@ def test_a_simulated_engine_is_judged_beat_by_beat(tmp_path: Path, fault: int, s
                 read_beats(str(packed.with_name("bad.fst")))
 
 
-def test_a_recorded_port_is_the_trace_of_its_dump(tmp_path: Path) -> None:
+def in_structures(wires: dict[tuple[str, str], SimpleNamespace]) -> SimpleNamespace:
+    """The wires as an engine hands them out: requests in one structure, responses in another, channels in both."""
+    sides = {"axi_req_o": SimpleNamespace(), "axi_rsp_i": SimpleNamespace()}
+    for (channel, name), wire in wires.items():
+        asked = (channel in ("ar", "aw", "w")) != (name == "ready")
+        side = sides["axi_req_o" if asked else "axi_rsp_i"]
+        if name in ("valid", "ready"):
+            setattr(side, f"{channel}_{name}", wire)
+        else:
+            setattr(side, channel, getattr(side, channel, SimpleNamespace()))
+            setattr(getattr(side, channel), name, wire)
+    return SimpleNamespace(**sides)
+
+
+PORTS: dict[str, Callable[[dict[tuple[str, str], SimpleNamespace]], SimpleNamespace]] = {
+    "axi_ar_valid": lambda wires: SimpleNamespace(**{f"axi_{c}_{n}": wire for (c, n), wire in wires.items()}),
+    "axi_ar_valid_o": lambda wires: SimpleNamespace(
+        **{
+            f"axi_{c}_{n}_{'o' if (c in ('ar', 'aw', 'w')) != (n == 'ready') else 'i'}": w
+            for (c, n), w in wires.items()
+        }
+    ),
+    "axi_arvalid": lambda wires: SimpleNamespace(**{f"axi_{c}{n}": wire for (c, n), wire in wires.items()}),
+    "axi_req_o.ar_valid": in_structures,
+}
+
+
+@pytest.mark.parametrize("spelled", PORTS)
+def test_a_recorded_port_is_the_trace_of_its_dump(spelled: str, tmp_path: Path) -> None:
     beats = read_beats(str(DATA / "idma_copy_fault0.vcd"))
-    names = [f"axi_{c}_{n}" for c in ("ar", "r", "aw", "w", "b") for n in ("valid", "ready", *FIELDS)]
-    dut = SimpleNamespace(**{name: SimpleNamespace(value=0) for name in names})
-    port = AxiPort(dut, "axi_")
+    names = [(c, n) for c in ("ar", "r", "aw", "w", "b") for n in ("valid", "ready", *FIELDS)]
+    wires = {name: SimpleNamespace(value=0) for name in names}
+    port = AxiPort(PORTS[spelled](wires), "axi_")
     for beat in beats:
-        for name in names:
-            getattr(dut, name).value = 0
+        for wire in wires.values():
+            wire.value = 0
         for name, value in {"valid": 1, "ready": 1, **beat.fields}.items():
-            getattr(dut, f"axi_{beat.channel}_{name}").value = "x" if value is None else value
+            wires[beat.channel, name].value = "x" if value is None else value
         port.sample(beat.time)
     port.save(str(tmp_path / "run.csv"))
     assert traced([_plan(tmp_path)], str(tmp_path / "run.csv"), None, None).status is Status.PROVED
     with pytest.raises(ValueError, match="the port has no ar_valid"):
-        AxiPort(dut, "other_")
+        AxiPort(PORTS[spelled](wires), "other_")

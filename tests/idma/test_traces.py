@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -60,16 +61,32 @@ def simulated(requests: list[Request], backend: Backend = BACKEND, seed: int = 0
     return out
 
 
-def dumped(beats: list[Beat], path: Path, *, two: bool = False) -> Path:
+def named(style: str, channel: str, wire: str) -> tuple[str, str]:
+    """Scope and name of a wire in a dump: flat, in structures, or in structures of a port a direction."""
+    if style == "flat":
+        return "", f"axi_{channel}_{wire}"
+    way = {"structures": "", "ways": "_read" if channel in ("ar", "r") else "_write"}[style]
+    side = "req_o" if (channel in ("ar", "aw", "w")) != (wire == "ready") else "rsp_i"
+    own = f".axi{way}_{side}"
+    return (own, f"{channel}_{wire}") if wire in ("valid", "ready") else (f"{own}.{channel}", wire)
+
+
+def dumped(beats: list[Beat], path: Path, *, two: bool = False, style: str = "flat") -> Path:
     """The beats as a value change dump: a cycle is 10 units, the clock rises in its middle."""
     with path.open("w") as file, vcd.VCDWriter(file, timescale="1 ns", date="") as writer:
         clock = writer.register_var("tb", "clk_i", "wire", 1, init=0)
         scopes = ["tb.dut", "tb.other"] if two else ["tb.dut"]
         wires = {
-            (scope, channel, wire): writer.register_var(scope, f"axi_{channel}_{wire}", "wire", width, init=0)
+            (scope, channel, wire): writer.register_var(
+                scope + named(style, channel, wire)[0], named(style, channel, wire)[1], "wire", width, init=0
+            )
             for scope in scopes for channel, own in HAS.items()
             for wire, width in (("valid", 1), ("ready", 1), *((name, WIDTHS[name]) for name in own))
         }  # fmt: skip
+        for channel, wire in product(HAS, ("valid", "ready")) if style == "ways" else ():  # what no engine uses
+            way = "write" if channel in ("ar", "r") else "read"
+            side = named("structures", channel, wire)[0].replace("axi", f"axi_{way}")
+            writer.register_var(f"tb.dut{side}", f"{channel}_{wire}", "wire", 1, init=0)
         by = {one.time: one for one in beats}
         for cycle in range(1, max(by, default=0) + 2):
             writer.change(clock, 10 * cycle, 0)
@@ -177,6 +194,13 @@ def test_what_the_trace_does_not_show_is_said(tmp_path: Path) -> None:
     blind = [replace(b, fields={k: v for k, v in b.fields.items() if k != "strb"}) for b in beats]
     assert verdict(blind, tmp_path).status is Status.UNKNOWN
     assert verdict([], tmp_path).status is Status.REFUTED
+
+
+@pytest.mark.parametrize("style", ["structures", "ways"])
+def test_a_port_in_structures_is_read_as_a_flat_one(style: str, tmp_path: Path) -> None:
+    beats = simulated(ROWS)
+    flat = read_beats(str(dumped(beats, tmp_path / "flat.vcd")))
+    assert read_beats(str(dumped(beats, tmp_path / "t.vcd", style=style))) == flat
 
 
 def test_traces_that_cannot_be_judged_are_refused(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ class ReleaseCase:
     @property
     def looked(self) -> int:
         """1D transfers that are looked at: more where a release is named, as what it does is part of the verdict."""
-        return MOST_LOOKED << 8 if self.setup.version_given else MOST_LOOKED
+        return MOST_LOOKED << 4 if self.setup.version_given else MOST_LOOKED
 
     def first(self) -> Iterator[Request]:
         return islice(requests(self.descriptor, self.setup.backend.address_width), self.looked)

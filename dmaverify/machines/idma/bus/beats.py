@@ -6,6 +6,7 @@ has no value, and of data each bit is told for itself.
 
     time,channel,addr,len,size,strb,last,data        a table: one beat a line, channel ar, r, aw, w or b
     ar_valid, ar_ready, ar_addr, ..., clk            a dump: signals of one port, `FILE::SCOPE` where there are more
+    axi_req_o.ar_valid, axi_rsp_i.r.data, ...        the same in structures; axi_read_* and axi_write_* are one port
 
 Source: AMBA AXI, issue H.c, A3.2 (handshake), A2 (signals); IEEE 1364, 18 (value change dump); pywellen (FST, GHW).
 """
@@ -32,6 +33,7 @@ DUMPS = (".vcd", ".fst", ".ghw")
 MOST_BYTES, MOST_BITS = 1 << 28, 1 << 16
 _WIDTH = re.compile(rb"\$var\s+\w+\s+(\d{1,20})\s")
 _SIGNAL = re.compile(rf"(?:^|(?<=[_.]))(ar|aw|r|w|b)[_.]?(valid|ready|{'|'.join(FIELDS)})(?:_[io])?$")
+_STRUCTURE = re.compile(r"_?(?:req|resp|rsp)(?:_[io])?[._]$")
 _CLOCK = re.compile(r"(?:^|[_.])(?:a?clk|clock)(?:_?i)?$")
 
 
@@ -173,11 +175,14 @@ def _port(file: str, names: Mapping[str, list[str]], scope: str) -> tuple[dict[t
         for name in own:
             found = _SIGNAL.search(name.lower())
             if found is not None:
-                ports.setdefault(name[: found.start()], {})[(found[1], found[2])] = code
+                prefix = _STRUCTURE.sub("_", name[: found.start()])
+                ports.setdefault(prefix, {})[(found[1], found[2])] = code
             elif _CLOCK.search(name.lower()):
                 clocks[name] = code
     needed = {(channel, wire) for channel in CHANNELS for wire in ("valid", "ready")}
-    whole = {prefix: port for prefix, port in ports.items() if needed <= set(port) and prefix.startswith(scope)}
+    every = {prefix: port for prefix, port in ports.items() if needed <= set(port)}
+    whole = {prefix: port for prefix, port in _joined(every).items() if prefix.startswith(scope)}
+    whole = whole or {prefix: port for prefix, port in every.items() if prefix.startswith(scope)}
     distinct = {tuple(sorted(port.items())): prefix for prefix, port in whole.items()}
     if len(distinct) != 1:
         seen = ", ".join(f"{file}::{prefix}" for prefix in sorted(distinct.values())) or "none"
@@ -190,6 +195,17 @@ def _port(file: str, names: Mapping[str, list[str]], scope: str) -> tuple[dict[t
         raise InputError(f"{file} has no clock", None, "a signal clk, clk_i or aclk")
     near = max(sorted(clocks), key=lambda name: _shared(name, prefix))
     return whole[prefix], clocks[near]
+
+
+def _joined(ports: Mapping[str, dict[tuple[str, str], str]]) -> dict[str, dict[tuple[str, str], str]]:
+    """Ports, where one for reads and one for writes are one: each of them shows the channels of the other, unused."""
+    out = dict(ports)
+    for prefix in ports:
+        other = prefix[: -len("read_")] + "write_"
+        if prefix.endswith("read_") and other in ports:
+            own = {key: code for key, code in out.pop(prefix).items() if key[0] in ("ar", "r")}
+            out[prefix[: -len("read_")]] = own | {k: c for k, c in out.pop(other).items() if k[0] in ("aw", "w", "b")}
+    return out
 
 
 def _shared(name: str, prefix: str) -> int:
