@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
 from dmaverify.report.lifetimes import LIFE_STYLE, lifetimes_svg
-from dmaverify.report.load import LOAD_STYLE, load_svg
+from dmaverify.report.load import LOAD_STYLE, bounds_svg, load_svg
 from dmaverify.report.memory import MEMORY_SCRIPT, MEMORY_STYLE, memory_figure, memory_svg
 from dmaverify.values import replace
 
@@ -42,8 +42,8 @@ def drawn_page(items: Drawn, programs: Alone, profile: str) -> str:
     title = escape(" / ".join(names))
     parts = [f"<h1>{title}</h1>"]
     for plan, item in items:
-        picture, played, terms = _seen(plan, item, profile)
-        parts += [memory_figure(picture, item.name), *([load_svg(*played)] if played else []), terms]
+        picture, load, terms = _seen(plan, item, profile)
+        parts += [memory_figure(picture, item.name), load, terms]
     parts += [lifetimes_svg(*_lives(plan, program)) for plan, program in programs]
     return _page(title, "\n".join(parts) + f"<script>{MEMORY_SCRIPT}</script>")
 
@@ -61,8 +61,8 @@ def drawn_svg(items: Drawn, programs: Alone, profile: str) -> str:
     """The same pictures below each other in one SVG."""
     texts = []
     for plan, item in items:
-        picture, played, _ = _seen(plan, item, profile)
-        texts += [memory_svg(picture), *([load_svg(*played)] if played else [])]
+        picture, load, _ = _seen(plan, item, profile)
+        texts += [memory_svg(picture), load]
     texts += [lifetimes_svg(*_lives(plan, program)) for plan, program in programs]
     parts, y, wide = [], 0, 400
     for text in filter(None, texts):
@@ -90,8 +90,8 @@ def kernels_drawn(paths: Sequence[str], kind: str) -> str:
     return picture if kind == ".svg" else _page(title, f"<h1>{title}</h1>{picture.replace(XMLNS, '')}")
 
 
-def _seen(plan: Plan, item: PlanTransfer, profile: str) -> tuple[Any, tuple[Any, float] | None, str]:
-    """The picture of a transfer with its counterexample, its requests in time, and its cost as a table."""
+def _seen(plan: Plan, item: PlanTransfer, profile: str) -> tuple[Any, str, str]:
+    """The picture of a transfer with its counterexample, its load drawn, and its cost as a table."""
     from dmaverify import api
     from dmaverify.jobs.pictures import picture_of
     from dmaverify.jobs.verdicts import verdicts_of
@@ -101,19 +101,24 @@ def _seen(plan: Plan, item: PlanTransfer, profile: str) -> tuple[Any, tuple[Any,
     commands = api.program_of(plan, item.name)
     (verdict,) = verdicts_of(select(replace(plan, programs=()), item.name), Options(cross_check=0, repair=False))
     picture = picture_of(plan, item.transfer, commands, verdict)
-    return picture, _played(plan, item, commands, profile), _terms(plan, item, commands, profile)
+    return picture, _load(plan, item, commands, profile), _terms(plan, item, commands, profile)
 
 
-def _played(plan: Plan, item: PlanTransfer, commands: Any, profile: str) -> tuple[Any, float] | None:
-    if "hbm" not in plan.targets[item.transfer.target].tiers:
-        return None
+def _load(plan: Plan, item: PlanTransfer, commands: Any, profile: str) -> str:
+    """The requests in time where the machine is simulated, else the bounds of its own price, back-end by back-end."""
     from dmaverify.cost.simulate import simulate
+    from dmaverify.targets.modules import part_of
 
+    target = plan.targets[item.transfer.target]
     try:
-        result = simulate(commands, "rngd", profile, record=RECORDED)
+        if "hbm" in target.tiers:
+            result = simulate(commands, "rngd", profile, record=RECORDED)
+            return load_svg(result.trace, float(result.cycles))
+        own = part_of(target, "price")
+        found = () if own is None else own.price(item.transfer, target, commands).terms
+        return bounds_svg([(term.name, term.cycles) for term in found])
     except (InputError, ValueError, ArithmeticError):
-        return None
-    return result.trace, float(result.cycles)
+        return ""
 
 
 def _terms(plan: Plan, item: PlanTransfer, commands: Any, profile: str) -> str:

@@ -1,6 +1,6 @@
-"""Load over time: how busy each channel and memory port is while a program runs, as a strip for each.
+"""Load over time: how busy each channel and memory port is while a program runs, as a strip for each; or in sum.
 
-Knows: the recorded requests of a simulation, the elements of SVG.
+Knows: the recorded requests of a simulation, the terms of a price, the elements of SVG.
 Does not know: how a simulation runs, pages.
 Law: every request is counted in the spans that it lies in, by its cycles; a strip that is dark all along is what binds.
 """
@@ -44,6 +44,28 @@ def load_svg(trace: Sequence[Mapping[str, Any]], cycles: float, *, style: bool =
                 parts.append(f'<rect class="busy" {place} opacity="{min(1.0, busy):.2f}"/>')
     parts.append(f'<text x="{LEFT}" y="{high - 3}">0</text>')
     parts.append(f'<text class="row" x="{WIDE}" y="{high - 3}">{cycles:,.0f} cycles</text>')
+    return _svg(title, high, parts, style=style)
+
+
+def bounds_svg(terms: Sequence[tuple[str, float]], *, style: bool = False) -> str:
+    """A bar for each bound of a price, in cycles: the longest decides; empty without bounds."""
+    shown = list(terms[:MOST])
+    most = max((cycles for _, cycles in shown), default=0.0)
+    if most <= 0:
+        return ""
+    left = f"; the first {MOST} of {len(terms)}" if len(terms) > MOST else ""
+    title = f"cycles of each bound: the longest decides{left}"
+    high = 20 + HIGH * len(shown) + 4
+    parts = [f'<text class="title" x="0" y="12">{escape(title)}</text>']
+    for number, (name, cycles) in enumerate(shown):
+        y, wide = 20 + HIGH * number, (WIDE - LEFT - 70) * cycles / most
+        parts.append(row_name(name, LEFT, y + 9))
+        parts.append(f'<rect class="busy" x="{LEFT}" y="{y}" width="{wide:.1f}" height="{HIGH - 1}"/>')
+        parts.append(f'<text x="{LEFT + wide + 4:.1f}" y="{y + 9}">{cycles:,.0f}</text>')
+    return _svg(title, high, parts, style=style)
+
+
+def _svg(title: str, high: int, parts: Sequence[str], *, style: bool) -> str:
     name = XMLNS if style else ""
     looks = f"<style>{LOAD_STYLE}</style>" if style else ""
     return (

@@ -15,7 +15,7 @@ from dmaverify.cli import app as cli
 from dmaverify.jobs.pictures import lifetimes_of, picture_of
 from dmaverify.language.meaning import Index, cell
 from dmaverify.report.lifetimes import Life, lifetimes_svg
-from dmaverify.report.load import SPANS, load_svg
+from dmaverify.report.load import SPANS, bounds_svg, load_svg
 from dmaverify.report.memory import Picture, grids_of, memory_figure, memory_svg
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,6 +120,43 @@ def test_load_counts_every_cycle_of_every_request_once() -> None:
     text = load_svg(trace, 96.0)
     assert text.count('class="busy"') == SPANS + 1
     assert load_svg([], 96.0) == ""
+
+
+SHARED = """
+schema = 1
+target = "idma"
+[axes]
+A = 4096
+[transfer.p]
+dtype = "i8"
+source = { tier = "mem", base = 1048576, element = "A" }
+dest = { tier = "mem", base = 0, element = "A" }
+read = "[A=4096:1]:4096 @1048576"
+write = "[A=4096:1]:4096 @0"
+[transfer.p.options]
+preset = "mempool"
+dst_protocol = "obi"
+region_start = 0
+region_end = 65536
+region_width = 1024
+backends = 4
+version = "spec"
+"""
+
+
+def test_the_picture_of_an_engine_has_a_bar_for_each_back_end(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text(SHARED)
+    assert cli.invoke(["viz", str(tmp_path / "p.toml"), "--output", str(tmp_path / "p.svg")]) == 0
+    text = (tmp_path / "p.svg").read_text(encoding="utf-8")
+    assert all(f"back-end {number}<" in text for number in range(4))
+    assert "back-end 4<" not in text
+
+
+def test_bars_are_as_long_as_the_cycles_of_their_bound() -> None:
+    text = bounds_svg([("a", 100.0), ("b", 50.0)])
+    wide = [float(one) for one in re.findall(r'class="busy"[^/]*width="([0-9.]+)"', text)]
+    assert wide[0] == 2 * wide[1]
+    assert bounds_svg([]) == ""
 
 
 def test_lifetimes_begin_with_the_step_that_writes_and_end_with_the_last_that_reads() -> None:
