@@ -144,3 +144,35 @@ def test_what_a_release_does_wrong_under_pressure_alone_stays_a_warning(tmp_path
     options = STRIPS + ', version = "0.7.0"'
     found = _findings(tmp_path, PLAN.format(src=1 << 20, dst=8192 - 512, options=options))
     assert "in 2 pieces" in found["idma/known-defect"]
+
+
+@pytest.mark.parametrize(("length", "told"), [(4, False), (5, True), (8, True)])
+def test_the_bursts_of_an_event_are_fixed_where_they_have_more_than_one_beat(
+    length: int, told: bool, tmp_path: Path
+) -> None:
+    """The engine has words of four bytes. A plan and a file of the same text are told alike."""
+    text = f"rt3d\nsrc = 0\ndst = 4096\nlength = {length}\nevent = 10000\n"
+    plan = f"""
+schema = 1
+target = "idma"
+[axes]
+A = {length}
+[transfer.p]
+dtype = "i8"
+source = {{ tier = "mem", base = 0, element = "A" }}
+dest = {{ tier = "mem", base = 4096, element = "A" }}
+options = {{ preset = "controlpulp", dst_protocol = "axi", version = "0.7.0" }}
+commands = '''
+{text}'''
+"""
+    found = _findings(tmp_path, plan)
+    assert ("stays at one word" in found.get("idma/wrong-on-release", "")) is told
+    (tmp_path / "events.txt").write_text(text + "launch\n")
+    verdict = verdict_of_file(str(tmp_path / "events.txt"))
+    assert verdict is not None
+    assert any("stays at one word" in f.place for f in verdict.findings) is told
+
+
+def test_a_front_end_behind_mp_split_never_sees_the_end(tmp_path: Path) -> None:
+    found = _findings(tmp_path, PLAN.format(src=1 << 20, dst=0, options=STRIPS))
+    assert "mp_split never answers" in found["idma/known-defect"]

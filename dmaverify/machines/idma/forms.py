@@ -18,7 +18,7 @@ from dmaverify.machines.idma.nd import Descriptor, Dim, placed, signed
 from dmaverify.machines.idma.order import beside
 from dmaverify.machines.idma.planted import failing, planted_facts
 from dmaverify.machines.idma.price import descriptor_cycles
-from dmaverify.machines.idma.released import ReleaseCase, release_facts
+from dmaverify.machines.idma.released import OF_TEXTS, ReleaseCase, release_facts
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, lines_of
 from dmaverify.plan.machine_forms import Formed
@@ -307,7 +307,7 @@ def read_commands(
         for number, one in enumerate(image.told)
         for word in [one.word("flags")] if one.descriptor.bytes and (word is not None or image.periods)
     ]  # fmt: skip
-    facts += [f for f in release_facts(target, special) if not _known_elsewhere(f)] if special else []
+    facts += release_facts(target, special, names=OF_TEXTS) if special else []
     periods = period_facts(image, setup) if image.periods else ()
     form = Form(text, tuple(one.words for one in moved), form_of(text) == "desc64", tuple(written.items()))
     return Formed(
@@ -318,11 +318,6 @@ def read_commands(
         form,
         tuple(failures),
     )
-
-
-def _known_elsewhere(fact: Derived) -> bool:
-    """Whether a defect shows in the commands themselves, wherever they come from."""
-    return "flags" not in fact.place and "dimension" not in fact.place
 
 
 def _filling(setup: Setup, image: Image) -> Iterator[tuple[str, Span | None, str]]:

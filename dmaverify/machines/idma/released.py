@@ -9,7 +9,7 @@ Source: `encodings/idma/target.toml`, `[machine.defect]`, each with its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 
 from dmaverify.machines.idma.engine import TILELINK, Request
@@ -104,6 +104,10 @@ def _split(case: ReleaseCase) -> str:
     return ""
 
 
+def _silent(case: ReleaseCase) -> str:
+    return "no response" if "mp_split" in case.setup.midends and case.setup.region is not None else ""
+
+
 def _partner(case: ReleaseCase) -> str:
     region = case.setup.region
     if "mp_dist" not in case.setup.midends or region is None:
@@ -128,17 +132,34 @@ def _ignored(case: ReleaseCase) -> str:
     return f"the outer dimension {said} {dims[0].reps}, {dims[0].src_stride}, {dims[0].dst_stride} as the inner one"
 
 
+def _fixed(case: ReleaseCase) -> str:
+    word = case.setup.backend.word
+    for request in case.first() if case.periodic else ():
+        for side in ("read", "write"):
+            for address, count in legalize(case.setup.backend, request).pairs(side):
+                if address % word + count > word:
+                    return f"{side} burst of {count} B at 0x{address:x} stays at one word"
+    return ""
+
+
 def _flags(case: ReleaseCase) -> str:
     return "flags 0" if case.flags == 0 else ""
 
 
 SHOWN: dict[str, Callable[[ReleaseCase], str]] = {
     "tilelink-unaligned": _misaligned, "tilelink-livelock": _stuck, "tilelink-size-zero": _size_zero,
-    "mp-split-stalled": _split, "mp-dist-partner": _partner, "rt-ignored": _ignored, "desc-flags-zero": _flags,
+    "mp-split-stalled": _split, "mp-split-silent": _silent, "mp-dist-partner": _partner, "rt-ignored": _ignored,
+    "rt-fixed": _fixed, "desc-flags-zero": _flags,
 }  # fmt: skip
 
 
-def release_facts(target: Target, cases: Sequence[ReleaseCase], place: str = "") -> Iterator[Derived]:
+OF_TEXTS = ("rt-ignored", "rt-fixed", "desc-flags-zero")
+"""Those that a text shows, and the commands that it means do not."""
+
+
+def release_facts(
+    target: Target, cases: Sequence[ReleaseCase], place: str = "", names: Collection[str] = tuple(SHOWN)
+) -> Iterator[Derived]:
     """The instances of scope `release`: the known defects that the cases show on their release, those apart that are
     certain on a release that was named; none without.
     """
@@ -146,7 +167,7 @@ def release_facts(target: Target, cases: Sequence[ReleaseCase], place: str = "")
         return
     told: dict[bool, list[str]] = {False: [], True: []}
     table = target.raw["machine"]["defect"]
-    for name, defect in table.items():
+    for name, defect in ((name, one) for name, one in table.items() if name in names):
         shown = next(
             (found for case in cases if case.setup.version in defect["versions"] and (found := SHOWN[name](case))), ""
         )
