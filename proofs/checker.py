@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# ruff: noqa: B905, C416
+# ruff: noqa: B905
 """An independent checker of moves: reads a plan's text, and accepts, refuses, or says what is outside of its domain.
 
     python proofs/checker.py PLAN.toml [NAME ...]
@@ -17,16 +17,20 @@ counters p in 0 .. n - 1:
      a source cell no element does so in the destination.
   4. writes once: every stride is longer than all that lies below it (a ladder); commands write apart in some digit.
   5. covers: as many live writes as live cells, all to different ones.
+Sizes may be symbols: then constants and factors are polynomials over them, and a comparison is decided only where it
+comes out alike for all admitted sizes. Sizes at the corners of their ranges are checked one by one as well.
 What it does not judge: the machine's rules, what commands cost, whether a stream gives the commands, source cells that
 nobody reads. An answer is `accept`, `refuse` or `outside`; only the first says that the move is right.
 """
 
 import ast
 import operator
+import random
 import re
 import sys
 import tomllib
-from functools import cache
+from functools import cache, cmp_to_key
+from itertools import product
 from math import gcd, prod
 from pathlib import Path
 
@@ -34,9 +38,13 @@ ENCODINGS = [Path(__file__).resolve().parent.parent / name for name in ("encodin
 COMMAND_KEYS = {"engine", "unit", "read", "write", "sequencer"}
 KEYS = {"dtype", "source", "dest", "stream", "unit", "read", "write", "engine", "limits", "expect", "command",
         "target", "sequencer"}  # fmt: skip
+SAMPLES = 12  # sizes of a plan with symbols that are checked one by one
 PARTS = 64  # parts of one nest, at most
 PLACES = ("chip", "cluster", "slice", "element")
-OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow}
+OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow,
+             ast.Div: lambda a, b: whole(a, b), ast.FloorDiv: lambda a, b: quotient(a, b),
+             ast.Mod: lambda a, b: a - b * quotient(a, b)}  # fmt: skip
+COMPARISONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt, "==": operator.eq}
 
 
 class Refused(Exception):
@@ -51,8 +59,254 @@ class Cut(Outside):
     """(counter, place): a sum is a quotient and a remainder on either side of this place of a loop, not across it."""
 
 
+# ---------------------------------------------------------------- sizes that are symbols
+
+
+class Poly:
+    """A polynomial over sizes: {sizes, sorted: factor}. Equal are polynomials that are the same; `>=` and its like have
+    an answer where it is one for all admitted sizes, and are Outside else.
+    """
+
+    def __init__(self, terms, facts):
+        self.terms, self.facts = terms, facts
+
+    def __add__(self, other):
+        return made([*self.terms.items(), *items(other)], self.facts)
+
+    def __mul__(self, other):
+        parts = product(self.terms.items(), items(other))
+        return made([(tuple(sorted(a + b)), k * n) for (a, k), (b, n) in parts], self.facts)
+
+    def __pow__(self, power):
+        return prod([self] * power)
+
+    def __neg__(self):
+        return self * -1
+
+    def __sub__(self, other):
+        return self + other * -1
+
+    def __rsub__(self, other):
+        return -self + other
+
+    def __abs__(self):
+        return self if self >= 0 else -self
+
+    def __eq__(self, other):
+        return isinstance(other, Poly) and self.terms == other.terms
+
+    def __repr__(self):
+        return " + ".join("*".join([str(k), *key]) for key, k in sorted(self.terms.items()))
+
+    def __hash__(self):
+        return hash(frozenset(self.terms.items()))
+
+    def __ge__(self, other):
+        if surely(self - other):
+            return True
+        if surely(other - self - 1):
+            return False
+        raise Outside("a comparison that depends on the sizes")
+
+    def __gt__(self, other):
+        return self - 1 >= other
+
+    def __le__(self, other):
+        return -self >= -other
+
+    def __lt__(self, other):
+        return -self - 1 >= -other
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+class Facts:
+    """What is admitted: each size is `least` or more, at most `most` (None: any); `known` polynomials are 0 or more."""
+
+    def __init__(self):
+        self.least, self.most, self.known, self.sure = {}, {}, [], {}
+
+    def size(self, name, least, most):
+        self.least[name], self.most[name] = least, most
+        return Poly({(name,): 1}, self)
+
+
+def items(value):
+    return list(value.terms.items()) if isinstance(value, Poly) else [((), value)]
+
+
+def made(pairs, facts):
+    terms = {}
+    for key, k in pairs:
+        terms[key] = terms.get(key, 0) + k
+    terms = {key: k for key, k in terms.items() if k}
+    return Poly(terms, facts) if any(terms) else terms.get((), 0)
+
+
+def surely(value, depth=3):
+    """Whether a number is 0 or more for all admitted sizes; False says nothing."""
+    if not isinstance(value, Poly):
+        return value >= 0
+    facts, key = value.facts, (value, depth)
+    if key not in facts.sure:
+        facts.sure[key] = least(value) >= 0 or (depth > 0 and any(surely(v, depth - 1) for v in without(value)))
+    return facts.sure[key]
+
+
+def least(value):
+    """A number that the polynomial is never below: each size from its least on, the rest of it from 0 on."""
+    facts, total = value.facts, 0
+    rests = {name: Poly({(name,): 1}, facts) for name in facts.least}
+    moved = sum((prod((rests[n] + facts.least[n] for n in key), start=k) for key, k in value.terms.items()), start=0)
+    for key, k in items(moved):
+        most = [facts.most[n] and facts.most[n] - facts.least[n] for n in key]
+        if k < 0 and None in most:
+            return float("-inf")
+        total += k * (prod(most) if k < 0 else 0 ** len(key))
+    return total
+
+
+def without(value):
+    """The polynomial less a multiple of what is known to be 0 or more, so that a negative term is gone."""
+    for key, k in value.terms.items():
+        for known in value.facts.known if k < 0 else ():
+            for own, n in known.terms.items():
+                if n < 0 and all(own.count(name) <= key.count(name) for name in own):
+                    rest = list(key)
+                    for name in own:
+                        rest.remove(name)
+                    yield value * -n - known * Poly({tuple(rest): -k}, value.facts)
+
+
+def exact(a, b):
+    """a / b where that is a number or polynomial, else None."""
+    if not isinstance(a, Poly) and not isinstance(b, Poly):
+        return a // b if b and a % b == 0 else None
+    if not items(b)[0][1]:
+        return None
+    out, rest, lead = 0, a, max(items(b), key=lambda term: (len(term[0]), term))
+    for _ in range(16):
+        if rest == 0:
+            return out
+        key, k = max(items(rest), key=lambda term: (len(term[0]), term))
+        if k % lead[1] or any(lead[0].count(name) > key.count(name) for name in lead[0]):
+            return None
+        left = list(key)
+        for name in lead[0]:
+            left.remove(name)
+        part = made([(tuple(left), k // lead[1])], (a if isinstance(a, Poly) else b).facts)
+        out, rest = out + part, rest - b * part
+    return None
+
+
+def whole(a, b):
+    found = exact(a, b) if surely(b - 1) else None
+    if found is None:
+        raise Outside("a quotient that leaves a rest")
+    return found
+
+
+def floor(a, b):
+    if not isinstance(a, Poly) and not isinstance(b, Poly):
+        return a // b
+    facts = (a if isinstance(a, Poly) else b).facts
+    high = sum((exact(made([term], facts), b) or 0 for term in items(a)), start=0)
+    low = a - high * b
+    if surely(low) and surely(b - 1 - low):
+        return high
+    if surely(-low - 1) and surely(b + low):
+        return high - 1
+    raise Outside("a quotient that depends on the sizes")
+
+
+def quotient(a, b):
+    """a // b; where that is no polynomial, a size of its own with what is known of it."""
+    try:
+        return floor(a, b)
+    except Outside:
+        if not surely(a) or not surely(b - 1):
+            raise
+    facts = (a if isinstance(a, Poly) else b).facts
+    name = f"({a}) // ({b})"
+    new, found = name not in facts.least, facts.size(name, 0, None)
+    facts.known += [a - b * found, b * found + b - 1 - a] if new else []
+    return found
+
+
+def several(count):
+    """Whether a loop may run more than once."""
+    return isinstance(count, Poly) or count > 1
+
+
+def ordered(pairs):
+    """By the first of each, least first, where that is known."""
+    return sorted(pairs, key=cmp_to_key(lambda a, b: -surely(b[0] - a[0]) + surely(a[0] - b[0])))
+
+
+def sizes_of(plan):
+    """Symbols of a plan as polynomials with what is known of them, and numbers for them that are admitted."""
+    facts, sizes, spans, tests = Facts(), {}, {}, []
+    for name, one in {**plan.get("axes", {}), **plan.get("free", {})}.items():
+        if isinstance(one, int):
+            sizes[name], spans[name] = one, [one]
+            continue
+        unit, start, end = one.get("multiple_of", 1), one.get("min", 1), one.get("max")
+        start, end = -(-start // unit), None if end is None else end // unit
+        if set(one) - {"min", "max", "multiple_of"} or start < 0 or (end is not None and end < start):
+            raise Outside(f"the range of {name}")
+        sizes[name] = facts.size(name, start, end) * unit
+        most = start + 12 if end is None else end
+        spans[name] = [n * unit for n in (start, *range(start, start + 7), (start + most) // 2, most) if n <= most]
+    for text in sorted(plan.get("assume", []), key=lambda text: "|" not in text and "%" not in text):
+        text = re.sub(r"^\s*(\w+)\s*%\s*(\w+)\s*==\s*0\s*$", r"\2 | \1", text)
+        found = re.fullmatch(r"([^<>=|]+)(\||<=|>=|==|<|>)([^<>=|]+)", text)
+        if found is None:
+            raise Outside(f"`{text}`")
+        tests.append(found.groups())
+        try:
+            known = divided(facts, sizes, found) if found.group(2) == "|" else compared(sizes, *found.groups())
+            facts.known += [one for one in known if isinstance(one, Poly)]
+        except Outside:
+            continue  # what is shown without it is shown for more sizes
+    if not facts.least:
+        return sizes, []
+    draw, found = random.Random(0), [{name: span[0] for name, span in spans.items()}]
+    found += [{name: draw.choice(span) for name, span in spans.items()} for _ in range(400)]
+    return sizes, [one for n, one in enumerate(found) if admitted(tests, one) and one not in found[:n]][:SAMPLES]
+
+
+def compared(sizes, left, sign, right):
+    """What is 0 or more where the left side is so to the right one."""
+    gap = number(right, sizes) - number(left, sizes)
+    if sign == "==":
+        return [gap, -gap]
+    return [(gap if sign[0] == "<" else -gap) - (len(sign) == 1)]
+
+
+def divided(facts, sizes, found):
+    """A size that another divides becomes so many times the other; what is known of it then."""
+    part, name = found.group(1).strip(), found.group(3).strip()
+    old, by = sizes.get(name), number(part, sizes)
+    used = {one for size in (by, *sizes.values()) for key, _ in items(size) for one in key if size is not old}
+    if not isinstance(old, Poly) or list(old.terms) != [(name,)] or name in used:
+        return []
+    times, unit = facts.size(f"{name}/{part}", min(1, facts.least[name]), None) * by, old.terms[(name,)]
+    sizes[name] = times
+    more = [] if facts.most[name] is None else [facts.most[name] * unit - times]
+    return [times - facts.least[name] * unit, *more]
+
+
+def admitted(tests, sizes):
+    for left, sign, right in tests:
+        a, b = number(left, sizes), number(right, sizes)
+        if not (a and b % a == 0 if sign == "|" else COMPARISONS[sign](a, b)):
+            return False
+    return True
+
+
 # ---------------------------------------------------------------- numbers, mappings, sequencers: text to values
 
+PART = r"(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\d[\d_]*|[A-Za-z_]\w*)"
 TOKEN = re.compile(r"\s*(?:(\d[\d_]*)|([A-Za-z_][A-Za-z0-9_]*'*)|(#\{[*0!]\}|->|[-+*/%=!@#^()\[\]{},:$]))")
 
 
@@ -86,7 +340,7 @@ class Text:
 
 
 def number(text, names):
-    """Sums, products and powers of integers and named constants."""
+    """Sums, products, powers and quotients without a rest, of integers and named constants."""
 
     def value(node):
         if isinstance(node, ast.Constant) and type(node.value) is int:
@@ -108,6 +362,7 @@ def number(text, names):
 
 
 def mapping(text, axes, lets):
+    """`axes` are sizes by name; those of an engine's variables, which are no axes, stand under None."""
     source = Text(text)
     found = pair(source, axes, lets)
     source.take("")
@@ -146,27 +401,28 @@ def term(source, axes, lets):
         raise Outside(f"`{token}` in a mapping")
     while source.peek() and source.peek() not in (",", ")", "]", "}", "*"):
         sign = source.take()
-        braced = source.peek() == "{"
-        if braced:
-            source.take()
-        number = source.take()
-        if braced:
-            source.take("}")
-        if not number.isdigit():
-            raise Outside(f"`{sign} {number}` in a mapping")
-        found = postfix(found, sign, int(number), source)
+        found = postfix(found, sign, written(source, axes), source)
     return found
+
+
+def written(source, axes):
+    """A size within a mapping: digits, one in braces, a name, or an expression in round brackets."""
+    first = source.take()
+    text = [first]
+    while first in "({" and text.count("(") + text.count("{") > text.count(")") + text.count("}"):
+        text.append(source.take())
+    if "" in text or not (first in "({" or first.isdigit() or first in axes or first in axes.get(None, ())):
+        raise Outside(f"`{first}` where a number of a mapping is read")
+    return number("".join(text).strip("{}"), {**axes, **axes.get(None, {})})
 
 
 def postfix(inner, sign, number, source):
     size = inner[1]
     if sign == "+":
         sign, number = source.take(), size + number
-    if sign == "/" and number and size % number == 0:
-        return ("div", size // number, inner, number)
-    if sign == "%" and number and size % number == 0:
-        return ("mod", number, inner)
-    if sign in ("=", "!") and number:
+    if sign in ("/", "%") and number >= 1 and exact(size, number) is not None:
+        return ("div", exact(size, number), inner, number) if sign == "/" else ("mod", number, inner)
+    if sign in ("=", "!") and number >= 1:
         return ("mod", number, inner)
     if sign == "@" and number < size:
         return ("drop", size - number, inner, number)
@@ -181,11 +437,11 @@ def sequencer(text, names, scale):
     entries = []
     for entry in split(head.strip().removeprefix("[")):
         count, _, step = re.split(r"=|->", entry)[-1].partition(":")
-        entries.append((value_of(count, {}, 1), value_of(step, names, scale)))
-    found = re.fullmatch(r"\s*:\s*([^@A-Z]+?)\s*((?:[A-Z@].*)?)", tail, re.DOTALL)
+        entries.append((value_of(count, names, None), value_of(step, names, scale)))
+    found = re.fullmatch(rf"\s*:\s*({PART}(?:\s*[-+*/^]+\s*{PART})*)\s*((?:[A-Z@].*)?)", tail, re.DOTALL)
     if found is None:
         raise Outside(f"`{tail.strip()}` behind the entries")
-    packet = value_of(found.group(1), {}, 1) * scale
+    packet = value_of(found.group(1), names, None) * scale
     if not entries:
         entries.append((packet, 1))
     elif scale > 1 and entries[-1][1] == scale:
@@ -230,13 +486,14 @@ def medium(text, names, scale):
     if not at:
         return tier, None
     parts = split(base[1:-1]) if base.startswith("(") and base.endswith(")") and "," in base else [base]
-    return tier, [value_of(p, {}, 1) for p in parts[:-1]] + [value_of(parts[-1], names, scale)]
+    return tier, [value_of(p, names, None) for p in parts[:-1]] + [value_of(parts[-1], names, scale)]
 
 
 def value_of(text, names, scale):
-    """A number in units: what is written counts `scale` units, constants have their own."""
-    plain = number(text, dict.fromkeys(names, 0))
-    return plain * scale + number(text, names) - plain
+    """A number in units: what is written counts `scale` units, constants have their own. None: a count of something."""
+    constants, sizes = names
+    plain = number(text, {**(dict.fromkeys(constants, 0) if scale else {}), **sizes})
+    return plain * scale + number(text, {**constants, **sizes}) - plain if scale else plain
 
 
 def split(text):
@@ -252,23 +509,23 @@ def split(text):
 
 def common(read, write):
     """Loops (count, read step, write step) of two lists of entries: the longer is cut at the shorter, from inside."""
-    a, b, out = [list(e) for e in read if e[0] > 1], [list(e) for e in write if e[0] > 1], []
+    a, b, out = [list(e) for e in read if several(e[0])], [list(e) for e in write if several(e[0])], []
     while a and b:
-        count = min(a[-1][0], b[-1][0])
-        if a[-1][0] % count or b[-1][0] % count:
+        count = b[-1][0] if exact(a[-1][0], b[-1][0]) is not None else a[-1][0]
+        if exact(b[-1][0], count) is None:
             return None
         out.append((count, a[-1][1], b[-1][1]))
         for side in (a, b):
             if side[-1][0] == count:
                 side.pop()
             else:
-                side[-1] = [side[-1][0] // count, side[-1][1] * count]
+                side[-1] = [exact(side[-1][0], count), side[-1][1] * count]
     return None if a or b else out[::-1]
 
 
 def merged(entries):
     out = []
-    for count, step in reversed([e for e in entries if e[0] > 1]):
+    for count, step in reversed([e for e in entries if several(e[0])]):
         if out and step == out[-1][0] * out[-1][1]:
             out[-1] = [count * out[-1][0], out[-1][1]]
         else:
@@ -283,7 +540,7 @@ class Box:
     """Counters with their counts. A sum is (constant, {counter: factor})."""
 
     def __init__(self, counts):
-        self.counts = {i: n for i, n in enumerate(counts) if n > 1}
+        self.counts = {i: n for i, n in enumerate(counts) if several(n)}
         self.cuts = {}
 
     def full(self, form):
@@ -302,25 +559,29 @@ class Box:
     def ends(self, form):
         constant, terms = self.full(form)
         reach = [k * (self.counts[n] - 1) for n, k in terms.items()]
-        return constant + sum(min(0, r) for r in reach), constant + sum(max(0, r) for r in reach)
+        if not all(surely(r) or surely(-r) for r in reach):
+            raise Outside("a step whose sign depends on the sizes")
+        return sum((r for r in reach if not surely(r)), constant), sum((r for r in reach if surely(r)), constant)
 
     def divide(self, form, size):
         """Quotient and remainder as sums. Raises Outside where they are none."""
         for _ in range(64):
             constant, terms = self.full(form)
-            high = constant // size, {n: k // size for n, k in terms.items() if k % size == 0}
-            low = constant % size, {n: k for n, k in terms.items() if k % size}
-            least, most = self.ends(low)
-            if least >= 0 and most < size:
+            start, quotients = floor(constant, size), {n: exact(k, size) for n, k in terms.items()}
+            high = start, {n: q for n, q in quotients.items() if q is not None}
+            low = constant - start * size, {n: k for n, k in terms.items() if quotients[n] is None}
+            bottom, top = self.ends(low)
+            if surely(bottom) and surely(size - 1 - top):
                 return high, low
             for name, k in low[1].items():
-                count, at = self.counts[name], size // abs(k)
-                if size % abs(k) == 0 and at > 1 and count > at:
-                    if count % at:
-                        raise Cut(name, count - count % at)
+                count, at = self.counts[name], exact(size, abs(k))
+                if at is not None and several(at) and count != at and surely(count - at):
+                    if exact(count, at) is None:
+                        raise Cut(name, count - numbers(count, at)[0] % at)
                     self.cut(name, at)
                     break
             else:
+                numbers(size, low[0], *low[1].values(), *(self.counts[name] for name in low[1]))
                 for name, k in sorted(low[1].items(), key=lambda term: -abs(term[1])):
                     at = -(-(size - low[0]) // k) if k > 0 else low[0] // -k + 1
                     if 0 < at < self.counts[name]:
@@ -332,7 +593,14 @@ class Box:
         high, low = (name, "h", at), (name, "l", at)
         self.cuts[name] = high, low, at
         count = self.counts.pop(name)
-        self.counts |= {key: n for key, n in ((high, count // at), (low, at))}
+        self.counts |= {high: exact(count, at), low: at}
+
+
+def numbers(*values):
+    """The values, which are numbers whatever the sizes. Raises Outside."""
+    if any(isinstance(value, Poly) for value in values):
+        raise Outside("a loop that is parted at a place that depends on the sizes")
+    return values
 
 
 def nests(constants, loops, judge):
@@ -341,7 +609,7 @@ def nests(constants, loops, judge):
     for _ in range(PARTS):
         constants, loops = todo.pop()
         box = Box([n for n, _ in loops])
-        sums = [(c, {i: s[k] for i, (n, s) in enumerate(loops) if n > 1}) for k, c in enumerate(constants)]
+        sums = [(c, {i: s[k] for i, (n, s) in enumerate(loops) if several(n)}) for k, c in enumerate(constants)]
         try:
             total += judge(box, sums)
         except Cut as place:
@@ -358,7 +626,7 @@ def parts(constants, loops, name, at):
     (count, steps), before, behind = loops[i], loops[:i], loops[i + 1 :]
     if name != i:  # the counter is a digit of loop i: that loop as two
         at = name[2]
-        return [(constants, [*before, (count // at, [s * at for s in steps]), (at, steps), *behind])]
+        return [(constants, [*before, (exact(count, at), [s * at for s in steps]), (at, steps), *behind])]
     return [([c + start * s for c, s in zip(constants, steps)], [*before, (n, steps), *behind])
             for start, n in ((0, at), (at, count - at))]  # fmt: skip
 
@@ -367,10 +635,17 @@ def implies(box, one, other):
     """Whether `form < bound` gives the other `form < bound`, by what a multiple of the first leaves of the second."""
     (form, bound, _), (wanted, limit, _) = one, other
     (constant, terms), wide = box.full(form), box.full(wanted)[1]
-    step = gcd(*terms.values()) or 1
-    most, unit = (bound - 1 - constant) // step, (0, {n: k // step for n, k in terms.items()})
-    scales = {wide[n] // k for n, k in unit[1].items() if n in wide}
-    return any(s > 0 and box.ends(add(wanted, unit, -s))[1] + s * most < limit for s in scales)
+    step = common_step(terms.values())
+    most, unit = floor(bound - 1 - constant, step), (0, {n: exact(k, step) for n, k in terms.items()})
+    scales = {exact(wide[n], k) for n, k in unit[1].items() if n in wide}
+    left = ((s, box.ends(add(wanted, unit, -s))[1]) for s in scales if s is not None and surely(s - 1))
+    return any(surely(limit - 1 - most * s - end) for s, end in left)
+
+
+def common_step(steps):
+    if not any(isinstance(step, Poly) for step in steps):
+        return gcd(*steps) or 1
+    return next((step for step in steps if all(exact(other, step) is not None for other in steps)), 1)
 
 
 def add(a, b, k=1):
@@ -424,8 +699,8 @@ def cell(tensor, at, box, axes):
     open_ = []
     for form, bound, kind in tests:
         _, most = box.ends(form)
-        shadowed = any(bound >= b and freeze(box, form) == freeze(box, f) for f, b, _ in open_)
-        if most >= bound and not shadowed:
+        shadowed = any(freeze(box, form) == freeze(box, f) and surely(bound - b) for f, b, _ in open_)
+        if not surely(bound - 1 - most) and not shadowed:
             open_.append((form, bound, kind))
     return open_, sums
 
@@ -449,7 +724,7 @@ def positions(tensor, tier, port, address, box, width):
 
 def count_live(tests, box):
     """How many values of the counters hold no condition: conditions on exact ladders of counters of their own."""
-    if any(box.ends(form)[0] >= bound for form, bound, _ in tests):
+    if any(surely(box.ends(form)[0] - bound) for form, bound, _ in tests):
         return 0
     total, used, kept = prod(box.counts.values()), set(), []
     for test in tests:
@@ -458,14 +733,18 @@ def count_live(tests, box):
     for form, bound, _ in kept:
         constant, terms = box.full(form)
         key, bound = list(terms.items()), bound - constant
-        reach = unit = min(abs(k) for _, k in key)
-        for name, k in sorted(key, key=lambda part: part[1]):
+        if not surely(bound):
+            raise Outside("a condition that no cell meets at some sizes")
+        key = ordered([(abs(k), k, name) for name, k in key])
+        reach = unit = key[0][0]
+        for _, k, name in key:
             if k != reach or name in used:
                 raise Outside("a condition on counters that are no ladder")
             used.add(name)
             reach = k * box.counts[name]
-        whole = reach // unit
-        total = total // whole * min(whole, max(0, -(-bound // unit)))
+        full, some = exact(reach, unit), -floor(-bound, unit)
+        if not surely(some - full):
+            total = whole(total, full) * (some if surely(full - some) else numbers(full, some)[1])
     return total
 
 
@@ -542,7 +821,7 @@ def freeze(box, form):
 def once(command):
     """No two counters write one address: a ladder."""
     reach = 0
-    for step, count in sorted((abs(step), count) for count, _, step in command["loops"] if count > 1):
+    for step, count in ordered([(abs(step), count) for count, _, step in command["loops"] if several(count)]):
         if step == 0:
             raise Refused("a loop that writes the same addresses again")
         if step <= reach:
@@ -558,12 +837,12 @@ def apart(one, two):
     boxes, forms = [], []
     for command in (one, two):
         boxes.append(Box([n for n, _, _ in command["loops"]]))
-        steps = {i: step for i, (count, _, step) in enumerate(command["loops"]) if count > 1}
-        forms.append((command["write"]["base"] - min(a["base"], b["base"]), steps))
+        steps = {i: step for i, (count, _, step) in enumerate(command["loops"]) if several(count)}
+        forms.append((command["write"]["base"] - (a["base"] if a["base"] <= b["base"] else b["base"]), steps))
     if never_meet(boxes, forms):
         return
-    sizes = sorted({abs(step) for command in (one, two) for n, _, step in command["loops"] if step and n > 1})
-    for size in reversed(sizes):
+    steps = {abs(step) for command in (one, two) for n, _, step in command["loops"] if step and several(n)}
+    for size, _ in reversed(ordered([(step, 0) for step in steps])):
         try:
             parts = [box.divide(form, size) for box, form in zip(boxes, forms)]
         except Outside:
@@ -576,7 +855,7 @@ def apart(one, two):
 
 def never_meet(boxes, forms):
     (a, b), (c, d) = (box.ends(form) for box, form in zip(boxes, forms))
-    return b < c or d < a
+    return surely(c - 1 - b) or surely(a - 1 - d)
 
 
 def regions_apart(move):
@@ -585,10 +864,10 @@ def regions_apart(move):
         return
     for place in move["tiers"][0]["places"]:
         a, b = source["at"].get(place, 0), dest["at"].get(place, 0)
-        if a + source[place][1] <= b or b + dest[place][1] <= a:
+        if surely(b - a - source[place][1]) or surely(a - b - dest[place][1]):
             return
     ends = [t["base"] + t["element"][1] * move["width"] for t in (source, dest)]
-    if not (ends[0] <= dest["base"] or ends[1] <= source["base"]):
+    if not (surely(dest["base"] - ends[0]) or surely(source["base"] - ends[1])):
         raise Outside("source and destination share bytes")
 
 
@@ -610,7 +889,9 @@ def tensor_of(record, axes, lets, units):
     at = {}
     if isinstance(base, dict):
         at, base = {k: v for k, v in base.items() if k != "element"}, base.get("element", 0)
-    if not isinstance(base, int) or set(record) - {"tier", "base", *PLACES}:
+    if isinstance(base, str):
+        base = number(base, {**axes, **axes.get(None, {})})
+    if not isinstance(base, (int, Poly)) or set(record) - {"tier", "base", *PLACES}:
         raise Outside("a source or destination with more than mappings and a base")
     out = {place: mapping(str(record.get(place, "1")), axes, lets) for place in PLACES}
     return {**out, "tier": record.get("tier"), "base": base * units, "at": at}
@@ -663,15 +944,15 @@ def given(commands):
     return out
 
 
-def read_move(plan, name, commands):
+def read_move(plan, name, commands, sizes):
+    """A transfer of a plan with symbols at these sizes, numbers or polynomials; nothing for a plan without symbols."""
     record = plan.get("transfer", {}).get(name)
     if record is None:
         raise Outside("no transfer of this name: accesses, programs and kernels are not read")
     if set(record) - KEYS:
         raise Outside(f"the key {sorted(set(record) - KEYS)[0]}")
-    axes = plan.get("axes", {})
-    if not all(isinstance(size, int) for size in axes.values()):
-        raise Outside("symbolic sizes")
+    axes = {name: sizes.get(name, size) for name, size in plan.get("axes", {}).items()}
+    axes[None] = {name: size for name, size in sizes.items() if name not in axes}
     data = machine(record.get("target", plan.get("target")))
     bits = data["dtypes"]["bits"].get(record["dtype"])
     if bits is None:
@@ -690,7 +971,7 @@ def read_move(plan, name, commands):
         tier["steps"] = {p: s * units for p, s in tier.get("strides", {}).items()}
         tiers.append(tier)
     move |= {"tiers": tiers, "axes": axes, "width": bits * units // 8}
-    names = {key: part["value"] * units for key, part in data.get("constant", {}).items()}
+    names = {key: part["value"] * units for key, part in data.get("constant", {}).items()}, sizes
     own = record.get("command") or ([record] if {"read", "write", "sequencer"} & set(record) else [])
     if any(one is not record and set(one) - COMMAND_KEYS for one in own):
         raise Outside("a command with more than an engine, a unit and its texts")
@@ -705,7 +986,24 @@ def read_move(plan, name, commands):
 def check_text(text, name, commands=None):
     """(answer, reason) for one transfer of a plan's text."""
     try:
-        check_move(read_move(tomllib.loads(text), name, commands))
+        plan = tomllib.loads(text)
+        sizes, samples = sizes_of(plan)
+        if not any(isinstance(size, Poly) for size in sizes.values()):
+            check_move(read_move(plan, name, commands, {}))
+            return "accept", ""
+        if not samples:
+            raise Outside("no sizes were found that are admitted")
+        for one in samples:
+            try:
+                check_move(read_move(plan, name, None, one))
+            except Refused as why:
+                return "refuse", f"{', '.join(f'{size} = {n}' for size, n in one.items())}: {why}"
+            except (Outside, ArithmeticError):
+                continue
+        try:
+            check_move(read_move(plan, name, None, sizes))
+        except Refused as why:
+            raise Outside(f"not shown for all sizes: {why}") from None
     except Refused as why:
         return "refuse", str(why)
     except Outside as why:
