@@ -52,7 +52,11 @@ def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
         yield f"  route     through {tensor_text(result.route.middle)}"
     yield from _table(result)
     word = (
-        "OPTIMAL for this model" if result.optimal else f"GAP {100 * result.gap:.1f} % (best bound {result.bound:,.1f})"
+        "OPTIMAL for this model"
+        if result.optimal
+        else f"GAP {100 * result.gap:.1f} % (best bound {result.bound:,.1f})"
+        if result.bound
+        else "NO BOUND, the answer is none of the space that was searched"
     )
     yield f"certificate   {word}, profile {result.profile}"
     for line in result.evidence:

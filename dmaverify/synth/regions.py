@@ -184,11 +184,8 @@ def _choices(axis: str, source: Layout, dest: Layout) -> list[tuple[str, tuple[_
         offset = dict(dest.offsets).get(axis, 0)
         live = [(w, n) for w, n, _ in digits]
         slots = [(w, n) for w, _, n in digits]
-        ways = (
-            [("padding walked", ranges(slots, 0, reach(slots)))]
-            if slots != live or reach(slots) > size - offset
-            else []
-        )
+        walked = sorted({reach(slots), min(reach(slots), _places(source, axis) - offset)}, reverse=True)
+        ways = [("padding walked", ranges(slots, 0, end)) for end in walked if slots != live or end > size - offset > 0]
         ways += [("", ranges(live, 0, size - offset)), ("cut from below", low_first(live, size - offset))]
         for way, pieces in ways:
             parts = [_part(axis, offset, start, shape, source, dest, size) for start, shape in pieces]
@@ -230,6 +227,13 @@ def _refined(axis: str, source: Layout, dest: Layout) -> list[tuple[int, int, in
 
 
 # ---------------------------------------------------------------- addresses
+
+
+def _places(layout: Layout, axis: str) -> int:
+    """Values of an axis below which a layout has a place for each, padding behind the last one included."""
+    return dict(layout.offsets).get(axis, 0) + max(
+        (d.weight * d.slots for d in _held(layout) if d.axis == axis), default=1
+    )
 
 
 def _address(layout: Layout, axis: str, value: int) -> int | None:

@@ -275,12 +275,12 @@ def _proved(
 
 def _or_as_given(result: Synthesis, move: Transfer, found: SearchFound, options: Options) -> Synthesis:
     """The plan's own program where it is proved and cheaper than what the budget found, or as cheap and faster in the
-    simulator.
+    simulator. One that is cheaper than the bound is none of the space: then nothing is optimal.
     """
     before = result.before
-    if before is None or max(before.cycles, found.bound) > result.cycles + HAIR:
+    if before is None or before.cycles > result.cycles + HAIR:
         return result
-    cheaper = max(before.cycles, found.bound) < result.cycles - HAIR
+    cheaper, outside = before.cycles < result.cycles - HAIR, before.cycles < found.bound - HAIR
     seen = before.played is not None and result.played is not None
     if not cheaper and not (seen and expected(before.played) < expected(result.played)):  # type: ignore[arg-type]
         return result
@@ -289,7 +289,10 @@ def _or_as_given(result: Synthesis, move: Transfer, found: SearchFound, options:
         return result
     kept = replace(move, expect=None, streams=())
     line = "the plan's own program is cheaper than what the budget found, and is kept"
-    if not cheaper:
+    if outside:
+        least = f"{found.bound:,.1f} cycles or more"
+        line = f"the plan's own program is none of the space, whose plans take {least}: it is kept"
+    elif not cheaper:
         line = "the plan's own program costs no more and the simulator ranks it first: it is kept"
     own = (result.split, result.cycles, result.played)
     return replace(
@@ -299,8 +302,8 @@ def _or_as_given(result: Synthesis, move: Transfer, found: SearchFound, options:
         cost=before.cost,
         cycles=before.cycles,
         verdict=verdict,
-        bound=min(result.bound, before.cycles),
-        optimal=before.cycles <= found.bound + HAIR,
+        bound=0.0 if outside else min(result.bound, before.cycles),
+        optimal=not outside and before.cycles <= found.bound + HAIR,
         evidence=(*result.evidence, line),
         played=before.played,
         split="as given",

@@ -9,7 +9,10 @@ from moves import drawn, move
 from dmaverify.cost.constants import cost_data
 from dmaverify.cost.simulate import simulate
 from dmaverify.errors import InputError
+from dmaverify.plan.read import read_plan_text
 from dmaverify.prove.move.check import Options
+from dmaverify.report.synth import synth_text
+from dmaverify.synth import regions
 from dmaverify.synth.spans import low_first, ranges
 from dmaverify.synth.synthesize import synthesize
 from dmaverify.targets.target import load_target
@@ -178,3 +181,51 @@ def test_boxes_of_uneven_ranges_hold_each_value_once(limit):
     assert values(ranges(digits, 0, limit)) == list(range(limit))
     assert values(low_first(digits, limit)) == list(range(limit))
     assert values(ranges(digits, limit // 2, limit)) == list(range(limit // 2, limit))
+
+
+# ---------------------------------------------------------------- padding that both sides share
+
+SHARED = """
+schema = 1
+target = "rngd"
+[axes]
+E = 64
+F = 250
+[transfer.t]
+dtype = "i8"
+source = {{ tier = "{tier}", base = 0, {slice}element = "{e}F # {source}" }}
+dest = {{ tier = "hbm", base = 1048576, element = "E, F # {dest}" }}
+read = "[64:{step}, {both}:1]:{both} {tier_of}/D@0"
+write = "[64:{dest}, {both}:1]:{both} HBM/D@1048576"
+"""
+
+
+def shared(tier: str, source: int, dest: int) -> str:
+    inside = tier == "dm"
+    return SHARED.format(
+        tier=tier, tier_of=tier.upper(), source=source, dest=dest, both=min(source, dest), e="" if inside else "E, ",
+        slice='slice = "E", ' if inside else "", step="slice_stride" if inside else source,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("tier", ["hbm", "dm"])
+@pytest.mark.parametrize(("source", "dest"), [(256, 256), (512, 256), (256, 512), (256, 264)])
+def test_packets_run_on_through_padding_that_both_sides_share(tier: str, source: int, dest: int) -> None:
+    """The row of 250 bytes goes as whole windows; that the destination is padded further changes nothing."""
+    plan = read_plan_text(shared(tier, source, dest))
+    (item,) = plan.transfers
+    found = synthesize(item.transfer, RNGD, axes=plan.axes, advise=False)
+    assert found.optimal
+    assert found.before is not None
+    assert found.cycles <= found.before.cycles + 1e-6
+    assert found.bound <= found.before.cycles + 1e-6
+
+
+def test_a_program_that_is_none_of_the_space_is_kept_and_nothing_is_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regions, "_places", lambda layout, axis: 1 << 40)
+    plan = read_plan_text(shared("dm", 256, 512))
+    (item,) = plan.transfers
+    found = synthesize(item.transfer, RNGD, axes=plan.axes, advise=False)
+    assert found.before is not None
+    assert (found.cycles, found.optimal, found.bound) == (found.before.cycles, False, 0.0)
+    assert "NO BOUND" in synth_text(found)
