@@ -103,6 +103,7 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
         every = all_turns(plan, name, of)
         if every is not None and data["cycles"] is not None:
             data |= {"iterations": every.iterations, "all_iterations": every.cycles, "kinds": every.kinds}
+            data |= {"iterations_priced": every.priced}
         if as_json:
             return Priced("", data)
         commands = program_of(plan, name)
@@ -131,10 +132,11 @@ def _refuted_by(plan: Plan, name: str, readings: Mapping[str, str]) -> tuple[str
 def _all_turns(data: Mapping[str, Any]) -> list[str]:
     if "iterations" not in data:
         return []
-    kinds = data["kinds"]
-    said = f"one of {data['iterations']:,} iterations; one after the other: {data['all_iterations']:,.1f}"
-    alike = "all alike" if kinds == 1 else f"of {kinds} kinds, by where they begin"
-    return [f"  {said}, {alike}"]
+    kinds, priced = data["kinds"], data["iterations_priced"]
+    about = "" if priced == data["iterations"] else "about "
+    said = f"one of {data['iterations']:,} iterations; one after the other: {about}{data['all_iterations']:,.1f}"
+    alike = "all alike" if kinds == 1 else f"of {kinds} prices"
+    return [f"  {said}, {f'from {priced} of them, drawn, {alike}' if about else alike}"]
 
 
 def _access(plan: Plan, item: Access) -> Priced:

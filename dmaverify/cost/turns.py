@@ -1,35 +1,46 @@
 """Commands in loops: what all iterations cost, each with its own addresses.
 
-Knows: how far an iteration moves the bases of both sides, which iterations begin alike.
-Does not know: views, plans; what iterations that overlap would save.
-Law: few iterations (`EACH`) are priced one by one. Of more, those that begin at the same byte of a window on both sides
-(of half a window, a quarter, ... where there would be more than `EACH` kinds) are one kind and priced as the first of
-them: they ask for as many windows, in other channels and banks. The iterations follow each other, each with its
-start-up.
+Knows: how far an iteration moves the bases of both sides. Does not know: views, plans; what iterations that overlap
+would save.
+Law: up to `EACH` iterations are priced one by one. Of more, `EACH` are drawn, the same for loops written in another
+order, and the sum is an estimate: those that begin at the same byte of a window on both sides are a kind, how many
+there are of each is counted, and each kind has the mean of those drawn. They ask for as many windows, but in channels
+and banks that are exclusive-ors of address bits, so that none stands for another. The iterations follow each other,
+each with its start-up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
 
 from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import cost
 from dmaverify.program.command import Command
 from dmaverify.values import dataclass
 
-EACH = 64
-"""Iterations that are priced one by one, and kinds that are told apart."""
+EACH = 128
+"""Iterations that are priced."""
+Shift = tuple[int, int]
 Turn = tuple[int, int, int]
 """How often a loop turns, and what each turn adds to the read and write address, in units."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """All iterations: how many, their cycles one after the other, and how many kinds were priced."""
+    """All iterations: how many, their cycles one after the other, how many were priced, and their different prices."""
 
     iterations: int
     cycles: float
+    priced: int
     kinds: int
+
+    @property
+    def exact(self) -> bool:
+        return self.priced == self.iterations
 
 
 def turns_cost(
@@ -37,42 +48,68 @@ def turns_cost(
 ) -> Turns:
     """The cost of the commands in their loops. Raises InputError for an unknown profile."""
     data = target if isinstance(target, CostData) else cost_data(profile)
-    bits = commands[0].unit_bits if commands else 8
-    kinds = _kinds(turns, data.hbm.window * 8 // bits)
-    found = []
-    for (read, write), count in kinds:
-        moved = [c.moved_to(c.read.base + read, c.write.base + write) for c in commands]
-        found.append((cost(moved, data).cycles, count))
-    return Turns(sum(n for _, n in found), sum(price * n for price, n in found), len({price for price, _ in found}))
+    many = prod(count for count, _, _ in turns)
+
+    def price(shift: Shift) -> float:
+        return cost([c.moved_to(c.read.base + shift[0], c.write.base + shift[1]) for c in commands], data).cycles
+
+    if many <= EACH:
+        prices = [price(shift) for shift in _every(turns)]
+        return Turns(many, sum(sorted(prices)), many, len(set(prices)))
+    step, kinds = _kinds(turns, data.hbm.window * 8 // (commands[0].unit_bits if commands else 8))
+    found: dict[Shift, list[float]] = {key: [] for key in kinds}
+    for shift in dict.fromkeys(_drawn(turns)):
+        found[shift[0] % step, shift[1] % step].append(price(shift))
+    for key, own in found.items():
+        own += [] if own else [price(kinds[key][0])]
+    total = sum(kinds[key][1] * sum(own) / len(own) for key, own in sorted(found.items()))
+    return Turns(many, total, sum(map(len, found.values())), len({one for own in found.values() for one in own}))
 
 
-def _kinds(turns: Sequence[Turn], window: int) -> list[tuple[tuple[int, int], int]]:
-    """(shift of both sides, how many iterations are as this one), every iteration by itself where there are few."""
-    many = 1
-    for count, _, _ in turns:
-        many *= count
-    step = 0 if many <= EACH else window
+def _kinds(turns: Sequence[Turn], window: int) -> tuple[int, dict[Shift, tuple[Shift, int]]]:
+    """What a shift is taken modulo, and for each kind an iteration and how many there are: by the byte of a window, of
+    half a window, ... where there would be more than `EACH`.
+    """
+    step = window
     while True:
-        found: dict[tuple[int, int], tuple[tuple[int, int], int]] = {(0, 0): ((0, 0), 1)}
+        found: dict[Shift, tuple[Shift, int]] = {(0, 0): ((0, 0), 1)}
         for turn in turns:
             found = _turned(found, turn, step)
-        if len(found) <= max(EACH, many if not step else 0) or step == 1:
-            return list(found.values())
+        if len(found) <= EACH or step == 1:
+            return step, found
         step = max(1, step // 2)
 
 
-def _turned(
-    before: dict[tuple[int, int], tuple[tuple[int, int], int]], turn: Turn, window: int
-) -> dict[tuple[int, int], tuple[tuple[int, int], int]]:
-    """Every kind after a loop: where it begins within a window (0: exactly), its first shift, and how many."""
+def _turned(before: Mapping[Shift, tuple[Shift, int]], turn: Turn, step: int) -> dict[Shift, tuple[Shift, int]]:
+    """Every kind after a loop, an iteration of it, and how many."""
     count, read, write = turn
-    period = min(count, window) if window else count
-    out: dict[tuple[int, int], tuple[tuple[int, int], int]] = {}
+    period = min(count, step)
+    out: dict[Shift, tuple[Shift, int]] = {}
     for (one, other), seen in before.values():
         for index in range(period):
-            share = count // period + (index < count % period)
             place = one + index * read, other + index * write
-            key = (place[0] % window, place[1] % window) if window else place
-            first, sofar = out.get(key, (place, 0))
-            out[key] = first, sofar + seen * share
+            first, sofar = out.get((place[0] % step, place[1] % step), (place, 0))
+            share = count // period + (index < count % period)
+            out[place[0] % step, place[1] % step] = first, sofar + seen * share
     return out
+
+
+def _every(turns: Sequence[Turn]) -> Iterator[Shift]:
+    for at in product(*(range(count) for count, _, _ in turns)):
+        yield _shift(turns, at)
+
+
+def _drawn(turns: Sequence[Turn]) -> Iterator[Shift]:
+    """Iterations drawn loop by loop, each with a seed of its own: what it does, and how many are alike before it."""
+    seen: Counter[Turn] = Counter()
+    draws = []
+    for turn in turns:
+        draws.append(random.Random(f"{turn}, {seen[turn]}"))
+        seen[turn] += 1
+    for _ in range(EACH):
+        yield _shift(turns, [draw.randrange(count) for draw, (count, _, _) in zip(draws, turns, strict=True)])
+
+
+def _shift(turns: Sequence[Turn], at: Sequence[int]) -> Shift:
+    pairs = list(zip(at, turns, strict=True))
+    return sum(n * read for n, (_, read, _) in pairs), sum(n * write for n, (_, _, write) in pairs)
