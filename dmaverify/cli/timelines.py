@@ -58,6 +58,7 @@ def _shown(
         "steps": [{key: getattr(slot, key) for key in shown} for slot in slots],
         "iterations": many,
         "all_iterations": None if missing else every,
+        "loops": {slot.step: slot.about["iterations"] for slot in slots if "iterations" in slot.about},
     }
     if missing:
         data |= {"at_least": cycles, "reason": missing[0]}
@@ -102,6 +103,20 @@ def iterations(program: Program) -> int:
     return prod(count for _, count in loops.pop()) if len(loops) == 1 else 1
 
 
+def _all_own(program: Program, durations: Lanes) -> Lanes:
+    """Durations where a step in loops that are not those of all steps takes all of its iterations."""
+    if len({step.loops for step in program.steps}) == 1:
+        return durations
+    out = {}
+    for (number, lane), one in durations.items():
+        turns = prod(count for _, count in program.steps[number].loops)
+        every = turns * one.about.get("mean", one.cycles)
+        about = {**one.about, "iterations": turns, "mean": every} if turns > 1 else one.about
+        loads = {part: turns * busy for part, busy in one.loads.items()}
+        out[number, lane] = replace(one, cycles=every if turns > 1 else one.cycles, about=about, loads=loads)
+    return out
+
+
 def laid_out(plan: Plan, program: Program, profile: str) -> tuple[Slot, ...]:
     """Every piece of work of a program in time, once through its loops. Raises InputError where a step makes no
     command.
@@ -144,7 +159,7 @@ def _ordered(plan: Plan, program: Program, data: CostData, supported: bool = Tru
     found: dict[tuple[int, str], Duration] = {}
     for number, (step, work) in enumerate(zip(program.steps, works, strict=True)):
         found |= _durations(plan, program.target, number, step, work, data, supported)
-    return order, found
+    return order, _all_own(program, found)
 
 
 def _unsupported(work: StepWork, data: CostData) -> str:
@@ -223,10 +238,11 @@ def kernel_timelines(plan: Plan, prices: Mapping[str, Mapping[str, Any]], profil
     from dmaverify.machines.rngd.rust.plans import KernelPlan
 
     assert isinstance(plan, KernelPlan)
-    functions: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {}
+    functions: dict[str, list[tuple[str, str, tuple[str, ...], int]]] = {}
     for one in plan.sites:
         lane = PDMA if one.site.method in HOST_METHODS or _host(plan, one.names) else DMA_LANE
-        functions.setdefault(one.site.function or "file", []).append((one.site.let or one.site.method, lane, one.names))
+        call = one.site.let or one.site.method
+        functions.setdefault(one.site.function or "file", []).append((call, lane, one.names, one.site.turns))
     return [_function(name, calls, prices, profile, plan) for name, calls in functions.items()]
 
 
@@ -241,26 +257,28 @@ def _host(plan: Plan, names: Sequence[str]) -> bool:
 
 
 def _function(
-    name: str, calls: Sequence[tuple[str, str, tuple[str, ...]]], prices: Mapping[str, Mapping[str, Any]], profile: str,
-    plan: Plan,
+    name: str, calls: Sequence[tuple[str, str, tuple[str, ...], int]], prices: Mapping[str, Mapping[str, Any]],
+    profile: str, plan: Plan,
 ) -> Priced:  # fmt: skip
-    """A function's calls one after the other. A call that stands for several transfers, one for each set of generic
-    arguments, takes as long as the longest.
+    """A function's calls one after the other, each as often as its loops run it; of unknown loops one iteration. A call
+    that stands for several transfers, one for each set of generic arguments, takes as long as the longest.
     """
     from dmaverify.program.schedule import Circle, Program, Step, order_of
     from dmaverify.report.timeline import Duration
 
     steps, durations = [], {}
-    for number, (call, lane, names) in enumerate(calls):
+    for number, (call, lane, names, turns) in enumerate(calls):
         known = [prices[one] for one in names if one in prices]
         priced = [float(one["cycles"]) for one in known if one.get("cycles") is not None]
         about: dict[str, Any] = {"transfers": list(names)}
         if not priced or len(priced) < len(names):
             about["no price"] = next((_reason(one) for one in known if one.get("cycles") is None), "not resolved")
         steps.append(Step(names[0] if len(names) == 1 else f"{name}-{call}", context=lane))
-        durations[number, lane] = Duration(max(priced, default=0.0), about)
+        if turns != 1:
+            about["iterations"] = turns or "an unknown number of"
+        durations[number, lane] = Duration(max(turns, 1) * max(priced, default=0.0), about)
     program = Program(name, "rngd", tuple(steps), order="contexts")
-    order = order_of(program, [(lane,) for _, lane, _ in calls])
+    order = order_of(program, [(lane,) for _, lane, _, _ in calls])
     assert not isinstance(order, Circle)
     return _shown(program, order, durations, profile, kind="kernel")
 

@@ -91,7 +91,8 @@ def timeline_text(name: str, slots: Sequence[Slot], profile: str, iterations: in
     cycles = max((slot.end for slot in slots), default=0.0)
     path, wide = critical_path(slots), max((len(slot.step) for slot in slots), default=0)
     each = f" for one of {iterations:,} iterations" if iterations > 1 else ""
-    least = "at least " if any(slot.unpriced for slot in slots) else ""
+    often = {slot.step: slot.about.get("iterations", 1) for slot in slots}
+    least = "at least " if any(slot.unpriced or isinstance(often[slot.step], str) for slot in slots) else ""
     lines = [f"{name}   {least}{cycles:,.1f} cycles{each}, profile {profile}, critical path {path_text(path)}"]
     for step in dict.fromkeys(slot.step for slot in sorted(slots, key=lambda slot: slot.start)):
         own = [slot for slot in slots if slot.step == step]
@@ -100,7 +101,8 @@ def timeline_text(name: str, slots: Sequence[Slot], profile: str, iterations: in
         start = f"{min(slot.start for slot in own):14,.1f} to {last.end:14,.1f}"
         slowed = next((f"   shares {slot.slowed_by}" for slot in own if slot.slowed_by), "")
         none = f"   no price: {last.unpriced}" if last.unpriced else ""
-        lines.append(f"  {'*' if step in path else ' '} {start}  {step:{wide}}  {lane}{slowed}{none}")
+        turns = f"   {often[step]} iterations" if often[step] != 1 else ""
+        lines.append(f"  {'*' if step in path else ' '} {start}  {step:{wide}}  {lane}{turns}{slowed}{none}")
     if iterations > 1:
         lines.append(f"  one iteration after the other: {every or cycles * iterations:,.1f}")
     if any(slot.slowed_by for slot in slots):

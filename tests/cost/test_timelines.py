@@ -156,6 +156,65 @@ def test_one_iteration_more_costs_more_and_loops_may_change_places() -> None:
     assert turns_cost([store], loops).cycles == pytest.approx(turns_cost([store], loops[::-1]).cycles)
 
 
+LOOPED = """use furiosa_opt_std::prelude::*;
+axes![B = 32, L = 96, F = 8];
+type Whole = HbmTensor<i8, m![1], m![B, L, F]>;
+#[device(chip = 1)]
+pub fn looped(ctx: &mut Context, input: &Whole, out: &mut Whole) {
+    for chunk in 0..2 {
+        let part = input.view().tile::<m![L / 48], 1, m![B, 1 # 2, L % 48, F]>(chunk);
+        part.to_hbm_view(&mut ctx.tdma, out.view_mut().tile::<m![L / 48], 1, m![B, 1 #{!} 2, L % 48, F]>(chunk));
+    }
+}
+#[device(chip = 1)]
+pub fn unrolled(ctx: &mut Context, input: &Whole, out: &mut Whole) {
+    let p0 = input.view().tile::<m![L / 48], 1, m![B, 1 # 2, L % 48, F]>(0);
+    p0.to_hbm_view(&mut ctx.tdma, out.view_mut().tile::<m![L / 48], 1, m![B, 1 #{!} 2, L % 48, F]>(0));
+    let p1 = input.view().tile::<m![L / 48], 1, m![B, 1 # 2, L % 48, F]>(1);
+    p1.to_hbm_view(&mut ctx.tdma, out.view_mut().tile::<m![L / 48], 1, m![B, 1 #{!} 2, L % 48, F]>(1));
+}
+"""
+
+
+def test_a_loop_of_a_kernel_takes_as_long_as_its_turns_written_out(tmp_path: Path) -> None:
+    (tmp_path / "k.rs").write_text(LOOPED)
+    found = entries(str(tmp_path / "k.rs"))
+    assert found["looped"]["cycles"] == pytest.approx(found["unrolled"]["cycles"])
+    assert found["looped"]["loops"] == {"looped-to_hbm_view": 2}
+    unknown = LOOPED.replace("0..2", "0..n").replace("looped(ctx: &mut Context,", "looped(ctx: &mut Context, n: usize,")
+    (tmp_path / "k.rs").write_text(unknown)
+    assert "looped   at least" in run(str(tmp_path / "k.rs")).stdout
+
+
+APART = """
+schema = 1
+target = "rngd"
+[axes]
+T = 64
+C = 256
+[transfer.load]
+dtype = "i8"
+loop = { t = 64 }
+source = { tier = "hbm", element = "T, C", view = { tile = "T", length = 1, start = "t" } }
+dest = { tier = "dm", slice = "1 # 64", element = "T, C", view = { tile = "T", length = 1, start = "t" } }
+stream = { time = "1", packet = "C" }
+[transfer.store]
+dtype = "i8"
+source = { tier = "dm", slice = "1 # 64", element = "T, C" }
+dest = { tier = "hbm", base = 1048576, element = "T, C" }
+stream = { time = "T", packet = "C" }
+[program.p]
+step = [{ transfer = "load" }, { transfer = "store", after = ["load"] }]
+"""
+
+
+def test_a_program_is_as_long_as_its_steps_in_their_own_loops(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text(APART)
+    found = entries(str(tmp_path / "p.toml"))
+    assert found["p"]["cycles"] == pytest.approx(found["load"]["all_iterations"] + found["store"]["cycles"])
+    assert found["p"]["loops"] == {"load": 64}
+
+
 # ---------------------------------------------------------------- steps at once
 
 

@@ -8,6 +8,7 @@ Law: a method that is not understood gives what its place expects, never more.
 from __future__ import annotations
 
 from contextlib import nullcontext
+from math import prod
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.accesses import Effect
@@ -37,7 +38,9 @@ from dmaverify.machines.rngd.rust.views import TileCall, padded, reshaped, tiled
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from math import prod
+
+from tree_sitter import Node
 
 TILES = {"tile": "element", "chip_tile": "chip", "cluster_tile": "cluster", "slice_tile": "slice"}
 _SAME = {
@@ -120,6 +123,8 @@ class Calls(Functions):
         self.serial += 1
         wanted = expected if isinstance(expected, RustTensor) else None
         site.dead, site.passed = self.dead, self.walk.dead
+        if not (self.dead or self.walk.dead):
+            site.runs.append((self.instance, prod(self.walk.turns.values())))
         self._effects(site, receiver, values)
         made = transfer(Call(site, code.text(name), receiver, generics, values, wanted, self.instance, self.serial))
         if isinstance(made, RustTensor):

@@ -10,6 +10,7 @@ Source: docs/machines/rngd.md 5 and 7.2 (furiosa-opt v0.6.0, furiosa-opt-std: te
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -94,6 +95,18 @@ class Site:
     open: list[Any] = field(default_factory=list)  # what could not be said of the buffer that it writes
     dead: str = ""  # why the call that is being read does not run
     passed: bool = False  # nothing gets to it in this turn
+    runs: list[tuple[str, int]] = field(default_factory=list)  # generics of each visit, and turns around it, 0 unknown
+
+    @property
+    def turns(self) -> int:
+        """How often the call runs, in the instance of its function in which it runs most; 0 where that is not known."""
+        if any(count == 0 for _, count in self.runs):
+            return 0
+        every = Counter[str]()
+        for instance, count in self.runs:
+            every[instance] += count
+        return max(every.values(), default=1)
+
     unbuilt: str = ""  # the condition that leaves it out of the build
     build: str = ""  # the build that it was read in, where that is another one
     supposed: Supposed | None = None  # where nobody calls the function that it stands in
