@@ -70,7 +70,7 @@ def priced_entries(
     yield from (_access(plan, item) for item in plan.accesses)
     yield from (_indirect(plan, item, chosen) for item in plan.indirects)
     yield from (program_timeline(plan, program, of) for program in plan.programs)
-    yield from kernel_timelines(plan, transfers, of.profile)
+    yield from kernel_timelines(plan, transfers, of)
 
 
 def _written_at(plan: Plan, name: str) -> int:

@@ -9,7 +9,8 @@ context does all of them (docs/machines/rngd.md 7.4); what it computes between t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from dmaverify.errors import InputError
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
+    from dmaverify.cost.bands import Band
     from dmaverify.cost.constants import CostData
     from dmaverify.plan.plan import Plan
     from dmaverify.program.schedule import Order, Program, Step
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from dmaverify.report.timeline import Duration, Slot
 
 Lanes = Mapping[tuple[int, str], "Duration"]
+BANDS = "with each step at the same end of its band"
 
 
 def program_timeline(plan: Plan, program: Program, data: CostData) -> Priced:
@@ -34,19 +37,24 @@ def program_timeline(plan: Plan, program: Program, data: CostData) -> Priced:
     except InputError as error:
         none = {"name": program.name, "kind": "program", "cycles": None, "reason": error.message}
         return Priced(f"{program.name}   no timeline: {error.message}", none)
-    return _shown(program, order, durations, data.profile, plan=plan)
+    return _shown(program, order, durations, data, plan=plan)
 
 
 def _shown(
-    program: Program, order: Order, durations: Lanes, profile: str, kind: str = "program", plan: Plan | None = None
+    program: Program, order: Order, durations: Lanes, of: CostData, kind: str = "program", plan: Plan | None = None
 ) -> Priced:
     """The timeline as text and JSON; of a plan's program, with what its contexts take from each other at the banks."""
     from dmaverify.report.timeline import critical_path, slots_of, timeline_text
 
-    slots, many = slots_of(program, order, durations), iterations(program)
+    def end(each: Callable[[Duration], float]) -> float:
+        own = {key: replace(one, cycles=each(one)) for key, one in durations.items()}
+        return max((slot.end for slot in slots_of(program, order, own, of)), default=0.0)
+
+    slots, many, profile = slots_of(program, order, durations, of), iterations(program), of.profile
     cycles = max((slot.end for slot in slots), default=0.0)
-    mean = {key: replace(one, cycles=one.about.get("mean", one.cycles)) for key, one in durations.items()}
-    every = many * max((slot.end for slot in slots_of(program, order, mean)), default=0.0) if many > 1 else cycles
+    every = many * end(lambda one: float(one.about.get("mean", one.cycles))) if many > 1 else cycles
+    low, high = (partial(_at_end, number) for number in (0, 1))
+    ends = [end(low), end(high)] if of.bands else []
     missing = [f"step `{slot.step}` is {slot.unpriced}" for slot in slots if slot.unpriced]
     shown = ("step", "lane", "start", "end", "waits_for", "slowed_by", "unpriced")
     data = {
@@ -63,6 +71,10 @@ def _shown(
     if missing:
         data |= {"at_least": cycles, "reason": missing[0]}
     text = timeline_text(program.name, slots, profile, many, every)
+    if ends and cycles and not missing:
+        data["band"] = {"low": round(ends[0], 1), "high": round(ends[1], 1), "class": BANDS}
+        parts = [f"{one / cycles - 1:+.0%}".replace("%", " %") for one in ends]
+        text += f"\n  {cycles:,.0f} {parts[0]} to {parts[1]} ({ends[0]:,.0f} to {ends[1]:,.0f}), {BANDS}"
     if missing and not cycles:
         text = f"{program.name}   no timeline: {missing[0]}"
     beside = _beside(plan, program, slots) if plan is not None else []
@@ -70,6 +82,11 @@ def _shown(
     text = "\n".join([text, *beside])
     note = "\n  its own transfers: what it computes, and what functions that it calls move, is not priced"
     return Priced(text + (note if kind == "kernel" else ""), data)
+
+
+def _at_end(number: int, one: Duration) -> float:
+    """A duration at the low or high end of its band."""
+    return one.cycles * float(one.about.get("band", (1, 1))[number])
 
 
 def _beside(plan: Plan, program: Program, slots: Sequence[Slot]) -> list[str]:
@@ -124,7 +141,8 @@ def laid_out(plan: Plan, program: Program, profile: str) -> tuple[Slot, ...]:
     from dmaverify.cost.constants import cost_data
     from dmaverify.report.timeline import slots_of
 
-    return slots_of(program, *_ordered(plan, program, cost_data(profile), supported=False))
+    data = cost_data(profile)
+    return slots_of(program, *_ordered(plan, program, data, supported=False), data)
 
 
 def _ordered(plan: Plan, program: Program, data: CostData, supported: bool = True) -> tuple[Order, Lanes]:
@@ -162,13 +180,12 @@ def _ordered(plan: Plan, program: Program, data: CostData, supported: bool = Tru
     return order, _all_own(program, found)
 
 
-def _unsupported(work: StepWork, data: CostData) -> str:
-    """Why no data supports a price of the work; '' where some does."""
+def _band(work: StepWork, data: CostData) -> Band | None:
+    """How far the price of the work may be off; None where the profile does not say."""
     from dmaverify.cost.bands import band_of
     from dmaverify.cost.sides import pairs_of
 
-    band = band_of(work.commands, pairs_of(work.commands, data), data) if data.bands else None
-    return f"not modelled by profile {data.profile}: {band.name}" if band is not None and not band.modelled else ""
+    return band_of(work.commands, pairs_of(work.commands, data), data) if data.bands else None
 
 
 def _durations(
@@ -188,8 +205,9 @@ def _durations(
         prices = [access_price(access, command, plan.targets[target]) for access, command in work.accesses]
         about: dict[str, Any] = {"packets": sum(one.packets for one in prices), "cycles": "one memory access a cycle"}
         return {(number, lane): Duration(float(sum(one.cycles for one in prices)), about) for lane in work.lanes}
-    reason = _unsupported(work, data) if supported else ""
-    if reason:
+    band = _band(work, data)
+    if supported and band is not None and not band.modelled:
+        reason = f"not modelled by profile {data.profile}: {band.name}"
         return {(number, lane): Duration(0.0, {"no price": reason}) for lane in work.lanes}
     parts = {
         lane: [command for command in work.commands if len(work.lanes) == 1 or lane_of(command) == lane]
@@ -203,7 +221,8 @@ def _durations(
         price = whole if shared else alone[lane]
         about = {"bytes": sum(c.amount * c.unit_bits // 8 for c in own), "commands": len(own)}
         about |= {"binding": price.binding, "exact": price.exact, "mean": price.cycles * scale}
-        found[number, lane] = Duration(price.cycles, about, loads_of(own, data))
+        about |= {"band": (band.low, band.high)} if band is not None and band.modelled else {}
+        found[number, lane] = Duration(price.cycles, about, loads_of(own, data), tuple(work.commands))
     return found
 
 
@@ -231,7 +250,7 @@ def _gathered(plan: Plan, step: Step, data: CostData, supported: bool) -> Durati
 # ---------------------------------------------------------------- kernels
 
 
-def kernel_timelines(plan: Plan, prices: Mapping[str, Mapping[str, Any]], profile: str) -> list[Priced]:
+def kernel_timelines(plan: Plan, prices: Mapping[str, Mapping[str, Any]], of: CostData) -> list[Priced]:
     """The timeline of every function of a kernel, from the prices of its transfers; nothing for other plans."""
     if not plan.is_kernel:
         return []
@@ -243,7 +262,7 @@ def kernel_timelines(plan: Plan, prices: Mapping[str, Mapping[str, Any]], profil
         lane = PDMA if one.site.method in HOST_METHODS or _host(plan, one.names) else DMA_LANE
         call = one.site.let or one.site.method
         functions.setdefault(one.site.function or "file", []).append((call, lane, one.names, one.site.turns))
-    return [_function(name, calls, prices, profile, plan) for name, calls in functions.items()]
+    return [_function(name, calls, prices, of, plan) for name, calls in functions.items()]
 
 
 DMA_LANE, PDMA = "tdma", "pdma"
@@ -258,7 +277,7 @@ def _host(plan: Plan, names: Sequence[str]) -> bool:
 
 def _function(
     name: str, calls: Sequence[tuple[str, str, tuple[str, ...], int]], prices: Mapping[str, Mapping[str, Any]],
-    profile: str, plan: Plan,
+    of: CostData, plan: Plan,
 ) -> Priced:  # fmt: skip
     """A function's calls one after the other, each as often as its loops run it; of unknown loops one iteration. A call
     that stands for several transfers, one for each set of generic arguments, takes as long as the longest.
@@ -276,11 +295,15 @@ def _function(
         steps.append(Step(names[0] if len(names) == 1 else f"{name}-{call}", context=lane))
         if turns != 1:
             about["iterations"] = turns or "an unknown number of"
-        durations[number, lane] = Duration(max(turns, 1) * max(priced, default=0.0), about)
+        cycles = max(priced, default=0.0)
+        bands = [(one["band"]["low"] / one["cycles"], one["band"]["high"] / one["cycles"])
+                 for one in known if one.get("cycles") and one.get("band")]  # fmt: skip
+        about |= {"band": (min(low for low, _ in bands), max(high for _, high in bands))} if bands else {}
+        durations[number, lane] = Duration(max(turns, 1) * cycles, about)
     program = Program(name, "rngd", tuple(steps), order="contexts")
     order = order_of(program, [(lane,) for _, lane, _, _ in calls])
     assert not isinstance(order, Circle)
-    return _shown(program, order, durations, profile, kind="kernel")
+    return _shown(program, order, durations, of, kind="kernel")
 
 
 def _reason(entry: Mapping[str, Any]) -> str:

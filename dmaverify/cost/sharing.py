@@ -3,7 +3,9 @@
 Knows: loads of channels, DMNs, scratchpads and links, pieces of work with what must end before they begin.
 Does not know: programs, plans, the simulator.
 Law: a piece that shares nothing that is full takes its own time; while pieces together ask a part for more than it
-serves, each that needs it is slowed by the same factor. The end is never before that of the pieces without sharing.
+serves, each that needs it is slowed by the same factor. Two whose commands together cost more than the longer of them
+slow each other by as much more, whatever it is that they share (rows of a bank, turns at windows written in part). The
+end is never before that of the pieces without sharing.
 
 This is an estimate between two bounds, not one of them: the parts of a piece are taken to be busy evenly over its time.
 Source: "DMA Engine" (Memory Bandwidth Limits, Example 1: engines share the bandwidth of HBM), "Memory Performance".
@@ -12,14 +14,16 @@ Source: "DMA Engine" (Memory Bandwidth Limits, Example 1: engines share the band
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from dmaverify.cost.bounds import links_of
 from dmaverify.cost.constants import TICKS, CostData, cost_data
+from dmaverify.cost.model import cost
 from dmaverify.cost.sides import SideCost, pairs_of
-from dmaverify.program.command import Command
-from dmaverify.values import dataclass, field
+from dmaverify.program.command import Command, Engine
+from dmaverify.values import dataclass, field, replace
 
+HAIR = 1e-9
 Loads = Mapping[str, float]
 """Cycles that each part of memory is busy with a piece."""
 
@@ -69,11 +73,15 @@ def _spms(side: SideCost, data: CostData) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class WorkPiece:
-    """Work of `cycles` by itself that begins when all of `after` (numbers of pieces) have ended."""
+    """Work of `cycles` by itself that begins when all of `after` (numbers of pieces) have ended. `commands` are what it
+    does together with the other pieces of its `step`.
+    """
 
     cycles: float
     after: tuple[int, ...] = ()
     loads: Loads = field(default_factory=dict)
+    step: int = -1
+    commands: tuple[Command, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +93,42 @@ class Timed:
     slowed_by: str = ""
 
 
-def in_time(pieces: Sequence[WorkPiece]) -> list[Timed]:
-    """Every piece as early as its predecessors and what it shares allow. The predecessors make no circle."""
+Slowed = tuple[float, str]
+"""How much of the shorter of two pieces comes on top, and what they share."""
+
+
+def crowding(one: Sequence[Command], other: Sequence[Command], data: CostData) -> Slowed:
+    """What two programs at once, each on engines of its own, take beyond the longer of them, as a share of the shorter
+    one.
+    """
+    if not one or not other:
+        return 0.0, ""
+    alone = sorted(cost(commands, data).cycles for commands in (one, other))
+    used = {command.engine or Engine() for command in one}
+    apart: dict[Engine, Engine] = {}
+    for engine in dict.fromkeys(command.engine or Engine() for command in other):
+        apart[engine] = engine
+        while apart[engine] in used:
+            apart[engine] = replace(apart[engine], dmn=apart[engine].dmn + 1)
+        used.add(apart[engine])
+    moved = [replace(command, engine=apart[command.engine or Engine()]) for command in other]
+    both = cost([*one, *moved], data)
+    share = (both.cycles - alone[1]) / alone[0] if alone[0] else 0.0
+    return min(1.0, max(0.0, share)), both.binding
+
+
+def in_time(pieces: Sequence[WorkPiece], data: CostData | None = None) -> list[Timed]:
+    """Every piece as early as its predecessors and what it shares allow; by `data` also what commands share. The
+    predecessors make no circle.
+    """
+    pairs: dict[tuple[int, int], Slowed] = {}
+
+    def crowd(one: WorkPiece, other: WorkPiece) -> Slowed:
+        key = min(one.step, other.step), max(one.step, other.step)
+        if key not in pairs:
+            pairs[key] = crowding(one.commands, other.commands, data) if data is not None else (0.0, "")
+        return pairs[key]
+
     waiting = {number: set(piece.after) for number, piece in enumerate(pieces)}
     left: dict[int, float] = {}
     begun: dict[int, float] = {}
@@ -97,7 +139,7 @@ def in_time(pieces: Sequence[WorkPiece]) -> list[Timed]:
         for number in [n for n, after in waiting.items() if after <= done.keys()]:
             del waiting[number]
             left[number], begun[number] = pieces[number].cycles, now
-        rates = _rates(pieces, left)
+        rates = _rates(pieces, left, crowd)
         for number, (rate, part) in rates.items():
             if rate < 1:
                 slowed.setdefault(number, part)
@@ -122,7 +164,9 @@ def _end(
     return now + max(0.0, left[number]) / rate
 
 
-def _rates(pieces: Sequence[WorkPiece], left: Mapping[int, float]) -> dict[int, tuple[float, str]]:
+def _rates(
+    pieces: Sequence[WorkPiece], left: Mapping[int, float], crowd: Callable[[WorkPiece, WorkPiece], Slowed]
+) -> dict[int, tuple[float, str]]:
     """How fast each piece at work goes (1: as by itself), and the fullest part that it needs."""
     asked: dict[str, float] = defaultdict(float)
     for number in left:
@@ -131,5 +175,12 @@ def _rates(pieces: Sequence[WorkPiece], left: Mapping[int, float]) -> dict[int, 
     found = {}
     for number in left:
         part = max(pieces[number].loads, key=lambda one: (asked[one], one), default="")
-        found[number] = (1 / max(1.0, asked[part] if part else 0.0), part)
+        slowed = max(1.0, asked[part] if part else 0.0)
+        others = {pieces[n].step: pieces[n] for n in left if pieces[n].step != pieces[number].step}
+        crowds = [crowd(pieces[number], other) for other in others.values()]
+        together = 1.0 + sum(share for share, _ in crowds)
+        if together > slowed + HAIR:
+            part = part if slowed > 1 + HAIR else max(crowds)[1]
+            slowed = together
+        found[number] = 1 / slowed, part
     return found

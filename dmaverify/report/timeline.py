@@ -15,12 +15,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dmaverify.cost.constants import CostData
 from dmaverify.cost.sharing import Loads, WorkPiece, in_time
+from dmaverify.program.command import Command
 from dmaverify.program.schedule import Order, Program
 from dmaverify.values import dataclass, field
 
 ENGINES, CONTEXTS = 0, 1
-SHARED = "steps at once share channels, DMNs and links in proportion to what they ask: an estimate"
+SHARED = "steps at once share memories and links in proportion to what they ask: an estimate"
 PATH = 8
 """Steps of a critical path that are all named."""
 
@@ -32,6 +34,7 @@ class Duration:
     cycles: float
     about: Mapping[str, Any] = field(default_factory=dict)
     loads: Loads = field(default_factory=dict)
+    commands: tuple[Command, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,20 @@ class Slot:
         return str(self.about.get("no price", ""))
 
 
-def slots_of(program: Program, order: Order, durations: Mapping[tuple[int, str], Duration]) -> tuple[Slot, ...]:
-    """Every piece as early as its predecessors and what it shares allow. `durations` by step and lane."""
+def slots_of(
+    program: Program, order: Order, durations: Mapping[tuple[int, str], Duration], data: CostData | None = None
+) -> tuple[Slot, ...]:
+    """Every piece as early as its predecessors and what it shares allow, by `data` what commands share as well.
+    `durations` by step and lane.
+    """
     numbers = range(len(order.pieces))
     own = [durations[piece.step, piece.lane] for piece in order.pieces]
     before = [tuple(other for other in numbers if order.precedes(other, number)) for number in numbers]
-    timed = in_time([WorkPiece(d.cycles, after, d.loads) for d, after in zip(own, before, strict=True)])
+    pieces = [
+        WorkPiece(d.cycles, after, d.loads, piece.step, d.commands)
+        for d, after, piece in zip(own, before, order.pieces, strict=True)
+    ]
+    timed = in_time(pieces, data)
     found = []
     for number, piece in enumerate(order.pieces):
         last = max(before[number], key=lambda other: (timed[other].end, -other), default=None)

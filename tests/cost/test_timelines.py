@@ -17,12 +17,14 @@ from click.testing import CliRunner, Result
 from cost_programs import SLICE, command, dm, hbm
 
 from dmaverify.cli.app import cli
+from dmaverify.cost.constants import cost_data
 from dmaverify.cost.gathers import RowMoves, gather_cost
 from dmaverify.cost.model import cost
 from dmaverify.cost.sharing import WorkPiece, in_time, loads_of
 from dmaverify.cost.simulate import simulate
 from dmaverify.cost.turns import EACH, turns_cost
-from dmaverify.program.command import Command, Loop, Port
+from dmaverify.program.command import Command, Engine, Loop, Port
+from dmaverify.values import replace
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -267,9 +269,43 @@ def test_steps_at_once_that_fill_one_dmn_say_so(tmp_path: Path) -> None:
     found = entries(f"{file}::all")["all"]
     alone = entries(f"{file}::t0")["t0"]["cycles"]
     assert alone == 499 + 2 * 32 * 16
-    assert found["cycles"] == pytest.approx(2 * 2 * 32 * 16, abs=10)
+    assert found["cycles"] == pytest.approx(499 + 2 * 2 * 32 * 16, abs=1), "both start up at once, then take turns"
     assert [step["slowed_by"] for step in found["steps"]] == ["DMN 0 of chip 0, cluster 0"] * 2
     assert "shares DMN 0" in run(f"{file}::all").stdout
+
+
+@pytest.mark.parametrize("profile", ["book", "schedule", "silicon"])
+def test_two_steps_at_once_take_no_less_than_both_as_one_program(profile: str) -> None:
+    """Rows of one bank, windows written in part, DMNs: whatever the closed form counts of both together."""
+    data, draw = cost_data(profile), random.Random(profile)
+    for number in range(40):
+        one, other = (drawn(draw, engine) for engine in ((0, 0, 0), draw.choice([(0, 0, 0), (0, 0, 1)])))
+        alone = [cost([own], data).cycles for own in (one, other)]
+        pieces = [
+            WorkPiece(c, (), loads_of([own], data), n, (own,))
+            for n, (c, own) in enumerate(zip(alone, (one, other), strict=True))
+        ]
+        apart = replace(other, engine=Engine(0, 0, 2))
+        assert max(t.end for t in in_time(pieces, data)) >= cost([one, apart], data).cycles - 1e-6, number
+
+
+def drawn(draw: random.Random, engine: tuple[int, int, int]) -> Command:
+    """A load or a store of rows that lie a row of a bank, a window or less apart."""
+    loops = [(draw.choice((2, 4, 16)), draw.choice((64, 256, 1 << 13, 1 << 29)), draw.choice((64, 256, SLICE)))]
+    sides = (hbm(draw.choice((0, 1 << 14, 1 << 29))), dm())
+    load = draw.random() < 0.5
+    made = command(
+        *(sides if load else sides[::-1]), [loops[0] if load else (loops[0][0], loops[0][2], loops[0][1])], 64
+    )
+    return replace(made, engine=Engine(*engine))
+
+
+def test_steps_of_several_engines_are_held_against_other_steps_as_a_whole() -> None:
+    own = [replace(command(hbm(), dm(), [(16, 256, SLICE)], 256), engine=Engine(0, 0, n)) for n in range(4)]
+    alone = cost(own).cycles
+    pieces = [WorkPiece(alone, (), {}, step, tuple(own)) for step in (0, 1) for _ in range(4)]
+    ends = [t.end for t in in_time(pieces, cost_data("book"))]
+    assert alone < max(ends) <= 2 * alone
 
 
 def test_loads_count_every_part_that_a_command_asks() -> None:
