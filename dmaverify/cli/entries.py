@@ -82,8 +82,10 @@ def rows_of_indirect(plan: Plan, item: Indirect) -> RowMoves | str:
     if not commands:
         return "nothing says how a row moves; give it a stream or configurations"
     size = -(-item.index.entries * target.dtypes[item.index.dtype] // 8)
+    own = item.stream
+    engines = 1 if own is None else own.chip.size * own.cluster.size * own.slice.size
     if shifts is not None:
-        return RowMoves(commands, tuple(shifts[0]), tuple(shifts[1]), len(shifts[0]), size)
+        return RowMoves(commands, tuple(shifts[0]), tuple(shifts[1]), len(shifts[0]), size, engines)
     keyed = tuple(case.keyed_shifts())
     reads, writes = (keyed, None) if item.scatter else (None, keyed)
-    return RowMoves(commands, reads, writes, len(keyed), size)
+    return RowMoves(commands, reads, writes, len(keyed), size, engines)

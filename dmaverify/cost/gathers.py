@@ -12,13 +12,14 @@ Source: "Sequencer" (Indirect Access: a loop with a list of offsets), "DMA Engin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from dmaverify.cost.bands import Pair
 from dmaverify.cost.bounds import Bound, by_memory, link_bounds, memory_bounds
 from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.model import Cost, EngineCost, Term, engine_of, issue_ticks
 from dmaverify.cost.sides import SideCost, pairs_of
-from dmaverify.program.command import Command, Loop
+from dmaverify.program.command import Command, Engine, Loop
 from dmaverify.values import dataclass, replace
 
 NO_DATA = (
@@ -30,7 +31,8 @@ NO_DATA = (
 @dataclass(frozen=True, slots=True)
 class RowMoves:
     """The commands of row 0, how far every row lies from it in units on both sides (None: nothing is known of it), how
-    many rows there are, and the bytes of the list. One distance alone: the commands go to every row by themselves.
+    many rows there are, the bytes of the list, and the engines that share the rows out. One distance alone: the
+    commands go to every row by themselves.
     """
 
     commands: tuple[Command, ...]
@@ -38,6 +40,7 @@ class RowMoves:
     writes: tuple[int, ...] | None
     rows: int
     index_bytes: int
+    engines: int = 1
 
     @property
     def known(self) -> bool:
@@ -47,12 +50,16 @@ class RowMoves:
 def gather_cost(moves: RowMoves, target: CostData | str = "rngd", profile: str = "book") -> Cost:
     """The least that the rows and the list take. Raises InputError for an unknown profile."""
     data = target if isinstance(target, CostData) else cost_data(profile)
+    parts = [part for command in moves.commands for part in _all_rows(command, moves)]
     pairs = [
         (_loose(read, moves.reads is None), _loose(write, moves.writes is None))
-        for read, write in pairs_of([part for command in moves.commands for part in _all_rows(command, moves)], data)
+        for read, write in pairs_of(parts, data)
     ]
+    own: dict[Engine, list[Pair]] = {}
+    for part, pair in zip(parts, pairs, strict=True):
+        own.setdefault(engine_of(part), []).append(pair)
     listed = -(-moves.index_bytes // data.hbm.window)
-    bounds = [bound for bound in _bounds(pairs, listed, moves, data) if bound.ticks > 0]
+    bounds = [bound for bound in _bounds(own, listed, moves, data) if bound.ticks > 0]
     first = max((read.startup for read, _ in pairs), default=0)
     total = first + max((bound.ticks for bound in bounds), default=0)
     best = max(bounds, key=lambda bound: bound.ticks, default=None)
@@ -64,7 +71,7 @@ def gather_cost(moves: RowMoves, target: CostData | str = "rngd", profile: str =
         False,
         best.name if best is not None and best.ticks > first else "start-up",
         data.profile,
-        tuple(EngineCost(engine_of(c), 1, total / TICKS) for c in moves.commands[:1]),
+        tuple(EngineCost(engine, len(held), total / TICKS) for engine, held in own.items()),
         tuple(pairs),
     )
 
@@ -111,19 +118,21 @@ def _loose(side: SideCost, unknown: bool) -> SideCost:
     return replace(side, hbm=free)
 
 
-def _bounds(pairs: Sequence[tuple[SideCost, SideCost]], listed: int, moves: RowMoves, data: CostData) -> list[Bound]:
-    where = f"engine {engine_of(moves.commands[0])}"
-    loads = [sum(issue_ticks(pair[role]) for pair in pairs) for role in range(2)]
-    loads[0] += listed * data.ticks("issue")
+def _bounds(own: Mapping[Engine, Sequence[Pair]], listed: int, moves: RowMoves, data: CostData) -> list[Bound]:
+    """What the busiest engine issues, rows and list, and what the memories serve."""
     what = f"{moves.rows:,} rows" + ("" if moves.known else ", known at run time only")
-    why = f"{what}: {{:,}} requests, and {listed:,} for the list"
-    many = [sum(pair[role].requests for pair in pairs) for role in range(2)]
     source = "Sequencer, Indirect Access; DMA Engine, Example 2"
-    if all(data.in_turn(read.memory, write.memory) for read, write in pairs):
-        found = [Bound("issue", sum(loads), where, why.format(sum(many)), source)]
-    else:
-        names = zip(("read issue", "write issue"), loads, many, strict=True)
-        found = [Bound(name, load, where, why.format(count), source) for name, load, count in names]
+    pairs = [pair for held in own.values() for pair in held]
+    turns = all(data.in_turn(read.memory, write.memory) for read, write in pairs)
+    found: list[Bound] = []
+    for name, roles in (("issue", (0, 1)),) if turns else (("read issue", (0,)), ("write issue", (1,))):
+        extra = listed * data.ticks("issue") if 0 in roles else 0
+        loads = {e: sum(issue_ticks(pair[role]) for pair in held for role in roles) for e, held in own.items()}
+        busiest = max(loads, key=lambda engine: loads[engine])
+        many = -(-sum(pair[role].requests for pair in own[busiest] for role in roles) // moves.engines)
+        why = f"{what}: {many:,} requests, and {listed:,} for the list"
+        where = f"engine {busiest}" if moves.engines == 1 else f"each of {moves.engines} engines"
+        found.append(Bound(name, -(-loads[busiest] // moves.engines) + extra, where, why, source))
     for sides in by_memory(pairs).values():
         found += [bound for bound in memory_bounds(sides, data) if not bound.name.endswith("order")]
     return [*found, *link_bounds(pairs, data)]

@@ -83,7 +83,7 @@ def test_a_move_that_the_rules_refuse_takes_no_price_from_the_other_moves_of_a_k
 def test_a_kernel_prices_its_gathers_and_scatters_by_all_of_their_rows() -> None:
     found = entries(str(EXAMPLES / "rust" / "tables.rs"))
     assert (found["gathered-rows"]["kind"], found["gathered-rows"]["rows"]) == ("gather", 512)
-    assert found["gathered-rows"]["cycles"] >= 500 + 512 + 8
+    assert found["gathered-rows"]["cycles"] >= 500 + 512 // 8 + 8, "eight engines share the rows out"
     assert found["scattered-dma_scatter"]["kind"] == "scatter"
     assert found["gathered"]["cycles"] == found["gathered-rows"]["cycles"] + found["gathered-to_hbm"]["cycles"]
 
@@ -117,6 +117,18 @@ def test_a_list_of_evenly_spaced_rows_costs_what_the_plain_command_costs_and_its
     plain = command(hbm(), dm(), [(64, 256, SLICE)], 256)
     moves = RowMoves((row(),), tuple(256 * n for n in range(64)), tuple(SLICE * n for n in range(64)), 64, 256)
     assert gather_cost(moves).cycles - cost([plain]).cycles in (0, 1)
+
+
+def test_engines_that_share_the_rows_out_issue_their_own_part() -> None:
+    many = 256
+    writes = tuple(SLICE * n for n in range(many))
+    one, four = (gather_cost(RowMoves((row(),), None, writes, many, 4 * many, engines)) for engines in (1, 4))
+    listed = 4 * many // 256
+    issue = [next(term for term in found.terms if term.name == "read issue") for found in (one, four)]
+    assert issue[0].cycles - listed == 4 * (issue[1].cycles - listed)
+    assert issue[1].resource == "each of 4 engines"
+    apart = RowMoves(tuple(replace(row(), engine=Engine(0, 0, n)) for n in range(2)), None, writes, many, 4 * many)
+    assert [one.engine for one in gather_cost(apart).engines] == [Engine(0, 0, 0), Engine(0, 0, 1)]
 
 
 def test_a_gather_is_priced_over_stdin_too() -> None:
