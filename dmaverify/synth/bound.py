@@ -298,10 +298,10 @@ def _in_one_slice(side: SideCost, each: int, data: CostData) -> int:
 
 
 def startup_of(items: Sequence[Nested], machine: SynthMachine, data: CostData) -> float:
-    """The shortest start-up of these parts in cycles: a set-up for every slice that a part steps over."""
+    """The shortest start-up of these parts in cycles: of loads with a set-up for every slice that a part steps over."""
     base = data.ticks("startup_store" if machine.tiers[1] == "hbm" else "startup")
     setup, stride = data.ticks("slice_setup"), data.dm.slice_stride * 8 // machine.unit_bits
-    if not setup:
+    if not setup or machine.tiers[1] == "hbm":
         return base / TICKS
     slices = [max(_slices(item.loops, side, tier, stride) for side, tier in enumerate(machine.tiers)) for item in items]
     return (base + setup * min(slices)) / TICKS

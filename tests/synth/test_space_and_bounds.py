@@ -7,6 +7,7 @@ from brute import members, price
 from moves import drawn, move
 
 from dmaverify.cost.constants import cost_data
+from dmaverify.cost.model import cost
 from dmaverify.cost.simulate import simulate
 from dmaverify.errors import InputError
 from dmaverify.plan.read import read_plan_text
@@ -25,11 +26,12 @@ DATA = cost_data("book")
 SAMPLE = (3, 7, 21, 58, 97)
 
 
+@pytest.mark.parametrize("profile", ["book", "schedule", "silicon"])
 @pytest.mark.parametrize("seed", SAMPLE)
-def test_the_search_finds_the_least_cost_of_the_whole_space_and_its_bound_holds(seed):
+def test_the_search_finds_the_least_cost_of_the_whole_space_and_its_bound_holds(seed, profile):
     axes, moved = drawn(seed)
-    found = synthesize(moved, RNGD, axes=axes, engines=2, evaluations=100_000, advise=False)
-    costs = [price(program, DATA) for _, program in members(moved, RNGD, 2)]
+    found = synthesize(moved, RNGD, axes=axes, profile=profile, engines=2, evaluations=100_000, advise=False)
+    costs = [price(program, cost_data(profile)) for _, program in members(moved, RNGD, 2)]
     assert found.found == bool(costs)
     if costs:
         assert found.optimal
@@ -229,3 +231,15 @@ def test_a_program_that_is_none_of_the_space_is_kept_and_nothing_is_optimal(monk
     assert found.before is not None
     assert (found.cycles, found.optimal, found.bound) == (found.before.cycles, False, 0.0)
     assert "NO BOUND" in synth_text(found)
+
+
+@pytest.mark.parametrize("profile", ["schedule", "silicon"])
+@pytest.mark.parametrize("size", [1024, 4099])
+def test_stores_set_up_no_slices_so_that_no_bound_is_above_its_plan(size: int, profile: str) -> None:
+    axes = {"A": size}
+    stored = move(
+        axes, {"tier": "dm", "slice": "1 # 64", "element": "A"}, {"tier": "hbm", "base": 8, "element": "A"}, "bf16"
+    )
+    found = synthesize(stored, RNGD, axes=axes, profile=profile, advise=False)
+    assert found.cycles == pytest.approx(cost(found.commands, cost_data(profile)).cycles)
+    assert found.bound <= found.cycles + 1e-6
