@@ -12,11 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dmaverify.cost.bands import Band
 from dmaverify.synth.result import Played, Synthesis
 
 NOT_COVERED = (
     "the model's distance from silicon: contention with Fetch and Commit, refresh, clocks, arbitration between engines",
-    "plans outside of the space: other refinements than those of the layouts, layouts in between that no route tried",
+    (
+        "plans outside of the space: other refinements than those of the layouts, unequal parts of a run for engines, "
+        "layouts in between that no route tried"
+    ),
     "the closed form is what no order avoids; the simulator may need more (its figure stands beside it)",
 )
 """What no result claims."""
@@ -51,6 +55,8 @@ def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
     if result.route is not None:
         yield f"  route     through {tensor_text(result.route.middle)}"
     yield from _table(result)
+    if (band := result.band) is not None:
+        yield f"  {_band(band, result)}"
     word = (
         "OPTIMAL for this model"
         if result.optimal
@@ -83,6 +89,15 @@ def tensor_text(tensor: object) -> str:
     return f"{getattr(tensor, 'tier', '')} " + ", ".join(
         f"{n} m![{e}]" for n, e in fields if e != "1" or n == "element"
     )
+
+
+def _band(band: Band, result: Synthesis) -> str:
+    """How far the figure may be off; that it predicts nothing, where no data stand behind it."""
+    rows = f"{band.rows} row{'s' if band.rows != 1 else ''}"
+    if not band.modelled:
+        return f"predicts  nothing: profile {result.profile} has {rows} of {band.name}; it ranks plans"
+    ends = band.as_data(result.cycles)
+    return f"within    {ends['low']:,.0f} to {ends['high']:,.0f}, {band.name}, {rows} predicted from others"
 
 
 def _table(result: Synthesis) -> Iterator[str]:

@@ -14,7 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dmaverify.cost.bands import Band, band_of
+from dmaverify.cost.constants import cost_data, profiles
 from dmaverify.cost.model import Cost
+from dmaverify.cost.sides import pairs_of
 from dmaverify.language.expr import ONE, Expr, axes_of
 from dmaverify.lower.text import sequencer_text
 from dmaverify.program.command import Command
@@ -139,6 +142,14 @@ class Synthesis:
         return 0.0 if self.optimal or not self.found else max(0.0, self.cycles / self.bound - 1) if self.bound else 0.0
 
     @property
+    def band(self) -> Band | None:
+        """How far the profile has been off for such a plan; None where the profile does not say, or prices routes."""
+        if self.profile not in profiles() or not self.commands or self.route is not None:
+            return None
+        data = cost_data(self.profile)
+        return band_of(self.commands, pairs_of(self.commands, data), data)
+
+    @property
     def plan(self) -> str:
         """The plan file's text; empty without a plan."""
         if self.route is not None:
@@ -192,6 +203,8 @@ class Synthesis:
             }
         if self.played is not None:
             data["simulated"] = {"cycles": self.played.cycles, "share": self.played.share}
+        if (band := self.band) is not None:
+            data["band"] = band.as_data(self.cycles)
         if self.before is not None:
             data["before"] = {
                 "cycles": self.before.cycles,

@@ -243,3 +243,16 @@ def test_stores_set_up_no_slices_so_that_no_bound_is_above_its_plan(size: int, p
     found = synthesize(stored, RNGD, axes=axes, profile=profile, advise=False)
     assert found.cycles == pytest.approx(cost(found.commands, cost_data(profile)).cycles)
     assert found.bound <= found.cycles + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("tier", "profile", "said"),
+    [("dm", "schedule", "within "), ("hbm", "schedule", "profile schedule has 0 rows of moves within HBM"),
+     ("dm", "silicon", "predicts  nothing"), ("dm", "book", "")],
+)  # fmt: skip
+def test_an_answer_says_how_far_its_profile_may_be_off(tier: str, profile: str, said: str) -> None:
+    plan = read_plan_text(shared(tier, 256, 256))
+    (item,) = plan.transfers
+    found = synthesize(item.transfer, RNGD, axes=plan.axes, profile=profile, advise=False)
+    assert said in synth_text(found)
+    assert ("band" in found.as_data()) == (profile != "book")
