@@ -100,11 +100,12 @@ def cost(commands: Sequence[Command], target: CostData | str = "rngd", profile: 
         engine: sum(pair[0].startup + _longest(_Alone(_form(pair), command, pair), data) for command, pair in own)
         for engine, own in by_engine.items()
     }
-    shared = shared_bounds(pairs, data)
+    begins = {engine: own[0][1][0].startup for engine, own in by_engine.items()}
+    shared = _shared([(begins[engine_of(command)], pair) for command, pair in zip(commands, pairs, strict=True)], data)
     slowest = max(sorted(alone, key=_order), key=lambda engine: alone[engine], default=Engine())
     own = [(pair[0].startup, own_bounds(command, pair, data)) for command, pair in by_engine.get(slowest, [])]
     bounds = [*_engine_terms([b for _, b in own], slowest), *shared]
-    first, least = sum(startup for startup, _ in own), min((read.startup for read, _ in pairs), default=0)
+    first, least = sum(startup for startup, _ in own), min(begins.values(), default=0)
     best = max(bounds, key=lambda bound: bound.ticks + (least if bound in shared else first), default=None)
     total = max([*alone.values(), *(least + bound.ticks for bound in shared)], default=0)
     waits = Bound("start-up", first, "engine", _startup_why(own), data.source("startup"))
@@ -136,6 +137,21 @@ class _Alone:
 def _longest(one: _Alone, data: CostData) -> int:
     """The ticks of a command by itself."""
     return max((b.ticks for b in own_bounds(one.command, one.pair, data)), default=0)
+
+
+def _shared(pairs: Sequence[tuple[int, tuple[SideCost, SideCost]]], data: CostData) -> list[Bound]:
+    """What engines ask of memories together, in ticks after the first of them begins: nothing of those that begin later
+    is served before they do.
+    """
+    begins = sorted({begin for begin, _ in pairs})
+    found: dict[tuple[str, str], Bound] = {}
+    for begin in begins:
+        for bound in shared_bounds([pair for own, pair in pairs if own >= begin], data):
+            late = replace(bound, ticks=bound.ticks + begin - begins[0])
+            key = bound.name, bound.resource
+            if key not in found or found[key].ticks < late.ticks:
+                found[key] = late
+    return list(found.values())
 
 
 def _order(engine: Engine) -> tuple[int, int, int]:

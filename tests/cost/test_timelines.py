@@ -312,6 +312,19 @@ def drawn(draw: random.Random, engine: tuple[int, int, int]) -> Command:
     return replace(made, engine=Engine(*engine))
 
 
+@pytest.mark.parametrize("profile", ["book", "schedule", "silicon"])
+def test_one_command_more_on_an_idle_engine_makes_nothing_cheaper(profile: str) -> None:
+    """A command with few slices begins early; what the others share is served no earlier for it."""
+    data, draw = cost_data(profile), random.Random(profile)
+    for number in range(60):
+        some = [drawn(draw, (0, n // 4, n % 4)) for n in range(draw.randint(1, 6))]
+        more = drawn(draw, (0, 1, 3))
+        assert cost([*some, more], data).cycles >= cost(some, data).cycles - 1e-9, number
+    wide = [replace(command(hbm(n << 20), dm(), [(32, 256, SLICE)], 256), engine=Engine(0, 0, n)) for n in range(4)]
+    few = replace(command(hbm(), dm(), [(1, 256, SLICE)], 256), engine=Engine(0, 1, 0))
+    assert cost([*wide, few], data).cycles >= cost(wide, data).cycles
+
+
 def test_steps_of_several_engines_are_held_against_other_steps_as_a_whole() -> None:
     own = [replace(command(hbm(), dm(), [(16, 256, SLICE)], 256), engine=Engine(0, 0, n)) for n in range(4)]
     alone = cost(own).cycles
