@@ -24,7 +24,7 @@ from dmaverify.prove.move.check import Options
 from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions, rules_script
 from dmaverify.prove.move.indirect_case import IndirectCase
-from dmaverify.prove.move.indirect_order import judge_order
+from dmaverify.prove.move.indirect_order import apart_script, judge_order
 from dmaverify.prove.move.indirect_printed import judge_printed
 from dmaverify.prove.move.part_questions import index_script, row_scripts
 from dmaverify.prove.move.script import Script
@@ -36,6 +36,7 @@ ROW_BY_Z3 = f"{FROM_DEFINITIONS}, one row for all"
 ORDER = ("core/well-formed", "core/in-bounds", "core/same-element", "core/covers", "core/writes-once")
 
 
+MOST_APART = 256  # pairs of walks of which it is asked that they have no address in common
 MOST_PROMISED = 4096  # rows of an index that is known at run time only, of which each is looked at
 
 
@@ -130,6 +131,9 @@ def _ask_for_all_rows(case: IndirectCase, keep: list[tuple[str, str, str]] | Non
         case.by["rules"] = f"z3, {case.rules} rules"
     if not left:
         case.by.update({name: "z3, for every row" for name, by in case.by.items() if by == ROW_BY_Z3})
-    if case.by.get("core/overlap", "").startswith("the order"):
+    if case.status.get("core/overlap") == "proved" and case.apart and len(case.apart) <= MOST_APART:
+        if not ask([apart_script(case.apart)], case.options.rlimit, keep if keep is not None else [], left):
+            case.by["core/overlap"] = FROM_DEFINITIONS
+    elif case.by.get("core/overlap", "").startswith("the order"):
         left.append(f"core/overlap by {case.by['core/overlap']}")
     case.assumptions += [NOT_ASKED + what for what in left]

@@ -24,6 +24,7 @@ from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import PLACES
 from dmaverify.program.views import ViewError
 from dmaverify.prove.judgement import Judgement
+from dmaverify.prove.meet import Walk
 from dmaverify.prove.move.check import check_transfer
 from dmaverify.prove.move.ports import tensor_facts
 from dmaverify.prove.move.preconditions import unmet
@@ -43,6 +44,8 @@ class IndirectCase(Judgement):
 
     move: Indirect
     held: list[tuple[Rule, tuple[int, ...], str]] = field(default_factory=list, init=False)
+    apart: list[tuple[str, Walk, Walk]] | None = field(default=None, init=False)
+    """What is written and read of one memory without an address in common; None where more than that keeps order."""
 
     @property
     def bits(self) -> int:

@@ -18,8 +18,11 @@ from dmaverify.program.command import Command
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.prove.meet import TooDeep, Walk, apart, difference, side_of, smallest_meeting
+from dmaverify.prove.move.full import definitions
 from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.overlap import written_early
+from dmaverify.prove.move.questions import address_by_steps
+from dmaverify.prove.move.script import Script, ScriptWriter, text_of
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
@@ -51,6 +54,7 @@ def judge_order(case: IndirectCase, commands: Sequence[Command]) -> None:
     tiers = {move.source.tier, move.index.tensor.tier} if commands else set()
     if move.dest.tier not in tiers:
         return
+    case.apart = []
     found = _list_overwritten(case, commands) or (
         _rows_overwritten(case, commands) if move.source.tier == move.dest.tier else None
     )
@@ -126,6 +130,26 @@ def _keys(case: IndirectCase, keys: range) -> tuple[tuple[tuple[int, int], ...],
     return tuple((d.slots, step) for d, step in zip(case.payload.digits, steps, strict=True)), 0
 
 
+def _none_common(case: IndirectCase, what: str, one: Side, other: Side) -> None:
+    """Keeps what was judged to have no address in common, to be asked of once more."""
+    if case.apart is not None:
+        case.apart += [(what, a, b) for _, at, a in one for _, place, b in other if at == place]
+
+
+def apart_script(pairs: Sequence[tuple[str, Walk, Walk]]) -> Script:
+    """No address of the one walk is one of the other, whatever the counters."""
+    writer = ScriptWriter("what is written and what is read", definitions())
+    for number, (what, *walks) in enumerate(pairs):
+        ends = []
+        for side, walk in zip("ab", walks, strict=True):
+            name = f"{side}{number}"
+            counters = [writer.counter(f"{name}.c{i}", count) for i, (count, _) in enumerate(walk.loops)]
+            ends.append(address_by_steps(writer, f"{name}.at", walk.base, counters, [s for _, s in walk.loops]))
+        writer.claim(what, "core/overlap", f"(= {text_of(ends[0])} {text_of(ends[1])})")
+    writer.possible("a counter of each", "core/not-vacuous", "true")
+    return writer.script()
+
+
 def _first(one: Side, other: Side) -> tuple[str, str, int] | str | None:
     """The first address that both reach, with who does; None, or "unknown"."""
     open_ = False
@@ -160,11 +184,14 @@ def _list_overwritten(case: IndirectCase, commands: Sequence[Command]) -> Shared
     if move.index.values is None:
         sides: Iterator[Side] = iter([_every(case, commands, writes=True, keys=range(move.keys))])
         if (move.scatter and move.index.low is None) or len(case.payload.digits) > 1:
-            return "unknown" if _first(next(sides), listed) is not None else None
+            side = next(sides)
+            _none_common(case, "the list of rows", side, listed)
+            return "unknown" if _first(side, listed) is not None else None
     else:
         sides = (_moved(case, commands, key, writes=True) for key in range(move.keys))
     open_ = False
     for side in sides:
+        _none_common(case, "the list of rows", side, listed)
         met = _first(side, listed)
         if isinstance(met, tuple):
             return SharedIndex(met[0], met[1], met[2])
@@ -183,7 +210,9 @@ def _rows_overwritten(case: IndirectCase, commands: Sequence[Command]) -> Shared
         return _promised(case, commands)
     first = _all_of(case, commands, writes=True), _all_of(case, commands, writes=False)
     if not any(a == b and w.low <= r.high and r.low <= w.high for _, a, w in first[0] for _, b, r in first[1]):
+        _none_common(case, "rows", *first)
         return None
+    case.apart = None
     if move.keys * move.keys > MOST_PAIRS:
         return "unknown"
     writes = [_moved(case, commands, key, writes=True) for key in every]
@@ -238,7 +267,9 @@ def _promised(case: IndirectCase, commands: Sequence[Command]) -> SharedIndex | 
     behind, ahead = range(move.keys - 1), range(1, move.keys)
     sides = [_every(case, commands, writes=w, keys=range(move.keys)) for w in (True, False)]
     if _first(*sides) is None:
+        _none_common(case, "rows", *sides)
         return None
+    case.apart = None
     if move.index.low is None or move.keys < 2 or len(case.payload.digits) != 1:
         return "unknown"
     writes = _every(case, commands, writes=True, keys=behind)
