@@ -76,6 +76,7 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/written.py $(WRITTEN)
 	$(BIN)/python tests/fuzz/unrolled.py
 	$(BIN)/python tests/fuzz/blind.py
+	$(BIN)/python tests/fuzz/rust_tiles.py
 	$(BIN)/python tests/fuzz/sizes.py $(SIZES)
 	$(BIN)/python tests/fuzz/sizes.py $(SIZES) --edges
 	$(BIN)/python tests/fuzz/sizes.py $(SIZES) --loops

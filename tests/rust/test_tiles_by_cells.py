@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernels import plan, verdicts
+from lab.rust_tiles import drawn
 
 from dmaverify.language.expr import Kind
 from dmaverify.language.meaning import Index, cell
@@ -68,3 +69,13 @@ def test_what_cells_say_of_a_window_is_so_at_every_start(old: str, index: str, l
             if isinstance(one, Index):
                 moved = {axis: value + dict(first.coords).get(axis, 0) for axis, value in one.coords}
                 assert seen[place + offset] == Index(tuple(sorted(moved.items())))
+
+
+@pytest.mark.parametrize("seed", range(48))
+def test_tiles_in_drawn_loops_are_judged_as_they_run(seed: int) -> None:
+    """Thousands of them: `python tests/fuzz/rust_tiles.py --count 3000`."""
+    one = drawn(seed)
+    said = {found.status.value for found in verdicts(plan(one.text))}
+    assert one.right or "refuted" in said or "unknown" in said, one.text
+    assert one.twice or not one.right or "refuted" not in said, one.text
+    assert "error" not in said

@@ -1,0 +1,48 @@
+"""Drawn Rust kernels that copy tiles in loops, against their run: `python tests/fuzz/rust_tiles.py --count 3000`.
+
+Exit code 1 where a kernel is PROVED that leaves its tensors, stores what was not loaded or leaves a tile out; where one
+that does none of it, and moves no tile twice, is REFUTED; and where the checker ends with an error of its own.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from dmaverify import api
+from dmaverify.prove.options import Options
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from lab.rust_tiles import drawn
+
+
+def answer(text: str, folder: Path) -> str:
+    """`proved`, or the worst status of the kernel's verdicts."""
+    (folder / "k.rs").write_text(text, encoding="utf-8")
+    found = {verdict.status.value for verdict in api.check(str(folder / "k.rs"), options=Options(repair=False))}
+    return next((one for one in ("error", "refuted", "unknown") if one in found), "proved")
+
+
+def main() -> int:
+    options = argparse.ArgumentParser()
+    options.add_argument("--count", type=int, default=3_000)
+    options.add_argument("--seed", type=int, default=0)
+    given = options.parse_args()
+    counts: Counter[str] = Counter()
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(given.seed, given.seed + given.count):
+            one = drawn(seed)
+            said = answer(one.text, Path(folder))
+            counts[f"{'right' if one.right else 'wrong'}{' twice' if one.twice else ''}: {said}"] += 1
+            red = one.right and not one.twice and said == "refuted"
+            if said == "error" or red or (said == "proved" and not one.right):
+                wrong += 1
+                print(f"{seed}: {said}, {one}\n{one.text}")
+    print(", ".join(f"{what} {count}" for what, count in sorted(counts.items())))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
