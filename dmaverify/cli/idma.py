@@ -17,7 +17,7 @@ from dmaverify.machines.idma.columns import copy_of_row, descriptor_of_row, requ
 from dmaverify.machines.idma.engine import Backend, Request, refusal
 from dmaverify.machines.idma.legalizer import MOST_LISTED, burst_count, legalize
 from dmaverify.machines.idma.nd import starts
-from dmaverify.machines.idma.path import pieces
+from dmaverify.machines.idma.path import piece_count, pieces
 from dmaverify.machines.idma.setup import Setup, engine_options
 from dmaverify.report.idma import Shown, bursts_data, bursts_json, bursts_text
 from dmaverify.values import replace
@@ -31,6 +31,7 @@ Named = tuple[str, Setup, int, Iterator[Request]]
 """Name, engine, how many 1D transfers, and these."""
 
 
+MOST_PIECES = 1 << 12  # of one 1D transfer through mp_split and mp_dist, all of which are shown
 MOST_DESCRIPTORS = 64  # of a file whose bursts are shown; the others are counted
 
 
@@ -74,7 +75,7 @@ def bursts_shown(
 ) -> str | list[dict[str, Any]]:
     """The bursts of a file as text or data. Raises InputError, InputErrors."""
     shown: list[Shown] = []
-    held = left = 0
+    held = left = cut = 0
     for name, setup, count, requests in _requests(path, engine_options(engine), dims):
         held += 1
         if held > MOST_DESCRIPTORS and not as_json:
@@ -84,12 +85,18 @@ def bursts_shown(
             refused = refusal(setup.backend, request)
             if refused is not None:
                 raise InputError(f"{name}: {refused.message}", None, refused.hint)
+            many = piece_count(setup, request)
+            if many > MOST_PIECES and setup.region is not None:
+                cut += many - limit
+                request = replace(request, length=limit * setup.region.width)
             for owner, piece in pieces(setup, request):
                 one = _shown(name, number, count, setup.backend, piece)
                 shown.append(one if setup.region is None else replace(one, owner=owner))
     if as_json:
-        return [bursts_data(one, wire) for one in shown]
+        return [bursts_data(one, wire) for one in shown] + ([{"more_pieces": cut}] if cut else [])
     text = bursts_text(shown, wire)
+    if cut:
+        text += f"\n\n... {cut:,} more pieces of back-ends"
     if held > MOST_DESCRIPTORS:
         text += f"\n\n... {held - MOST_DESCRIPTORS:,} more descriptors of {left:,} transfers"
     return text

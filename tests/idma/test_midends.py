@@ -9,6 +9,8 @@ import pytest
 from lab.idma_oracles import distributed_by_tree, launches, tensor_2d, tensor_nd
 
 import dmaverify as dv
+from dmaverify import api
+from dmaverify.cli.idma import bursts_shown
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.midends import (
@@ -21,6 +23,8 @@ from dmaverify.machines.idma.midends import (
     worst_case,
 )  # fmt: skip
 from dmaverify.machines.idma.nd import Dim
+from dmaverify.machines.idma.path import held_bytes, piece_count, pieces
+from dmaverify.machines.idma.price import price
 from dmaverify.machines.idma.setup import setup_of
 from dmaverify.targets.target import load_target
 
@@ -243,3 +247,41 @@ def test_a_move_goes_through_the_mid_ends_that_its_engine_has(tmp_path: Path, op
     (tmp_path / "p.toml").write_text(MOVE.format(options=options))
     (verdict,) = dv.check(str(tmp_path / "p.toml"))
     assert [finding.rule for finding in verdict.findings] == ([rule] if rule else [])
+
+
+@pytest.mark.parametrize("midends", ["mp_split, mp_dist", "mp_dist, mp_split", "mp_split"])
+def test_bytes_and_pieces_of_back_ends_are_counted_without_a_list(midends: str) -> None:
+    draw = random.Random(midends)
+    options: dict[str, int | str] = {"midends": midends, "region_start": 4096, "region_end": 65536, "region_width": 64}
+    setup = setup_of(load_target("idma"), {**options, "backends": 4})
+    for _ in range(200):
+        request = Request(draw.randrange(1 << 16), draw.randrange(1 << 16), draw.randrange(1, 2000))
+        try:
+            counted = held_bytes(setup, request)
+        except InputError:
+            continue
+        found = pieces(setup, request)
+        held = [sum(one.length for owner, one in found if owner == n) for n in range(4)]
+        assert counted == (held if "mp_dist" in midends else [request.length])
+        assert len(found) <= piece_count(setup, request)
+
+
+def test_millions_of_pieces_are_counted_and_their_bytes_priced(tmp_path: Path) -> None:
+    options = 'preset = "mempool", dst_protocol = "obi", region_start = 0, region_end = 1073741824, region_width = 64'
+    options += ", backends = 4"
+    size = 1 << 28
+    text = (
+        MOVE.format(options=options + ', version = "spec"').replace("A = 8\n", f"A = {size}\n").replace("B = 16\n", "")
+    )
+    text = text.replace("A, B # 64", "A").replace("A, B", "A").replace("base = 4096", "base = 1073741824")
+    text = re.sub(r"read = .*", f'read = "[A={size}:1]:{size} @1073741824"', text)
+    text = re.sub(r"write = .*", f'write = "[A={size}:1]:{size} @16384"', text)
+    (tmp_path / "p.toml").write_text(text)
+    (item,) = api.load(str(tmp_path / "p.toml")).transfers
+    commands = api.program_of(api.load(str(tmp_path / "p.toml")), "p")
+    found = price(item.transfer, load_target("idma"), commands)
+    assert not found.exact
+    assert found.cycles >= size // 4 // 64
+    shown = bursts_shown(str(tmp_path / "p.toml"), (), None, 16, False, False)
+    assert "4,194,288 more pieces of back-ends" in str(shown)
+    assert bursts_shown(str(tmp_path / "p.toml"), (), None, 16, False, True)[-1] == {"more_pieces": 4194288}

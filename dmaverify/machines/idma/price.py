@@ -32,7 +32,7 @@ from dmaverify.machines.idma.law import (
 )
 from dmaverify.machines.idma.legalizer import is_coupled, window_bits
 from dmaverify.machines.idma.nd import Descriptor, requests
-from dmaverify.machines.idma.path import pieces
+from dmaverify.machines.idma.path import held_bytes, piece_count, pieces
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.program.command import Command, Engine
 from dmaverify.program.move import Transfer
@@ -153,6 +153,8 @@ def _shared_out(setup: Setup, commands: Sequence[Command], depth: Depth) -> Sequ
     found = requests_of(setup, commands)
     if found.count > EXACT:
         raise InputError(f"{found.count:,} transfers through mp_dist", None, f"at most {EXACT:,} are priced")
+    if sum(piece_count(setup, request) for request in found.requests()) > EXACT:
+        return _by_bytes(setup, found)
     meter = Meter(setup.backend)
     own: dict[int, list[Beats]] = {}
     for request in found.requests():
@@ -166,6 +168,16 @@ def _shared_out(setup: Setup, commands: Sequence[Command], depth: Depth) -> Sequ
         why = f"{len(bursts):,} bursts; {bound[0].name} binds; {APART}"
         terms.append(Term(f"back-end {number}", cycles, f"back-end {number}", why, "iDMA paper, 2.2 and 3.4"))
     return terms
+
+
+def _by_bytes(setup: Setup, found: Requests) -> Sequence[Term]:
+    """What the bytes of each of several back-ends take, where there are too many pieces to go through."""
+    total = [sum(own) for own in zip(*(held_bytes(setup, request) for request in found.requests()), strict=True)]
+    why = "its bytes alone: more pieces than are gone through"
+    return [
+        Term(f"back-end {number}", float(-(-size // setup.backend.word)), f"back-end {number}", why, "iDMA paper, 3.4")
+        for number, size in enumerate(total)
+    ]
 
 
 def descriptor_cycles(setup: Setup, descriptor: Descriptor) -> int:
