@@ -362,7 +362,7 @@ def number(text, names):
 
 
 def mapping(text, axes, lets):
-    """`axes` are sizes by name; those of an engine's variables, which are no axes, stand under None."""
+    """`axes` are sizes by name; of a plan with symbols those that numbers may name stand under None."""
     source = Text(text)
     found = pair(source, axes, lets)
     source.take("")
@@ -411,9 +411,10 @@ def written(source, axes):
     text = [first]
     while first in "({" and text.count("(") + text.count("{") > text.count(")") + text.count("}"):
         text.append(source.take())
-    if "" in text or not (first in "({" or first.isdigit() or first in axes or first in axes.get(None, ())):
+    names = axes.get(None, {})
+    if "" in text or not (first in "({" or first.isdigit() or first in names):
         raise Outside(f"`{first}` where a number of a mapping is read")
-    return number("".join(text).strip("{}"), {**axes, **axes.get(None, {})})
+    return number("".join(text).strip("{}"), names)
 
 
 def postfix(inner, sign, number, source):
@@ -890,7 +891,7 @@ def tensor_of(record, axes, lets, units):
     if isinstance(base, dict):
         at, base = {k: v for k, v in base.items() if k != "element"}, base.get("element", 0)
     if isinstance(base, str):
-        base = number(base, {**axes, **axes.get(None, {})})
+        base = number(base, axes.get(None, {}))
     if not isinstance(base, (int, Poly)) or set(record) - {"tier", "base", *PLACES}:
         raise Outside("a source or destination with more than mappings and a base")
     out = {place: mapping(str(record.get(place, "1")), axes, lets) for place in PLACES}
@@ -952,7 +953,7 @@ def read_move(plan, name, commands, sizes):
     if set(record) - KEYS:
         raise Outside(f"the key {sorted(set(record) - KEYS)[0]}")
     axes = {name: sizes.get(name, size) for name, size in plan.get("axes", {}).items()}
-    axes[None] = {name: size for name, size in sizes.items() if name not in axes}
+    axes |= {None: sizes} if sizes else {}
     data = machine(record.get("target", plan.get("target")))
     bits = data["dtypes"]["bits"].get(record["dtype"])
     if bits is None:
