@@ -248,13 +248,23 @@ def links_of(read: SideCost, write: SideCost) -> tuple[tuple[int, str], ...]:
 
 
 def link_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) -> list[Bound]:
+    """What crosses the links between chips, in bytes. Of several commands the first may be on its way before the
+    start-up ends, which is the latency of an empty pipeline.
+    """
+    early = min((read.head for read, _ in pairs), default=0) if len(pairs) > 1 else 0
     moved: dict[tuple[int, str], int] = defaultdict(int)
     for read, write in pairs:
         for link in links_of(read, write):
             moved[link] += read.nest.packets * read.nest.size
     price, source = data.ticks("pcie_byte"), data.source("pcie_byte")
     return [
-        Bound("PCIe", size * price, f"PCIe of chip {chip}", f"{size:,} bytes {way} the chip at 30 B/cycle", source)
+        Bound(
+            "PCIe",
+            max(0, size * price + min(0, early)),
+            f"PCIe of chip {chip}",
+            f"{size:,} bytes {way} the chip at 30 B/cycle",
+            source,
+        )
         for (chip, way), size in moved.items()
     ]
 
