@@ -56,6 +56,8 @@ def _shown(
     low, high = (partial(_at_end, number) for number in (0, 1))
     ends = [end(low), end(high)] if of.bands else []
     missing = [f"step `{slot.step}` is {slot.unpriced}" for slot in slots if slot.unpriced]
+    endless = [slot.step for slot in slots if isinstance(slot.about.get("iterations"), str)]
+    missing += [f"step `{step}` is in a loop of unknown turns, of which one is counted" for step in endless]
     shown = ("step", "lane", "start", "end", "waits_for", "slowed_by", "unpriced")
     data = {
         "name": program.name,
@@ -135,8 +137,8 @@ def _all_own(program: Program, durations: Lanes) -> Lanes:
 
 
 def laid_out(plan: Plan, program: Program, profile: str) -> tuple[Slot, ...]:
-    """Every piece of work of a program in time, once through its loops. Raises InputError where a step makes no
-    command.
+    """Every piece of work of a program in time, once through the loops that all steps share. Raises InputError where a
+    step makes no command.
     """
     from dmaverify.cost.constants import cost_data
     from dmaverify.report.timeline import slots_of

@@ -198,6 +198,7 @@ def test_a_loop_of_a_kernel_takes_as_long_as_its_turns_written_out(tmp_path: Pat
     unknown = LOOPED.replace("0..2", "0..n").replace("looped(ctx: &mut Context,", "looped(ctx: &mut Context, n: usize,")
     (tmp_path / "k.rs").write_text(unknown)
     assert "looped   at least" in run(str(tmp_path / "k.rs")).stdout
+    assert entries(str(tmp_path / "k.rs"))["looped"]["cycles"] is None
 
 
 APART = """
