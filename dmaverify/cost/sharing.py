@@ -4,8 +4,9 @@ Knows: loads of channels, DMNs, scratchpads and links, pieces of work with what 
 Does not know: programs, plans, the simulator.
 Law: a piece that shares nothing that is full takes its own time; while pieces together ask a part for more than it
 serves, each that needs it is slowed by the same factor. Two whose commands together cost more than the longer of them
-slow each other by as much more, whatever it is that they share (rows of a bank, turns at windows written in part). The
-end is never before that of the pieces without sharing.
+slow each other by as much more, whatever it is that they share (rows of a bank, turns at windows written in part), and
+of three and more those that share are slowed until all together take what all of their commands cost. The end is never
+before that of the pieces without sharing, nor before what all commands of all pieces cost together.
 
 This is an estimate between two bounds, not one of them: the parts of a piece are taken to be busy evenly over its time.
 Source: "DMA Engine" (Memory Bandwidth Limits, Example 1: engines share the bandwidth of HBM), "Memory Performance".
@@ -14,7 +15,8 @@ Source: "DMA Engine" (Memory Bandwidth Limits, Example 1: engines share the band
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from dmaverify.cost.bounds import links_of
 from dmaverify.cost.constants import TICKS, CostData, cost_data
@@ -97,6 +99,21 @@ Slowed = tuple[float, str]
 """How much of the shorter of two pieces comes on top, and what they share."""
 
 
+def on_own_engines(programs: Sequence[Sequence[Command]]) -> list[Command]:
+    """Commands of several programs, where none of two programs are on one engine."""
+    used: set[Engine] = set()
+    out = []
+    for program in programs:
+        apart: dict[Engine, Engine] = {}
+        for engine in dict.fromkeys(command.engine or Engine() for command in program):
+            apart[engine] = engine
+            while apart[engine] in used:
+                apart[engine] = replace(apart[engine], dmn=apart[engine].dmn + 1)
+            used.add(apart[engine])
+        out += [replace(command, engine=apart[command.engine or Engine()]) for command in program]
+    return out
+
+
 def crowding(one: Sequence[Command], other: Sequence[Command], data: CostData) -> Slowed:
     """What two programs at once, each on engines of its own, take beyond the longer of them, as a share of the shorter
     one.
@@ -104,31 +121,61 @@ def crowding(one: Sequence[Command], other: Sequence[Command], data: CostData) -
     if not one or not other:
         return 0.0, ""
     alone = sorted(cost(commands, data).cycles for commands in (one, other))
-    used = {command.engine or Engine() for command in one}
-    apart: dict[Engine, Engine] = {}
-    for engine in dict.fromkeys(command.engine or Engine() for command in other):
-        apart[engine] = engine
-        while apart[engine] in used:
-            apart[engine] = replace(apart[engine], dmn=apart[engine].dmn + 1)
-        used.add(apart[engine])
-    moved = [replace(command, engine=apart[command.engine or Engine()]) for command in other]
-    both = cost([*one, *moved], data)
+    both = cost(on_own_engines([one, other]), data)
     share = (both.cycles - alone[1]) / alone[0] if alone[0] else 0.0
     return min(1.0, max(0.0, share)), both.binding
+
+
+class _Crowds:
+    """What steps that are at work at once take from each other, each set of them priced once."""
+
+    def __init__(self, pieces: Sequence[WorkPiece], data: CostData) -> None:
+        self.data = data
+        self.pieces = {step: [p for p in pieces if p.step == step] for step in {p.step for p in pieces}}
+        self.pairs: dict[tuple[int, int], Slowed] = {}
+        self.sets: dict[frozenset[int], float] = {}
+
+    @cached_property
+    def least(self) -> float:
+        """What all commands together cost, in whatever order: no program is shorter."""
+        return cost(on_own_engines([own[0].commands for _, own in sorted(self.pieces.items())]), self.data).cycles
+
+    def slowed(self, step: int, at_work: frozenset[int]) -> Slowed:
+        """How much longer a step takes beside the others, by twos, and what it shares most."""
+        found = [self._pair(step, other) for other in sorted(at_work - {step})]
+        return 1.0 + sum(share for share, _ in found), max(found, default=(0.0, ""))[1]
+
+    def _pair(self, one: int, other: int) -> Slowed:
+        key = min(one, other), max(one, other)
+        if key not in self.pairs:
+            first, second = (self.pieces[step][0].commands for step in key)
+            self.pairs[key] = crowding(first, second, self.data)
+        return self.pairs[key]
+
+    def more(self, at_work: frozenset[int]) -> float:
+        """How much longer three and more take than by twos."""
+        if at_work not in self.sets:
+            self.sets[at_work] = 1.0
+            commands = on_own_engines([self.pieces[step][0].commands for step in sorted(at_work)])
+            if len(at_work) > 2 and commands:
+                apart = [replace(p, after=()) for step in sorted(at_work) for p in self.pieces[step]]
+                by_twos = max(timed.end for timed in _laid(apart, self))
+                self.sets[at_work] = max(1.0, cost(commands, self.data).cycles / by_twos)
+        return self.sets[at_work]
 
 
 def in_time(pieces: Sequence[WorkPiece], data: CostData | None = None) -> list[Timed]:
     """Every piece as early as its predecessors and what it shares allow; by `data` also what commands share. The
     predecessors make no circle.
     """
-    pairs: dict[tuple[int, int], Slowed] = {}
+    crowds = _Crowds(pieces, data) if data is not None else None
+    timed = _laid(pieces, crowds)
+    least = crowds.least if crowds is not None else 0.0
+    late = least / max((one.end for one in timed), default=0.0) if least else 1.0
+    return [replace(one, start=one.start * late, end=one.end * late) for one in timed] if late > 1 else timed
 
-    def crowd(one: WorkPiece, other: WorkPiece) -> Slowed:
-        key = min(one.step, other.step), max(one.step, other.step)
-        if key not in pairs:
-            pairs[key] = crowding(one.commands, other.commands, data) if data is not None else (0.0, "")
-        return pairs[key]
 
+def _laid(pieces: Sequence[WorkPiece], crowds: _Crowds | None) -> list[Timed]:
     waiting = {number: set(piece.after) for number, piece in enumerate(pieces)}
     left: dict[int, float] = {}
     begun: dict[int, float] = {}
@@ -139,7 +186,7 @@ def in_time(pieces: Sequence[WorkPiece], data: CostData | None = None) -> list[T
         for number in [n for n, after in waiting.items() if after <= done.keys()]:
             del waiting[number]
             left[number], begun[number] = pieces[number].cycles, now
-        rates = _rates(pieces, left, crowd)
+        rates = _rates(pieces, left, crowds)
         for number, (rate, part) in rates.items():
             if rate < 1:
                 slowed.setdefault(number, part)
@@ -165,7 +212,7 @@ def _end(
 
 
 def _rates(
-    pieces: Sequence[WorkPiece], left: Mapping[int, float], crowd: Callable[[WorkPiece, WorkPiece], Slowed]
+    pieces: Sequence[WorkPiece], left: Mapping[int, float], crowds: _Crowds | None
 ) -> dict[int, tuple[float, str]]:
     """How fast each piece at work goes (1: as by itself), and the fullest part that it needs."""
     asked: dict[str, float] = defaultdict(float)
@@ -173,14 +220,13 @@ def _rates(
         for part, busy in pieces[number].loads.items():
             asked[part] += busy / pieces[number].cycles if pieces[number].cycles else 0.0
     found = {}
+    at_work = frozenset(pieces[number].step for number in left)
     for number in left:
         part = max(pieces[number].loads, key=lambda one: (asked[one], one), default="")
         slowed = max(1.0, asked[part] if part else 0.0)
-        others = {pieces[n].step: pieces[n] for n in left if pieces[n].step != pieces[number].step}
-        crowds = [crowd(pieces[number], other) for other in others.values()]
-        together = 1.0 + sum(share for share, _ in crowds)
-        if together > slowed + HAIR:
-            part = part if slowed > 1 + HAIR else max(crowds)[1]
-            slowed = together
+        if crowds is not None:
+            share, name = crowds.slowed(pieces[number].step, at_work)
+            part, slowed = (part if slowed > 1 + HAIR else name, share) if share > slowed + HAIR else (part, slowed)
+            slowed *= crowds.more(at_work) if slowed > 1 + HAIR else 1.0
         found[number] = 1 / slowed, part
     return found

@@ -288,6 +288,17 @@ def test_steps_at_once_that_fill_one_dmn_say_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", ["book", "schedule", "silicon"])
+def test_three_and_more_steps_at_once_take_no_less_than_all_as_one_program(profile: str) -> None:
+    data, draw = cost_data(profile), random.Random(f"{profile} more")
+    for number in range(25):
+        own = [drawn(draw, (0, n // 4, n % 4)) for n in range(draw.randint(3, 6))]
+        pieces = [WorkPiece(cost([c], data).cycles, (), loads_of([c], data), n, (c,)) for n, c in enumerate(own)]
+        ends = [timed.end for timed in in_time(pieces, data)]
+        assert max(ends) >= cost(own, data).cycles - 1e-6, number
+        assert max(ends) <= max(cost(own, data).cycles, sum(piece.cycles for piece in pieces)) + 1e-6
+
+
+@pytest.mark.parametrize("profile", ["book", "schedule", "silicon"])
 def test_two_steps_at_once_take_no_less_than_both_as_one_program(profile: str) -> None:
     """Rows of one bank, windows written in part, DMNs: whatever the closed form counts of both together."""
     data, draw = cost_data(profile), random.Random(profile)
