@@ -34,7 +34,8 @@ class SideFacts:
     `run_bytes`: contiguous in this memory. `readers`: how often each byte is asked for. `toggled_inner`: address bits
     that the innermost loops change, `toggled` those that any loop or engine changes; `never`: bits that spread requests
     over stacks, channels, DMNs and slices, and that nothing changes, each with what it selects. `row_switches`: that no
-    queue avoids, `row_changes`: in order of arrival.
+    queue avoids, `row_changes`: in order of arrival. `channels` and `stacks` are None where an exact count needs too
+    large a table.
     """
 
     role: str
@@ -48,8 +49,8 @@ class SideFacts:
     partial_windows: int
     crossing_packets: int
     readers: int
-    channels: int
-    stacks: int
+    channels: int | None
+    stacks: int | None
     banks: int | None
     row_switches: int | None
     row_changes: int | None
@@ -119,6 +120,7 @@ def side_facts(sides: Sequence[SideCost], data: CostData) -> SideFacts:
     runs = sum(nest.packets * nest.size for nest in nests) / run
     hbm = [side.hbm for side in sides if side.hbm is not None]
     channels = {i for use in hbm for i, count in enumerate(use.channels or ()) if count}
+    counted = all(use.channels is not None for use in hbm)
     rows = [use.rows for use in hbm]
     known = bool(rows) and all(row is not None for row in rows)
     offsets = sorted({offset for nest in nests for offset in residues(nest, data.hbm.window)})
@@ -136,8 +138,8 @@ def side_facts(sides: Sequence[SideCost], data: CostData) -> SideFacts:
         partial_windows=sum(side.windows.partial for side in sides),
         crossing_packets=sum(side.windows.crossing for side in sides),
         readers=max(readers_of(nest) for nest in nests),
-        channels=len(channels),
-        stacks=len({index // (data.hbm_channels // 2) for index in channels}),
+        channels=len(channels) if counted else None,
+        stacks=len({index // (data.hbm_channels // 2) for index in channels}) if counted else None,
         banks=max(row.banks for row in rows if row is not None) if known else None,
         row_switches=_rows(hbm, "switches") if known else None,
         row_changes=_rows(hbm, "in_order") if known else None,
@@ -203,28 +205,36 @@ def readers_of(nest: PacketNest) -> int:
 
 
 def toggled(nest: PacketNest, most: int = 0) -> set[int]:
-    """Address bits that the loops change; with `most` only the innermost loops, as many as make that many packets."""
-    changed, packets = 0, 1
+    """Address bits that differ between two bytes of the packets; with `most` only of the innermost loops, as many as
+    make that many packets.
+    """
+    loops, packets = [(nest.size, 1)], 1
     for count, stride in reversed(nest.loops):
         if most and packets >= most:
             break
-        steps = min(count, -(-most // packets)) if most else count
-        changed |= _changed(nest.base, steps, stride)
+        loops.append((min(count, -(-most // packets)) if most else count, stride))
         packets *= count
-    if nest.size > 1:
-        changed |= _changed(nest.base, nest.size, 1)
-    return {bit for bit in range(changed.bit_length()) if changed >> bit & 1}
+    reach = sum((count - 1) * abs(stride) for count, stride in loops)
+    return {bit for bit in range((nest.base + reach).bit_length()) if _changes(nest.base, loops, bit)}
 
 
-def _changed(base: int, count: int, stride: int) -> int:
-    """Bits that differ among base + c * stride; of long loops all between the stride's lowest and the top bit."""
-    if count == 1 or stride == 0:
-        return 0
-    low = stride & -stride
-    if stride == low and base % (stride << (count - 1).bit_length()) < stride:
-        return ((1 << (count - 1).bit_length()) - 1) * stride
-    top = base ^ (base + (count - 1) * stride)
-    return ((1 << max(top, stride).bit_length()) - 1) & ~(low - 1)
+def _changes(base: int, loops: Sequence[tuple[int, int]], bit: int) -> bool:
+    """Whether a bit differs between two sums of the base and steps of the loops, carries of all loops included.
+
+    Modulo 2^(bit + 1) the bit says in which half an address lies. A step of half the circle flips it; a smaller one
+    cannot leap over a half, so it differs exactly where the walk's reach, unwound, leaves the half of the base.
+    """
+    half = 1 << bit
+    down = up = base & (half - 1)
+    for count, stride in loops:
+        step = stride & (2 * half - 1)
+        if step == half and count > 1:
+            return True
+        if step < half:
+            up += (count - 1) * step
+        else:
+            down -= (count - 1) * (2 * half - step)
+    return down < 0 or up >= half
 
 
 def _between(nests: Sequence[PacketNest]) -> set[int]:
@@ -245,7 +255,10 @@ def advice(result: Cost, facts: Sequence[SideFacts], data: CostData) -> list[str
         if side.tier == "hbm":
             found += [*_channel_advice(side, data), *_row_advice(side, data), *_window_advice(side)]
         elif side.tier == "dm" and side.dmns == 1 and side.packets > 1:
-            found.append(f"the {side.role} side uses one DMN: alternate between two (bit 27) for twice the rate")
+            found.append(
+                f"all slices of the {side.role} side are in one DMN: slices in both of an engine's (bit 27; layout, "
+                "not loop order) have up to twice the rate"
+            )
     found += _shared_advice(result, data)
     issue = [term for term in result.terms if term.name.endswith("issue")]
     first = next((term for term in result.terms if term.name == "start-up"), None)
@@ -270,7 +283,7 @@ def _shared_advice(result: Cost, data: CostData) -> list[str]:
 
 
 def _channel_advice(side: SideFacts, data: CostData) -> list[str]:
-    if side.channels == 0 or side.channels * 4 > data.hbm_channels * 3 or side.windows < data.hbm_channels:
+    if not side.channels or side.channels * 4 > data.hbm_channels * 3 or side.windows < data.hbm_channels:
         return []
     distinct = -(-side.windows // side.readers)
     if side.readers >= REREADS and distinct < data.hbm_channels:

@@ -107,7 +107,7 @@ def _channels(sides: Sides, found: Explanation, data: CostData) -> Told:
 
 
 def _more_channels(side: SideFacts, data: CostData) -> str:
-    if side.channels >= data.hbm_channels or side.windows < data.hbm_channels:
+    if not side.channels or side.channels >= data.hbm_channels or side.windows < data.hbm_channels:
         return ""
     if 8 not in side.toggled:
         return "toggle bit 8, which alone selects the stack: an axis at a stride of 256 bytes (layout, not loop order)"
@@ -180,11 +180,13 @@ def _dmns(sides: Sides, found: Explanation, data: CostData) -> Told:
             continue
         inner = bit in side.toggled_inner
         inside = "" if inner else f", bit {bit} not toggled by the innermost {INNER_REQUESTS} requests"
-        told.append(f"{side.role}: {_many(side.dmns, 'DMN')}, {side.slices} slices{inside}")
+        told.append(f"{side.role}: {_many(side.dmns, 'DMN')}, {_many(side.slices, 'slice')}{inside}")
         if not inner and bit in side.toggled and side.dmns > 1:
             lift = lift or f"move the loop that toggles bit {bit} inside: an engine's two DMNs then work in turns"
         elif side.dmns == 1 and side.packets > 1:
-            lift = lift or f"alternate between the engine's two DMNs (bit {bit}): twice the rate"
+            lift = (
+                lift or f"slices in both of an engine's DMNs (bit {bit}; layout, not loop order): up to twice the rate"
+            )
     return "; ".join(told), lift
 
 

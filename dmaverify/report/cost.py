@@ -52,9 +52,11 @@ def _facts(side: SideFacts) -> list[tuple[str, str]]:
     if side.crossing_packets:
         facts.append(("crossing packets", f"{side.crossing_packets:,}"))
     if side.readers > 1:
-        facts.append(("readers", f"each byte is asked for {side.readers} times"))
+        facts.append(("readers", f"each byte is asked for at least {side.readers} times"))
     if side.channels:
         facts.append(("channels", f"{side.channels} in use, {side.stacks} of 2 stacks"))
+    elif side.channels is None:
+        facts.append(("channels", "not counted: the exact count of these loops is too long"))
     if side.row_switches:
         said = f"at least {side.row_switches:,} that no queue avoids, {side.row_changes:,} in order of arrival"
         facts.append(("row switches", said))

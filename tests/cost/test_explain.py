@@ -22,10 +22,13 @@ from cost_programs import (
     example_5,
     hbm,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dmaverify.cost.explain import explain
+from dmaverify.cost.explain import explain, toggled
 from dmaverify.cost.formula import formula
 from dmaverify.cost.model import cost
+from dmaverify.cost.nest import PacketNest
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command
 from dmaverify.report.cost import explanation_lines
@@ -108,6 +111,43 @@ def test_half_bytes_are_refused_with_what_to_write() -> None:
     assert cost([even]).sides[0][0].nest.size == 8
 
 
+BRUTE = st.tuples(
+    st.integers(0, 1 << 14),
+    st.lists(st.tuples(st.integers(1, 6), st.integers(-700, 4096)), max_size=4),
+    st.integers(1, 300),
+)
+
+
+@given(nest=BRUTE)
+def test_the_bits_that_loops_change_are_those_that_differ_between_two_bytes(
+    nest: tuple[int, list[tuple[int, int]], int],
+) -> None:
+    """Carries of loops and packets together are not lost: rows of 264 B at a stride of 512 change bit 8."""
+    start, loops, size = nest
+    base = start + 700 * 6 * len(loops)
+    places = [base + byte for byte in range(size)]
+    for count, stride in loops:
+        places = sorted({place + turn * stride for place in places for turn in range(count)})
+    differ = 0
+    for place in places:
+        differ |= place ^ places[0]
+    expected = {bit for bit in range(differ.bit_length()) if differ >> bit & 1}
+    assert toggled(PacketNest(base, tuple(loops), size)) == expected
+
+
+def test_rows_that_run_over_a_window_change_the_bit_of_the_stack() -> None:
+    rows = replace(command(hbm(), hbm(1 << 20), [(16, 512, 512), (2, 132, 132)], 132), packet=132)
+    assert [side.never for side in explain([rows]).sides] == [(), ()]
+
+
+def test_channels_that_were_not_counted_are_not_told_as_none_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmaverify.cost.nest.STATES", 0)
+    monkeypatch.setattr("dmaverify.cost.nest.FEW", 0)
+    odd = explain([command(hbm(8), dm(), [(3, 7000, 24 * 256), (5, 808, 256)], 256)])
+    assert odd.sides[0].channels is None
+    assert any("not counted" in line for line in explanation_lines(odd))
+
+
 def test_runs_windows_and_offsets_are_those_of_the_address_arithmetic() -> None:
     """64 rows of 120 bytes, 128 apart: offsets 0 and 128, never across a boundary; end to end they are one run of
     7,680.
@@ -140,7 +180,7 @@ def test_partial_writes_are_told_with_their_run() -> None:
 
 def test_one_dmn_is_told() -> None:
     half = [command(hbm(), dm(), [(64, 8192, 256), (32, 256, SLICE)], 256)]
-    assert any("one DMN" in line for line in explain(half).advice)
+    assert any("one DMN" in line and "layout, not loop order" in line for line in explain(half).advice)
     assert not any("one DMN" in line for line in explain(EXAMPLE_2).advice)
 
 
