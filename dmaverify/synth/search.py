@@ -64,12 +64,13 @@ class Search:
         self.found = SearchFound()
         self.started = time.monotonic()
         self.lanes = [lanes_of(cover, machine.cuts) for cover in covers]
-        self.known: dict[int, tuple[list[Layering], Iterator[Layering]]] = {}
+        self.known: dict[tuple[int, bool | None], tuple[list[Layering], Iterator[Layering]]] = {}
         odd = any(a.count & (a.count - 1) for lanes in self.lanes for lane in lanes for a in lane.atoms)
         self.weight = ODD if odd else 1
         self.rates: list[tuple[Fraction, int]] = []
         self.facts: dict[int, tuple[tuple[int, ...], Profiles]] = {}
         self.barren = 0
+        self.broken: set[tuple[int, int]] = set()  # (box, packet) that a rule refuses; shares keep their boxes alive
         self.startup = data.ticks("startup_store" if machine.tiers[1] == "hbm" else "startup")
         self.issue = least_issue(machine.tiers[1] == "hbm", data)
 
@@ -224,13 +225,13 @@ class Search:
         """The shares of an option with their packets; of those that cut runs, some at a time, the quickest first."""
         whole = {lane.chain[0] for lane in self.lanes[option.cover]}
         if option.sizes is not None:
-            for layering in self._layerings(option.cover):
+            for layering in self._layerings(option.cover, False):
                 if set(self._facts(layering)[0]) <= whole:
                     yield layering, option.sizes
             return
         if whole == {1}:  # no run to cut
             return
-        cutting = (one for one in self._layerings(option.cover) if not set(self._facts(one)[0]) <= whole)
+        cutting = (one for one in self._layerings(option.cover, True) if not set(self._facts(one)[0]) <= whole)
         while some := list(islice(cutting, AT_A_TIME)):
             found = [
                 (self._quick(option.cover, one, sizes), number, one, sizes)
@@ -252,9 +253,14 @@ class Search:
             self.facts[id(layering)] = lengths, profiles_of(layering)
         return self.facts[id(layering)]
 
-    def _layerings(self, cover: int) -> Iterator[Layering]:
-        """The shares of a cover; each is made once, when it is first asked for."""
-        known, more = self.known.setdefault(cover, ([], layerings(self.covers[cover], self.machine)))
+    def _layerings(self, cover: int, cutting: bool) -> Iterator[Layering]:
+        """The shares of a cover; each is made once, when it is first asked for. Of runs of one length, those alone that
+        cut them or do not; a part of a run may be as long as another run.
+        """
+        only = cutting if len({lane.chain[0] for lane in self.lanes[cover]}) == 1 else None
+        if (cover, only) not in self.known:
+            self.known[cover, only] = [], layerings(self.covers[cover], self.machine, only)
+        known, more = self.known[cover, only]
         most = self.limits.commands
         for index in count():
             if index == len(known):
@@ -272,6 +278,9 @@ class Search:
         if quick >= self._best():
             self._too_dear()
             return None
+        if any((id(work.box), sizes[work.box.chain[0]]) in self.broken for work in layering.works):
+            self.barren += 1
+            return None
         items = self._nested(layering, sizes)
         if option.floor is not None and items:
             quick = max(quick, option.floor.shared + startup_of(items, self.machine, self.data))
@@ -281,7 +290,7 @@ class Search:
         if not self._legal(items):
             self.barren += 1
             return None
-        floor = max(quick, self.shapes.part_floor(self._samples(items)))
+        floor = max(quick, self._part_floor(items))
         if floor >= self._best():
             self._too_dear()
             return None
@@ -303,17 +312,26 @@ class Search:
         """Whether no rule about packets and addresses refuses the parts; entries, which an order may still change,
         are left to `_price`.
         """
+        if not items:
+            return False
         law = self.law
         before, law.lenient = law.lenient, True
-        good = bool(items) and law.allows(self._samples(items))
+        refused = next((one for one in self._samples(items) if not law.allows([self._as_is(one)])), None)
         law.lenient = before
-        return good
+        if refused is not None:
+            self.broken.add((id(refused.work.box), refused.packet))
+        return refused is None
 
-    def _samples(self, items: Sequence[Nested]) -> list[Command]:
-        """A few commands of a choice: of the largest and the smallest part, the first and the last."""
+    def _samples(self, items: Sequence[Nested]) -> list[Nested]:
+        """A few parts of a choice: the largest and the smallest, the first and the last."""
         ranked = sorted(range(len(items)), key=lambda i: (-items[i].work.box.amount, i))
-        chosen = dict.fromkeys((ranked[0], ranked[-1], 0, len(items) - 1))
-        return [command(items[i], items[i].loops, self.machine) for i in chosen]
+        return [items[i] for i in dict.fromkeys((ranked[0], ranked[-1], 0, len(items) - 1))]
+
+    def _as_is(self, item: Nested) -> Command:
+        return command(item, item.loops, self.machine)
+
+    def _part_floor(self, items: Sequence[Nested]) -> float:
+        return self.shapes.part_floor([self._as_is(item) for item in self._samples(items)])
 
     def _quick(self, cover: int, layering: Layering, sizes: Mapping[int, int]) -> float:
         """Start-ups and requests of the fullest engine; requests of all, over all servers of the slowest memory."""

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
+from dmaverify.layout.addresses import BYTE
 from dmaverify.program.command import Engine
 from dmaverify.program.space import SPAN
 from dmaverify.synth.atoms import Atom
@@ -87,8 +88,10 @@ def home(box: AtomNest) -> tuple[int, int]:
 # ---------------------------------------------------------------- sharing out
 
 
-def layerings(cover: Cover, machine: SynthMachine) -> Iterator[Layering]:
-    """Ways to share a cover out, from one engine a box to all engines of a chip, most engines first."""
+def layerings(cover: Cover, machine: SynthMachine, cutting: bool | None = None) -> Iterator[Layering]:
+    """Ways to share a cover out, from one engine a box to all engines of a chip, most engines first. `cutting`: those
+    alone that cut runs, or that do not.
+    """
     lanes = lanes_of(cover, machine.cuts)
     if len(lanes) > MOST_LANES:
         return
@@ -97,7 +100,7 @@ def layerings(cover: Cover, machine: SynthMachine) -> Iterator[Layering]:
         chips.setdefault(home(lane)[0], []).append(lane)
     seen: set[tuple[Work, ...]] = set()
     for counts in _counts(chips, machine):
-        for split in _splits(chips, counts, machine):
+        for split in _splits(chips, counts, machine, cutting):
             if split.works not in seen:
                 seen.add(split.works)
                 far = tuple(a for a in cover.boxes[0].atoms if max(abs(a.read), abs(a.write)) >= SPAN["cluster"])
@@ -125,7 +128,7 @@ def _shape(box: AtomNest) -> tuple[tuple[int, int, int], ...]:
 
 
 def _splits(
-    chips: Mapping[int, Sequence[AtomNest]], counts: Sequence[int], machine: SynthMachine
+    chips: Mapping[int, Sequence[AtomNest]], counts: Sequence[int], machine: SynthMachine, cutting: bool | None
 ) -> Iterator[Layering]:
     """Every way to cut the boxes into as many parts: one way per shape, the same for all boxes of it."""
     shapes = list(dict.fromkeys(_shape(box) for boxes in chips.values() for box in boxes))
@@ -133,6 +136,8 @@ def _splits(
     sample = {_shape(box): box for boxes in chips.values() for box in boxes}
     ways = [list(cuts_of(sample[shape], want[shape], machine.unit_bits)) for shape in shapes]
     for chosen in product(*ways):
+        if cutting is not None and cutting != any(c.cuts_run(sample[s]) for c, s in zip(chosen, shapes, strict=True)):
+            continue
         how = dict(zip(shapes, chosen, strict=True))
         works: list[Work] = []
         for chip, boxes in sorted(chips.items()):
@@ -171,6 +176,10 @@ class ShareCut:
     text: str
     grain: int = 1
 
+    def cuts_run(self, box: AtomNest) -> bool:
+        """Whether it cuts what is contiguous on both sides."""
+        return any(box.atoms[index] in box.chain[1] for index, _, _ in self.cuts)
+
     def parts(self, box: AtomNest) -> list[AtomNest]:
         """The parts, in order of their first values."""
         found = [box]
@@ -197,7 +206,9 @@ def _cut(box: AtomNest, index: int, count: int, block: bool, grain: int) -> list
 
 
 def cuts_of(box: AtomNest, parts: int, unit_bits: int) -> Iterator[ShareCut]:
-    """Every way to cut a box in `parts`: one atom in blocks or in turns, or two or three atoms whose parts multiply."""
+    """Every way to cut a box in `parts`: one atom in blocks or in turns, or two or three atoms whose parts multiply. An
+    element is not cut: no packet holds a part of one.
+    """
     if parts == 1:
         yield ShareCut((), "")
         return
@@ -205,7 +216,7 @@ def cuts_of(box: AtomNest, parts: int, unit_bits: int) -> Iterator[ShareCut]:
     for factors in _factorings(parts):
         for chosen in _ordered(len(box.atoms), len(factors)):
             if any(
-                box.atoms[i].count < n or (not box.atoms[i].axis and box.atoms[i].weight)
+                box.atoms[i].count < n or box.atoms[i].axis == BYTE or (not box.atoms[i].axis and box.atoms[i].weight)
                 for i, n in zip(chosen, factors, strict=True)
             ):
                 continue

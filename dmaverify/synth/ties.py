@@ -47,5 +47,5 @@ class TiedSearch(Search):
                 if not self._legal(items):
                     continue
                 mine = layering is winner.layering and tuple(i.packet for i in items) == winner.packets
-                if mine or self.shapes.part_floor(self._samples(items)) <= best:
+                if mine or self._part_floor(items) <= best:
                     yield mine, Choice(option, layering, items, option.least)
