@@ -4,7 +4,7 @@ import pytest
 
 from dmaverify.errors import Disagreement
 from dmaverify.plan.read import read_plan_text
-from dmaverify.prove.flow import kernel, program_questions
+from dmaverify.prove.flow import kernel, program_questions, program_times
 from dmaverify.prove.flow.hazards import Hazards
 from dmaverify.prove.flow.kernel import check_program
 from dmaverify.prove.flow.starvation_limit import AccessSum
@@ -99,11 +99,11 @@ def test_ordered_steps_are_asked_for_their_order() -> None:
     assert not any("order the steps" in one for one in verdict.assumptions)
 
 
-@pytest.mark.parametrize("fault", ["_stated", "unordered"])
+@pytest.mark.parametrize("fault", ["edges", "unordered"])
 def test_an_order_that_nothing_states_is_a_disagreement(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    after = 'after = ["one"]\n' if fault == "_stated" else ""
+    after = 'after = ["one"]\n' if fault == "edges" else ""
     monkeypatch.setattr(kernel, "hazards", lambda *given, **more: Hazards())
-    monkeypatch.setattr(program_questions, fault, lambda *given, **more: [])
+    monkeypatch.setattr(program_times if fault == "edges" else program_questions, fault, lambda *given, **more: [])
     with pytest.raises(Disagreement, match="the order of the steps"):
         judged("0", after, 0)
 
@@ -134,7 +134,7 @@ def test_a_hazard_of_two_iterations_that_the_fast_path_missed_is_no_proof(monkey
 
 
 def test_an_order_of_iterations_that_nothing_states_is_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program_questions._Times, "_around", lambda self: [])
+    monkeypatch.setattr(program_times.Times, "_around", lambda self: [])
     with pytest.raises(Disagreement, match="1 iterations later"):
         looped(ONE, "in")
 
