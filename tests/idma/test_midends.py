@@ -170,6 +170,17 @@ def test_periods_of_a_file_are_held_against_the_cycles_of_its_transfers(tmp_path
         assert verdict.claim == "all 2 descriptors"
 
 
+def test_periods_of_a_file_are_those_of_the_engine_that_is_named_for_it(tmp_path: Path) -> None:
+    from dmaverify.machines.idma.check import verdict_of_file
+
+    file = tmp_path / "one.idma"
+    file.write_text("rt3d\nevent = 60\nsrc = 0x1000\ndst = 0x20000\nlength = 64\nlaunch\n", encoding="utf-8")
+    for memory, rules in (("sram", set()), ("hbm", {"idma/event-period"})):
+        verdict = verdict_of_file(str(file), engine=[f"memory={memory}"])
+        assert verdict is not None
+        assert {f.rule for f in verdict.errors} == rules, memory
+
+
 # ---------------------------------------------------------------- of an engine's description
 
 

@@ -119,6 +119,25 @@ def test_what_was_read_may_be_overwritten_by_a_later_tile() -> None:
     assert errors(text + steps % "") == {"core/tiles-once"}
 
 
+@pytest.mark.parametrize(
+    ("start", "status"), [("4 * t", Status.PROVED), ("12 - 4 * t", Status.UNKNOWN), ("0", Status.UNKNOWN)]
+)
+def test_a_step_of_the_same_body_reads_between_two_writes_only_what_it_reads_in_that_iteration(
+    start: str, status: Status
+) -> None:
+    """One that reads the same rows in other iterations stands between none of these writes."""
+    again = store(tile('"4 * t"'), base=8192).replace("store", "again")
+    read = (
+        '[transfer.read]\ndtype = "i8"\nloop = { t = 4 }\n'
+        'source = { tier = "hbm", element = "S, A, C", view = ' + tile(f'"{start}"') + " }\n"
+        'dest = { tier = "dm", base = 4096, slice = "S", element = "A = 4, C" }\n'
+        'stream = { time = "S, A = 4", packet = "C" }\n'
+    )
+    names = ", ".join(f'{{ transfer = "{name}" }}' for name in ("store", "read", "again"))
+    steps = f'[program.p]\norder = "written"\nstep = [{names}]\n'
+    assert api.check(HEAD + store(tile('"4 * t"')) + again + read + steps, "p")[-1].status is status
+
+
 def test_a_million_iterations_are_judged_at_once() -> None:
     axes = HEAD.replace("A = 16", "A = 4194304")
     for start, found in (("4 * t", set()), ("2 * t", {"core/tiles-once", "core/tiles-cover"})):

@@ -170,3 +170,58 @@ order = "{order_}"
 step = [{{ transfer = "a" }}, {{ transfer = "b", context = "other", after = ["a"] }}]
 """
     assert ("core/regions" in rules(body)) == (order_ == "contexts")
+
+
+INTO_A_LOOP = """
+[transfer.x]
+dtype = "i8"
+source = {{ tier = "hbm", base = 0, element = "C" }}
+dest = {{ tier = "dm", base = 0, slice = "64", element = "C" }}
+stream = {{ time = "64", packet = "C" }}
+[access.b]
+engine = "fetch"
+dtype = "i8"
+{0}
+memory = {{ tier = "dm", base = 0, slice = "64", element = "C" }}
+stream = {{ time = "C / 32", packet = "C % 32" }}
+[transfer.c]
+dtype = "i8"
+{0}
+source = {{ tier = "hbm", base = 65536, element = "C" }}
+dest = {{ tier = "dm", base = {1}, slice = "64", element = "C" }}
+stream = {{ time = "64", packet = "C" }}
+[region.one]
+tier = "dm"
+extent = {{ slice = 64 }}
+size = 64
+lifetime = ["x", "b"]
+[region.two]
+tier = "dm"
+extent = {{ slice = 64 }}
+base = {1}
+size = 64
+lifetime = ["c", "c"]
+[program.p]
+regions = [{2}]
+order = "written"
+step = [{{ transfer = "x" }}, {{ access = "b" }}, {{ transfer = "c" }}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("regions", "base", "found"),
+    [
+        ('"one"', 0, {"core/lifetime"}),
+        ('"one"', 32, {"core/regions", "core/lifetime"}),
+        ('"one"', 64, set()),
+        ('"one", "two"', 0, {"core/regions", "core/lifetime"}),
+        ('"one", "two"', 32, {"core/regions", "core/lifetime"}),
+        ('"one", "two"', 64, set()),
+    ],
+)
+def test_a_region_that_lives_from_outside_into_a_loop_lives_through_all_of_it(
+    regions: str, base: int, found: set[str]
+) -> None:
+    """What `c` writes behind `b` is what `b` of the next iteration reads, unless it lies behind the region."""
+    assert rules(INTO_A_LOOP.format("loop = { t = 4 }", base, regions)) == found
+    assert rules(INTO_A_LOOP.format("", base, regions)) == set(), "each step runs once: the region is dead then"

@@ -251,7 +251,7 @@ def _items(
             mild=mild | (own.mild if not image.ordered else frozenset()),
         )  # fmt: skip
     if image.periods:
-        setup = setup_for(image.told[0], target)
+        setup = setup_for(image.told[0], target, given)
         yield ListedItem("events", image.told[0].span, period_facts(image, setup), counted=False)
     if image.facts:
         yield ListedItem("chain", image.told[0].span, image.facts, counted=False)

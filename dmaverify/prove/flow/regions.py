@@ -118,8 +118,22 @@ def _after(late: Region, early: Region, order: Order, index: dict[str, int]) -> 
     """Whether the last step of one ends before the first of the other begins, also around a loop of both."""
     if late.lifetime is None or early.lifetime is None:
         return False
-    ends = [(index[a], index[b]) for a, b in (early.lifetime, late.lifetime)]
-    return order.step_precedes(ends[0][1], ends[1][0]) and order.comes_around(ends[1][1], ends[0][0])
+    (first, ends), (begins, last) = (_lives(r.lifetime, order, index) for r in (early, late) if r.lifetime)
+    return all(order.step_precedes(a, b) for a in ends for b in begins) and all(
+        order.comes_around(a, b) for a in last for b in first
+    )
+
+
+def _lives(lifetime: tuple[str, str], order: Order, index: dict[str, int]) -> tuple[list[int], list[int]]:
+    """The steps that a region may begin and end to live with. One that lives from outside of a loop into it, or out of
+    it, lives through all its iterations.
+    """
+    ends = [index[name] for name in lifetime]
+    bodies = [order.bodies[step] if order.bodies else -1 for step in ends]
+    if bodies[0] == bodies[1]:
+        return [ends[0]], [ends[1]]
+    whole = [[s for s, of in enumerate(order.bodies) if of == body >= 0] for body in bodies]
+    return whole[0] or [ends[0]], whole[1] or [ends[1]]
 
 
 def _lifetimes(program: Program, order: Order, index: dict[str, int]) -> Iterator[Finding]:
@@ -233,8 +247,10 @@ def _dead(region: Region, step: int, order: Order, index: dict[str, int]) -> boo
     """Whether the region's lifetime surely ends before the step, or begins after it: its bytes are free then."""
     if region.lifetime is None:
         return False
-    first, last = index[region.lifetime[0]], index[region.lifetime[1]]
-    return order.step_precedes(last, step) or order.step_precedes(step, first)
+    first, last = _lives(region.lifetime, order, index)
+    ended = all(order.step_precedes(a, step) for a in last) and all(order.comes_around(step, a) for a in first)
+    begins = all(order.step_precedes(step, a) for a in first) and all(order.comes_around(a, step) for a in last)
+    return ended or begins
 
 
 def _outside(step: Step, side: str, box: Box, region: Region, message: str) -> Finding:

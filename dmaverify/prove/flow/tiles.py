@@ -21,7 +21,7 @@ from dmaverify.program.schedule import Order
 from dmaverify.program.turns import loop_values
 from dmaverify.prove.flow.tile_cover import Elsewhere, Unwritten, covers, flat_position, is_element
 from dmaverify.prove.flow.tile_outputs import Output, Tiles
-from dmaverify.prove.flow.tile_union import Digit, Grid, grid
+from dmaverify.prove.flow.tile_union import Boxes, Digit, Grid, grid
 from dmaverify.prove.smt import Query, Session, all_of, any_of, linear, number
 from dmaverify.values import dataclass
 
@@ -180,6 +180,11 @@ def _unread(
         return found
     if any(not r.windows for r in readers) or any(elsewhere.reads_all(t, steps) for t in (first, second)):
         return "none"
+    mates = [[r for r in readers if _one_body(order, r.step, tiles.step)] for tiles in pair]
+    if any(_in_each_turn(output, tiles, own) for tiles, own in zip(pair, mates, strict=True)):
+        return "none"
+    if any(mates):  # what they read in other iterations is no read between two writes
+        return "unknown"
     every = grid(output.digits, [t.boxes for t in (first, second, *readers)])
     if every is None:
         return "unknown"
@@ -194,6 +199,27 @@ def _unread(
     where = {output.label(d): value for d, value in point.items()}
     at = [loop_values(t.turns, side or ()) for t, side in zip((first, second), sides, strict=True)]
     return SharedElement(first, second, at[0], at[1], where)
+
+
+def _one_body(order: Order, one: int, other: int) -> bool:
+    return bool(order.bodies) and order.bodies[one] == order.bodies[other] >= 0
+
+
+def _in_each_turn(output: Output, tiles: Tiles, readers: Sequence[Tiles]) -> bool:
+    """Whether steps of one body read together, in each iteration, all that another one writes in it: of those that move
+    as it does, the first iteration speaks for all.
+    """
+    alike = [r for r in readers if r.turns == tiles.turns and _steps(output, r) == _steps(output, tiles)]
+    turns = len(tiles.turns)
+    made = (
+        grid(output.digits, [Boxes(t.windows, (*(1,) * turns, *t.extra)) for t in (tiles, *alike)]) if alike else None
+    )
+    return made is not None and _left_over(made, 1) is None
+
+
+def _steps(output: Output, tiles: Tiles) -> list[tuple[int, ...]]:
+    """How far an iteration of each loop moves a tile, digit by digit."""
+    return [tuple(tiles.window(d)[0].steps[: len(tiles.turns)]) for d in output.digits]
 
 
 def _counters_at(tiles: Tiles, point: Mapping[Digit, int], session: Session) -> list[int] | None:
