@@ -324,6 +324,22 @@ def test_steps_meet_in_memory_by_whatever_name(tmp_path: Path) -> None:
     assert _rules(tmp_path, PLAN + steps + _program("ab bc<ab"), "p") == set()
 
 
+@pytest.mark.parametrize(("base", "rules"), [(4127, {"core/regions"}), (4128, set())])
+def test_regions_share_bytes_by_whatever_name(tmp_path: Path, base: int, rules: set[str]) -> None:
+    regions = f"""
+[region.table]
+tier = "mem"
+base = 4096
+size = 32
+[region.port]
+tier = "io"
+base = {base}
+size = 16
+"""
+    program = '[program.p]\nregions = ["table", "port"]\n' + _program("ab")
+    assert _rules(tmp_path, PLAN + regions + _transfer("ab", 0, 65536) + program, "p") == rules
+
+
 @pytest.mark.parametrize(
     ("variant", "src", "length", "rules"),
     [

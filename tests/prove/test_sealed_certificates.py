@@ -649,7 +649,6 @@ def test_nothing_that_folds_away_is_asked_of_the_solver() -> None:
 
 
 UNASKED = {
-    "reference/keys.toml::buffered": "core/regions of the steps together",
     "pto/ping-pong.mlir": "core/registers, core/unresolved-copy",
 }
 """What is decided without a question, so that no fault of it can be contradicted: the verdict names it, and

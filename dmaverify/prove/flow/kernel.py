@@ -21,7 +21,7 @@ from dmaverify.prove.flow.declarations import may_share, read_otherwise
 from dmaverify.prove.flow.hazards import HAZARDS, Hazards, hazards
 from dmaverify.prove.flow.hazards_told import hazard_finding, one_engine
 from dmaverify.prove.flow.hops import hop_findings
-from dmaverify.prove.flow.regions import region_findings
+from dmaverify.prove.flow.regions import REGIONS, region_findings
 from dmaverify.prove.flow.tile_outputs import Output, outputs
 from dmaverify.prove.flow.tiles import Together, worse
 from dmaverify.prove.flow.tiles import judge as judge_tiles
@@ -42,7 +42,6 @@ from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Finding, Label, Severity, Status, Verdict
 
 TILES = ("core/tiles-once", "core/tiles-cover")
-REGIONS = ("core/regions", "core/region-capacity", "core/lifetime")
 
 
 @dataclass
@@ -234,7 +233,8 @@ class _Case(Judgement):
         found = list(region_findings(self.program, works, order, self.target, self.session, open_))
         self.findings += found
         self.assumptions += open_
-        for rule in REGIONS:
+        lives = any(region.lifetime for region in self.program.regions)
+        for rule in REGIONS if lives else REGIONS[:2]:
             left = "unknown" if open_ and rule != "core/region-capacity" else "proved"
             self.status[rule] = "refuted" if any(f.rule == rule for f in found) else left
             self.by[rule] = f"{len(self.program.regions)} regions, by arithmetic"

@@ -19,6 +19,8 @@ from dmaverify.program.schedule import Order, Program
 from dmaverify.prove.flow.concurrency import Starvation
 from dmaverify.prove.flow.hazards import HAZARDS, KINDS, unordered
 from dmaverify.prove.flow.program_times import TimedWork, Times
+from dmaverify.prove.flow.region_questions import region_scripts
+from dmaverify.prove.flow.regions import REGIONS
 from dmaverify.prove.flow.starvation import lookup
 from dmaverify.prove.flow.tile_questions import TILES, tile_scripts
 from dmaverify.prove.flow.touches import StepWork, Touch, flat_weights
@@ -42,11 +44,13 @@ def ask_program(
     tiles = list(tile_scripts(program, works, target)) if TILES[0] in proved else []
     missing = {name for name in TILES if any(isinstance(one, str) for one in tiles)}
     sums = starved.limit.rule if starved is not None and starved.limit is not None and starved.bounds else ""
-    known = (*HAZARDS, "core/steps", *(TILES if tiles and not missing else ()), sums)
+    times = Times(program, works, order, launched=launched)
+    by_regions = not launched and times.reach <= MOST_ITERATIONS and len(program.regions) * len(works) <= MOST_PAIRS
+    regions = REGIONS if by_regions else ()
+    known = (*HAZARDS, "core/steps", *(TILES if tiles and not missing else ()), sums, *regions)
     left = [f"{name} of the steps together{_why(name)}" for name in proved if name not in known]
     left += [one for one in tiles if isinstance(one, str)]
     names = [step.name for step in program.steps]
-    times = Times(program, works, order, launched=launched)
     by_times = pairs is not None and times.reach <= MOST_ITERATIONS
     if pairs is not None and by_times:  # order is followed for loops of any length, also of none: then it hands on less
         pairs = [(a, b) for a, b in pairs if not times.ordered(times.of_touch(a), times.of_touch(b))]
@@ -62,6 +66,8 @@ def ask_program(
     scripts += (
         [_beside_dma(starved, times if by_times and not launched else None)] if starved is not None and sums else []
     )
+    if program.regions and by_regions:
+        scripts += region_scripts(program, works, times, target)
     if by_times:
         scripts.append(_in_order(works, times, [(id(a), id(b)) for a, b in pairs]))
     open_ = ask(scripts, rlimit, asked, left)

@@ -22,8 +22,10 @@ from dmaverify.prove.flow.touches import Memory, StepWork, touched_box, whole_te
 from dmaverify.prove.meet import Walk, shared
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Finding, Label, Severity
+
+REGIONS = ("core/regions", "core/region-capacity", "core/lifetime")
 
 
 def region_findings(
@@ -31,6 +33,7 @@ def region_findings(
 ) -> Iterator[Finding]:
     """What is wrong with the regions; `open_` receives what could not be decided."""
     index = {step.name: number for number, step in enumerate(program.steps)}
+    program = replace(program, regions=tuple(in_memory(region, target) for region in program.regions))
     yield from _capacities(program, target)
     yield from _overlaps(program, order, index)
     yield from _lifetimes(program, order, index)
@@ -164,19 +167,43 @@ def tensors_of(step: Step, target: Target) -> Iterator[tuple[str, Tensor, int]]:
         yield _side(access), memory, target.dtypes[access.dtype]
 
 
-def _boxes(step: Step, target: Target) -> Iterator[tuple[str, Box]]:
-    """(reads or writes, hull of what is touched in all iterations)."""
+@dataclass(frozen=True, slots=True)
+class TouchedBox:
+    """The hull of what a side of a step touches in all iterations. `what` as touches name it; empty for a transfer."""
+
+    writes: bool
+    what: str
+    box: Box
+
+
+def boxes_of(step: Step, target: Target) -> Iterator[TouchedBox]:
+    """What a step touches, in memories in place of tiers."""
+    for one in _boxes(step, target):
+        yield replace(one, box=_of_memory(one.box, target))
+
+
+def in_memory(region: Region, target: Target) -> Region:
+    """The region in the memory that its tier has: tiers of one memory share their addresses."""
+    return replace(region, box=_of_memory(region.box, target))
+
+
+def _of_memory(box: Box, target: Target) -> Box:
+    return replace(box, tier=target.memory_of(box.tier))
+
+
+def _boxes(step: Step, target: Target) -> Iterator[TouchedBox]:
     if step.transfer is not None:
         one, bits, views = step.transfer, target.dtypes[step.transfer.dtype], step.transfer.views
-        yield "reads", touched_box(one.source, views, views.source if views else None, bits)
-        yield "writes", touched_box(one.dest, views, views.dest if views else None, bits)
+        yield TouchedBox(False, "", touched_box(one.source, views, views.source if views else None, bits))
+        yield TouchedBox(True, "", touched_box(one.dest, views, views.dest if views else None, bits))
     if step.indirect is not None:
         index = step.indirect.index
-        yield "reads", box_of(index.tensor, target.dtypes[index.dtype])
+        yield TouchedBox(False, "the index", box_of(index.tensor, target.dtypes[index.dtype]))
     for access in step.accesses:
-        views = access.views
+        views, what = access.views, f"{access.engine} {access.name}"
         view = None if views is None else views.source if is_fetch(access) else views.dest
-        yield _side(access), touched_box(access.memory, views, view, target.dtypes[access.dtype])
+        box = touched_box(access.memory, views, view, target.dtypes[access.dtype])
+        yield TouchedBox(not is_fetch(access), what, box)
 
 
 def _side(access: Access) -> str:
@@ -195,8 +222,9 @@ class _Contents:
     open_: list[str]
 
     def of(self, number: int, step: Step, work: StepWork) -> Iterator[Finding]:
-        for side, box in _boxes(step, self.target):
-            named = step.reads if side == "reads" else step.writes
+        for touched in boxes_of(step, self.target):
+            box, side = touched.box, "writes" if touched.writes else "reads"
+            named = step.writes if touched.writes else step.reads
             for region in self.program.regions:
                 inside = region.box.holds(box)
                 dead = _dead(region, number, self.order, self.index)
