@@ -18,7 +18,7 @@ import sqlite3
 import sys
 import tomllib
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -100,9 +100,8 @@ def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
     """The files of every machine that a plan names by a path; those that ship are part of `code_version`."""
     data = tomllib.loads(text.decode("utf-8-sig"))
     tables = [t for kind in data.values() for t in _tables(kind)]
-    for kernel in _tables(data.get("kernel")):
-        if isinstance(kernel.get("file"), str):
-            yield kernel["file"].encode() + b"\0" + _whole(_inside(folder / kernel["file"], folder))
+    for name in kernel_files(data):
+        yield name.encode() + b"\0" + _whole(_inside(folder / name, folder))
     steps = [step for program in _tables(data.get("program")) for step in program.get("step", [])]
     inner = [step[kind] for step in steps for kind in ("transfer", "access") if isinstance(step.get(kind), dict)]
     named = [target] if target else [table.get("target") for table in (data, *tables, *inner)]
@@ -112,6 +111,11 @@ def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
         for file in sorted((where if target else _inside(where, base)).glob("*")):
             if file.is_file() and file.suffix in (".toml", ".smt2"):
                 yield f"{name}/{file.name}".encode() + b"\0" + _whole(file)
+
+
+def kernel_files(plan: Mapping[str, Any]) -> list[str]:
+    """The files of kernels that a plan names, as it names them."""
+    return [kernel["file"] for kernel in _tables(plan.get("kernel")) if isinstance(kernel.get("file"), str)]
 
 
 def _inside(file: Path, folder: Path) -> Path:

@@ -18,7 +18,7 @@ from typing import Any
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.manifest import check_files, read_manifest, same
-from dmaverify.jobs.sealed import PLANS, Findings, data_of, facts_of, hash_of
+from dmaverify.jobs.sealed import PLANS, Findings, beside_paths, data_of, facts_of, hash_of, kernels_beside
 from dmaverify.language.files import text_of
 from dmaverify.prove.certify.certificate import cvc5_answer, file_names, question_text, said_of
 
@@ -79,6 +79,9 @@ def _plan_again(
     if plan.get("alone") is not True:
         found.open.append(f"{plan['path']}: is judged with files beside it, which a certificate does not hold")
         return {}
+    if sorted(plan["beside"]) != sorted(set(kernels_beside(folder / PLANS / plan["file"]))):
+        found.refused.append(f"{plan['path']}: the kernels beside it are not those that it names")
+        return {}
     options = {**manifest["options"], "cross_check": 1 << 16, "prove": "full"}
     path = str(folder / PLANS / plan["file"])
     job: Job = (path, plan["name"], plan["target"], options)
@@ -99,8 +102,11 @@ def _plan_again(
         if not same(said[key], plan[key]):
             found.refused.append(f"{plan['path']}: the {key} are not those of the plan")
     original = Path(plan["path"])
-    if "kind" not in manifest and original.is_file() and hash_of(original.read_bytes()) != plan["sha256"]:
-        found.open.append(f"{plan['path']} has changed since: the certificate speaks of the text in {plan['file']}")
+    told = [(original, plan["file"], plan["sha256"])]
+    told += [(original.parent / Path(name).name, name, digest) for name, digest in beside_paths(plan).items()]
+    for file, kept, digest in told if "kind" not in manifest else ():
+        if file.is_file() and hash_of(file.read_bytes()) != digest:
+            found.open.append(f"{file} has changed since: the certificate speaks of the text in {kept}")
     return {f"{number:03d}.{name}": questions for name, questions in keep.items()}
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.sealed import PLANS, SCHEMA, Findings, copied_name, hash_of, seal_of
+from dmaverify.jobs.sealed import PLANS, SCHEMA, Findings, beside_paths, copied_name, hash_of, seal_of
 from dmaverify.language.files import text_of
 from dmaverify.prove.certify.certificate import LOGIC, MANIFEST, SCRIPT, script_text
 
@@ -30,7 +30,7 @@ KINDS: dict[str, tuple[str, ...]] = {
 """Kinds of certificates of synthesis, with their files."""
 OPTIONS = {"readings": dict, "rlimit": int}
 PLAN = {"path": str, "name": (str, type(None)), "target": (str, type(None)), "file": str, "alone": bool, "sha256": str,
-        "verdicts": list, "commands": dict, "digits": dict}  # fmt: skip
+        "beside": dict, "verdicts": list, "commands": dict, "digits": dict}  # fmt: skip
 VERDICT = {"name": str, "target": str, "status": str, "claim": str, "obligations": list, "findings": list,
            "assumptions": list, "not_covered": list}  # fmt: skip
 QUESTION = {"file": str, "plan": str, "question": str, "status": str, "sha256": str}
@@ -107,8 +107,9 @@ def _misshapen(manifest: Mapping[str, Any]) -> list[str]:
             said.append(f"`plans` {number}: the copy of {plan['path']} is {copied_name(number, plan['path'])}")
         said += [f"`plans` {number}: `{key}` is empty" for key in ("name", "target") if plan[key] == ""]
     texts = [*manifest["options"]["readings"].values(), *manifest["data"].values(), *manifest.get("files", {}).values()]
+    texts += [text for plan in manifest["plans"] for text in plan["beside"].values()]
     if not all(isinstance(text, str) for text in texts):
-        said.append("readings, data and files are texts")
+        said.append("readings, data, files and what lies beside plans are texts")
     if not manifest["plans"]:
         said.append("`plans` is empty")
     if manifest["logic"] != LOGIC:
@@ -136,6 +137,7 @@ def check_files(folder: Path, manifest: Mapping[str, Any], found: Findings) -> N
     known = {MANIFEST, SCRIPT}
     listed = [(row["file"], row["sha256"]) for row in manifest["questions"]]
     listed += [(f"{PLANS}/{plan['file']}", plan["sha256"]) for plan in manifest["plans"]]
+    listed += [(f"{PLANS}/{name}", digest) for plan in manifest["plans"] for name, digest in beside_paths(plan).items()]
     listed += list(manifest.get("files", {}).items())
     for name, digest in listed:
         known.add(name)

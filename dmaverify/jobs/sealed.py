@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
 from dmaverify.errors import InputError
+from dmaverify.jobs.cache import kernel_files
 from dmaverify.jobs.judge import Job, check_job
 from dmaverify.language.files import text_of, write_bytes, write_text
 from dmaverify.prove.certify.certificate import (
@@ -25,7 +27,7 @@ from dmaverify.prove.certify.certificate import (
 from dmaverify.values import dataclass, field
 
 PLANS = "plans"
-SCHEMA = 2
+SCHEMA = 3
 FULL: Mapping[str, Any] = {"readings": {}, "rlimit": 20_000_000, "cross_check": 1 << 16, "prove": "full"}
 """How plans are judged for a certificate, where nothing else was asked for."""
 CORE_FILES = ("mapping.smt2", "sequencer.smt2", "obligations.toml")
@@ -145,7 +147,8 @@ def write_certificate(
     called: str | None = None, more: Mapping[str, Sequence[tuple[str, str, str]]] | None = None,
 ) -> list[Question]:  # fmt: skip
     """Plans, questions with answers, and a manifest that binds them. The plans are judged anew, in full, from the
-    copies in the certificate; one that needs files beside it is judged where it is, and that is said. `extra` are
+    copies in the certificate, beside copies of the kernels that they name; one that needs other files beside it is
+    judged where it is, and that is said. `extra` are
     further keys of the manifest, `files` those of the folder that it binds as well, `more` further questions; `called`
     is the path that the manifest gives of a plan, where that is not its own.
     """
@@ -160,16 +163,17 @@ def write_certificate(
         copied = folder / PLANS / file
         copied.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(copied, text)
+        beside = _copied_beside(Path(job[0]), copied)
         facts, keep, trouble = facts_of((str(copied), *job[1:]))
         alone = not any(finding[0] == "core/input" for verdict in facts["verdicts"] for finding in verdict["findings"])
         if not alone:
             facts, keep, trouble = facts_of(job)
         internal += [trouble] if trouble else []
         head = {"path": called or job[0], "name": job[1], "target": job[2]}
-        plans.append({**head, "file": file, "sha256": hash_of(text), "alone": alone, **facts})
+        plans.append({**head, "file": file, "sha256": hash_of(text), "beside": beside, "alone": alone, **facts})
         asked |= {f"{number:03d}.{name}": questions for name, questions in keep.items()}
     written = write_questions(folder, {**asked, **(more or {})})
-    known = {plan["file"] for plan in plans}
+    known = {name for plan in plans for name in (plan["file"], *beside_paths(plan))}
     for left in sorted((folder / PLANS).rglob("*"), reverse=True):
         if left.is_file() and left.relative_to(folder / PLANS).as_posix() not in known:
             left.unlink()
@@ -182,6 +186,32 @@ def write_certificate(
 def copied_name(number: int, path: str) -> str:
     """Where the copy of a plan lies below the folder of plans."""
     return f"{number:03d}/{re.sub(r'[^A-Za-z0-9_.]+', '-', PurePath(path).name)}"
+
+
+def kernels_beside(path: Path) -> list[str]:
+    """The kernels that a plan names and that lie beside it: a certificate holds these."""
+    try:
+        named = kernel_files(tomllib.loads(text_of(path))) if path.suffix == ".toml" else []
+    except (ValueError, RecursionError):  # judged as what it is
+        return []
+    plain = (name for name in dict.fromkeys(named) if re.fullmatch(r"[\w-][\w.-]*", name, re.ASCII))
+    return [name for name in plain if name != path.name and (path.parent / name).is_file()]
+
+
+def beside_paths(plan: Mapping[str, Any]) -> dict[str, str]:
+    """The copies of what lies beside a plan, below the folder of plans, with their hashes."""
+    return {f"{PurePath(plan['file']).parent}/{name}": digest for name, digest in plan["beside"].items()}
+
+
+def _copied_beside(plan: Path, copied: Path) -> dict[str, str]:
+    """Hashes of the kernels of a plan, copied beside its copy."""
+    found: dict[str, str] = {}
+    for name in kernels_beside(plan):
+        if name != copied.name:
+            text = (plan.parent / name).read_bytes()
+            write_bytes(copied.parent / name, text)
+            found[name] = hash_of(text)
+    return found
 
 
 def seal_manifest(

@@ -106,9 +106,16 @@ class WrittenOut:
                 pairs = [(a, b) for a in lives[one.name] for b in lives[other.name]]
                 if one.box.meets(other.box) and any(not self._apart(a, b) for a, b in pairs):
                     return True
-            if one.lifetime and any(a != b and a not in self.before[b] for a, b in lives[one.name]):
+            if one.lifetime and not all(a == b or a in self.before[b] for a, b in self._ends(*one.lifetime)):
                 return True
         return any(self._badly_used(s, region, lives[region.name]) for s in range(len(steps)) for region in regions)
+
+    def _ends(self, *lifetime: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+        """All that a region begins to live with, before all that it ends with; of one body in each iteration."""
+        first, last = (self.names.index(name) for name in lifetime)
+        both = self._body(first) == self._body(last) is not None
+        pairs = ((a, b) for a in self.items if a[0] == first for b in self.items if b[0] == last)
+        return [(a, b) for a, b in pairs if not both or a[1] == b[1]]
 
     def _lives(self, region):  # type: ignore[no-untyped-def]
         """(first item, last item) of every life of a region; None for the whole program."""

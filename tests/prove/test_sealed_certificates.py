@@ -17,7 +17,7 @@ from dmaverify import api
 from dmaverify.cli import app as cli
 from dmaverify.errors import Disagreement
 from dmaverify.jobs.certify import check_certificate
-from dmaverify.jobs.sealed import facts_of, seal_of, write_certificate
+from dmaverify.jobs.sealed import facts_of, hash_of, kernels_beside, seal_of, write_certificate
 from dmaverify.language.files import named
 from dmaverify.prove.certify.certificate import MANIFEST, SCRIPT, is_script
 from dmaverify.prove.flow.tiles import Together
@@ -303,12 +303,14 @@ SIZE_TAMPERS: dict[str, Callable[[Path, Manifest], None]] = {
 
 @pytest.fixture(scope="module")
 def judged_once() -> Iterator[None]:
-    """What a text gives is asked once: it depends on the text alone."""
+    """What a text gives is asked once: it depends on the text alone, and on the kernels that it names."""
     with pytest.MonkeyPatch.context() as patch:
         known: dict[tuple[bytes, str], Any] = {}
 
         def facts(job: Any) -> Any:
-            key = (Path(job[0]).read_bytes(), repr((Path(job[0]).name, job[1:])))
+            path = Path(job[0])
+            text = b"\0".join(file.read_bytes() for file in (path, *map(path.with_name, kernels_beside(path))))
+            key = (text, repr((path.name, job[1:])))
             if key not in known:
                 known[key] = facts_of(job)
             return copy.deepcopy(known[key])
@@ -389,7 +391,7 @@ def test_a_seal_without_a_manifest_is_an_error_with_a_hint(tmp_path: Path, capsy
     assert "--certify DIR" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 2}', "\x00", '{"schema": 2, "plans": 1}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 3}', "\x00", '{"schema": 3, "plans": 1}'])
 def test_garbage_in_place_of_a_manifest_is_refused(text: str, copied: tuple[Path, Manifest]) -> None:
     (copied[0] / MANIFEST).write_text(text)
     assert cli.invoke(["certificate", "check", str(copied[0])]) in (1, 2)
@@ -638,7 +640,6 @@ def test_a_copy_without_a_question_keeps_its_label(kernel: str, label: str) -> N
     said = {one.id: one.by for one in verdict.obligations if one.status == "proved"}
     assert (said["core/writes-once"], said["pto/len-burst"], said["pto/ub-align"]) == (label, "z3", "z3"), verdict
     left = [one for one in verdict.assumptions if "not asked" in one]
-    assert any("core/registers" in one for one in left)
     assert any("core/writes-once" in one for one in left) is (label != "z3")
 
 
@@ -649,7 +650,7 @@ def test_nothing_that_folds_away_is_asked_of_the_solver() -> None:
 
 
 UNASKED = {
-    "pto/ping-pong.mlir": "core/registers, core/unresolved-copy",
+    "programs/odd-tiles.toml::odd-tiles": "core/tiles-once, in output 0",
 }
 """What is decided without a question, so that no fault of it can be contradicted: the verdict names it, and
 `certificate check` does not confirm it.
@@ -674,12 +675,64 @@ def test_what_has_no_question_is_named(path: str) -> None:
 
 def test_what_the_questions_leave_out_is_said_and_never_confirmed(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[2]
-    flags = root / "examples" / "pto" / "ping-pong.mlir"
-    write_certificate(tmp_path, [(str(flags), None, None, FULL)])
+    tiles = root / "examples" / "programs" / "odd-tiles.toml"
+    write_certificate(tmp_path, [(str(tiles), "odd-tiles", None, FULL)])
     found = check_certificate(tmp_path, solver=False)
     assert found.refused == []
     assert found.code == 3
     assert any("not covered" in said for said in found.open)
+
+
+@pytest.fixture
+def with_kernel(tmp_path: Path) -> tuple[Path, Manifest]:
+    """The certificate of a plan that names a kernel in a file beside it, and its manifest."""
+    for name in ("example-1.toml", "example-1.mlir"):
+        shutil.copy(Path(__file__).resolve().parents[2] / "examples" / "pto" / name, tmp_path)
+    folder = tmp_path / "cert"
+    write_certificate(folder, [(str(tmp_path / "example-1.toml"), None, None, FULL)])
+    return folder, json.loads((folder / MANIFEST).read_text())
+
+
+def test_kernels_beside_a_plan_are_part_of_its_certificate(with_kernel: tuple[Path, Manifest]) -> None:
+    folder, manifest = with_kernel
+    assert (folder / "plans" / "000" / "example-1.mlir").read_bytes() == (folder.parent / "example-1.mlir").read_bytes()
+    assert list(manifest["plans"][0]["beside"]) == ["example-1.mlir"]
+    (folder.parent / "example-1.mlir").unlink()
+    found = check_certificate(folder, solver=False)
+    assert (found.refused, found.open) == ([], [])
+
+
+def test_a_kernel_that_has_changed_since_is_told(with_kernel: tuple[Path, Manifest]) -> None:
+    with (with_kernel[0].parent / "example-1.mlir").open("a") as kernel:
+        kernel.write("// more\n")
+    found = check_certificate(with_kernel[0], solver=False)
+    assert (found.refused, found.code) == ([], 3)
+    assert "example-1.mlir has changed since" in found.open[0]
+
+
+@pytest.mark.parametrize("change", ["wrong", "left out", "another name", "none", "two"])
+def test_a_kernel_that_is_not_the_one_judged_is_refused(change: str, with_kernel: tuple[Path, Manifest]) -> None:
+    folder, manifest = with_kernel
+    beside, file = manifest["plans"][0]["beside"], folder / "plans" / "000" / "example-1.mlir"
+    text = file.read_bytes()
+    if change == "wrong":
+        file.write_bytes(text.replace(b"constant 32 : i64", b"constant 16 : i64"))
+        assert file.read_bytes() != text
+    elif change == "left out":
+        file.unlink()
+    elif change == "another name":
+        file.rename(file.with_name("kernel.mlir"))
+        beside["kernel.mlir"] = beside.pop("example-1.mlir")
+    elif change == "none":
+        beside.clear()
+    else:
+        file.with_name("more.mlir").write_bytes(text)
+        beside["more.mlir"] = hash_of(text)
+    if change == "wrong":
+        beside["example-1.mlir"] = hash_of(file.read_bytes())
+    manifest["seal"] = seal_of(manifest)
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    assert check_certificate(folder, solver=False).refused
 
 
 def test_a_machine_that_does_not_ship_is_not_confirmed(tmp_path: Path) -> None:

@@ -348,7 +348,8 @@ def _obligations(kernel: Kernel, judged: JudgedKernel, *, claimed: bool) -> tupl
     out["core/unresolved-copy"] = ("unknown" if lost else "proved", "", f"{len(lost)} not resolved" if lost else "")
     if any(r.kind == "flags" for r in kernel.remarks):
         out["core/flags"] = ("refuted", "every flag between the cores", "")
-    out["core/registers"] = ("refuted" if wrong else "proved", "every path", "")
+    if wrong or "core/registers" not in out:
+        out["core/registers"] = ("refuted" if wrong else "proved", "every path", "")
     return tuple(Obligation(name, *rest) for name, rest in sorted(out.items()))
 
 

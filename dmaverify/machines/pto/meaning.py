@@ -24,6 +24,7 @@ from dmaverify.program.instructions import (
     Arrival,
     Branch,
     BufferToken,
+    Copy,
     CopyTouch,
     Event,
     Fence,
@@ -34,6 +35,7 @@ from dmaverify.program.instructions import (
     Use,
 )
 from dmaverify.program.rewrite import spread
+from dmaverify.program.sticky import RegisterBranch, RegisterLoop
 from dmaverify.prove.flow.ask import shown
 from dmaverify.values import replace
 
@@ -42,11 +44,13 @@ def meaning_of(function: ops.KernelFunction, setting: Setting) -> Kernel:
     """The events of a function."""
     meaning = _Meaning(function, setting)
     meaning.state()
+    meaning.kept = meaning.kept_at_start()
     given = set(meaning.world.symbols)
     kernel = meaning.kernel
     kernel.events = tuple(spread(meaning.block(function.body), meaning.overwritten))
     kernel.idle = [stmt.span for stmt in copies_in(function.body) if meaning.order_of[id(stmt)] not in meaning.reached]
     meaning.leave()
+    kernel.kept = tuple(meaning.kept)
     kernel.passed = function.passed
     kernel.cube = tuple(meaning.cube)
     kernel.tile_moves = meaning.tile_moves
@@ -79,6 +83,8 @@ class _Meaning(Accesses):
         for stmt in body:
             handler = getattr(self, f"_{type(stmt).__name__.lower()}")
             found = handler(stmt)
+            if not self.dry:
+                self.kept += self.kept_by(stmt, found if isinstance(found, Copy) else None)
             if isinstance(found, list):
                 if isinstance(stmt, ops.AccessOp) and stmt.results:
                     loads.append((len(out), len(found), stmt))
@@ -265,15 +271,17 @@ class _Meaning(Accesses):
             self.values |= dict(zip(stmt.results, self.yielded, strict=False))
             return events
         before, outside = dict(self.registers), self.when
-        arms, given, after = [], [], []
+        arms, given, after, kept, kept_before = [], [], [], [], self.kept
         for condition, body in ((when, stmt.then), (when.negated(), stmt.other)):
-            self.registers, self.when, self.yielded = dict(before), (*outside, condition), []
+            self.registers, self.when, self.yielded, self.kept = dict(before), (*outside, condition), [], []
             arms.append(tuple(self.block(body)))
             given.append(self.yielded)
             after.append(self.registers)
+            kept.append(self.kept)
         self.when = outside
         self.forget_bits(stmt.results)
         self.registers = joined(after[0], after[1], stmt.span)
+        self.kept = [*kept_before, RegisterBranch((kept[0], kept[1]), self.held(self.registers), stmt.span.line)]
         for name, left, right in zip(stmt.results, *given, strict=False):
             self.values[name] = self._select(when, left, right)
         return Branch(when, arms[0], arms[1], stmt.span)
@@ -328,13 +336,16 @@ class _Meaning(Accesses):
         exit_registers = self._dry(stmt, closed)
         self.registers = joined(before, exit_registers, stmt.span)
         self.bind(stmt, closed)
-        number = dict(self.consumed)
+        number, head, kept = dict(self.consumed), self.held(self.registers), self.kept
+        self.kept = []
         body = tuple(self.block(stmt.body))
         self.consumed = number | self.consumed
         self.around.pop()
         self.when = outside
         after = dict(self.registers)
-        self.registers = after if least is not None and least >= 1 else joined(before, after, stmt.span)
+        runs = least is not None and least >= 1
+        self.registers = after if runs else joined(before, after, stmt.span)
+        self.kept = [*kept, RegisterLoop(self.kept, head, self.held(self.registers), runs, stmt.span.line)]
         self.values = saved
         self.bits, self.pad_types = saved_types
         for result, value in zip(stmt.results, forms, strict=False):

@@ -1,20 +1,21 @@
 """Sticky registers followed through a kernel.
 
-Knows: what sets them, what is never used. Does not know: control flow, copies, what is allowed.
+Knows: what sets them, what is never used, what a copy took from them. Does not know: control flow, what is allowed.
 Law: a register that depends on the path is never guessed. Source: PTO v0.6 (sticky state).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Lin
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.arith import Arithmetic
-from dmaverify.machines.pto.ops import LOAD, ValueType
+from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, ValueType
 from dmaverify.machines.pto.stated import Register
-from dmaverify.program.instructions import MIXED, UNSAID
+from dmaverify.program.instructions import MIXED, UNSAID, Copy
+from dmaverify.program.sticky import Held, RegisterEvent, RegisterRead, RegisterWrite
 
 
 class Registers(Arithmetic):
@@ -59,7 +60,7 @@ class Registers(Arithmetic):
     def _store_mode(self) -> str:
         """What a store does instead of writing: empty for a plain one, `mixed` where the path decides it."""
         found = self.registers["atomic"]
-        return MIXED if found.mixed else f"{found.type.name} {found.type.space}".strip()
+        return MIXED if found.mixed else mode_of(found)
 
     def _unused(self, kind: str, *, again: bool) -> None:
         """Loops that were set and that no copy of their direction runs."""
@@ -74,6 +75,64 @@ class Registers(Arithmetic):
                 "set them right before the copy that they are for, in the registers of its direction",
                 always=used,
             )
+
+    # ------------------------------------------------------------ what is written and taken, in order
+
+    def kept_at_start(self) -> list[RegisterEvent]:
+        """What registers are taken to hold where nothing set them yet."""
+        sizes = [RegisterWrite(f"{kind}.size", (ONE, ONE)) for kind in (LOAD, STORE)]
+        return [*sizes, RegisterWrite("pad", (ZERO, None)), RegisterWrite("atomic", (self._mode_number(""),))]
+
+    def kept_by(self, stmt: ops.Stmt, copy: Copy | None) -> Iterator[RegisterEvent]:
+        """What a statement writes, and what the copy that it became took."""
+        if isinstance(stmt, ops.SetLoop):
+            yield self._write(f"{stmt.kind}.{stmt.what}")
+        elif isinstance(stmt, ops.SetPad):
+            yield self._write("pad")
+        elif isinstance(stmt, ops.SetAtomic):
+            yield self._write("atomic")
+        elif isinstance(stmt, ops.CopyOp) and stmt.kind != LOCAL:
+            if copy is not None:
+                yield from self._taken(stmt, copy)
+            if stmt.inline:  # lowered, it writes the registers of its direction and puts the sizes back
+                yield RegisterWrite(f"{stmt.kind}.size", (ONE, ONE))
+                yield from (RegisterWrite(f"{stmt.kind}.loop{i}", None) for i in range(1, len(stmt.levels)))
+            if stmt.pad is not None:
+                yield self._write("pad")
+
+    def held(self, registers: Mapping[str, Register]) -> dict[str, Held]:
+        """What registers hold on every path."""
+        return {key: self._values(key, one) for key, one in registers.items() if not one.mixed}
+
+    def _write(self, key: str) -> RegisterWrite:
+        return RegisterWrite(key, self._values(key, self.registers[key]))
+
+    def _values(self, key: str, register: Register) -> Held:
+        if key == "atomic":
+            return (self._mode_number(mode_of(register)),)
+        if key == "pad":
+            return (None if register.first == Lin(-1) else register.first, Lin(max(1, register.type.bits // 8)))
+        return register.first, register.second
+
+    def _mode_number(self, mode: str) -> Lin:
+        return Lin(self.modes.setdefault(mode, len(self.modes)))
+
+    def _taken(self, stmt: ops.CopyOp, copy: Copy) -> Iterator[RegisterRead]:
+        by = f"copy {copy.order}"
+        if stmt.kind == STORE and copy.atomic != MIXED:
+            yield RegisterRead("atomic", (self._mode_number(copy.atomic),), by)
+        if stmt.inline:
+            return
+        steps = {step.label: step for step in copy.steps}
+        loops = [steps.get(f"loop{index}") for index in (1, 2)]
+        counts = [ONE if step is None else step.count for step in loops]
+        yield RegisterRead(f"{stmt.kind}.size", (counts[0], counts[1]), by)
+        for index, step in enumerate(loops, 1):
+            if step is not None:
+                yield RegisterRead(f"{stmt.kind}.loop{index}", (step.read, step.write), by)
+        if copy.fill is not None and copy.fill.value is not None:
+            was_set = "pad" in self.registers
+            yield RegisterRead("pad", (Lin(copy.fill.value), Lin(copy.fill.value_bytes) if was_set else None), by)
 
     def leave(self) -> None:
         """What the end of a function must find."""
@@ -113,6 +172,11 @@ class Registers(Arithmetic):
             sides = (found.first, found.second) if found is not None and known else (ZERO, ZERO)
             out |= {f"loop{index}_read": sides[0], f"loop{index}_write": sides[1]}
         return out
+
+
+def mode_of(register: Register) -> str:
+    """What the register of the store mode says, on one path."""
+    return f"{register.type.name} {register.type.space}".strip()
 
 
 def joined(left: Mapping[str, Register], right: Mapping[str, Register], span: Span) -> dict[str, Register]:

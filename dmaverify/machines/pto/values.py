@@ -20,6 +20,7 @@ from dmaverify.machines.pto.ops import Operand, ValueType
 from dmaverify.machines.pto.stated import PLAIN, Register, Setting
 from dmaverify.machines.pto.tiles import TileType
 from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, NumberNeed, Place, Remark
+from dmaverify.program.sticky import RegisterEvent
 from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass, field, replace
@@ -91,6 +92,8 @@ class Kernel:
     cores: tuple[str, ...] = ()
     """Symbols that are the number of a core; `same`: those of values that all cores of a launch are given."""
     same: frozenset[str] = frozenset()
+    kept: Sequence[RegisterEvent] = ()
+    """What is written into registers that keep it, and what copies take from them."""
 
 
 def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.CopyOp]:
@@ -127,6 +130,8 @@ class Values:
         self.opaque: set[str] = set()
         self.undefined: set[str] = set()
         self.registers: dict[str, Register] = {"atomic": PLAIN}
+        self.kept: list[RegisterEvent] = []
+        self.modes: dict[str, int] = {}  # store modes by their number
         self.consumed: dict[str, Span] = {}
         self.when: tuple[Cond, ...] = ()
         self.dry = 0

@@ -3,8 +3,8 @@
 Knows: the rules that held with the terms of their ports, the copies whose operands are numbers, the moves claimed.
 Does not know: machines by name, text syntax, how scripts are asked.
 Law: `z3` is the label of a rule only if its predicate was asked of every term at which it was judged, and of an
-obligation only if every copy and every claimed move has a question of it. Registers, what is read before it is written,
-and an order that the questions do not state, are followed path by path and have no question: they are named.
+obligation only if every copy and every claimed move has a question of it. An order that the questions do not state is
+followed path by path and has no question: it is named.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use, accumulate
 from dmaverify.program.rewrite import with_loops
+from dmaverify.program.sticky import reads
 from dmaverify.prove.flow.claims import ClaimResult, placed_copies
 from dmaverify.prove.flow.definite_questions import DEFINITE, definite_script
 from dmaverify.prove.flow.flag_questions import FLAGS
@@ -24,6 +25,7 @@ from dmaverify.prove.flow.instruction_rules import HeldRule, RuleJudge
 from dmaverify.prove.flow.kernels import JudgedKernel, KernelProgram
 from dmaverify.prove.flow.order_questions import HAZARDS, order_scripts
 from dmaverify.prove.flow.padding_questions import padding_script
+from dmaverify.prove.flow.register_questions import MOST_READS, REGISTERS, register_script
 from dmaverify.prove.flow.stretches import Instant, Instants, script_of
 from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions, predicates_script
@@ -41,6 +43,7 @@ MOST_COPIES = 100
 BOUNDS, ONCE = "core/in-bounds", "core/writes-once"
 ORDER = {*HAZARDS, FLAGS}
 NOTHING = ("no two accesses need an order", "no flag is set or waited for")
+NO_READS = "no copy takes anything from a register"
 HOW = {"": "read from the text", "numbers": "judged at its numbers", "for all values": "judged for all values"}
 
 
@@ -76,6 +79,9 @@ def ask_kernel(
         missing |= lost
     order, why = _order(judged, options)
     scripts += [script for script in order if script.obligations <= proved]
+    taken = reads(program.kept)
+    scripts += [register_script(program.kept, program.world)] if 0 < taken <= MOST_READS else []
+    proved.add(REGISTERS)  # else there would be an error
     left: list[str] = []
     missing |= ask(scripts, options.rlimit, judged.asked, left)
     missing |= set(HAZARDS) if FLAGS in missing else set()  # waits are taken to be in turn with sets
@@ -84,6 +90,10 @@ def ask_kernel(
         judged.obligations[name] = ("proved", FROM_DEFINITIONS, "")
     for name in (ORDER & proved) - spoken - why.keys():
         judged.obligations[name] = ("proved", NOTHING[name == FLAGS], "")
+    if taken == 0:
+        judged.obligations[REGISTERS] = ("proved", NO_READS, "")
+    elif taken > MOST_READS:
+        left.append(f"{REGISTERS}: more than {MOST_READS} reads of registers")
     judged.assumptions += [NOT_ASKED + what for what in (*left, *_unasked(judged, why))]
 
 
@@ -116,11 +126,10 @@ def _unasked(judged: JudgedKernel, why: Mapping[str, str]) -> Iterator[str]:
     """What holds without a question, by what decided it, and `why` by obligation."""
     by: dict[str, list[str]] = {}
     for name, (status, how, _) in sorted(judged.obligations.items()):
-        if status == "proved" and how not in (FROM_DEFINITIONS, *NOTHING):
+        if status == "proved" and how not in (FROM_DEFINITIONS, *NOTHING, NO_READS):
             said = f"{how} ({why[name]})" if name in why else how
             by.setdefault(said, []).append(name)
     yield from (f"{', '.join(names)}: {HOW.get(how, how)}" for how, names in by.items())
-    yield "core/registers, core/unresolved-copy: read from the text, path by path"
 
 
 # ---------------------------------------------------------------- rules

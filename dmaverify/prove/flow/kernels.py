@@ -23,6 +23,7 @@ from dmaverify.program.instructions import (
     Use,
 )
 from dmaverify.program.rewrite import every, spread, touches_in, with_loops
+from dmaverify.program.sticky import RegisterEvent
 from dmaverify.prove.flow.ask import Asker, shown, term_text
 from dmaverify.prove.flow.at_values import unwritten_at_values
 from dmaverify.prove.flow.definite import DefiniteJudge
@@ -53,6 +54,7 @@ class KernelProgram(Protocol):
     copies: list[Copy]
     fits: list[Fit]
     needs: list[NumberNeed]
+    kept: Sequence[RegisterEvent]
 
 
 @dataclass

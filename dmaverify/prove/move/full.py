@@ -53,6 +53,7 @@ def ask(scripts: Sequence[Script], rlimit: int, asked: list[tuple[str, str, str]
     Raises Disagreement.
     """
     open_: set[str] = set()
+    scripts = [script for script in scripts if script.steps]
     for script, answers in zip(scripts, answers_to((s.text for s in scripts), rlimit), strict=True):
         asked.append((script.name, script.text, " ".join(answers)))
         unsettled = _unsettled(script, answers)

@@ -1,0 +1,123 @@
+"""Registers of a kernel from definitions: what a copy takes from one is what the last write before it put there.
+
+Knows: writes and reads in order of the text, loops and branches, the terms that were taken.
+Does not know: machines, what a register is for, how scripts are asked.
+Law: behind a write a register is what was written. What it is taken to hold where an iteration begins is asked before
+the loop and behind an iteration that begins so, the rest is induction; behind a loop or a branch it is asked of every
+way that leads there. Nothing is supposed of counters and arguments: what holds, holds of all their values.
+
+Source: docs/machines/pto.md (registers keep their value).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dmaverify.language.affine import World
+from dmaverify.program.sticky import (
+    Held,
+    RegisterBranch,
+    RegisterEvent,
+    RegisterLoop,
+    RegisterRead,
+    RegisterWrite,
+    written,
+)
+from dmaverify.prove.move.full import definitions
+from dmaverify.prove.move.script import Script, ScriptWriter, conjunction
+from dmaverify.values import dataclass, field
+
+REGISTERS = "core/registers"
+MOST_READS = 1000
+State = dict[str, tuple[str, ...]]
+
+
+def register_script(events: Sequence[RegisterEvent], world: World) -> Script:
+    """The script of all registers of a kernel."""
+    walk = _RegisterWalk(ScriptWriter("registers", definitions()), world)
+    walk.block(events)
+    return walk.writer.script()
+
+
+@dataclass
+class _RegisterWalk:
+    """What registers hold, as text, while the events are gone through."""
+
+    writer: ScriptWriter
+    world: World
+    state: State = field(default_factory=dict)
+    fresh: int = 0
+    declared: set[str] = field(default_factory=set)
+
+    def block(self, events: Sequence[RegisterEvent]) -> None:
+        for event in events:
+            if isinstance(event, RegisterWrite):
+                self._put(event.register, event.values)
+            elif isinstance(event, RegisterRead):
+                self._claim(f"{event.by} takes {event.register}", self.state, event.register, event.values)
+            elif isinstance(event, RegisterLoop):
+                self._loop(event)
+            else:
+                self._branch(event)
+
+    def _loop(self, loop: RegisterLoop) -> None:
+        changed, before, where = written(loop.body), dict(self.state), f"the loop at line {loop.line}"
+        for name in changed:
+            self._met(f"{name} before {where}", [before], name, loop.head.get(name))
+        self.block(loop.body)
+        end = dict(self.state)
+        for name in changed:
+            if name in loop.head:
+                self._claim(f"{name} behind an iteration of {where}", end, name, loop.head[name])
+            ways = [end] if loop.runs else [end, before]
+            self._met(f"{name} behind {where}", ways, name, loop.after.get(name))
+
+    def _branch(self, branch: RegisterBranch) -> None:
+        before, ends = dict(self.state), list[State]()
+        for arm in branch.arms:
+            self.state = dict(before)
+            self.block(arm)
+            ends.append(self.state)
+        self.state = dict(before)
+        for name in dict.fromkeys(name for arm in branch.arms for name in written(arm)):
+            self._met(f"{name} behind the branch at line {branch.line}", ends, name, branch.after.get(name))
+
+    # ------------------------------------------------------------ values
+
+    def _met(self, said: str, ways: Sequence[State], name: str, taken: Held | None) -> None:
+        """Where ways meet a register holds what is taken if it does on each; of others nothing is known."""
+        for state in ways if taken is not None else ():
+            self._claim(said, state, name, taken or ())
+        self._put(name, taken)
+
+    def _put(self, name: str, values: Held | None) -> None:
+        self.state.pop(name, None)
+        if values is not None:
+            self.state[name] = self._text(values)
+
+    def _claim(self, said: str, state: State, name: str, values: Held) -> None:
+        """That a register holds these values; of those that are not known nothing is asked."""
+        held = state.get(name) or self._text((None,) * len(values))
+        same = [
+            f"(= {a} {b})" for a, b, value in zip(held, self._text(values), values, strict=True) if value is not None
+        ]
+        if same:
+            self.writer.claim(said, REGISTERS, f"(not {conjunction(same)})")
+
+    def _text(self, values: Held) -> tuple[str, ...]:
+        out = []
+        for value in values:
+            if value is None:
+                self.fresh += 1
+                self._declare(f"unknown{self.fresh}")
+                out.append(f"unknown{self.fresh}")
+            else:
+                for name, _ in value.terms:
+                    self._declare(name)
+                out.append(self.world.text(value))
+        return tuple(out)
+
+    def _declare(self, name: str) -> None:
+        if name not in self.declared:
+            self.declared.add(name)
+            self.writer.lines.append(f"(declare-const {name} Int)")

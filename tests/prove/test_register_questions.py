@@ -1,0 +1,202 @@
+"""Registers of kernels, asked from definitions: confirmed where each copy takes what was set last, nowhere else."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from dmaverify import api
+from dmaverify.language.affine import Lin, World
+from dmaverify.machines.pto import meaning
+from dmaverify.machines.pto.stated import Register
+from dmaverify.program.sticky import RegisterEvent, RegisterLoop, RegisterRead, RegisterWrite
+from dmaverify.prove.flow.register_questions import REGISTERS, register_script
+from dmaverify.prove.options import Options
+from dmaverify.prove.smt import answers_to
+from dmaverify.verdict import Verdict
+
+HEAD = """\
+// dmaverify: gm %in = 65536 bytes
+// dmaverify: assume %n in 0..3
+// dmaverify: assume %m in 1..3
+func.func @k(%in: !pto.ptr<i8, gm>, %n: index, %m: index, %b: i1) {
+  %zero = arith.constant 0 : i64
+  %false = arith.constant false
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+"""
+NUMBERS = "".join(f"  %x{n} = arith.constant {n} : i64\n" for n in (1, 2, 3, 64, 128, 512, 1024))
+COPY = """\
+pto.copy_gm_to_ubuf %in, %ub, %zero, %x1, %x64, %zero, %zero, %false, %zero, %x64, %x64
+  : !pto.ptr<i8, gm>, !pto.ptr<i8, ub>, i64, i64, i64, i64, i64, i1, i64, i64, i64
+pto.pipe_barrier "PIPE_ALL"
+"""
+INLINE = """\
+pto.mte_gm_ub %in, %ub, %zero, %x64 nburst(%x1, %x64, %x64) loop(%x2, %x64, %x64)
+  : !pto.ptr<i8, gm>, !pto.ptr<i8, ub>, i64, i64, i64, i64, i64, i64, i64, i64
+pto.pipe_barrier "PIPE_ALL"
+"""
+
+
+def kernel(*body: str) -> str:
+    return HEAD + NUMBERS + "  %ub = pto.castptr %zero : i64 -> !pto.ptr<i8, ub>\n" + "".join(body) + "  return\n}\n"
+
+
+def size(first: int, second: int = 1) -> str:
+    return f"pto.set_loop_size_outtoub %x{first}, %x{second} : i64, i64\n"
+
+
+def stride(loop: int, read: int, write: int) -> str:
+    return f"pto.set_loop{loop}_stride_outtoub %x{read}, %x{write} : i64, i64\n"
+
+
+def loop(end: str, *body: str, name: str = "i") -> str:
+    return f"scf.for %{name} = %c0 to %{end} step %c1 {{\n{''.join(body)}}}\n"
+
+
+def branch(then: str, other: str) -> str:
+    return f"scf.if %b {{\n{then}}} else {{\n{other}}}\n"
+
+
+def judged(folder: Path, text: str, prove: str = "full", readings: Mapping[str, str] | None = None) -> Verdict:
+    (folder / "kernel.mlir").write_text(text, encoding="utf-8")
+    options = Options(prove=prove, cross_check=0, repair=False, readings=readings or {})
+    (verdict,) = api.check(str(folder / "kernel.mlir"), options=options)
+    return verdict
+
+
+def label(verdict: Verdict) -> str:
+    return next(one.by for one in verdict.obligations if one.id == REGISTERS)
+
+
+NOTHING = "no copy takes anything from a register"
+ONE = stride(1, 64, 64)
+HOLDS = {
+    "set before": size(2) + ONE + COPY,
+    "set before a loop": size(2) + ONE + loop("n", COPY),
+    "set in each iteration": loop("n", size(2), ONE, COPY),
+    "put back to what it was": size(2) + ONE + loop("n", COPY, size(3), COPY, size(2)) + COPY,
+    "set on both ways": ONE + branch(size(2), size(3) + COPY + size(2)) + COPY,
+    "never set": COPY,
+    "put back by an inline copy": ONE + INLINE + COPY,
+    "set last in a loop that runs": ONE + size(3) + loop("m", COPY, size(3)) + COPY,
+    "two loops": size(2, 2) + ONE + stride(2, 128, 128) + loop("n", loop("m", COPY, name="j")) + COPY,
+}
+OPEN = {
+    "set on one way": ONE + branch(size(2), "") + COPY,
+    "set in a loop that may not run": ONE + loop("n", size(2)) + COPY,
+    "another iteration": ONE + size(2) + loop("n", COPY, size(3), COPY),
+    "another iteration of a loop that runs": ONE + size(2) + loop("m", COPY, size(3), COPY),
+    "other strides on one way": size(2) + branch(stride(1, 64, 64), stride(1, 128, 64)) + COPY,
+}
+
+
+@pytest.mark.parametrize("name", HOLDS)
+def test_what_copies_take_is_asked_of_what_was_set_last(name: str, tmp_path: Path) -> None:
+    verdict = judged(tmp_path, kernel(HOLDS[name]))
+    assert verdict.status.value == "proved", verdict.findings
+    assert label(verdict) == "z3"
+    assert not any("not asked" in said and REGISTERS in said for said in verdict.assumptions)
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_depends_on_the_path_is_refuted(name: str, tmp_path: Path) -> None:
+    assert REGISTERS in {finding.rule for finding in judged(tmp_path, kernel(OPEN[name])).errors}
+
+
+def first_way(one: Mapping[str, Register], *_: object) -> dict[str, Register]:
+    return dict(one)
+
+
+def second_way(_: object, other: Mapping[str, Register], *__: object) -> dict[str, Register]:
+    return dict(other)
+
+
+def contradicted(verdict: Verdict) -> bool:
+    return any(f"disagree: {REGISTERS}" in finding.message for finding in verdict.findings)
+
+
+@pytest.mark.parametrize("fault", [first_way, second_way])
+@pytest.mark.parametrize("name", OPEN)
+def test_a_way_that_was_left_out_is_a_disagreement(
+    name: str, fault: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(meaning, "joined", fault)
+    assert judged(tmp_path, kernel(OPEN[name]), "fast").status.value == "proved"
+    assert contradicted(judged(tmp_path, kernel(OPEN[name])))
+
+
+def holds(*events: RegisterEvent) -> bool:
+    """Whether all that is taken of registers follows from what is written."""
+    script = register_script(events, World())
+    (found,) = answers_to([script.text], 1_000_000)
+    return set(found) <= {"unsat"}
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_a_loop_that_may_not_run_leaves_what_was_there_before(runs: bool) -> None:
+    body, before = [RegisterWrite("r", (Lin(2),))], RegisterWrite("r", (Lin(1),))
+    behind = RegisterRead("r", (Lin(2),), "copy 1")
+    assert holds(before, RegisterLoop(body, {}, {"r": (Lin(2),)}, runs, 1), behind) is runs
+    assert not holds(before, RegisterLoop(body, {}, {}, runs, 1), behind)
+
+
+def test_a_register_that_holds_nothing_known_is_taken_for_no_number() -> None:
+    assert not holds(RegisterRead("r", (Lin(0),), "copy 1"))
+    assert not holds(RegisterWrite("r", (Lin(0),)), RegisterWrite("r", None), RegisterRead("r", (Lin(0),), "copy 1"))
+    assert holds(RegisterWrite("r", (Lin(0), None)), RegisterRead("r", (Lin(0), None), "copy 1"))
+    assert not holds(RegisterWrite("r", (Lin(0), None)), RegisterRead("r", (Lin(0), Lin(0)), "copy 1"))
+
+
+def test_a_copy_without_registers_has_nothing_to_ask(tmp_path: Path) -> None:
+    text = kernel(INLINE)
+    verdict = judged(tmp_path, text)
+    assert verdict.status.value == "proved"
+    assert label(verdict) == NOTHING
+
+
+def drawn(draw: random.Random, depth: int = 0) -> str:
+    """Statements that set registers and copy, in loops and branches."""
+    out = []
+    for _ in range(draw.randint(1, 4)):
+        kind = draw.choice(("size", "stride", "copy", "copy", "inline", *(("loop", "branch") if depth < 2 else ())))
+        if kind == "size":
+            out.append(size(draw.choice((1, 2, 3)), draw.choice((1, 1, 2))))
+        elif kind == "stride":
+            out.append(stride(draw.choice((1, 2)), draw.choice((64, 128)), draw.choice((64, 512, 1024))))
+        elif kind == "loop":
+            out.append(loop(draw.choice("nm"), drawn(draw, depth + 1), name=f"i{depth}"))
+        elif kind == "branch":
+            out.append(branch(drawn(draw, depth + 1), drawn(draw, depth + 1)))
+        else:
+            out.append(COPY if kind == "copy" else INLINE)
+    return "".join(out)
+
+
+def drawn_kernels(count: int) -> list[str]:
+    strides = stride(1, 64, 64) + stride(2, 128, 512)
+    made = (drawn(random.Random(f"registers {seed}")) for seed in range(count))
+    return [kernel(strides, body) for body in made if "copy" in body]
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(2000, marks=pytest.mark.slow)])
+def test_registers_are_confirmed_where_they_hold_and_contradicted_where_a_way_is_left_out(
+    count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    confirmed = wrong = 0
+    for text in drawn_kernels(count):
+        verdict = judged(tmp_path, text, "fast")
+        if verdict.status.value == "proved":
+            assert label(judged(tmp_path, text)) in ("z3", NOTHING), text
+            confirmed += 1
+        found = {finding.rule for finding in verdict.errors}
+        for fault in (first_way, second_way) if found == {REGISTERS} else ():
+            with monkeypatch.context() as blind:
+                blind.setattr(meaning, "joined", fault)
+                if judged(tmp_path, text, "fast").status.value == "proved":
+                    assert contradicted(judged(tmp_path, text)), text
+                    wrong += 1
+    assert min(confirmed, wrong) > count // 10
