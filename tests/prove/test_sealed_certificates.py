@@ -650,7 +650,7 @@ def test_nothing_that_folds_away_is_asked_of_the_solver() -> None:
 
 
 UNASKED = {
-    "programs/odd-tiles.toml::odd-tiles": "core/tiles-once, in output 0",
+    "sizes/loops.toml::pipeline": "steps together, at sizes besides those that were asked",
 }
 """What is decided without a question, so that no fault of it can be contradicted: the verdict names it, and
 `certificate check` does not confirm it.
@@ -675,8 +675,8 @@ def test_what_has_no_question_is_named(path: str) -> None:
 
 def test_what_the_questions_leave_out_is_said_and_never_confirmed(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[2]
-    tiles = root / "examples" / "programs" / "odd-tiles.toml"
-    write_certificate(tmp_path, [(str(tiles), "odd-tiles", None, FULL)])
+    loops = root / "examples" / "sizes" / "loops.toml"
+    write_certificate(tmp_path, [(str(loops), "pipeline", None, FULL)])
     found = check_certificate(tmp_path, solver=False)
     assert found.refused == []
     assert found.code == 3

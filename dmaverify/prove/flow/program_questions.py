@@ -41,10 +41,10 @@ def ask_program(
     """What was asked whole and answered as proved; what was not asked, in words. Raises Disagreement."""
     launched = target.engines.launched
     pairs = unordered(program, works, order, launched=launched)
-    tiles = list(tile_scripts(program, works, target)) if TILES[0] in proved else []
+    times = Times(program, works, order, launched=launched)
+    tiles = list(tile_scripts(program, works, target, times)) if TILES[0] in proved else []
     missing = {name for name in TILES if any(isinstance(one, str) for one in tiles)}
     sums = starved.limit.rule if starved is not None and starved.limit is not None and starved.bounds else ""
-    times = Times(program, works, order, launched=launched)
     by_regions = not launched and times.reach <= MOST_ITERATIONS and len(program.regions) * len(works) <= MOST_PAIRS
     regions = REGIONS if by_regions else ()
     known = (*HAZARDS, "core/steps", *(TILES if tiles and not missing else ()), sums, *regions)

@@ -48,7 +48,7 @@ class Times:
             self.at(TimedWork(p, part), i)
             for p in range(len(order.pieces))
             for part in self._parts(p)
-            for i in self._iterations(p)
+            for i in self.iterations(p)
         ]
 
     # ------------------------------------------------------------ work
@@ -62,7 +62,7 @@ class Times:
             self.at(TimedWork(p, part), i)
             for p in self.order.of_step[step]
             for part in self._parts(p)
-            for i in self._iterations(p)
+            for i in self.iterations(p)
         ]
 
     def at(self, work: TimedWork, iteration: int = 0) -> str:
@@ -76,7 +76,7 @@ class Times:
         if not self.apart:
             return self.order.gap(a.piece, b.piece)
         behind = self._behind(self.at(a))
-        return next((i for i in self._iterations(b.piece) if self.at(b, i) in behind), None)
+        return next((i for i in self.iterations(b.piece) if self.at(b, i) in behind), None)
 
     def ordered(self, a: TimedWork, b: TimedWork) -> bool:
         """Whether of two pieces that share no loop one has ended, in all iterations, before the other begins."""
@@ -94,7 +94,8 @@ class Times:
         bodies, step = self.order.bodies, self.order.pieces[piece].step
         return bodies[step] if bodies else -1
 
-    def _iterations(self, piece: int) -> range:
+    def iterations(self, piece: int) -> range:
+        """Those of a piece that are stated."""
         return range(self.reach + 1 if self._body(piece) >= 0 else 1)
 
     # ------------------------------------------------------------ facts
@@ -131,7 +132,7 @@ class Times:
     def _stated(self) -> Iterator[tuple[str, str]]:
         for piece in range(len(self.order.pieces)):
             for part in self._parts(piece)[1:]:
-                for i in self._iterations(piece):
+                for i in self.iterations(piece):
                     yield self.at(TimedWork(piece, READS), i), self.at(TimedWork(piece, part), i)
         for p, q in edges(self.program, self.order):
             yield from self._one_behind(self._all_of(p, q))
@@ -144,10 +145,10 @@ class Times:
         """Of one body in each iteration, of others in any two."""
         for p, q in pairs:
             if self.order.one_body(p.piece, q.piece):
-                yield from ((self.at(p, i), self.at(q, i)) for i in self._iterations(p.piece))
+                yield from ((self.at(p, i), self.at(q, i)) for i in self.iterations(p.piece))
             else:
-                for i in self._iterations(p.piece):
-                    yield from ((self.at(p, i), self.at(q, j)) for j in self._iterations(q.piece))
+                for i in self.iterations(p.piece):
+                    yield from ((self.at(p, i), self.at(q, j)) for j in self.iterations(q.piece))
 
     def _all_of(self, p: int, q: int) -> list[tuple[TimedWork, TimedWork]]:
         """All of a piece has ended where another begins."""
