@@ -9,7 +9,7 @@ Relied on (proofs/): euclid-uniqueness, loop-cut, ragged-cut.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from dmaverify.language.numbers import moves, same
@@ -17,6 +17,17 @@ from dmaverify.layout.digits import Digit, DigitForm, Gap, Guard, coalesce, fina
 from dmaverify.values import dataclass, replace
 
 BYTE = "<byte>"  # the axis of bytes within an element; no axis of a plan can be called so
+
+
+def coordinates_of(
+    digits: Iterable[Digit], offsets: Iterable[tuple[str, int]], values: Iterable[int]
+) -> dict[str, int]:
+    """Sum per axis; an axis without digit or offset is absent."""
+    out = dict(offsets)
+    for digit, value in zip(digits, values, strict=True):
+        if digit.axis is not None:
+            out[digit.axis] = out.get(digit.axis, 0) + digit.weight * value
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +114,7 @@ class Layout:
         return self.origin + sum(d.step * v for d, v in zip(self.digits, values, strict=True))
 
     def coordinates(self, values: Sequence[int]) -> dict[str, int]:
-        """Sum per axis; an axis without digit or offset is absent."""
-        out = dict(self.offsets)
-        for digit, value in zip(self.digits, values, strict=True):
-            if digit.axis is not None:
-                out[digit.axis] = out.get(digit.axis, 0) + digit.weight * value
-        return out
+        return coordinates_of(self.digits, self.offsets, values)
 
     def kind_at(self, values: tuple[int, ...]) -> object | None:
         """None for a live cell, else the kind of the first guard that holds."""

@@ -99,6 +99,18 @@ class DigitForm:
     def position(self, values: tuple[int, ...]) -> int:
         return sum(d.step * v for d, v in zip(self.digits, values, strict=True))
 
+    def values_at(self, position: int) -> tuple[int, ...]:
+        """The digits of a position."""
+        values = []
+        for digit in self.digits:
+            value, position = divmod(position, digit.step)
+            values.append(value)
+        return tuple(values)
+
+    def pads(self, values: tuple[int, ...]) -> bool:
+        """Whether the cell with these digits is padding."""
+        return any(guard.value(values) >= guard.bound for guard in self.guards)
+
 
 # ---------------------------------------------------------------- one constructor at a time
 

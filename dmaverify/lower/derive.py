@@ -22,10 +22,10 @@ from dmaverify.language.numbers import below, moves, same
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit, DigitForm, Gap, NotDigits, compile_digits
 from dmaverify.lower.pairing import Trouble
-from dmaverify.lower.stream_places import Incompatible, base_at, engines_of, port_at
+from dmaverify.lower.stream_places import Incompatible, base_at, engines_of
 from dmaverify.program.command import Command, Engine, Entry, Loop, Port, Sequencer
 from dmaverify.program.move import Stream
-from dmaverify.program.space import SPAN, Space, layout_of, unit_bits_of
+from dmaverify.program.space import SPAN, Space, layout_of, port_at, unit_bits_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.values import dataclass, replace
 

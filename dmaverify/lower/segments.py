@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
 
 from dmaverify.language.expr import ONE, Drop, Expr, Resize, axes_of, pair, terms_of
+from dmaverify.layout.addresses import coordinates_of
 from dmaverify.layout.digits import NotDigits, compile_digits
 from dmaverify.lower.pairing import Trouble
 from dmaverify.program.command import Engine
@@ -101,15 +102,10 @@ def _places(stream: Stream) -> Iterator[tuple[Engine, dict[str, int], tuple[Expr
         live = True
         for expr, position in zip(exprs, at, strict=True):
             form = compile_digits(expr)
-            rest, values = position, []
-            for digit in form.digits:
-                value, rest = divmod(rest, digit.step)
-                values.append(value)
-                if digit.axis is not None:
-                    coordinates[digit.axis] = coordinates.get(digit.axis, 0) + digit.weight * value
-            for axis, offset in form.offsets:
-                coordinates[axis] = coordinates.get(axis, 0) + offset
-            live = live and not any(guard.value(tuple(values)) >= guard.bound for guard in form.guards)
+            values = form.values_at(position)
+            for axis, value in coordinates_of(form.digits, form.offsets, values).items():
+                coordinates[axis] = coordinates.get(axis, 0) + value
+            live = live and not form.pads(values)
         if live:
             yield Engine(*at), coordinates, (_at(exprs[0], at[0]), _at(exprs[1], at[1]), _at(exprs[2], at[2]))
 

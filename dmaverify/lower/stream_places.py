@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import prod
 
-from dmaverify.layout.addresses import Layout
+from dmaverify.layout.addresses import Layout, coordinates_of
 from dmaverify.layout.digits import DigitForm, NotDigits, compile_digits
 from dmaverify.lower.pairing import Trouble
-from dmaverify.program.command import Engine, Port
+from dmaverify.program.command import Engine
 from dmaverify.program.move import Stream
-from dmaverify.program.space import SPAN, Space
 
 MOST_ENGINES = 4096  # commands are written out per engine
 
@@ -31,19 +30,8 @@ class Incompatible(Exception):
 def _positions(form: DigitForm) -> Iterator[tuple[int, dict[str, int] | None]]:
     """Every position with its coordinates, None where the cell is padding."""
     for position in range(form.size):
-        rest, values = position, []
-        for digit in form.digits:
-            value, rest = divmod(rest, digit.step)
-            values.append(value)
-        found = tuple(values)
-        if any(g.value(found) >= g.bound for g in form.guards):
-            yield position, None
-            continue
-        coordinates = dict(form.offsets)
-        for digit, value in zip(form.digits, found, strict=True):
-            if digit.axis is not None:
-                coordinates[digit.axis] = coordinates.get(digit.axis, 0) + digit.weight * value
-        yield position, coordinates
+        found = form.values_at(position)
+        yield position, None if form.pads(found) else coordinates_of(form.digits, form.offsets, found)
 
 
 def base_at(layout: Layout, coordinates: Mapping[str, int]) -> int:
@@ -61,14 +49,6 @@ def base_at(layout: Layout, coordinates: Mapping[str, int]) -> int:
             address += part * digit.step
             rest -= part * digit.weight
     return address
-
-
-def port_at(tier: str, address: int, space: Space) -> Port:
-    if address < 0:  # of a view that starts before its tensor: no place lies there
-        return Port(tier, address)
-    chip, rest = divmod(address, SPAN["chip"]) if "chip" in space.places else (0, address)
-    cluster, rest = divmod(rest, SPAN["cluster"]) if "cluster" in space.places else (0, rest)
-    return Port(tier, rest, chip, cluster)
 
 
 def engines_of(stream: Stream) -> Iterator[tuple[Engine | None, dict[str, int]]]:

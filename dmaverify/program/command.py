@@ -13,6 +13,7 @@ Source: "DMA Engine" (DMA Command Syntax, DMA Sequencer Internals), "Sequencer" 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from dmaverify.errors import Span
@@ -156,6 +157,23 @@ class Command:
         same = burst == self.burst and len(loops) == len(self.loops)
         return self if same else replace(self, loops=tuple(reversed(loops)), burst=burst)
 
+    def reach(self, *, writes: bool) -> tuple[int, int]:
+        """Least and greatest address that a side visits, in units; exact, since every loop moves by itself."""
+        low = high = self.write.base if writes else self.read.base
+        for loop in self.loops:
+            far = (loop.write if writes else loop.read) * (loop.count - 1)
+            low, high = (low + far, high) if far < 0 else (low, high + far)
+        return low, high + self.burst - 1
+
     def moved_to(self, read_base: int, write_base: int) -> Command:
         """The same nest at other base addresses."""
         return replace(self, read=replace(self.read, base=read_base), write=replace(self.write, base=write_base))
+
+
+def counters_at(counts: Sequence[int], position: int) -> tuple[int, ...]:
+    """The counters of nested loops, outer to inner, at the turn number `position` of all of them."""
+    found = []
+    for count in reversed(counts):
+        position, counter = divmod(position, count)
+        found.append(counter)
+    return tuple(reversed(found))

@@ -60,6 +60,15 @@ def global_address(port: Port, local: int) -> int:
     return port.chip * SPAN["chip"] + port.cluster * SPAN["cluster"] + local
 
 
+def port_at(tier: str, address: int, space: Space) -> Port:
+    """The port of a global address, which holds the local part; below 0 lies no place."""
+    if address < 0:  # of a view that starts before its tensor
+        return Port(tier, address)
+    chip, rest = divmod(address, SPAN["chip"]) if "chip" in space.places else (0, address)
+    cluster, rest = divmod(rest, SPAN["cluster"]) if "cluster" in space.places else (0, rest)
+    return Port(tier, rest, chip, cluster)
+
+
 def opaque_axis(place: str) -> str:
     """Pseudo axis that carries the bare position of a room whose mapping has no digits."""
     return f"<{place}>"

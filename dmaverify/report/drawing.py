@@ -13,7 +13,7 @@ from html import escape
 from math import prod
 from typing import Any
 
-from dmaverify.program.command import Command
+from dmaverify.program.command import Command, counters_at
 
 XMLNS = ' xmlns="http://www.w3.org/2000/svg"'  # of an SVG that is a file; within a page it is not needed
 FIRST = 160  # packets that are drawn
@@ -34,10 +34,9 @@ def walked(command: Command, most: int) -> Iterator[tuple[int, int]]:
     for number in range(min(most, total)):
         rest, part = divmod(number, inner)
         read, write = command.read.base + part * step, command.write.base + part * step
-        for loop in reversed(command.loops):
-            rest, digit = divmod(rest, loop.count)
-            read += digit * loop.read
-            write += digit * loop.write
+        for loop, counter in zip(command.loops, counters_at([loop.count for loop in command.loops], rest), strict=True):
+            read += counter * loop.read
+            write += counter * loop.write
         yield read, write
 
 

@@ -22,7 +22,7 @@ from dmaverify.cost.model import Cost, cost
 from dmaverify.cost.nest import PacketNest
 from dmaverify.cost.sides import SideCost
 from dmaverify.language.files import write_bytes, write_text
-from dmaverify.program.command import Command
+from dmaverify.program.command import Command, counters_at
 from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
@@ -69,11 +69,11 @@ class Loads:
 def first_addresses(nest: PacketNest, most: int) -> Iterator[int]:
     """The start addresses of the first packets, in order."""
     for number in range(min(most, nest.packets)):
-        address, rest = nest.base, number
-        for (count, stride), flip in zip(reversed(nest.loops), reversed(nest.flipped), strict=True):
-            rest, digit = divmod(rest, count)
-            address += (count - 1 - digit if flip else digit) * stride
-        yield address
+        counters = counters_at([count for count, _ in nest.loops], number)
+        yield nest.base + sum(
+            (count - 1 - at if flip else at) * stride
+            for (count, stride), flip, at in zip(nest.loops, nest.flipped, counters, strict=True)
+        )
 
 
 def loads_of(result: Cost, data: CostData) -> Loads:

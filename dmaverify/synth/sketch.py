@@ -16,7 +16,7 @@ from math import prod
 
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.nest import PacketNest, image, nest_of
-from dmaverify.program.command import Command
+from dmaverify.program.command import Command, counters_at
 
 LOOK = 2048
 """Requests looked at, over all engines of the first round."""
@@ -47,14 +47,12 @@ def sketch(commands: Sequence[Command], data: CostData) -> float:
 
 def _addresses(nest: PacketNest, most: int) -> Iterator[int]:
     """Addresses of the first requests in order: every 256 bytes of a packet."""
-    total = min(prod(count for count, _ in nest.loops), most)
-    loops = list(reversed(nest.loops))
+    counts = [count for count, _ in nest.loops]
+    total = min(prod(counts), most)
     parts = range(0, nest.size, 256)
     for packet in range(total):
-        rest, address = packet, nest.base
-        for count, step in loops:
-            rest, value = divmod(rest, count)
-            address += value * step
+        counters = counters_at(counts, packet)
+        address = nest.base + sum(at * step for at, (_, step) in zip(counters, nest.loops, strict=True))
         for part in parts:
             yield address + part
         if packet * len(parts) >= most:

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from dmaverify.lower.derive import Fragment, command_of
 from dmaverify.program.command import Command, Engine, Port, Sequencer
-from dmaverify.program.space import SPAN, Space, unit_bits_of
+from dmaverify.program.space import Space, port_at, unit_bits_of
 from dmaverify.synth.atoms import Atom
 from dmaverify.synth.regions import AtomNest
 from dmaverify.values import dataclass, replace
@@ -102,7 +102,10 @@ def command(item: Nested, order: Sequence[Atom], machine: SynthMachine) -> Comma
     counts).
     """
     box = item.work.box
-    read, write = port_of(box.read, machine.tiers[0], machine), port_of(box.write, machine.tiers[1], machine)
+    read, write = (
+        port_at(tier, base, space)
+        for tier, base, space in zip(machine.tiers, (box.read, box.write), machine.spaces, strict=True)
+    )
     first = _command(tuple(order), item.inside, item.packet, machine.iterations, machine.dtype_bits)
     assert first.read_text is not None
     assert first.write_text is not None
@@ -152,9 +155,3 @@ def _joined_label(high: Fragment, low: Fragment) -> str:
 
 def _fragment(atom: Atom) -> Fragment:
     return Fragment(atom.label, atom.count, atom.read, atom.write, 0, False, atom.axis, atom.weight)
-
-
-def port_of(address: int, tier: str, machine: SynthMachine) -> Port:
-    chip, rest = divmod(address, SPAN["chip"])
-    cluster, rest = divmod(rest, SPAN["cluster"])
-    return Port(tier, rest, chip, cluster)

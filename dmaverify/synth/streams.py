@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from dmaverify.language.expr import Broadcast, Expr, Modulo, Padding, Resize, Stride, Symbol, pair
 from dmaverify.layout.addresses import BYTE
-from dmaverify.lower.derive import derive
+from dmaverify.lower.derive import coalesce, derive
 from dmaverify.lower.pairing import Trouble
 from dmaverify.program.command import Command
 from dmaverify.program.move import Stream, Transfer
@@ -124,17 +124,13 @@ def derives(
 def _nests(commands: Sequence[Command]) -> list[tuple[object, ...]]:
     alone = len(commands) == 1
     return sorted(
-        ("" if alone else repr(c.engine), repr(c.read), repr(c.write), c.burst, c.packet, repr(merged(c)))
+        (
+            "" if alone else repr(c.engine),
+            repr(c.read),
+            repr(c.write),
+            c.burst,
+            c.packet,
+            repr(coalesce([(x.count, x.read, x.write) for x in c.loops])),
+        )
         for c in commands
     )
-
-
-def merged(one: Command) -> list[tuple[int, int, int]]:
-    """Loops in order, neighbours that step as one merged."""
-    out: list[tuple[int, int, int]] = []
-    for loop in reversed([x for x in one.loops if x.count > 1]):
-        if out and loop.read == out[-1][0] * out[-1][1] and loop.write == out[-1][0] * out[-1][2]:
-            out[-1] = (loop.count * out[-1][0], out[-1][1], out[-1][2])
-        else:
-            out.append((loop.count, loop.read, loop.write))
-    return out[::-1]

@@ -16,22 +16,14 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PROVE = str(ROOT / "dmaverify" / "prove")
-MACHINES = {
-    "rngd": ("first.toml", "dma-engine", "sequencer", "programs", "found", "sizes", "start", "rust"),
-    "pto": ("pto", "start/pto.mlir", "start/pto.toml"),
-    "idma": ("idma", "start/idma.toml", "sizes"),
-}
-SUFFIXES = {".toml", ".rs", ".pto", ".mlir"}
+MACHINES = ("rngd", "pto", "idma")
+KERNELS = {".rs": "rngd", ".pto": "pto", ".mlir": "pto"}
 
 
 def files_of(machine: str) -> list[Path]:
-    """The examples of a machine; a plan file counts for the machine that it names."""
-    found: list[Path] = []
-    for name in MACHINES[machine]:
-        path = ROOT / "examples" / name
-        found += sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES) if path.is_dir() else [path]
-    named = {p: p.read_text(encoding="utf-8") for p in found if p.is_file()}
-    return [p for p, text in named.items() if p.suffix != ".toml" or f'"{machine}"' in text]
+    """The examples of a machine: plan files that name it, and kernels in its language."""
+    every = sorted(p for p in (ROOT / "examples").rglob("*") if p.suffix in {".toml", *KERNELS})
+    return [p for p in every if KERNELS.get(p.suffix) == machine or f'target = "{machine}"' in p.read_text("utf-8")]
 
 
 def lines_run(files: list[Path]) -> dict[str, set[int]]:

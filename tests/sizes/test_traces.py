@@ -10,7 +10,7 @@ from dmaverify.errors import Disagreement, Source
 from dmaverify.language.numbers import Poly
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.space import LOCAL_LIMIT, Space
-from dmaverify.prove.move.reach import local_range, walks_off
+from dmaverify.prove.move.reach import walks_off
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes import complete, conditions, trace
 from dmaverify.prove.sizes.attempt import Attempt
@@ -316,7 +316,7 @@ def test_a_command_reaches_from_its_first_to_its_last_unit(
     loops: tuple[tuple[int, int, int], ...], read: Any, write: Any
 ) -> None:
     command = Command(Port("dm", 100), Port("dm", 200), tuple(Loop(*one) for one in loops), 4, 4)
-    assert (local_range(command, "read"), local_range(command, "write")) == (read, write)
+    assert (command.reach(writes=False), command.reach(writes=True)) == (read, write)
     assert walks_off(command, DM) == ""
 
 

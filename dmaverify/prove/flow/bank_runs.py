@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from math import gcd, prod
 from typing import NamedTuple
 
-from dmaverify.program.command import Sequencer
+from dmaverify.program.command import Sequencer, counters_at
 from dmaverify.values import dataclass, replace
 
 
@@ -83,11 +83,7 @@ class AccessNest:
 
     def counters(self, position: int) -> tuple[int, ...]:
         """Counters, outer to inner, of the access number `position` (from 0)."""
-        found = []
-        for count, _ in reversed(self.loops):
-            position, counter = divmod(position, count)
-            found.append(counter)
-        return tuple(reversed(found))
+        return counters_at([count for count, _ in self.loops], position)
 
     def position(self, counters: Sequence[int]) -> int:
         """The inverse of `counters`."""

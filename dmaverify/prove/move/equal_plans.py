@@ -86,10 +86,8 @@ def _order_is_free(program: Sequence[Command]) -> bool:
                 return False
             reach += step * (count - 1)
         for port, writes in ((command.read, False), (command.write, True)):
-            ends = [(one.count - 1) * (one.write if writes else one.read) for one in command.loops]
-            low = port.base + sum(min(0, end) for end in ends)
-            high = port.base + sum(max(0, end) for end in ends) + command.burst
-            regions.append(((port.tier, port.chip, port.cluster), low, high, writes))
+            low, last = command.reach(writes=writes)
+            regions.append(((port.tier, port.chip, port.cluster), low, last + 1, writes))
     most: dict[tuple[tuple[str, int, int], bool], int] = {}
     for place, low, high, writes in sorted(regions):
         if low < most.get((place, True), low) or (writes and low < most.get((place, False), low)):

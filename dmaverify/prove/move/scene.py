@@ -13,7 +13,7 @@ from dmaverify.errors import Span
 from dmaverify.language.expr import Kind, axes_of
 from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell
 from dmaverify.program.command import Command, Port
-from dmaverify.program.space import SPAN, Space, unit_bits_of
+from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.values import dataclass
 from dmaverify.verdict import Label
@@ -139,13 +139,6 @@ def where(side: Side, local: int, port: Port | None = None) -> str:
         slice_, offset = divmod(local, side.space.stride("slice", unit_bits_of(side.dtype_bits)))
         parts.append(f"{side.space.slice_word} {slice_}")
     return f"{', '.join(parts)} + {offset}" if parts else str(offset)
-
-
-def port_at(side: Side, address: int) -> Port:
-    """The places of a global address that is not below its cluster's first."""
-    chip, rest = divmod(address, SPAN["chip"]) if "chip" in side.space.places else (0, address)
-    cluster, rest = divmod(rest, SPAN["cluster"]) if "cluster" in side.space.places else (0, rest)
-    return Port(side.tensor.tier, rest, chip, cluster)
 
 
 def show_index(index: Mapping[str, int]) -> str:

@@ -19,7 +19,7 @@ from dmaverify.layout.addresses import Layout
 from dmaverify.layout.refine import Drive, Driven, Joint, Nest, drive
 from dmaverify.lower.derive import coalesce
 from dmaverify.lower.programs import COMPARE_UNITS, same_nests
-from dmaverify.program.command import Command
+from dmaverify.program.command import Command, counters_at
 from dmaverify.program.space import global_address
 from dmaverify.prove.move.copies import Loops, TooManySteps, UnitCopy, find_copy, loops_of
 from dmaverify.prove.move.fold import Family, fold
@@ -150,11 +150,8 @@ def _addresses(program: Sequence[Command]) -> tuple[Numbers, Numbers]:
 def _copy_at(program: Sequence[Command], position: int, read: int, write: int) -> UnitCopy:
     for index, command in enumerate(program):
         if position < command.amount:
-            counters = []
-            for count, _, _ in reversed(loops_of(command)):
-                position, value = divmod(position, count)
-                counters.append(value)
-            return UnitCopy(index, tuple(reversed(counters)), read, write)
+            counters = counters_at([count for count, _, _ in loops_of(command)], position)
+            return UnitCopy(index, counters, read, write)
         position -= command.amount
     raise IndexError(position)
 

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 
 from dmaverify.errors import Disagreement, Span
 from dmaverify.program.command import Command
-from dmaverify.program.space import global_address, local_address, unit_bits_of
+from dmaverify.program.space import global_address, local_address, port_at, unit_bits_of
 from dmaverify.program.tensor import PLACES
 from dmaverify.prove.move.copies import TooManySteps, find_copy
 from dmaverify.prove.move.outcome import Broken
-from dmaverify.prove.move.reach import local_range
 from dmaverify.prove.move.scene import (
     Cell,
     Scene,
@@ -26,7 +25,6 @@ from dmaverify.prove.move.scene import (
     full_counters,
     label_at,
     named_counters,
-    port_at,
     show_cell,
     show_command,
     show_counters,
@@ -123,7 +121,7 @@ def _bounds(at: ConfirmedAt) -> Finding:
     _confirm(not found.inside, broken, witness)
     local = witness["read_address" if reading else "write_address"]
     word = "source" if reading else "destination"
-    low, high = local_range(command, "read" if reading else "write")
+    low, high = command.reach(writes=not reading)
     there, verb = where(side, local, command.read if reading else command.write), "reads" if reading else "writes"
     witness["asked"] = f"{word}: {region_text(side)}"
     witness["made"] = f"{verb} {there}"
@@ -206,7 +204,7 @@ def _home_of(side: Side, index: Mapping[str, int], near: Cell) -> str | None:
     found = side.cell_at(address)
     if not found.inside or found.index is None or any(found.index.get(a, 0) != v for a, v in wanted.items()):
         return None
-    return where(side, local_address(side.space, address), port_at(side, address))
+    return where(side, local_address(side.space, address), port_at(side.tensor.tier, address, side.space))
 
 
 def _reads_live(at: ConfirmedAt) -> Finding:
@@ -349,7 +347,7 @@ def _at_cell(broken: Broken, scene: Scene) -> Finding:
         witness["units"] = broken.count
     if found.index is not None:
         witness["coordinates"] = dict(found.index)
-    there = where(side, local, port_at(side, broken.position))
+    there = where(side, local, port_at(side.tensor.tier, broken.position, side.space))
     witness["asked"], witness["made"] = there, "never reads it" if reading else "never writes it"
     tensor = side.tensor
     span = tensor.element.span or tensor.span
