@@ -125,11 +125,11 @@ def _command(command: Any) -> dict[str, Any]:
 
 
 def data_of(targets: Iterable[str]) -> dict[str, str]:
-    """Hashes of the data that verdicts rest on: the machines' files and the core's."""
-    from dmaverify.targets.target import core_folder, load_target
+    """Hashes of the data that verdicts rest on: the core's files and those of machines that ship."""
+    from dmaverify.targets.target import available_targets, core_folder, load_target
 
     found = {f"core/{name}": hash_of((core_folder() / name).read_bytes()) for name in CORE_FILES}
-    for name in sorted(set(targets)):
+    for name in sorted({*targets} & {*available_targets()}):
         folder = load_target(name).folder
         found |= {f"{name}/{file}": hash_of((folder / file).read_bytes()) for file in ("target.toml", "rules.smt2")}
     return found

@@ -748,3 +748,13 @@ def test_a_machine_that_does_not_ship_is_not_confirmed(tmp_path: Path) -> None:
     found = check_certificate(tmp_path / "c", solver=False)
     assert found.code != 0
     assert any("weak" in said for said in found.open)
+
+
+def test_a_plan_of_a_machine_in_a_folder_has_a_certificate_that_says_what_it_does_not_hold(tmp_path: Path) -> None:
+    plan = f"{Path(__file__).resolve().parents[2] / 'examples' / 'machines' / 'shim.toml'}::tile"
+    for number, words in enumerate((["check", plan, "--no-execute", "--certify"], ["synth", plan, "--certificate"])):
+        folder = tmp_path / str(number)
+        done = cli.invoke([*words, str(folder)])
+        found = check_certificate(folder, solver=False)
+        assert (done, found.refused, found.code) == (0, [], 3)
+        assert any("files beside it" in said for said in found.open)
