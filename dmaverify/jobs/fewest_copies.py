@@ -7,15 +7,15 @@ Law: what is handed out was proved as it is printed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source
+from dmaverify.lower.plan_text import plan_head, tensor_table, transfer_lines
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.stated import Setting
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, replace
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
@@ -285,32 +285,19 @@ def _one_copy(out: _Lines, mark: str, plan: CopyPlan, kind: str, types: tuple[st
 
 def _claim_text(plan: Plan, transfer: Transfer, text: str, copies: int) -> str:
     """A plan file that claims the move of the kernel."""
-    lines = [*_head_lines(plan), f"[kernel.{transfer.name}]"]
+    lines = [*plan_head([transfer], plan.axes), "", f"[kernel.{transfer.name}]"]
     for gm in [t for t in (transfer.source, transfer.dest) if t.tier == "gm"]:
         extent = gm.base + gm.element.size * plan.targets[transfer.target].dtypes[transfer.dtype] // 8
         lines.append(f'gm = {{ tensor = "{extent} bytes" }}')
     lines += ['expect = "proved"', f"text = '''\n{text}'''", ""]
     numbers = ", ".join(str(n) for n in range(1, copies + 1))
     lines += [f"[[kernel.{transfer.name}.move]]", f"copies = [{numbers}]", f'dtype = "{transfer.dtype}"']
-    lines += [*_side_lines(transfer), ""]
+    lines += [f"source = {tensor_table(transfer.source)}", f"dest = {tensor_table(transfer.dest)}", ""]
     return "\n".join(lines)
 
 
 def _request_text(plan: Plan, transfer: Transfer) -> str:
     """A plan file with the move alone."""
-    lines = [*_head_lines(plan), f"[transfer.{transfer.name}]", f'dtype = "{transfer.dtype}"', *_side_lines(transfer)]
-    return "\n".join([*lines, ""])
-
-
-def _head_lines(plan: Plan) -> list[str]:
-    axes = "\n".join(f"{json.dumps(axis)} = {size}" for axis, size in plan.axes.items())
-    return ["schema = 1", 'target = "pto"', "", "[axes]", axes, ""]
-
-
-def _side_lines(transfer: Transfer) -> list[str]:
-    sides = []
-    for key, tensor in (("source", transfer.source), ("dest", transfer.dest)):
-        sides.append(
-            f'{key} = {{ tier = "{tensor.tier}", base = {tensor.base}, element = {json.dumps(str(tensor.element))} }}'
-        )
-    return sides
+    return "\n".join(
+        [*plan_head([transfer], plan.axes), *transfer_lines(replace(transfer, stream=None), (), {}, 8), ""]
+    )

@@ -1,4 +1,4 @@
-"""The textual form of sequencers, read: `[A%4=4:256, C=256:1]:256 HBM/D@0`; `config_text` prints it.
+"""The textual form of sequencers, read: `[A%4=4:256, C=256:1]:256 HBM/D@0`; `lower.text` prints it.
 
 Knows: the grammar, its arithmetic, the units of a text, the paired form of a whole descriptor.
 Does not know: files, moves, engines, whether a sequencer makes sense.

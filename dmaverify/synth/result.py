@@ -11,18 +11,17 @@ Source: the plan file format, `schema = 1`; docs/design.md (JSON of `synth`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from dmaverify.cost.bands import Band, band_of
 from dmaverify.cost.constants import cost_data, profiles
 from dmaverify.cost.model import Cost
 from dmaverify.cost.sides import pairs_of
-from dmaverify.language.expr import ONE, Expr, axes_of
-from dmaverify.lower.text import sequencer_text
-from dmaverify.program.command import Command
-from dmaverify.program.move import Stream, Transfer
-from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.lower.plan_text import plan_head, tensor_table, transfer_lines
+from dmaverify.program.command import Command, GivenCommand, Port, Sequencer
+from dmaverify.program.move import Transfer
+from dmaverify.program.tensor import Tensor
 from dmaverify.synth.bound import Floor
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field, replace
@@ -238,97 +237,40 @@ def _term(term: Any) -> dict[str, Any]:
 
 def plan_text(synthesis: Synthesis) -> str:
     """The plan with its stream (where one stream says it all), and every command."""
-    return transfer_text(synthesis.transfer, synthesis.axes, synthesis.target, synthesis.commands)
-
-
-def transfer_text(
-    move: Transfer, axes: Mapping[str, int], target: Target, commands: Sequence[Command], dtype_bits: int | None = None
-) -> str:
-    """A plan file with one transfer."""
-    return "\n".join([*_head([move], axes), *_transfer(move, target, commands)]) + "\n"
+    lines = plan_head([synthesis.transfer], synthesis.axes)
+    return "\n".join([*lines, *_tables(synthesis)]) + "\n"
 
 
 def tables_text(synthesis: Synthesis) -> str:
     """The tables of the transfer alone, as they stand in a plan file."""
-    lines = _transfer(synthesis.transfer, synthesis.target, synthesis.commands)
-    return "\n".join(lines).lstrip("\n") + "\n"
+    return "\n".join(_tables(synthesis)).lstrip("\n") + "\n"
 
 
 def route_text(name: str, route: TwoHops) -> str:
     """A plan file with both hops, and the program that runs them one after the other."""
     first, second = route.hops
-    lines = list(_head([first.transfer, second.transfer], {**first.axes, **second.axes}))
+    lines = plan_head([first.transfer, second.transfer], {**first.axes, **second.axes})
     for hop in route.hops:
-        lines += _transfer(hop.transfer, hop.target, hop.commands)
+        lines += _tables(hop)
     into, out = first.transfer.name, second.transfer.name
     steps = f'{{ transfer = "{into}" }}, {{ transfer = "{out}", after = ["{into}"] }}'
     lines += ["", f"[program.{name}]", f"step = [{steps}]"]
     return "\n".join(lines) + "\n"
 
 
-def _head(moves: Sequence[Transfer], axes: Mapping[str, int]) -> list[str]:
-    named = dict(axes)
-    for expr in (e for move in moves for e in _exprs(move)):
-        named.update(axes_of(expr))
-    lines = ["schema = 1", f"target = {_text(moves[0].target)}", "", "[axes]"]
-    return lines + [f"{_key(name)} = {size}" for name, size in named.items()]
+def _tables(synthesis: Synthesis) -> list[str]:
+    move, target = synthesis.transfer, synthesis.target
+    printed = tuple(_printed(one, target) for one in synthesis.commands)
+    return transfer_lines(move, printed, target.constants, synthesis.commands[0].unit_bits if printed else 8)
 
 
-def _transfer(move: Transfer, target: Target, commands: Sequence[Command]) -> list[str]:
-    lines = ["", f"[transfer.{move.name}]", f"dtype  = {_text(move.dtype)}"]
-    lines += [f"source = {tensor_table(move.source)}", f"dest   = {tensor_table(move.dest)}"]
-    if move.stream is not None:
-        lines.append(f"stream = {_stream(move.stream)}")
-    if move.options:
-        said = (f"{name} = {_text(v) if isinstance(v, str) else v}" for name, v in move.options)
-        lines.append("options = { " + ", ".join(said) + " }")
-    if move.limits:
-        lines.append("limits = { " + ", ".join(f"{name} = {value}" for name, value in move.limits) + " }")
-    if len(commands) == 1:
-        lines += list(_command(commands[0], target))
-    else:
-        for one in commands:
-            lines += ["", f"[[transfer.{move.name}.command]]", *_command(one, target)]
-    return lines
+def _printed(one: Command, target: Target) -> GivenCommand:
+    """A command as plan files print it: the port's base counts what the text's place left out."""
 
-
-def _exprs(move: Transfer) -> Iterator[Expr]:
-    yield from (move.source.mapping, move.dest.mapping)
-    if move.stream is not None:
-        yield move.stream.mapping
-
-
-def _text(value: str) -> str:
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _key(name: str) -> str:
-    return name if name.replace("_", "").isalnum() and name.isascii() else _text(name)
-
-
-def tensor_table(tensor: Tensor) -> str:
-    """The inline table of a tensor in a plan file."""
-    starts = {"chip": tensor.at_chip, "cluster": tensor.at_cluster, "slice": tensor.at_slice}
-    base = str(tensor.base)
-    if any(starts.values()):
-        parts = [*((name, start) for name, start in starts.items() if start), ("element", tensor.base)]
-        base = f"{{ {', '.join(f'{name} = {start}' for name, start in parts)} }}"
-    fields = [(place, tensor.field(place)) for place in PLACES]
-    texts = [f"{place} = {_text(str(expr))}" for place, expr in fields if expr != ONE or place == "element"]
-    return "{ " + ", ".join([f"tier = {_text(tensor.tier)}", f"base = {base}", *texts]) + " }"
-
-
-def _stream(stream: Stream) -> str:
-    fields = [(n, getattr(stream, n)) for n in ("chip", "cluster", "slice", "time", "packet")]
-    return "{ " + ", ".join(f"{n} = {_text(str(e))}" for n, e in fields if e != ONE or n in ("time", "packet")) + " }"
-
-
-def _command(one: Command, target: Target) -> Iterator[str]:
-    if one.engine is not None:
-        yield f"engine = {{ chip = {one.engine.chip}, cluster = {one.engine.cluster}, dmn = {one.engine.dmn} }}"
-    for side, port, text in (("read", one.read, one.read_text), ("write", one.write, one.write_text)):
+    def side(port: Port, text: Sequencer | None) -> Sequencer:
         assert text is not None
         parts = target.tiers[port.tier].base_parts
         place = tuple({"chip": port.chip, "cluster": port.cluster}.get(part, 0) for part in parts)
-        whole = replace(text, tier=port.tier, base=port.base)  # the port's base counts what the text's place left out
-        yield f"{side:6} = {_text(sequencer_text(whole, target.constants, one.unit_bits, place))}"
+        return replace(text, tier=port.tier, base=port.base, place=place)
+
+    return GivenCommand(one.engine, side(one.read, one.read_text), side(one.write, one.write_text))

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dmaverify.lower.plan_text import plan_head, transfer_lines
 from dmaverify.lower.programs import given_program, space_of
-from dmaverify.program.command import Command
+from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space
 from dmaverify.targets.target import Target
-from dmaverify.testing.plan_text import plan_lines
-from dmaverify.values import dataclass, field
+from dmaverify.values import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -41,4 +41,12 @@ class DrawnPlan:
     def text(self, target: Target) -> str:
         """The plan as the text of a plan file."""
         fault = [f"# {self.fault}: {self.broke}"] if self.fault else []
-        return "\n".join([*fault, *plan_lines(self.axes, self.transfer, target)]) + "\n"
+        unit = "elements" if target.dtypes[self.transfer.dtype] == 4 else "bytes"
+        given = tuple(replace(one, read=_bare(one.read), write=_bare(one.write)) for one in self.transfer.given)
+        tables = transfer_lines(self.transfer, given, {}, 8, unit)
+        return "\n".join([*fault, *plan_head([self.transfer], self.axes), *tables]) + "\n"
+
+
+def _bare(text: Sequencer) -> Sequencer:
+    """Without labels, which say nothing that the numbers do not."""
+    return replace(text, entries=tuple(replace(entry, label="") for entry in text.entries))

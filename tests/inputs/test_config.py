@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from lab import config_text
+from lab.config_text import format_sequencer
 
 from dmaverify.errors import InputError, Source
-from dmaverify.plan import config_text
 from dmaverify.plan.config import parse_config, parse_paired
-from dmaverify.plan.config_text import format_sequencer
 from dmaverify.plan.media import MEDIA, Medium
 from dmaverify.program.command import Entry, Sequencer
 

@@ -134,7 +134,7 @@ def test_a_paired_text_is_read_as_its_two_sides_are(checker: ModuleType, monkeyp
     for number in range(80):
         plan = seeded_plan(f"paired-{number}", LAB)
         apart = lab_text(plan)
-        texts = re.findall(r'read = "\[(.*)\]:(\S+) (\w+)/D@(.*)"\nwrite = "\[(.*)\]:(\S+) (\w+)/D@(.*)"', apart)
+        texts = re.findall(r'read   = "\[(.*)\]:(\S+) (\w+)/D@(.*)"\nwrite  = "\[(.*)\]:(\S+) (\w+)/D@(.*)"', apart)
         joined = apart
         for r, packet, tier, base, w, other, to, there in texts:
             lines = [(a.split(":"), b.split(":")) for a, b in zip(r.split(", "), w.split(", "), strict=False)]
@@ -143,10 +143,10 @@ def test_a_paired_text_is_read_as_its_two_sides_are(checker: ModuleType, monkeyp
             two = ", ".join(f"{a[0]}:({a[1]}, {b[1]})" for a, b in lines)
             size = f":{packet}" if number % 2 else f", stride0 = {packet}"
             joined = joined.replace(
-                f'read = "[{r}]:{packet} {tier}/D@{base}"\nwrite = "[{w}]:{other} {to}/D@{there}"',
+                f'read   = "[{r}]:{packet} {tier}/D@{base}"\nwrite  = "[{w}]:{other} {to}/D@{there}"',
                 f'sequencer = "[{two}]{size}, base=({base}, {there}), media_source = {tier}, media_dest = {to}"',
             )
-        if 'read = "' not in joined and "sequencer" in joined:
+        if 'read   = "' not in joined and "sequencer" in joined:
             answer = checker.check_text(joined, "move")
             assert answer == checker.check_text(apart, "move"), joined
             accepted += answer[0] == "accept"

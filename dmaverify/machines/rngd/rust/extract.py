@@ -14,10 +14,10 @@ from collections.abc import Iterator
 
 from dmaverify.errors import InputError
 from dmaverify.language.expr import axes_of
+from dmaverify.lower.plan_text import tensor_table
 from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, renamed
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
-from dmaverify.synth.result import tensor_table
 from dmaverify.values import replace
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
