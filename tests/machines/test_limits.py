@@ -61,7 +61,7 @@ def forget() -> None:
 
 def tight(limit: str, value: int) -> int:
     """A value at which what keeps the limit now breaks it."""
-    upward = re.search(r"align|multiple|granule|line_bytes|least|bits|flags", limit)
+    upward = re.search(r"align|multiple|granule|line_bytes|least|bits|flags|desc_bytes", limit)
     return value * 64 if upward else 1
 
 
@@ -85,6 +85,9 @@ def plans_of(machine: str) -> list[tuple[str, str, str | None]]:
     if machine == "shim":
         text = re.sub(r"(?m)^target = .*", 'target = "shim"', (examples / "machines" / "shim.toml").read_text())
         return [("shim.toml", text, None), ("wide.toml", WIDE.format("i32", "N, C # 2097152", "N, C"), None)]
+    if machine == "idma":
+        forms = (examples / "idma" / "forms.toml").read_text()
+        return [("forms.toml", forms, "chain"), ("error.toml", ABORTED, None), ("bursts.csv", BURSTS, None)]
     kernels = [(f"{name}.mlir", (CORPUS / f"{name}.mlir").read_text()) for name in ("real-even-shares", "gather_rows")]
     own = [("words.mlir", WORDS), ("local.mlir", LOCAL_COPY), ("cores.mlir", CORES)]
     return [(name, text, None) for name, text in (*kernels, *own)]
@@ -111,6 +114,21 @@ dtype = "{}"
 source = {{ tier = "ddr", element = "{}" }}
 dest = {{ tier = "array", element = "{}" }}
 stream = {{ time = "N", packet = "C" }}
+"""
+ABORTED = """schema = 1
+target = "idma"
+[axes]
+N = 64
+[transfer.aborted]
+dtype = "i8"
+source = { tier = "mem", element = "N" }
+dest = { tier = "mem", base = 4096, element = "N" }
+options = { on_error = "abort" }
+stream = { time = "1", packet = "N" }
+"""
+BURSTS = """variant,data_width,src_addr,dst_addr,length,src_protocol,dst_protocol,decouple_rw,r_bursts,w_bursts
+rw_axi,64,0,8192,2048,0,0,1,0:2048,2000:2048
+rw_tilelink,64,0,8192,256,3,3,1,0:256,2000:256
 """
 # Numbers of an instruction that few kernels write: a stream, cache control, a buffer, an event.
 WORDS = """func.func @words(%a: !pto.ptr<f32, gm>) {
@@ -166,7 +184,7 @@ def answers(folder: Path, name: str, text: str, entry: str | None) -> dict[str, 
     return {one.name: (one.status.value, tuple(sorted({f.rule for f in one.findings}))) for one in verdicts}
 
 
-@pytest.mark.parametrize("machine", ["rngd", "pto", "toy", "shim"])
+@pytest.mark.parametrize("machine", ["rngd", "pto", "idma", "toy", "shim"])
 def test_a_limit_changed_in_the_data_changes_what_check_says(machine: str, changed: Changed, tmp_path: Path) -> None:
     """Of some plan: the plans are judged again, the cheapest first, until one of them answers otherwise."""
     before, took = {}, {}
