@@ -19,12 +19,12 @@ from dmaverify.cli.request import CheckRequest, CommandOutcome, Terminal, baseli
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, nothing_judged, rendered, run_jobs, what_next
 from dmaverify.language.files import write_text
+from dmaverify.report.write import WITH_FIXES, WITHOUT_CODE
 
 Tick = Callable[[int], None]
 
 MOST_MISTAKES = 3  # of our own, told with a reduced input each
-LAST_LINE_ASIDE = {"json", "json-lines", "gitlab", "rdjson"}  # no place for the exit code: it stands on stderr
-SHOW_FIXES = {"full", "json", "json-lines", "sarif", "rdjson", "html"}
+SHOW_FIXES = {"full", "html", *WITH_FIXES}
 
 
 # ---------------------------------------------------------------- judging
@@ -188,7 +188,7 @@ def finished(
         from dmaverify.report.snippet import visible
 
         err.append(visible(nothing_judged(request.paths)))
-    if request.show in LAST_LINE_ASIDE:
+    if request.show in WITHOUT_CODE:  # it stands on stderr
         from dmaverify.report.several import leaving
 
         err.append(leaving(verdicts, code))

@@ -135,7 +135,7 @@ def request_of(asked: Mapping[str, Any]) -> CheckRequest:
     if given["define"]:
         own["defines"] = tuple(given["define"])
     said = given["format_"] or settings.format
-    if said not in (None, *FORMATS):
+    if said is not None and said not in FORMATS:
         from dmaverify.targets.table import suggestion
 
         hint = suggestion(said, FORMATS) or f"formats: {', '.join(FORMATS)}"

@@ -16,9 +16,10 @@ from typing import Any, Literal
 
 from dmaverify.errors import InputError
 from dmaverify.language.files import is_text, named
+from dmaverify.report.write import FORMATS as WRITTEN
 from dmaverify.verdict import Verdict
 
-FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "gitlab", "rdjson", "summary", "html")
+FORMATS: tuple[str, ...] = ("full", "concise", *WRITTEN, "html")
 
 OF_LISTS = ("engine", "dims", "defines")
 """Settings of a machine's own files, which no plan reads."""

@@ -12,29 +12,29 @@ from importlib import import_module
 
 from dmaverify.verdict import Verdict
 
+# Who writes it; whether it has a place for the exit code with its reason, and for the fixes that were proved.
 _HOMES = {
-    "json": "machine.json_text",
-    "json-lines": "machine.json_lines",
-    "sarif": "sarif.sarif",
-    "junit": "machine.junit",
-    "github": "machine.github",
-    "gitlab": "gitlab.gitlab",
-    "rdjson": "rdjson.rdjson",
-    "summary": "summary.summary",
+    "json": ("machine.json_text", False, True),
+    "json-lines": ("machine.json_lines", False, True),
+    "sarif": ("sarif.sarif", True, True),
+    "junit": ("machine.junit", True, False),
+    "github": ("machine.github", True, False),
+    "gitlab": ("gitlab.gitlab", False, False),
+    "rdjson": ("rdjson.rdjson", False, True),
+    "summary": ("summary.summary", True, False),
 }
 FORMATS = tuple(_HOMES)
-
-
-_WITH_CODE = {"sarif", "junit", "github", "summary"}
-"""Formats with a place for the exit code and its reason."""
+WITHOUT_CODE = frozenset(name for name, (_, code, _) in _HOMES.items() if not code)
+WITH_FIXES = frozenset(name for name, (_, _, fixes) in _HOMES.items() if fixes)
 
 
 def write(format: str, verdicts: Iterable[Verdict], version: str = "", code: int | None = None) -> str:
     """The text of `verdicts` in one of FORMATS, with the exit code of the run where the format has a place for it.
     Raises KeyError for another name.
     """
-    module, _, name = _HOMES[format].partition(".")
+    home, has_code, _ = _HOMES[format]
+    module, _, name = home.partition(".")
     writer = getattr(import_module(f"dmaverify.report.{module}"), name)
-    given = {"code": code} if format in _WITH_CODE else {}
+    given = {"code": code} if has_code else {}
     text: str = writer(list(verdicts), *((version,) if format == "sarif" else ()), **given)
     return text

@@ -12,39 +12,31 @@ Source: docs/design.md; the search follows best-first branch and bound with admi
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import count, islice, permutations, product
-from math import factorial
+from itertools import count, islice, product
 
 from dmaverify.cost.constants import TICKS, CostData
-from dmaverify.cost.model import cost
 from dmaverify.program.command import Command, Engine
-from dmaverify.synth.atoms import Atom
 from dmaverify.synth.bound import (
     Floor,
-    Shapes,
     floor_of,
     least_issue,
     least_rate,
-    priced_floor,
     startup_of,
     windows_floor,
 )
 from dmaverify.synth.legal import Law
-from dmaverify.synth.members import NEAR, Choice, Member, Option, SearchFound, SearchLimits
-from dmaverify.synth.orders import arranged, fits, neighbours, preferred
+from dmaverify.synth.members import Choice, Option, SearchFound, SearchLimits
 from dmaverify.synth.packets import packets_of
+from dmaverify.synth.priced_orders import OrderSearch
 from dmaverify.synth.regions import Cover
 from dmaverify.synth.shares import Layering, Profiles, home, lanes_of, layerings, profiles_of
 from dmaverify.synth.space import Nested, SynthMachine, Work, command, nested
 
 MOST_PACKETS = 512
 """Combinations of packets of one cover: beyond it (runs of many lengths) the rest is left out of the space."""
-HAIR = 1e-6
-"""Cycles, less than a tick: what rounding may make of equal sums."""
 ODD = 2
 """How much more of the budget a command takes whose loops are no powers of two: its channels are counted bit by bit."""
 AT_A_TIME = 16
@@ -53,16 +45,14 @@ QUOTAS = (3, 12, 1 << 30)
 """Shares of engines that are tried of every choice of packets, in turns: a few of each before many of one."""
 
 
-class Search:
+class Search(OrderSearch):
     """One search over the covers of a move."""
 
     def __init__(
         self, covers: Sequence[Cover], machine: SynthMachine, data: CostData, law: Law, limits: SearchLimits
     ) -> None:
-        self.covers, self.machine, self.data, self.law, self.limits = covers, machine, data, law, limits
-        self.shapes = Shapes(data)
-        self.found = SearchFound()
-        self.started = time.monotonic()
+        super().__init__(machine, data, law, limits)
+        self.covers = covers
         self.lanes = [lanes_of(cover, machine.cuts) for cover in covers]
         self.known: dict[tuple[int, bool | None], tuple[list[Layering], Iterator[Layering]]] = {}
         odd = any(a.count & (a.count - 1) for lanes in self.lanes for lane in lanes for a in lane.atoms)
@@ -87,7 +77,7 @@ class Search:
             if self._met(options, waiting) or self._over():
                 break
         if self.found.winners and not self._met(options, waiting):
-            self._exhaust(waiting, options)
+            self._exhaust(waiting)
         return self._ended(options, waiting)
 
     def _ended(self, options: Sequence[Option], waiting: Sequence[Choice]) -> SearchFound:
@@ -110,16 +100,6 @@ class Search:
 
     def more(self, options: Sequence[Option]) -> None:
         """What is priced besides, once the winner stands: nothing."""
-
-    def _best(self) -> float:
-        found = self.found.winners
-        return min(found[0].cycles, self.limits.above) - HAIR if found else self.limits.above
-
-    def _over(self) -> bool:
-        spent = self.weight * (self.found.evaluations + self.shapes.asked)
-        if self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds:
-            self.found.late = True
-        return spent >= self.limits.evaluations or self.found.late
 
     def _left(self, options: Sequence[Option], waiting: Sequence[Choice]) -> float:
         """The least that something not gone through may still cost."""
@@ -344,75 +324,3 @@ class Search:
             for run in (work.box.chain[0],)
         )
         return max(most, self.startup + int(parts * rate) - each) / TICKS
-
-    # ------------------------------------------------------------ orders
-
-    def _try(self, choice: Choice) -> None:
-        """Prices the preferred orders of a choice until one meets its floor."""
-        for order in preferred(choice.items, self.machine, self.limits.prefix):
-            self._price(choice, order)
-            if self._best() <= choice.floor or self._over():
-                break
-
-    def _price(self, choice: Choice, order: Sequence[Atom]) -> Member | None:
-        """The member with this order of loops, if it is legal; kept if it is among the best."""
-        commands = tuple(command(item, arranged(item, order), self.machine) for item in choice.items)
-        if not self.law.allows(commands):
-            return None
-        self.found.evaluations += len(commands)
-        price = cost(commands, self.data)
-        choice.floor = max(choice.floor, priced_floor(price, self.data))
-        cycles = max(price.cycles, choice.floor)
-        packets = tuple(item.packet for item in choice.items)
-        member = Member(commands, cycles, price, choice.layering, tuple(order), packets)
-        if choice.best is None or cycles < choice.best[0]:
-            choice.best = cycles, tuple(order)
-        self._keep(member)
-        return member
-
-    def _keep(self, member: Member) -> None:
-        """Among the winners if nothing is cheaper; else among the few next ones, one of each price."""
-        found = self.found
-        if any(old.commands == member.commands for old in (*found.winners, *found.near)):
-            return
-        ranked = sorted([*found.winners, *found.near, member], key=lambda m: m.rank)
-        found.winners = [m for m in ranked if m.cycles <= ranked[0].cycles + HAIR]
-        dearer = {round(m.cycles, 3): m for m in reversed(ranked[len(found.winners) :])}
-        found.near = sorted(dearer.values(), key=lambda m: m.rank)[:NEAR]
-
-    def _exhaust(self, waiting: list[Choice], options: Sequence[Option]) -> None:
-        """Every order of every choice that may still win, the least floor first; where they are too many, single
-        loops are moved as long as that helps, and the choice stays open.
-        """
-        for choice in sorted(waiting, key=lambda c: c.floor):
-            if choice.floor >= self._best():
-                waiting.remove(choice)
-                continue
-            longest = max(choice.items, key=lambda item: len(item.loops))
-            left = self.limits.evaluations // self.weight - self.found.evaluations - self.shapes.asked
-            if self._over():
-                return
-            if factorial(len(longest.loops)) * len(choice.items) > left:
-                self._climb(choice)
-                continue
-            for order in permutations(longest.loops):
-                if fits(order, self.limits.prefix):
-                    self._price(choice, order)
-                if self._best() <= choice.floor:
-                    break
-            waiting.remove(choice)
-
-    def _climb(self, choice: Choice) -> None:
-        """Moves one loop at a time to where the choice is cheaper."""
-        better = True
-        while better and choice.best is not None and not self._over():
-            before, order = choice.best
-            better = False
-            for other in neighbours(order):
-                if self._over() or self._best() <= choice.floor:
-                    return
-                if fits(other, self.limits.prefix):
-                    self._price(choice, other)
-                if choice.best[0] < before:
-                    better = True
-                    break

@@ -26,9 +26,10 @@ from dmaverify.synth.legal import Judged, Law
 from dmaverify.synth.members import EVALUATIONS, SIMULATED_TIES, TIE_EVALUATIONS, Member, SearchFound, SearchLimits
 from dmaverify.synth.packets import segmented
 from dmaverify.synth.playing import WHOLE, Contest, contest, expected, played
+from dmaverify.synth.priced_orders import HAIR
 from dmaverify.synth.regions import Cover, NoPlan, covers
 from dmaverify.synth.result import Before, Played, Synthesis
-from dmaverify.synth.search import HAIR, Search
+from dmaverify.synth.search import Search
 from dmaverify.synth.space import SynthMachine
 from dmaverify.synth.streams import stream_for
 from dmaverify.synth.ties import TiedSearch

@@ -11,7 +11,8 @@ from itertools import islice
 
 from dmaverify.synth.members import TIE_EVALUATIONS, Choice, Option
 from dmaverify.synth.orders import fits, neighbours, preferred
-from dmaverify.synth.search import HAIR, Search
+from dmaverify.synth.priced_orders import HAIR
+from dmaverify.synth.search import Search
 
 
 class TiedSearch(Search):
