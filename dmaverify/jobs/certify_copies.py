@@ -9,8 +9,6 @@ judged by events, not by questions from definitions, so that such a certificate 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,12 +83,11 @@ def files_of(found: Mapping[str, Any]) -> dict[str, str]:
 def check_copies(folder: Path, manifest: Mapping[str, Any], found: Findings) -> None:
     """Plays the search again for the move that was asked for; every file must be what it gives."""
     from dmaverify.jobs.load import load
-    from dmaverify.jobs.sealed import PLANS
+    from dmaverify.jobs.sealed import holds_its_plan, recount
 
     if manifest["search"] is not None:
         found.refused.append("a search for copies has no settings")
-    if text_of(folder / "plan.toml") != text_of(folder / PLANS / manifest["plans"][0]["file"]):
-        found.refused.append("plan.toml is not the plan that the certificate speaks of")
+    if not holds_its_plan(folder, manifest, found):
         return
     try:
         plan = load(str(folder / "request.toml"))
@@ -103,8 +100,5 @@ def check_copies(folder: Path, manifest: Mapping[str, Any], found: Findings) -> 
     found.refused += [f"{name} is not what the search gives" for name in wrong]
     if wrong:
         return
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "recount.py"], cwd=folder, capture_output=True, text=True, check=False, timeout=600
-    )
-    (found.said if done.returncode == 0 else found.refused).append(f"recount.py: {done.stdout.strip()}")
+    recount(folder, found)
     found.said.append(f"the search was played again: {again['issues']} instructions, the bound is {again['bound']}")

@@ -10,8 +10,6 @@ and is said to be open.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import lcm
@@ -197,10 +195,9 @@ def _whole(value: Fraction) -> str:
 
 def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) -> Asked:
     """Plays the search again and compares; the questions of the bound. Findings are added."""
-    from dmaverify.jobs.sealed import PLANS
+    from dmaverify.jobs.sealed import holds_its_plan, recount
 
-    if (folder / "plan.toml").read_bytes() != (folder / PLANS / manifest["plans"][0]["file"]).read_bytes():
-        found.refused.append("plan.toml is not the plan that the certificate speaks of")
+    if not holds_its_plan(folder, manifest, found):
         return []
     if text_of(folder / "recount.py") != _script():
         found.refused.append("recount.py was changed")
@@ -225,11 +222,7 @@ def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) 
     _same_claims(said, claims_of(again), without, found)
     if OF_THE_WINNER[0] not in without and text_of(folder / "README.txt") != _readme(again, told=not without):
         found.refused.append("README.txt is not what the search gives")
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "recount.py"], cwd=folder, capture_output=True, text=True, check=False, timeout=600
-    )
-    last = (done.stdout + done.stderr).strip().splitlines()[-1:] or [""]
-    (found.said if done.returncode == 0 else found.refused).append(f"recount.py: {last[0]}")
+    recount(folder, found)
     found.said.append(f"the search was played again: {again.evaluations} commands priced, {said.get('claim')}")
     asked = bound_questions(again, settings)
     found.refused += contradicted(asked)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
@@ -137,6 +139,24 @@ def data_of(targets: Iterable[str]) -> dict[str, str]:
 
 def hash_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+# ---------------------------------------------------------------- searches
+
+
+def holds_its_plan(folder: Path, manifest: Mapping[str, Any], found: Findings) -> bool:
+    """Whether plan.toml is the plan that a certificate of a search speaks of; refused where it is not."""
+    same: bool = (folder / "plan.toml").read_bytes() == (folder / PLANS / manifest["plans"][0]["file"]).read_bytes()
+    found.refused += [] if same else ["plan.toml is not the plan that the certificate speaks of"]
+    return same
+
+
+def recount(folder: Path, found: Findings) -> None:
+    """What recount.py says, run with Python alone."""
+    command = [sys.executable, "-I", "-S", "recount.py"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
+    last = (done.stdout + done.stderr).strip().splitlines()[-1:] or [""]
+    (found.said if done.returncode == 0 else found.refused).append(f"recount.py: {last[0]}")
 
 
 # ---------------------------------------------------------------- writing

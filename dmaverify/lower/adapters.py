@@ -23,7 +23,7 @@ from dmaverify.lower.pairing import pair as pair_up
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Entry, GivenCommand, Sequencer
 from dmaverify.program.move import Stream
-from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.space import Space, divisor_bytes, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.values import replace
 
@@ -229,11 +229,6 @@ def _entries(command: Command, access: Access) -> tuple[tuple[int, int], ...]:
     return tuple((e.count, e.stride) for e in memory_text(command, access).entries)
 
 
-def _divisor_bytes(bits: int) -> int:
-    """A divisor in bits as one in bytes: 0 stays 0, what does not divide into bytes is 1."""
-    return bits // 8 if bits % 8 == 0 else 1
-
-
 def access_bytes(command: Command, access: Access, dtype_bits: int) -> int:
     """Bytes of one memory access; 0 where none fits.
 
@@ -316,7 +311,7 @@ def access_facts(
     return {
         "access_bytes": access_bytes(command, access, dtype_bits) if only is None or "access_bytes" in only else 1,
         "packet_bytes": packet * command.unit_bits // 8,
-        "stride_gcd": _divisor_bytes(step_gcd(0, [(stride, 2) for _, stride in time]) * command.unit_bits),
+        "stride_gcd": divisor_bytes(step_gcd(0, [(stride, 2) for _, stride in time]) * command.unit_bits),
         "entries": max(1, len(time) + len(inner)),
         "iterations": most([1, *(count for count, _ in (*time, *inner))]),
         "time_size": command.amount // packet,
@@ -357,7 +352,7 @@ def memory_facts(
         "packet_units": packet,
         "packet_bytes": text.packet * command.unit_bits // 8,
         "packet_run_bytes": run * bits // 8,
-        "stride_gcd": _divisor_bytes(step_gcd(0, [(step, 2) for _, step in time]) * command.unit_bits),
+        "stride_gcd": divisor_bytes(step_gcd(0, [(step, 2) for _, step in time]) * command.unit_bits),
         "stride_low": least(step * bits // 8 for _, step in entries),
         "stride_high": most(step * bits // 8 for _, step in entries),
     }

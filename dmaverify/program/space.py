@@ -46,6 +46,11 @@ def unit_bits_of(dtype_bits: int) -> int:
     return 4 if dtype_bits == 4 else 8
 
 
+def divisor_bytes(bits: int) -> int:
+    """A divisor in bits as one in bytes: 0 stays 0, what does not divide into bytes is 1."""
+    return bits // 8 if bits % 8 == 0 else 1
+
+
 def has_ports(space: Space) -> bool:
     """Whether a port chooses among places of a tier, so that global addresses hold more than local ones."""
     return bool(SPAN.keys() & set(space.places))

@@ -26,6 +26,13 @@ def row_name(name: str, left: int, y: float) -> str:
     return f'<text class="row" x="{left - 5}" y="{y:g}"{fits}>{escape(name)}</text>'
 
 
+def framed(kind: str, title: str, size: tuple[int, float], parts: Sequence[str], looks: str = "") -> str:
+    """An SVG with a title of its own; with `looks`, its styles, one that can stand alone."""
+    head = f'<svg{XMLNS if looks else ""} class="{kind}" viewBox="0 0 {size[0]} {size[1]}" role="img" '
+    style = f"<style>{looks}</style>" if looks else ""
+    return f'{head}aria-label="{escape(title)}">{style}{"".join(parts)}</svg>'
+
+
 def walked(command: Command, most: int) -> Iterator[tuple[int, int]]:
     """(read address, write address) of the first packets of a command, in units."""
     step = command.packet if command.packet and command.burst % command.packet == 0 else command.burst

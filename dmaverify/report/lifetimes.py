@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from dmaverify.report.drawing import XMLNS, row_name
+from dmaverify.report.drawing import framed, row_name
 from dmaverify.values import dataclass
 
 WIDE, LEFT, HIGH = 400, 92, 20
@@ -53,9 +53,4 @@ def lifetimes_svg(lives: Sequence[Life], steps: Sequence[str], capacity: int, *,
         total = sum(life.size for life in lives if life.first <= number <= life.last)
         kind = "step full" if capacity and total > capacity else "step"
         parts.append(f'<text class="{kind}" x="{LEFT + across * (number + 0.5):.1f}" y="{y}">{total:,}</text>')
-    name = XMLNS if style else ""
-    looks = f"<style>{LIFE_STYLE}</style>" if style else ""
-    return (
-        f'<svg{name} class="lives" viewBox="0 0 {WIDE} {y + 8}" role="img" '
-        f'aria-label="{escape(title)}">{looks}{"".join(parts)}</svg>'
-    )
+    return framed("lives", title, (WIDE, y + 8), parts, LIFE_STYLE if style else "")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from dmaverify.report.drawing import XMLNS, row_name
+from dmaverify.report.drawing import framed, row_name
 
 SPANS, WIDE, LEFT, HIGH, MOST = 48, 400, 66, 12, 40
 
@@ -44,7 +44,7 @@ def load_svg(trace: Sequence[Mapping[str, Any]], cycles: float, *, style: bool =
                 parts.append(f'<rect class="busy" {place} opacity="{min(1.0, busy):.2f}"/>')
     parts.append(f'<text x="{LEFT}" y="{high - 3}">0</text>')
     parts.append(f'<text class="row" x="{WIDE}" y="{high - 3}">{cycles:,.0f} cycles</text>')
-    return _svg(title, high, parts, style=style)
+    return framed("load", title, (WIDE, high), parts, LOAD_STYLE if style else "")
 
 
 def bounds_svg(terms: Sequence[tuple[str, float]], *, style: bool = False) -> str:
@@ -62,16 +62,7 @@ def bounds_svg(terms: Sequence[tuple[str, float]], *, style: bool = False) -> st
         parts.append(row_name(name, LEFT, y + 9))
         parts.append(f'<rect class="busy" x="{LEFT}" y="{y}" width="{wide:.1f}" height="{HIGH - 1}"/>')
         parts.append(f'<text x="{LEFT + wide + 4:.1f}" y="{y + 9}">{cycles:,.0f}</text>')
-    return _svg(title, high, parts, style=style)
-
-
-def _svg(title: str, high: int, parts: Sequence[str], *, style: bool) -> str:
-    name = XMLNS if style else ""
-    looks = f"<style>{LOAD_STYLE}</style>" if style else ""
-    return (
-        f'<svg{name} class="load" viewBox="0 0 {WIDE} {high}" role="img" '
-        f'aria-label="{escape(title)}">{looks}{"".join(parts)}</svg>'
-    )
+    return framed("load", title, (WIDE, high), parts, LOAD_STYLE if style else "")
 
 
 def _add(spans: list[float], start: float, cycles: float, size: float) -> None:

@@ -17,7 +17,7 @@ from dmaverify.language.numbers import gcd
 from dmaverify.language.served import TooManyCells, first_unserved
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.held import TooMany
-from dmaverify.program.space import layout_of, unit_bits_of
+from dmaverify.program.space import divisor_bytes, layout_of, unit_bits_of
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.feasible import Clash, ContiguousRun, clashes, entangled, longest_run, missing, without_start
 from dmaverify.prove.move.scene import Side
@@ -141,7 +141,7 @@ def best_packet(run: ContiguousRun, dtype_bits: int) -> dict[str, int]:
     bits = unit_bits_of(dtype_bits)
     word = 64 // bits
     packet = word if run.units % word == 0 else run.units % word
-    read, write = (_whole_bytes(gcd(g, word) * bits) for g in (run.read_gcd, run.write_gcd))
+    read, write = (divisor_bytes(gcd(g, word) * bits) for g in (run.read_gcd, run.write_gcd))
     return {"packet_bytes": max(1, packet * bits // 8), "read_gcd": read, "write_gcd": write}
 
 
@@ -149,8 +149,3 @@ def told_of_packet(target: Target, facts: Mapping[str, int], limits: Mapping[str
     """The rules of a command that such a packet decides."""
     every = target.rules.values()
     return {r.id for r in every if r.scope == "command" and set(r.ports) <= {*facts, *limits}}
-
-
-def _whole_bytes(bits: int) -> int:
-    """Bits as whole bytes; what is no whole byte divides nothing but 1."""
-    return bits // 8 if bits % 8 == 0 else 1

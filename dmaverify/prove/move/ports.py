@@ -19,13 +19,9 @@ from dmaverify.language.numbers import gcd, least, most, same, step_gcd
 from dmaverify.layout.digits import DigitForm, NotDigits, compile_digits, finalized
 from dmaverify.lower.derive import coalesce
 from dmaverify.program.command import Command, Sequencer
+from dmaverify.program.space import divisor_bytes
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
-
-
-def _bytes(bits: int) -> int:
-    """A divisor in bits as a divisor in bytes: 0 stays 0, what does not divide into bytes is 1."""
-    return bits // 8 if bits % 8 == 0 else 1
 
 
 def contiguous_run(command: Command) -> int:
@@ -55,8 +51,8 @@ def command_facts(command: Command, commands: Sequence[Command], only: Collectio
         "packet_bytes": command.packet * bits // 8,
         "packet_bits": command.packet * bits,
         "burst_bytes": contiguous_run(command) * bits // 8 if asked(only, "burst_bytes") else 1,
-        "read_gcd": _bytes(read),
-        "write_gcd": _bytes(write),
+        "read_gcd": divisor_bytes(read),
+        "write_gcd": divisor_bytes(write),
         "read_gcd_bits": read,
         "write_gcd_bits": write,
         "amount_bytes": command.amount * bits // 8,
@@ -106,7 +102,7 @@ def sequencer_facts(
         "packet_units": text.packet,
         "packet_bytes": text.packet * unit_bits // 8,
         "packet_run_bytes": run * unit_bits // 8,
-        "stride_gcd": _bytes(step_gcd(0, strides) * unit_bits),
+        "stride_gcd": divisor_bytes(step_gcd(0, strides) * unit_bits),
         "stride_low": least([e.stride * unit_bits // 8 for e in text.entries]) if text.entries else 0,
         "stride_high": most([e.stride * unit_bits // 8 for e in text.entries]) if text.entries else 0,
     }
@@ -121,7 +117,7 @@ def dimension_facts(text: Sequencer, unit_bits: int) -> list[dict[str, int]]:
     for number, entry in enumerate(reversed(text.entries)):
         run = number == 0 and entry.stride in (0, 1)
         count = entry.count * unit_bits // 8 if run else entry.count
-        stride = _bytes(entry.stride * unit_bits)
+        stride = divisor_bytes(entry.stride * unit_bits)
         below = 0 if run else (inside or unit_bits // 8)
         out.append({"dimension": number, "count": count, "stride_bytes": stride, "inside_bytes": below})
         inside = count if run else below * count
