@@ -25,8 +25,12 @@ WINDOW = 256
 SCATTERED = 16
 """Runs below so many bytes are a class of their own: one published row, 23 times dearer than any model."""
 FEW_SLICES = 64
+BULK = 8192
+"""Bytes a slice from which on loads of windows of their own are a class of their own: nine published rows, all within
+2 %, where smaller ones lie up to 16 % off.
+"""
 OWN = "loads of windows of their own"
-"""All loads whose windows are read about once, which one formula prices whatever their runs."""
+"""Loads whose windows are read about once, which one formula prices whatever their runs."""
 Pair = tuple[SideCost, SideCost]
 
 
@@ -64,11 +68,16 @@ def classes_of(commands: Sequence[Command], pairs: Sequence[Pair], data: CostDat
     """For each kind of command in the program: its classes, the narrowest first."""
     ends = [write if write.port.tier == "dm" else read for read, write in pairs]
     slices = sum(slices_of(side.nest, side, data) or 1 for side in ends)
-    found = [_classes(command, pair, pairs, slices, data) for command, pair in zip(commands, pairs, strict=True)]
-    return list(dict.fromkeys(found))
+    each = sum(side.nest.packets * side.nest.size for side in ends) // slices if ends else 0
+    both = zip(commands, pairs, strict=True)
+    return list(dict.fromkeys(_classes(command, pair, pairs, (slices, each), data) for command, pair in both))
 
 
-def _classes(command: Command, pair: Pair, pairs: Sequence[Pair], slices: int, data: CostData) -> tuple[str, ...]:
+def _classes(
+    command: Command, pair: Pair, pairs: Sequence[Pair], size: tuple[int, int], data: CostData
+) -> tuple[str, ...]:
+    """`size`: the slices of the program, and the bytes of each."""
+    slices, each = size
     read, write = pair
     tiers = read.port.tier, write.port.tier
     if tiers not in (("hbm", "dm"), ("dm", "hbm")) or read.port.chip != write.port.chip:
@@ -79,7 +88,12 @@ def _classes(command: Command, pair: Pair, pairs: Sequence[Pair], slices: int, d
     head = f"{'stores' if store else 'loads'} of {runs}{shared}"
     live = f"up to {FEW_SLICES} slices" if slices <= FEW_SLICES else f"more than {FEW_SLICES} slices"
     plain = not store and not shared and run_of(command) * command.unit_bits >= SCATTERED * 8
-    return (f"{head}, {live}", head, OWN) if plain else (f"{head}, {live}", head)
+    if plain and each >= BULK:
+        return tuple(f"{name}, {BULK:,} B a slice and more" for name in (head, OWN))
+    if plain:
+        head = f"{head}, below {BULK:,} B a slice"
+        return f"{head}, {live}", head, f"{OWN}, below {BULK:,} B a slice"
+    return f"{head}, {live}", head
 
 
 def _other(read: SideCost, write: SideCost) -> str:
@@ -102,9 +116,7 @@ def _regions(read: SideCost, pairs: Sequence[Pair], data: CostData) -> str:
     if not is_reread(read, data):
         return ""
     readers = sum(1 for other, _ in pairs if region_of(other) == region_of(read))
-    if readers <= 1:
-        return " that slices of one engine share"
-    return " that all engines share" if readers == len(pairs) else " that some engines share"
+    return " that all engines share" if 1 < readers == len(pairs) else " that slices share"
 
 
 def band_of(commands: Sequence[Command], pairs: Sequence[Pair], data: CostData) -> Band | None:

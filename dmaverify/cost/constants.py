@@ -42,7 +42,8 @@ class Constant:
 class CostData:
     """A machine as the cost model sees it: both maps, one profile's constants, a few counts. Equal to itself only, so
     that what was counted for it can be kept. `bands`: rows and factors (low, high) by class of transfer; `thin`: rows
-    of the classes that have too few for a band.
+    of the classes that have too few for a band. `region_of_all`: engines take turns at a region that all of them read
+    (`issue_region`), and at no other.
     """
 
     profile: str
@@ -57,6 +58,7 @@ class CostData:
     spm_stride: int
     sources: Mapping[str, str] = field(default_factory=dict)
     predicts: str = ""
+    region_of_all: bool = False
     bands: Mapping[str, tuple[int, float, float]] = field(default_factory=dict)
     thin: Mapping[str, int] = field(default_factory=dict)
 
@@ -153,6 +155,7 @@ def profile_data(profile: str, asked: tuple[tuple[str, str], ...]) -> CostData:
         spm_stride=memory["spm"]["dmn_stride"],
         sources={name: memory[name]["source"] for name in ("hbm", "dm", "spm")},
         predicts=table.get("predicts", ""),
+        region_of_all=table.get("regions_in_turn") == "of all engines",
         bands={one["class"]: (one["rows"], one["low"], one["high"]) for one in seen if "low" in one},
         thin={one["class"]: one["rows"] for one in seen if "low" not in one},
     )

@@ -97,7 +97,8 @@ def readings_of(commands: Sequence[Command], data: CostData) -> list[MoveRequest
     walks = [(command, _walk(command, False), _walk(command, True)) for command in commands]
     step, beside = data.spm_stride, _Beside(defaultdict(set), defaultdict(set), defaultdict(set))
     for command, read, write in walks:
-        beside.readers[_region(read, step)].add(_engine(command))
+        if write.port.tier != "hbm" and _read_often(read, data):
+            beside.readers[_region(read, step)].add(_engine(command))
         memory = _memory(write, step)
         if _in_part(write, data.hbm.window):
             beside.writers[memory].add(_engine(command))
@@ -110,7 +111,7 @@ def readings_of(commands: Sequence[Command], data: CostData) -> list[MoveRequest
 class _Beside:
     """Engines that read a region, engines that write windows of a memory in part, clusters that write into it."""
 
-    readers: dict[object, set[Engine]]
+    readers: dict[Region, set[Engine]]
     writers: dict[object, set[Engine]]
     clusters: dict[object, set[tuple[int, int]]]
 
@@ -150,8 +151,8 @@ def _priced(command: Command, read: RequestWalk, write: RequestWalk, beside: _Be
     else:
         issue, startup = data.ticks("issue"), data.ticks("startup")
         if _read_often(read, data):
-            readers = len(beside.readers[_region(read, data.spm_stride)])
-            issue = max(data.ticks("issue_reread"), data.ticks("issue_region") * readers)
+            turns = data.ticks("issue_region") * _turns_at(_region(read, data.spm_stride), beside, data)
+            issue = max(data.ticks("issue_reread"), turns)
             startup += data.ticks("startup_reread")
         setup = data.ticks("slice_setup")
         startup += setup * _slices(read, write, data) if setup else 0
@@ -162,6 +163,12 @@ def _priced(command: Command, read: RequestWalk, write: RequestWalk, beside: _Be
 
 
 # ---------------------------------------------------------------- what depends on more than one request
+
+
+def _turns_at(region: Region, beside: _Beside, data: CostData) -> int:
+    """How many engines wait for each other at a region: all that read it, or none unless nobody reads another often."""
+    here, others = beside.readers[region], (one for one in beside.readers if one[0] == region[0])
+    return len(here) if not data.region_of_all or all(beside.readers[one] <= here for one in others) else 1
 
 
 def _plain(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -192,7 +199,10 @@ def _memory(walk: RequestWalk, spm_stride: int) -> tuple[str, int, int, int]:
     return tier, walk.port.chip, cluster, walk.first // spm_stride if tier == "spm" else 0
 
 
-def _region(walk: RequestWalk, spm_stride: int) -> object:
+Region = tuple[tuple[str, int, int, int], int, tuple[tuple[int, int], ...]]
+
+
+def _region(walk: RequestWalk, spm_stride: int) -> Region:
     """What a side walks over, whoever else walks over it: its memory, first byte and steps, repetitions left out."""
     moving = [(n, step) for n, step in reversed(walk.loops) if step]
     down = [(n, -step) if step < 0 else (n, step) for n, step in moving]

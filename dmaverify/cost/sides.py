@@ -10,7 +10,7 @@ Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Performance, Exam
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from math import ceil, prod
 
@@ -142,12 +142,24 @@ def pairs_of(commands: Sequence[Command], target: CostData) -> list[tuple[SideCo
         engine = command.engine or Engine()
         if write.port.tier == "hbm":
             stores[write.memory].add(engine, read, write)
-        elif target.ticks("issue_region"):
+        elif target.ticks("issue_region") and read.port.tier == "hbm" and is_reread(read, target):
             readers[region_of(read)].add(engine)
+    turns = _region_turns(readers, target)
     return [
-        _placed(read, write, len(readers[region_of(read)]) if readers else 1, stores[write.memory], target)
+        _placed(read, write, turns.get(region_of(read), 1) if turns else 1, stores[write.memory], target)
         for read, write in raw
     ]
+
+
+def _region_turns(readers: Mapping[Region, set[Engine]], target: CostData) -> dict[Region, int]:
+    """How many engines take turns at each region that windows are read again in."""
+    every: dict[tuple[str, int, int], set[Engine]] = defaultdict(set)
+    for region, engines in readers.items():
+        every[region[0]] |= engines
+    return {
+        region: 1 if target.region_of_all and engines != every[region[0]] else len(engines)
+        for region, engines in readers.items()
+    }
 
 
 @dataclass

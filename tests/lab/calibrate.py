@@ -37,6 +37,8 @@ ROUNDS = 200
 OLDER = "std0.5"
 CLOCK = 2.0
 """Cycles of the hardware's counter in one of the documents': inferred by kernel writers, stated by no vendor."""
+DIGITS = 9
+"""Of a constant in the data; what follows them depends on the machine that fits."""
 LOADS, STORES = 3, 4
 """Coefficients of a plain load and of a store: at least so many rows are needed to fit them."""
 
@@ -51,13 +53,10 @@ RATIOS = {
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What the busiest engine of a point does, as the model counts it; `readers`: engines that read its region, `whole`
-    where these are all engines.
-    """
+    """What the busiest engine of a point does, as the model counts it; `readers`: engines that read its region."""
 
     kind: str
     readers: int
-    whole: bool
     slices: int
     windows: int
     partial: int
@@ -85,9 +84,8 @@ def features(point: Point, data: CostData) -> Features:
     hbm, dm = (read, write) if point.direction == "HBM>DM" else (write, read)
     readers = sum(1 for other, _ in pairs if region_of(other) == region_of(read))
     return Features(
-        _kind(point, read, readers, data),
+        _kind(point, read, 1 < readers == len(pairs), data),
         readers,
-        readers == len(pairs),
         slices_of(dm.nest, dm, data),
         hbm.requests,
         hbm.windows.partial - hbm.windows.ragged,
@@ -97,12 +95,12 @@ def features(point: Point, data: CostData) -> Features:
     )
 
 
-def _kind(point: Point, read: SideCost, readers: int, data: CostData) -> str:
+def _kind(point: Point, read: SideCost, whole: bool, data: CostData) -> str:
     if point.direction == "DM>HBM":
         return "store"
     if not is_reread(read, data):
         return "load"
-    return "region" if readers > 1 else "reread"
+    return "region" if whole else "reread"
 
 
 def relative_fit(rows: Sequence[Sequence[float]], cycles: Sequence[float]) -> list[float]:
@@ -162,7 +160,7 @@ def _fit_rereads(left: Sequence[tuple[Features, float]], issue: float) -> dict[s
     if len(own) < 2:
         return {"startup_reread": 0.0, "issue_reread": issue, "issue_region": 0.0}
     start, again = relative_fit([(1, f.windows) for f, _ in own], [rest for _, rest in own])
-    shared = [(rest - start) / f.readers / f.windows for f, rest in left if f.kind == "region" and f.whole]
+    shared = [(rest - start) / f.readers / f.windows for f, rest in left if f.kind == "region"]
     return {"startup_reread": start, "issue_reread": again, "issue_region": median(shared) if shared else 0.0}
 
 
@@ -221,7 +219,8 @@ def section(constants: dict[str, float], name: str, profile: str) -> str:
 
 def _head(profile: str) -> list[str]:
     said = PREDICTS.get(profile)
-    return [f"[cost.{profile}]", *([f'predicts         = "{said}"'] if said else [])]
+    turns = [] if profile == "silicon" else ['regions_in_turn  = "of all engines"']
+    return [f"[cost.{profile}]", *([f'predicts         = "{said}"'] if said else []), *turns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +273,7 @@ def from_ratios(issue: float) -> dict[str, float]:
 
 
 def _line(key: str, value: float, source: str, basis: str) -> str:
-    return f'{key:<16} = {{ cycles = {value!r}, source = "{source}", basis = "{basis}" }}'
+    return f'{key:<16} = {{ cycles = {value:.{DIGITS}g}, source = "{source}", basis = "{basis}" }}'
 
 
 def written(text: str, new: str) -> str:
