@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.nest import PacketNest
+from dmaverify.cost.nest import PacketNest, windows
 from dmaverify.targets.address_maps import HbmMap
 from dmaverify.values import dataclass
 
@@ -59,12 +59,9 @@ def _uses(nests: tuple[PacketNest, ...], data: CostData) -> tuple[BankUse, ...] 
 
     where, look = data.hbm, data.hbm_queue - 1
     far = max((abs(n.base) + n.size + sum(abs(count * step) for count, step in n.loops) for n in nests), default=0)
-    if far >= FAR or sum(nest.packets * (nest.size // where.window + 2) for nest in nests) > 2 * MOST:
+    if far >= FAR or sum(windows(nest, where.window).touched for nest in nests) > MOST:
         return None
-    found = [_windows(nest, where.window) for nest in nests]
-    every = np.concatenate(found)
-    if len(every) > MOST:
-        return None
+    every = np.concatenate([_windows(nest, where.window) for nest in nests])
     bank, row = _places(every, where)
     if len(nests) == 1:
         must = _must_switch(bank, row, look)

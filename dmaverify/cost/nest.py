@@ -228,33 +228,42 @@ def spread(nest: PacketNest, masks: Sequence[int], window: int) -> list[int] | N
     requests = as_requests(nest, window)
     if requests is not None and (form := requests.linear) is not None:
         return _coset_spread(form, masks)
-    if nest.packets * (nest.size // window + 2) <= FEW:
-        return _counted_spread(nest, tuple(masks), window)
-    counts = _digit_spread(nest, tuple(masks), window)
+    plain = requests or nest
+    if windows(plain, window).touched <= FEW:
+        return _counted_spread(plain, tuple(masks), window)
+    counts = _digit_spread(plain, tuple(masks), window)
     return list(counts) if counts is not None else None
 
 
-FEW = 512
+FEW = 256
 """Windows up to which counting them one by one is quicker than counting digits."""
 
 
 def _counted_spread(nest: PacketNest, masks: tuple[int, ...], window: int) -> list[int]:
     """The same by looking at every window of a small nest."""
-    starts = [nest.base]
-    for count, stride in nest.loops:
-        starts = [start + index * stride for start in starts for index in range(count)]
-    low, last, counts = window.bit_length() - 1, nest.size - 1, [0] * (1 << len(masks))
-    table = _byte_images(tuple(mask >> low for mask in masks))
-    for start in starts:
-        for number in range(start >> low, (start + last >> low) + 1):
-            value = 0
-            for part in table:
-                value ^= part[number & 255]
-                number >>= 8
-                if not number:
-                    break
-            counts[value] += 1
+    low, counts = window.bit_length() - 1, [0] * (1 << len(masks))
+    numbers = _window_numbers(nest, low)
+    values, top = [0] * len(numbers), max(numbers)
+    for part in _byte_images(tuple(mask >> low for mask in masks)):
+        values = [value ^ part[number & 255] for value, number in zip(values, numbers, strict=True)]
+        top >>= 8
+        if not top:
+            break
+        numbers = [number >> 8 for number in numbers]
+    for value in values:
+        counts[value] += 1
     return counts
+
+
+def _window_numbers(nest: PacketNest, low: int) -> list[int]:
+    """Every window of every packet, numbered; 2 to the `low` bytes each."""
+    whole = nest.size == 1 << low and not any(n % nest.size for n in (nest.base, *(step for _, step in nest.loops)))
+    unit = low if whole else 0
+    starts, last = [nest.base >> unit], nest.size - 1
+    for count, stride in nest.loops:
+        steps = [index * (stride >> unit) for index in range(count)]
+        starts = [start + step for start in starts for step in steps]
+    return starts if whole else [n for start in starts for n in range(start >> low, (start + last >> low) + 1)]
 
 
 @lru_cache(maxsize=64)

@@ -203,10 +203,10 @@ Region = tuple[tuple[str, int, int, int], int, tuple[tuple[int, int], ...]]
 
 
 def _region(walk: RequestWalk, spm_stride: int) -> Region:
-    """What a side walks over, whoever else walks over it: its memory, first byte and steps, repetitions left out."""
+    """What a side walks over, whoever else does: its memory, first byte and steps, repetitions and packets left out."""
     moving = [(n, step) for n, step in reversed(walk.loops) if step]
     down = [(n, -step) if step < 0 else (n, step) for n, step in moving]
-    return _memory(walk, spm_stride), walk.lowest, tuple(_plain(down))
+    return _memory(walk, spm_stride), walk.lowest, tuple(_plain([(walk.size, 1), *down]))
 
 
 def _slices(read: RequestWalk, write: RequestWalk, data: CostData) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import ceil, prod
 
 from dmaverify.cost.constants import CostData
@@ -98,7 +98,7 @@ class SideCost:
     part: int = 0  # of a scratchpad that each DMN has of its own: the first DMN
     parts: int = 1  # and how many it walks over
 
-    @cached_property
+    @property
     def memory(self) -> tuple[str, int, int]:
         """Which memory it is: tier, chip, and cluster where the tier is per cluster, DMN where it is per DMN."""
         place = 0 if self.port.tier == "hbm" else self.port.cluster
@@ -180,9 +180,11 @@ Region = tuple[tuple[str, int, int], int, tuple[tuple[int, int], ...]]
 
 
 def region_of(side: SideCost) -> Region:
-    """What a side walks over: its memory, base, and the loops that move it, in the fewest loops."""
+    """What a side walks over: its memory, base, and the loops that move it, in the fewest loops; bytes are one, so that
+    packets of any size may tell it.
+    """
     moving = (loop for loop in reversed(side.nest.loops) if loop[1])
-    return side.memory, side.nest.base, tuple(joined(moving))
+    return side.memory, side.nest.base, tuple(joined([(side.nest.size, 1), *moving]))
 
 
 REREADS = 4

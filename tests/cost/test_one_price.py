@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from cost_programs import dm, engines, hbm
@@ -58,6 +59,18 @@ def test_a_loop_of_thirty_is_a_loop_of_fifteen_around_one_of_two() -> None:
     split = Command(hbm(), dm(), loops, 256, 256)
     assert split.normal == plain
     assert cost([plain], profile="measured").cycles == cost([split], profile="measured").cycles
+
+
+def test_engines_that_read_one_region_in_packets_of_other_sizes_take_turns_at_it() -> None:
+    """172,073 cycles, and 89,472 where one of four engines wrote the same reads in packets of 512 bytes."""
+    for profile in ("schedule", "silicon"):
+        loops = (Loop(24, 256, SLICE), Loop(32, 0, 2048))
+        alike = [Command(hbm(), dm(e.dmn * 64 * SLICE), loops, 2048, 2048, e) for e in engines()[:4]]
+        other = [replace(alike[0], packet=512), *alike[1:]]
+        assert cost(alike, profile=profile).cycles == cost(other, profile=profile).cycles
+        assert all(simulate(one, profile=profile).cycles >= cost(one, profile=profile).cycles for one in (alike, other))
+        short = [replace(alike[0], burst=256, packet=256), *alike[1:]]  # what it reads is not what the others read
+        assert cost(short, profile=profile).cycles < cost(alike, profile=profile).cycles
 
 
 def test_no_rewriting_of_an_adversarial_program_changes_a_price() -> None:

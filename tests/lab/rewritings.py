@@ -1,9 +1,11 @@
-"""The same requests written in other loops, and whether any price notices (`make rewritings`).
+"""The same requests written in other loops, units and packets, and whether any price notices (`make rewritings`).
 
-Knows: how loops are split, joined and padded without changing a request; the programs of the campaign.
+Knows: how loops are split, joined and padded without changing a request; half bytes and words; packets of whole
+windows; the programs of the campaign.
 Does not know: the inside of either evaluator.
-Law: `rewritten` changes the text of a command and no request of it, nor their order; `run` counts every program whose
-price differs, in the closed form or in the simulator, and names its seed.
+Law: `rewritten` and `in_other_units` change the text of a command and no request of it, nor their order; `run` counts
+every program whose price differs, in the closed form or in the simulator, and names its seed. `in_other_packets` keeps
+the requests of both sides, but a write waits for a whole packet: that is no matter of the closed form alone.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from dmaverify.cost.model import cost
 from dmaverify.cost.simulate import simulate
 from dmaverify.program.command import Command, Engine, Loop
 
+WINDOW = 256
 PLAYED = 10
 """One program in so many is played too."""
 
@@ -44,9 +47,36 @@ def rewritten(command: Command, draw: random.Random) -> Command:
     return replace(command, loops=tuple(loops), burst=burst)
 
 
+def in_other_units(command: Command, bits: int) -> Command:
+    """The same bytes counted in units of so many bits; as it is where they do not fit."""
+    steps = [step for loop in command.loops for step in (loop.read, loop.write)]
+    numbers = [command.read.base, command.write.base, command.burst, command.packet, *steps]
+    if any(number * command.unit_bits % bits for number in numbers):
+        return command
+
+    def told(number: int) -> int:
+        return number * command.unit_bits // bits
+
+    ports = [replace(port, base=told(port.base)) for port in (command.read, command.write)]
+    loops = tuple(Loop(loop.count, told(loop.read), told(loop.write)) for loop in command.loops)
+    sizes = {"burst": told(command.burst), "packet": told(command.packet), "unit_bits": bits}
+    return replace(command, read=ports[0], write=ports[1], loops=loops, **sizes)
+
+
+def in_other_packets(command: Command, draw: random.Random) -> Command:
+    """The same requests in packets of another size, where all are whole windows; as it is elsewhere."""
+    steps = [step for loop in command.loops for step in (loop.read, loop.write)]
+    numbers = [command.read.base, command.write.base, command.burst, command.packet, *steps]
+    if command.unit_bits != 8 or any(number % WINDOW for number in numbers):
+        return command
+    fits = [n for n in range(WINDOW, command.burst + 1, WINDOW) if command.burst % n == 0]
+    return replace(command, packet=draw.choice(fits))
+
+
 def rewritten_program(commands: Sequence[Command], draw: random.Random) -> list[Command]:
     """Every command rewritten, and engines named in another order; the commands of one engine keep theirs."""
     again = [rewritten(command, draw) for command in commands]
+    again = [in_other_units(command, draw.choice((4, 8, 16))) for command in again]
     engines = list(dict.fromkeys(command.engine or Engine() for command in again))
     draw.shuffle(engines)
     return [command for engine in engines for command in again if (command.engine or Engine()) == engine]
@@ -65,6 +95,9 @@ def differences(commands: Sequence[Command], draw: random.Random, profiles: Sequ
             yield f"{profile}: other terms"
         elif play and simulate(commands, data).cycles != simulate(again, data).cycles:
             yield f"{profile}: played otherwise"
+        packed = cost([in_other_packets(command, draw) for command in commands], data).cycles
+        if packed != first.cycles:
+            yield f"{profile}: {first.cycles:,.2f} or, in other packets, {packed:,.2f} cycles"
 
 
 def run(first: int, count: int, profiles: Sequence[str]) -> list[str]:
