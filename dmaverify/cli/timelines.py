@@ -2,8 +2,8 @@
 
 Knows: what a step's lanes do, which steps have a price, what a kernel's calls stand for.
 Does not know: how a transfer is priced, the terminal.
-Law: a program whose steps make commands is laid out; a step that has no price stands with no time and its reason, and
-the whole is then said to be a least. A kernel's transfers follow each other in the order of its text, because one
+Law: a program is laid out; a step that has no price, or makes no command, stands with no time and its reason, and the
+whole is then said to be a least. A kernel's transfers follow each other in the order of its text, because one
 context does all of them (docs/machines/rngd.md 7.4); what it computes between them is not priced.
 """
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dmaverify.program.schedule import Order, Program, Step
     from dmaverify.prove.flow.touches import StepWork
     from dmaverify.report.timeline import Duration, Slot
+    from dmaverify.targets.target import Target
 
 Lanes = Mapping[tuple[int, str], "Duration"]
 BANDS = "with each step at the same end of its band"
@@ -55,7 +56,8 @@ def _shown(
     every = many * end(lambda one: float(one.about.get("mean", one.cycles))) if many > 1 else cycles
     low, high = (partial(_at_end, number) for number in (0, 1))
     ends = [end(low), end(high)] if of.bands else []
-    missing = [f"step `{slot.step}` is {slot.unpriced}" for slot in slots if slot.unpriced]
+    missing = [str(slot.about.get("error") or f"step `{slot.step}` is {slot.unpriced}")
+               for slot in slots if slot.unpriced]  # fmt: skip
     endless = [slot.step for slot in slots if isinstance(slot.about.get("iterations"), str)]
     missing += [f"step `{step}` is in a loop of unknown turns, of which one is counted" for step in endless]
     shown = ("step", "lane", "start", "end", "waits_for", "slowed_by", "unpriced")
@@ -97,7 +99,7 @@ def _beside(plan: Plan, program: Program, slots: Sequence[Slot]) -> list[str]:
     from dmaverify.prove.flow.touches import work_of
 
     target = plan.targets[program.target]
-    lanes = {slot.step: slot for slot in slots if slot.lane in ("main", "sub")}
+    lanes = {slot.step: slot for slot in slots if slot.lane in ("main", "sub") and not slot.unpriced}
     parts = {}
     for index, step in enumerate(program.steps):
         if step.name in lanes:
@@ -149,37 +151,52 @@ def laid_out(plan: Plan, program: Program, profile: str) -> tuple[Slot, ...]:
 
 def _ordered(plan: Plan, program: Program, data: CostData, supported: bool = True) -> tuple[Order, Lanes]:
     """The order of a program and how long each lane of each step works; with `supported`, a step that no data stands
-    behind has no time.
+    behind, or that is in error, has no time.
     """
-    from dmaverify.program.schedule import Circle, order_of
-    from dmaverify.prove.flow.touches import work_of
-    from dmaverify.prove.move.preconditions import require
+    from dmaverify.program.schedule import DMA_CONTEXT, Circle, order_of
+    from dmaverify.report.timeline import Duration
 
     target = plan.targets[program.target]
     if "hbm" not in target.tiers:
         raise InputError(f"{target.name} has no model of programs", program.span)
-    for step in program.steps:
-        said = f"step `{step.name}` makes no command: "
-        if step.transfer is not None:
-            require(step.transfer, plan.axes, target, step.problems, said)
-        for access in step.accesses:
-            require(access, plan.axes, target, access.problems, said)
-    works = [work_of(index, step, target) for index, step in enumerate(program.steps)]
-    for step, work in zip(program.steps, works, strict=True):
-        if step.indirect is not None:
+    lanes: list[tuple[str, ...]] = []
+    found: dict[tuple[int, str], Duration] = {}
+    for number, step in enumerate(program.steps):
+        try:
+            work = _work(plan, number, step, target)
+        except InputError as error:
+            if not supported:
+                raise
+            one = step.context or (DMA_CONTEXT if step.transfer is not None else step.accesses[0].context)
+            lanes.append((one,))
+            short = error.message.removeprefix(f"step `{step.name}` ")
+            found[number, one] = Duration(0.0, {"no price": short, "error": error.message})
             continue
-        if work.troubles:
-            raise InputError(f"step `{step.name}` makes no command: {work.troubles[0].message}", work.troubles[0].span)
-        if work.whole:
-            hint = "give its transfer a stream or commands"
-            raise InputError(f"nothing says how step `{step.name}` moves its tensor", step.span, hint)
-    order = order_of(program, [work.lanes for work in works])
+        lanes.append(work.lanes)
+        found |= _durations(plan, program.target, number, step, work, data, supported)
+    order = order_of(program, lanes)
     if isinstance(order, Circle):
         raise InputError(f"{', '.join(order.steps)} wait for each other", program.span, "take one `after` away")
-    found: dict[tuple[int, str], Duration] = {}
-    for number, (step, work) in enumerate(zip(program.steps, works, strict=True)):
-        found |= _durations(plan, program.target, number, step, work, data, supported)
     return order, _all_own(program, found)
+
+
+def _work(plan: Plan, number: int, step: Step, target: Target) -> StepWork:
+    """What a step does. Raises InputError where it makes no command."""
+    from dmaverify.prove.flow.touches import work_of
+    from dmaverify.prove.move.preconditions import require
+
+    said = f"step `{step.name}` makes no command: "
+    if step.transfer is not None:
+        require(step.transfer, plan.axes, target, step.problems, said)
+    for access in step.accesses:
+        require(access, plan.axes, target, access.problems, said)
+    work = work_of(number, step, target)
+    if work.troubles and step.indirect is None:
+        raise InputError(said + work.troubles[0].message, work.troubles[0].span)
+    if work.whole and step.indirect is None:
+        hint = "give its transfer a stream or commands"
+        raise InputError(f"nothing says how step `{step.name}` moves its tensor", step.span, hint)
+    return work
 
 
 def _band(work: StepWork, data: CostData) -> Band | None:

@@ -18,6 +18,9 @@ from dmaverify.cost.nest import image
 from dmaverify.cost.sides import GroupUse, SideCost, bank_span, reduce_by
 from dmaverify.values import dataclass
 
+ALL_ENGINES = ", all engines"
+"""Behind the name of a bound that all commands of a program share."""
+
 
 @dataclass(frozen=True)
 class Bound:

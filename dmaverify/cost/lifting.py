@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dmaverify.cost.bounds import ALL_ENGINES
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.explain import INNER_REQUESTS, Explanation, SideFacts, listed
 from dmaverify.cost.sides import REREADS
 from dmaverify.values import asdict, dataclass
 
-ALL = ", all engines"
 WINDOW = 256
 
 
@@ -42,7 +42,7 @@ def behind_bounds(found: Explanation, data: CostData) -> tuple[Behind, ...]:
     for term in found.cost.terms:
         if term.name == "start-up":
             continue
-        teller = TELLERS.get(term.name.removesuffix(ALL).removeprefix("read ").removeprefix("write "))
+        teller = TELLERS.get(term.name.removesuffix(ALL_ENGINES).removeprefix("read ").removeprefix("write "))
         role = term.name.split()[0]
         sides = [side for side in found.sides if role not in ("read", "write") or side.role == role]
         behind, lift = teller(sides, found, data) if teller is not None else ("", "")

@@ -21,8 +21,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 
+from dmaverify.cost.bounds import ALL_ENGINES, by_memory, link_bounds, memory_bounds, port_bounds
 from dmaverify.cost.bounds import Bound as Bound
-from dmaverify.cost.bounds import by_memory, link_bounds, memory_bounds, port_bounds
 from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.exact import is_exact
 from dmaverify.cost.sides import SideCost, pairs_of
@@ -274,4 +274,4 @@ def shared_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData, *,
     for sides in by_memory(pairs).values():
         found += [b for b in memory_bounds(sides, data, ordered=ordered) if not b.name.endswith("order")]
     found += [*link_bounds(pairs, data), *port_bounds(pairs, data)]
-    return [replace(bound, name=f"{bound.name}, all engines") for bound in found if bound.ticks > 0]
+    return [replace(bound, name=f"{bound.name}{ALL_ENGINES}") for bound in found if bound.ticks > 0]

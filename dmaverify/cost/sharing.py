@@ -18,9 +18,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from dmaverify.cost.bounds import links_of
+from dmaverify.cost.bounds import ALL_ENGINES, links_of
 from dmaverify.cost.constants import TICKS, CostData, cost_data
-from dmaverify.cost.model import cost
+from dmaverify.cost.model import Cost, cost
 from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command, Engine
 from dmaverify.values import dataclass, field, replace
@@ -123,7 +123,15 @@ def crowding(one: Sequence[Command], other: Sequence[Command], data: CostData) -
     alone = sorted(cost(commands, data).cycles for commands in (one, other))
     both = cost(on_own_engines([one, other]), data)
     share = (both.cycles - alone[1]) / alone[0] if alone[0] else 0.0
-    return min(1.0, max(0.0, share)), both.binding
+    return min(1.0, max(0.0, share)), _fullest(both)
+
+
+def _fullest(both: Cost) -> str:
+    """What all engines of a program are busy with longest, and where; else what binds it."""
+    for term in both.terms:  # the longest first, behind the start-up
+        if term.name.endswith(ALL_ENGINES):
+            return f"{term.name.removesuffix(ALL_ENGINES)} ({term.resource})"
+    return both.binding
 
 
 class _Crowds:

@@ -149,7 +149,9 @@ def _dmns(side: SideCost) -> int:
 
 def _without(price: Cost, names: tuple[str, ...], change: Callable[[float], float]) -> int:
     """The cycles with the terms of these names changed: the largest of all terms counts."""
-    terms = {t: change(t.cycles) if t.name.removesuffix(", all engines") in names else t.cycles for t in price.terms}
+    from dmaverify.cost.bounds import ALL_ENGINES
+
+    terms = {t: change(t.cycles) if t.name.removesuffix(ALL_ENGINES) in names else t.cycles for t in price.terms}
     rest = [cycles for term, cycles in terms.items() if term.name != "start-up"]
     bound = [term.cycles for term in price.terms if term.name != "start-up"]
     return ceil(price.cycles - max(bound, default=0) + max(rest, default=0))

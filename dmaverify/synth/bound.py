@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
+from dmaverify.cost.bounds import ALL_ENGINES
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.model import Bound, Cost, Term, own_bounds, shared_bounds
 from dmaverify.cost.nest import nest_of, windows
@@ -63,11 +64,11 @@ class Floor:
 
 def is_free(bound: Bound) -> bool:
     """Whether no order changes the term."""
-    return bound.name.removesuffix(", all engines") in FREE
+    return bound.name.removesuffix(ALL_ENGINES) in FREE
 
 
 def _is_sure(bound: Bound) -> bool:
-    return bound.name.removesuffix(", all engines") in FREE and "issue" not in bound.name
+    return bound.name.removesuffix(ALL_ENGINES) in FREE and "issue" not in bound.name
 
 
 def priced_floor(price: Cost, data: CostData) -> float:
@@ -78,9 +79,9 @@ def priced_floor(price: Cost, data: CostData) -> float:
     own = price.terms[0].cycles
     return max(
         (
-            (startup if t.name.endswith(", all engines") else own) + t.cycles
+            (startup if t.name.endswith(ALL_ENGINES) else own) + t.cycles
             for t in price.terms
-            if t.name.removesuffix(", all engines") in FREE
+            if t.name.removesuffix(ALL_ENGINES) in FREE
         ),
         default=0.0,
     )
@@ -112,8 +113,7 @@ def floor_of(commands: Sequence[Command], engines: int, data: CostData, *, chose
     waits = "every command waits for its start-up"
     found = [Term("start-up", rounds * startup / TICKS, "engine", waits, data.source("startup"))]
     found += [
-        Term(b.name.removesuffix(", all engines"), (startup + b.ticks) / TICKS, b.resource, b.why, b.source)
-        for b in terms
+        Term(b.name.removesuffix(ALL_ENGINES), (startup + b.ticks) / TICKS, b.resource, b.why, b.source) for b in terms
     ]
     found.sort(key=lambda term: -term.cycles)
     return Floor(found[0].cycles, tuple(found), most, tuple(commands))

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lab.campaign import KINDS, random_program
 from lab.leave_out import quantile
 
+from dmaverify.cost.bounds import ALL_ENGINES
 from dmaverify.cost.constants import cost_data
 from dmaverify.cost.model import cost
 from dmaverify.cost.simulate import simulate
@@ -36,7 +37,7 @@ def row(kind: str, profile: str, count: int) -> str:
         bound = cost(program, data)
         ratios.append(bound.cycles / simulate(program, data).cycles)
         if ratios[-1] < LOOSE:
-            why[bound.binding.removesuffix(", all engines")] += 1
+            why[bound.binding.removesuffix(ALL_ENGINES)] += 1
     told = ", ".join(f"{name} {n}" for name, n in why.most_common(3)) or "none"
     low = sum(ratio < LOOSE for ratio in ratios) / len(ratios)
     numbers = " | ".join(f"{ratio:.2f}" for ratio in (quantile(ratios, 0.5), quantile(ratios, 0.1), min(ratios)))

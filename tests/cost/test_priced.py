@@ -108,6 +108,26 @@ def test_thirty_transfers_get_a_timeline(tmp_path: Path) -> None:
     assert len(found["critical_path"]) == 30
 
 
+def test_a_step_in_error_takes_no_time_from_the_others(tmp_path: Path) -> None:
+    parts = ["schema = 1", 'target = "rngd"', "[axes]", "A = 64", "C = 256"]
+    for n, axis in enumerate("AQA"):
+        ends = f'element = "A, C" }}\ndest = {{ tier = "dm", base = {n * 256}, slice = "A", element = "C" }}'
+        parts += [f"[transfer.t{n}]", 'dtype = "i8"', f'source = {{ tier = "hbm", base = {n << 20}, {ends}']
+        parts += [f'stream = {{ time = "{axis}", packet = "C" }}']
+    steps = ", ".join(f'{{ transfer = "t{n}", context = "c{n}" }}' for n in range(3))
+    file = tmp_path / "three.toml"
+    file.write_text("\n".join([*parts, "[program.all]", f"step = [{steps}]"]))
+    found = entries(f"{file}::all")["all"]
+    assert found["cycles"] is None
+    assert found["at_least"] > 600
+    assert found["reason"] == "step `t1` makes no command: the axis `Q` is not declared"
+    ends = {step["step"]: step["end"] for step in found["steps"]}
+    assert ends["t1"] == 0 < ends["t0"] == ends["t2"]
+    shown = run(f"{file}::all").stdout
+    assert "no price: makes no command: the axis `Q` is not declared" in shown
+    assert shown.count("shares DMNs (DM of chip 0, cluster 0)") == 2
+
+
 @pytest.mark.parametrize("profile", ["schedule", "silicon"])
 def test_a_program_with_a_step_that_no_data_supports_has_no_timeline(profile: str) -> None:
     found = entries(f"{PROGRAMS / 'routes.toml'}::hop", "--profile", profile)["hop"]
