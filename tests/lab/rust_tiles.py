@@ -36,12 +36,13 @@ class Copied:
 
 @dataclass
 class Looped:
-    """`for name in rust`, which is `for name in python`."""
+    """`for name in rust`, which is `for name in python`; `pattern` where it is more than a name."""
 
     name: str
     rust: str
     python: str
     body: list[Line]
+    pattern: str = ""
 
 
 @dataclass
@@ -109,6 +110,17 @@ def _covered(rng: random.Random, kinds: Sequence[str], low: int = 0, end: int = 
             + _covered(rng, kinds, at, end, 2)
         ),
     ]
+    numbered = f"enumerate(range({low}, {end}))"
+    paired = f"zip(reversed(range({low}, {end})), range({low}, {TILES + 2}))"
+    ways += [
+        lambda: [
+            Looped(name, f"({low}..{last}).rev().step_by(2)", f"range({last - 1}, {low - 1}, -2)", moved(name))
+            for last in (end, end - 1)
+        ],
+        lambda: [Looped(name, f"({low}..{end}).enumerate()", numbered, moved(name), f"(_, {name})")],
+        lambda: [Looped(name, f"({low}..{end}).rev().zip({low}..{TILES + 2})", paired, moved(name), f"({name}, _)")],
+        lambda: loop(0, many, moved(f"[{', '.join(map(str, rng.sample(range(low, end), many)))}][{name}]")),
+    ]
     if many % 3 == 0 and many > 3:
         ways.append(lambda: loop(0, 3, [Looped(f"{name}b", f"0..{many // 3}", f"range({many // 3})",
                                                moved(f"{name} * {many // 3} + {name}b + {low}"))]))  # fmt: skip
@@ -164,7 +176,7 @@ def _rust(lines: Sequence[Line], deep: int) -> Iterator[str]:
             text = (LOAD if line.kind == "load" else STORE).format(at=line.at)
             yield from (pad + one for one in text.split("\n"))
         elif isinstance(line, Looped):
-            yield f"{pad}for {line.name} in {line.rust} {{"
+            yield f"{pad}for {line.pattern or line.name} in {line.rust} {{"
             yield from _rust(line.body, deep + 1)
             yield pad + "}"
         elif line.jump:
@@ -184,7 +196,7 @@ def _python(lines: Sequence[Line], deep: int) -> Iterator[str]:
         if isinstance(line, Copied):
             yield f"{pad}{line.kind}({line.at.replace('/', '//')})"
         elif isinstance(line, Looped):
-            yield f"{pad}for {line.name} in {line.python}:"
+            yield f"{pad}for {line.pattern or line.name} in {line.python}:"
             yield from _python(line.body, deep + 1)
         elif line.jump:
             yield f"{pad}if {line.test}: {line.jump}"
@@ -196,7 +208,7 @@ def _python(lines: Sequence[Line], deep: int) -> Iterator[str]:
 
 
 def _run(lines: Sequence[Line]) -> tuple[list[int], list[int], bool]:
-    """Tiles loaded and stored in order, and whether each lies within and is loaded before it is stored."""
+    """Tiles loaded and stored in order, and whether each lies within, is loaded before it is stored, and is there."""
     loads: list[int] = []
     stores: list[int] = []
     early: list[int] = []
@@ -207,5 +219,8 @@ def _run(lines: Sequence[Line]) -> tuple[list[int], list[int], bool]:
 
     names: dict[str, object] = {"load": loads.append, "store": store}
     exec("def kernel():\n" + "\n".join(_python(lines, 1)), names)
-    names["kernel"]()  # type: ignore[operator]
+    try:
+        names["kernel"]()  # type: ignore[operator]
+    except IndexError:
+        early.append(-1)
     return loads, stores, not early and all(0 <= tile < TILES for tile in (*loads, *stores))

@@ -304,6 +304,7 @@ class Bodies(Expressions):
             self.ledger.give(value, self.walk.when, soft=len(self.stack) > 1)
             self.walk.leave("function")
         elif node.type == "break_expression":
+            self.ledger.give(value, self.walk.when, soft=True)
             self.walk.leave("loop", _label(code, node))
         elif node.type == "try_expression" and any(kind == "function" for _, kind, _ in self.walk.scopes):
             with self.walk.perhaps():

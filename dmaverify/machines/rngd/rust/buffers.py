@@ -99,11 +99,11 @@ class EffectLedger:
         """Enters that something may be written under a name that is not followed."""
         self.escaped.update(tensor.buffer.serial for tensor in tensors_in(value) if tensor.buffer is not None)
 
-    def any_of(self, value: RustSequence) -> Value:
-        """An element of a list, where nobody knows which."""
+    def any_of(self, value: RustSequence, when: OnWay) -> None:
+        """Enters that an element of a list is used, and nobody knows which."""
         if value.count != 1:
+            self.give(value, when, soft=True)
             self.lose(value)
-        return value.part
 
     def stopped(self, start: int) -> None:
         """The loop whose effects begin at `start` is read once and may stop before its last turn."""

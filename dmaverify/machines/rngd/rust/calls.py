@@ -7,13 +7,15 @@ Law: a method that is not understood gives what its place expects, never more.
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from math import prod
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.accesses import Effect
+from dmaverify.machines.rngd.rust.assignments import Assignments
 from dmaverify.machines.rngd.rust.code import Code, named
-from dmaverify.machines.rngd.rust.functions import Functions
+from dmaverify.machines.rngd.rust.lists import element, elements, in_loop, listed, mapped, reshaped_list
 from dmaverify.machines.rngd.rust.moves import SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
@@ -26,12 +28,11 @@ from dmaverify.machines.rngd.rust.values import (
     Record,
     RustTensor,
     Sequence,
+    Tuple,
     Unknown,
     Value,
     ViewWindow,
     known,
-    listed,
-    reshaped_list,
     sources_of,
 )
 from dmaverify.machines.rngd.rust.views import TileCall, padded, reshaped, tiled
@@ -58,13 +59,14 @@ _APPLIES = {
 }  # fmt: skip
 _CONSUMES = {"collect", "for_each", "count", "sum", "product", "fold", "last", "unzip", "max", "min"}
 _ASKS = {"len", "is_empty", "iter", "contains", "get", "first", "last"}
+MOVES = re.compile(rb"\b(?:to_|dma_|tile|view)\w*|\w\s*\(\s*(?:&mut\s*\*?\s*)?ctx\b|\w+!")  # in a text
 _BEGINS = ("begin", "begin_interleaved")
 _CASTS = {"fetch_cast", "cast", "commit_cast", "commit_cast_relu", "fetch_table_lookup"}
 MAX_INSTANCES = 3000
 MAX_EACH = 512  # elements that a closure is read for
 
 
-class Calls(Functions):
+class Calls(Assignments):
     """The part of reading that knows methods; `Bodies` adds statements."""
 
     def _call_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -242,6 +244,8 @@ class Calls(Functions):
             return receiver
         if name not in _ASKS:
             self.ledger.lose(receiver)
+            if isinstance(receiver, (Sequence, Tuple)):
+                self.unsettled(code, node, frame)
         for value in values:
             self.ledger.give(value, self.walk.when)
         if name in _BEGINS and values and isinstance(values[0], RustTensor):
@@ -292,7 +296,8 @@ class Calls(Functions):
         asked = receiver.part if name in _ADDS else None
         values = [self.merged(self.value(code, one, frame, asked), wanted) for one in arguments]
         if name in _PICKS:
-            return self.ledger.any_of(receiver)
+            at = values[0].single if name in ("get", "nth") and values and isinstance(values[0], Numbers) else None
+            return self.one_of(receiver, {"first": 0, "last": -1}.get(name, at))
         made = reshaped_list(name, receiver, values)
         if made is not None:
             return made
@@ -304,18 +309,33 @@ class Calls(Functions):
         self, code: Code, name: str, closure: Node, receiver: Sequence, frame: Frame, wanted: Value | None
     ) -> Value:
         """What a closure makes of every element; one by one where the elements are known and differ."""
-        turns = self.one_by_one(code, closure, receiver) if name == "for_each" else receiver.items
+        plain = name != "map" or MOVES.search(closure.text or b"") is not None
+        turns = receiver.items if plain else elements(receiver)
+        turns = self.one_by_one(code, closure, receiver) if name == "for_each" else turns
         each = name == "for_each" or (name == "map" and _consumed(code, closure))
         with nullcontext() if receiver.count and each else self.walk.perhaps():
             if turns is not None and len(turns) <= MAX_EACH:
                 return listed([self.closure(code, closure, frame, one, wanted) for one in turns])
-            part = self.moving(self.ledger.any_of(receiver))
-            return Sequence(self.closure(code, closure, frame, part, wanted), receiver.count)
+            part = self.moving(receiver)
+            loop = self.serial
+            return mapped(self.closure(code, closure, frame, part, wanted), loop, receiver.count)
+
+    def one_of(self, value: Sequence, at: int | None) -> Value:
+        """An element of a list; any of them where the place is not known."""
+        own = elements(value)
+        if at is not None and own is not None and at >= len(own):
+            return Unknown(f"a list of {len(own)} has no element {at}")
+        if at is None or own is None:
+            self.ledger.any_of(value, self.walk.when)
+        return element(value, at)
 
     def moving(self, value: Value) -> Value:
         """The values of a loop variable, told from those of other loops."""
         self.serial += 1
-        return replace(value, loops=frozenset((self.serial,))) if isinstance(value, Numbers) else value
+        if not isinstance(value, Sequence):
+            return value
+        self.ledger.any_of(value, self.walk.when)
+        return in_loop(value.part, -self.serial if value.falling else self.serial)
 
 
 def _consumed(code: Code, closure: Node) -> bool:

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.calls import Calls
-from dmaverify.machines.rngd.rust.code import Code, named, parse_fragment, walk
+from dmaverify.machines.rngd.rust.code import Code, named, parse_fragment, places, walk
 from dmaverify.machines.rngd.rust.functions import CELLS
 from dmaverify.machines.rngd.rust.numbers import Look, number_of, split_top, truth_of
 from dmaverify.machines.rngd.rust.paths import WayChoice
@@ -63,7 +63,7 @@ class Choices(Calls):
             return next((self.told_later(code, one) for one in named(pattern) if one.type == "identifier"), None)
         if pattern.type != "tuple_pattern":
             return None
-        parts = [self.told_later(code, one) for one in named(pattern)]
+        parts = [self.told_later(code, one) for one, _ in places(pattern)]
         return Tuple(tuple(part or Unknown("") for part in parts)) if any(parts) else None
 
     def bind(self, code: Code, pattern: Node | None, value: Value, frame: Frame) -> None:
@@ -81,19 +81,20 @@ class Choices(Calls):
                 changes = Unknown("a variable that changes") if kind == "mut_pattern" else None
                 self.bind(code, one, changing(value, changes) if changes else value, frame)
         elif kind in ("tuple_pattern", "closure_parameters"):
-            for number, one in enumerate(named(pattern)):
-                self.bind(code, one, self.part(value, str(number), code, pattern), frame)
+            for one, place in places(pattern, len(value.parts) if isinstance(value, Tuple) else None):
+                self.bind(code, one, self._placed(code, value, place, pattern), frame)
         elif kind == "tuple_struct_pattern":
-            inner = list(named(pattern)[1:])
-            for number, one in enumerate(inner):
-                whole = len(inner) == 1 and not isinstance(value, Record)
-                self.bind(code, one, value if whole else self.part(value, str(number), code, pattern), frame)
+            parts = places(pattern)
+            for one, place in parts[1:]:
+                whole = len(parts) == 2 and not isinstance(value, Record)
+                own = place - 1 if place is not None else None
+                self.bind(code, one, value if whole else self._placed(code, value, own, pattern), frame)
         elif kind == "slice_pattern":
-            inner = named(pattern)
-            listed = value.items if isinstance(value, Sequence) and len(value.items or ()) == len(inner) else None
-            for number, one in enumerate(inner):
-                part = self.ledger.any_of(value) if isinstance(value, Sequence) and listed is None else Unknown("")
-                self.bind(code, one, listed[number] if listed is not None else part, frame)
+            for one, place in places(pattern, value.count if isinstance(value, Sequence) else None):
+                if one.type.endswith(("identifier", "pattern")) and one.type != "remaining_field_pattern":
+                    part = self.one_of(value, place) if isinstance(value, Sequence) else Unknown("")
+                    several = Unknown("several elements") if one.type == "captured_pattern" else part
+                    self.bind(code, one, several, frame)
         elif kind == "struct_pattern":
             for one in named(pattern):
                 if one.type == "field_pattern":
@@ -101,6 +102,12 @@ class Choices(Calls):
                     if name is not None:
                         part = self.part(value, code.text(name), code, pattern)
                         self.bind(code, inner_pattern or name, part, frame)
+
+    def _placed(self, code: Code, value: Value, place: int | None, pattern: Node) -> Value:
+        """A part by its place."""
+        if place is None:
+            return Unknown("a part behind `..`", code.span(pattern))
+        return self.part(value, str(place), code, pattern)
 
     def unsure(self, code: Code, node: Node, condition: str, frame: Frame) -> None:
         """A statement that some builds have: it is one arm of a choice, and what it names is not known."""

@@ -130,6 +130,22 @@ def named(node: Node) -> list[Node]:
     return [child for child in node.named_children if child.type not in ("line_comment", "block_comment")]
 
 
+_REST = "remaining_field_pattern"  # `..`
+
+
+def places(pattern: Node, count: int | None = None) -> list[tuple[Node, int | None]]:
+    """The parts of a pattern with their places in what it takes apart, `_` included; behind `..` these are known where
+    the `count` of all is.
+    """
+    parts = [one for one in pattern.children if one.type == "_" or one in named(pattern)]
+    rest = next((n for n, one in enumerate(parts) if child(one, _REST) is not None or one.type == _REST), len(parts))
+    after = None if count is None else count - len(parts)
+    return [
+        (one, number if number < rest else None if after is None or number == rest else number + after)
+        for number, one in enumerate(parts)
+    ]
+
+
 def child(node: Node, kind: str) -> Node | None:
     """The first child of that type."""
     return next((one for one in node.children if one.type == kind), None)

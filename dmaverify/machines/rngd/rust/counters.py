@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.choices import RANGE, Choices
 from dmaverify.machines.rngd.rust.code import Code, above, child, named, walk
+from dmaverify.machines.rngd.rust.lists import range_of
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.types import Frame
-from dmaverify.machines.rngd.rust.values import Numbers, Sequence, Unknown, Value, range_of
+from dmaverify.machines.rngd.rust.values import Numbers, Sequence, Unknown, Value
 from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Counters(Choices):
 
     def is_empty(self, text: str, frame: Frame) -> bool:
         """Whether a range certainly has no value."""
-        parts = RANGE.match(text.strip())
+        parts = RANGE.match(self._plain(text, frame)[0])
         if parts is None or not parts[3].strip():
             return False
         low, high = (number_of(part or "0", self.types.look(frame)) for part in (parts[1], parts[3]))
@@ -118,30 +119,19 @@ class Counters(Choices):
     def each(self, code: Code, node: Node, frame: Frame) -> Value:
         """What a loop variable is."""
         text = code.text(node)
-        numbers = self.range(text, frame)
-        if numbers is not None:
-            return range_of(numbers)
+        found = self.range(text, frame)
+        if found is not None:
+            return found
         if ".." in text and "." not in text.replace("..", ""):
             self._rest(code, node, frame)
             return Unknown(f"the range `{' '.join(text.split())[:60]}` is not known before the kernel runs")
         value = self.value(code, node, frame, None)
         return value if isinstance(value, Sequence) else Unknown("an element of something")
 
-    def range(self, text: str, frame: Frame) -> Numbers | None:
+    def range(self, text: str, frame: Frame) -> Sequence | None:
         """The values of `a..b`, `a..=b`, `(a..b).rev()`, `(a..b).step_by(n)`, or None."""
-        text, step = text.strip(), 1
-        look = self.types.look(frame)
-        for _ in range(4):
-            if text.endswith(".rev()"):
-                text = text.removesuffix(".rev()").strip()
-            elif (found := _STEP.match(text)) is not None:
-                value = number_of(found[2], look)
-                if value is None or (value.single or 0) < 1:
-                    return None
-                text, step = found[1].strip(), value.low
-            elif text.startswith("(") and text.endswith(")"):
-                text = text[1:-1].strip()
-        parts = RANGE.match(text)
+        text, steps = self._plain(text, frame)
+        look, parts = self.types.look(frame), RANGE.match(text)
         if parts is None or not parts[3].strip():
             return None
         low, high = number_of(parts[1] or "0", look), number_of(parts[3], look)
@@ -150,14 +140,33 @@ class Counters(Choices):
         last = high.low - (0 if parts[2] else 1)
         if last < low.low:
             return None
-        last -= (last - low.low) % step
-        return Numbers(low.low, last, step if last > low.low else 0)
+        every = range(low.low, last + 1)
+        for step in reversed(steps):
+            every = every[:: step or -1]
+        first, last = sorted((every[0], every[-1]))
+        return range_of(Numbers(first, last, abs(every.step) if len(every) > 1 else 0), falling=every.step < 0)
+
+    def _plain(self, text: str, frame: Frame) -> tuple[str, list[int]]:
+        """A range without what is done to it, and that, the last first: the steps that are taken, 0 to turn round."""
+        text, steps = text.strip(), []
+        for _ in range(4):
+            found = _STEP.match(text)
+            value = number_of(found[2], self.types.look(frame)) if found is not None else None
+            if text.endswith(".rev()"):
+                text = text.removesuffix(".rev()").strip()
+                steps.append(0)
+            elif found is not None and value is not None and (value.single or 0) > 0:
+                text = found[1].strip()
+                steps.append(value.low)
+            elif text.startswith("(") and text.endswith(")"):
+                text = text[1:-1].strip()
+        return text, steps
 
     def _range_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        numbers = self.range(code.text(node), frame)
-        if numbers is None:
+        found = self.range(code.text(node), frame)
+        if found is None:
             self._rest(code, node, frame)
-        return range_of(numbers) if numbers is not None else Sequence(Unknown("a number of a range that is not known"))
+        return found if found is not None else Sequence(Unknown("a number of a range that is not known"))
 
 
 def below(code: Code, condition: Node) -> tuple[str, str, Node] | None:

@@ -14,9 +14,9 @@ from dmaverify.machines.rngd.rust.code import Code, child, named
 from dmaverify.machines.rngd.rust.counters import CounterStart
 from dmaverify.machines.rngd.rust.flow import ControlFlow
 from dmaverify.machines.rngd.rust.later import is_open
+from dmaverify.machines.rngd.rust.lists import MAX_LISTED, elements, listed, loose
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
-    MAX_LISTED,
     Dtype,
     Map,
     Numbers,
@@ -30,7 +30,6 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
     changing,
     known,
-    listed,
     sources_of,
 )
 from dmaverify.values import replace
@@ -136,7 +135,12 @@ class Expressions(ControlFlow):
         if not isinstance(made, Record) or body is None:
             return self._rest(code, body, frame) if body is not None else made
         parts: dict[str, Value] = {}
+        based: dict[str, Value] = {}
         for one in named(body):
+            if one.type == "base_field_initializer":
+                base = self.value(code, named(one)[0], frame, made) if named(one) else Unknown("")
+                based = dict(base.parts) if isinstance(base, Record) else {}
+                continue
             field, given = one.child_by_field_name("field"), one.child_by_field_name("value")
             if one.type == "shorthand_field_initializer":
                 field = given = named(one)[0] if named(one) else None
@@ -146,15 +150,26 @@ class Expressions(ControlFlow):
                 parts[text] = self.merged(self.value(code, given, frame, wanted), wanted)
             else:
                 self._rest(code, one, frame)
-        return replace(made, parts=parts)
+        return replace(made, parts={**based, **parts})
 
     def _index_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         inner = named(node)
         values = [self.value(code, one, frame, None) for one in inner]
-        if not values or not isinstance(values[0], Sequence):
+        whole, at = (*values, Unknown(""), Unknown(""))[:2]
+        if not isinstance(whole, Sequence):
             return Unknown("an element of something")
-        at, items = (values[1].single if isinstance(values[1], Numbers) else None), values[0].items
-        return items[at] if items is not None and at is not None and at < len(items) else self.ledger.any_of(values[0])
+        if isinstance(at, Sequence):
+            return self._slice(whole, at)
+        return self.one_of(whole, at.single if isinstance(at, Numbers) else None)
+
+    def _slice(self, value: Sequence, places: Sequence) -> Sequence:
+        """`list[a..b]`."""
+        own, at = elements(value), elements(places)
+        found = [place.low for place in at or () if isinstance(place, Numbers)]
+        if own is None or at is None or max(found, default=0) >= len(own):
+            self.ledger.any_of(value, self.walk.when)
+            return loose(value)
+        return listed([own[place] for place in found])
 
     def _assignment_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -168,7 +183,12 @@ class Expressions(ControlFlow):
             self.changed(code.text(left), code.text(right), frame)
         elif left.type == "identifier":
             changed = isinstance(value, Numbers)
-            frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left)) if changed else value
+            self.assigned(
+                code.text(left), Unknown("a variable that changes", code.span(left)) if changed else value, frame
+            )
+        else:
+            self.ledger.give(value, self.walk.when, soft=True)
+            self.unsettled(code, left, frame)
         return Opaque("()")
 
     def _compound_assignment_expr(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:

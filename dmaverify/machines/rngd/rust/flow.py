@@ -11,20 +11,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence as Choices
 from contextlib import nullcontext
-from math import gcd
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
+from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.cfg import holds
 from dmaverify.machines.rngd.rust.choices import chosen_arm
-from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.machines.rngd.rust.code import Code, named, places
 from dmaverify.machines.rngd.rust.counters import Counters, below
+from dmaverify.machines.rngd.rust.lists import elements, joined, range_of
 from dmaverify.machines.rngd.rust.numbers import truth_of
 from dmaverify.machines.rngd.rust.paths import WayChoice
 from dmaverify.machines.rngd.rust.sites import is_host
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
-    Dtype,
     Numbers,
     Opaque,
     Pending,
@@ -34,8 +34,8 @@ from dmaverify.machines.rngd.rust.values import (
     Tuple,
     Unknown,
     Value,
-    elements,
-    range_of,
+    changing,
+    known,
     sources_of,
 )
 from dmaverify.values import replace
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 MAX_TURNS, MAX_UNROLLED = 64, 1024  # of a loop that is read turn by turn; of all of them in one function
 _CFG = re.compile(r"(!?)\s*cfg!\s*\((.*)\)", re.DOTALL)
-_MOVES = re.compile(rb"\b(?:to_|dma_|tile|view)\w*|\w\s*\(\s*(?:&mut\s*\*?\s*)?ctx\b|\w+!")
-_TURNED = rb"\b(?:for|while)\b[^{]*\b%s\b|\b%s\b[\s\w+)]*%%"  # a bound or a remainder of a loop variable
+_TURNED = rb"\b(?:for|while)\b[^{]*\b%(name)s\b|\b%(name)s\b[\s\w+)]*%%|(?:\[|\.get\()[^\])]*\b%(name)s\b"
+"""A bound, a remainder or an index of a loop variable."""
 _ASKS = re.compile(rb"\b(?:if|match|continue|break)\b")
 ITEMS = {
     "line_comment", "block_comment", "attribute_item", "inner_attribute_item", "function_item", "struct_item",
@@ -196,7 +196,7 @@ class ControlFlow(Counters):
 
         turns = self.one_by_one(code, body, each, named_by)
         if turns is None:
-            part = self.moving(self.ledger.any_of(each) if isinstance(each, Sequence) else each)
+            part = self.moving(each)
             self._turns(
                 code, body, bound(part), frame, label, runs, each.count or 0 if isinstance(each, Sequence) else 0
             )
@@ -221,11 +221,11 @@ class ControlFlow(Counters):
         if found is None or len(found) > MAX_TURNS or self.unrolled + len(found) > MAX_UNROLLED:
             return None
         text = body.text or b""
-        if not _MOVES.search(text):
+        if not MOVES.search(text):
             return None
         plain = isinstance(each.part, Numbers) and each.part.exact and len(set(found)) == len(found)
         name = re.escape(pattern.encode())
-        inner = re.search(_TURNED % (name, name), text) if name else None
+        inner = re.search(_TURNED % {b"name": name}, text) if name else None
         asks = (_ASKS.search(text) is not None or inner is not None) and not any(map(is_host, self.stack))
         return found if not plain or asks else None
 
@@ -235,6 +235,7 @@ class ControlFlow(Counters):
     ) -> None:  # fmt: skip
         """The body of a loop, once for all of its `count` turns (0: not known); `runs` where it may take none."""
         start, first = self.ledger.clock, len(self.ledger.effects)
+        self.changed_within(code, body, inside)
         self.walk.outside.append(frozenset(map(id, around.locals.values())))
         number = self.serial
         self.walk.turns[number] = count
@@ -281,7 +282,7 @@ class ControlFlow(Counters):
         """
         body, condition = node.child_by_field_name("body"), node.child_by_field_name("condition")
         counts = self.counters_of(code, node, body, frame) if body is not None else None
-        if body is None or not counts or not _MOVES.search(body.text or b""):
+        if body is None or not counts or not MOVES.search(body.text or b""):
             return False
         first, ended, before = len(self.ledger.effects), False, self.live
         self.live, self.unrolling = dict(counts), self.unrolling + 1
@@ -311,12 +312,12 @@ class ControlFlow(Counters):
         """The result of a closure for arguments that are `given`: one by one, or alike."""
         inside = frame.inside(frame.scope)
         parameters, body = node.child_by_field_name("parameters"), node.child_by_field_name("body")
-        for number, one in enumerate(named(parameters) if parameters is not None else ()):
+        if body is not None:
+            self.changed_within(code, body, inside)
+        for number, (one, _) in enumerate(places(parameters) if parameters is not None else ()):
             declared = one.child_by_field_name("type")
             own = given if not isinstance(given, list) else given[number] if number < len(given) else Unknown("")
-            value = self.types.read(code, declared, frame) if declared is not None else own
-            value = own if isinstance(value, Dtype) and isinstance(own, Numbers) else value
-            value = self.merged(own, value) if isinstance(own, RustTensor) and isinstance(value, RustTensor) else value
+            value = own if declared is None else self.merged(own, self.types.read(code, declared, frame))
             self.bind(code, one.child_by_field_name("pattern") or one, value, inside)
         with self.walk.within("function"):
             return self.value(code, body, inside, expected) if body is not None else Unknown("")
@@ -330,16 +331,12 @@ def _label_of(code: Code, node: Node) -> str:
 def _first(branches: list[Value]) -> Value:
     """The first branch that is a tensor or holds one, with what all of them depend on; numbers are any of them."""
     best = next((b for b in branches if isinstance(b, (RustTensor, Tuple, Record, Sequence, Pending))), None)
-    numbers = [b for b in branches if isinstance(b, Numbers)]
-    if best is None and numbers:
-        if len(numbers) < len(branches):
-            return Unknown("a number that depends on a condition")
-        low, high = min(n.low for n in numbers), max(n.high for n in numbers)
-        step = gcd(*(n.step for n in numbers), *(n.low - low for n in numbers))
-        return Numbers(low, high, step, all(n == numbers[0] for n in numbers) and numbers[0].exact,
-                       turns=max(n.turns for n in numbers))  # fmt: skip
+    if best is None and any(isinstance(b, Numbers) for b in branches):
+        one = joined(tuple(branches))
+        return one if isinstance(one, Numbers) else Unknown("a number that depends on a condition")
     if best is None:
         return branches[0] if branches else Opaque("()")
-    if isinstance(best, RustTensor):
-        return replace(best, sources=frozenset().union(*map(sources_of, branches)))
-    return best
+    one = joined(tuple(b for b in branches if isinstance(b, type(best))))
+    if isinstance(one, RustTensor):
+        return replace(one, sources=frozenset().union(*map(sources_of, branches)))
+    return one if known(one) else changing(best, Unknown("a number that depends on a condition"))

@@ -64,7 +64,8 @@ class Functions(Sites):
             given = self.types.arguments(code, generics, frame)
             return self.transfer_call(code, node, name_node, receiver, given, arguments[1:], frame, expected)
         parts = parts_of(code.text(function))
-        item = None if "<" in code.text(function) else frame.scope.path(parts, values=True)
+        hidden = path is None and name in frame.locals
+        item = None if "<" in code.text(function) or hidden else frame.scope.path(parts, values=True)
         if name == "launch" and arguments:
             launched = self._launch(code, arguments, frame, expected)
             if launched is not None:
@@ -98,7 +99,10 @@ class Functions(Sites):
     def handed(self, code: Code, arguments: list[Node], frame: Frame) -> list[Value]:
         """What goes to code that is not followed: it may write whatever it gets, but for `&x`."""
         values = [self.value(code, one, frame, None) for one in arguments]
+        several = sum(child(one, "mutable_specifier") is not None for one in arguments) > 1
         for one, value in zip(arguments, values, strict=True):
+            if child(one, "mutable_specifier") is None or several:
+                self.ledger.give(value, self.walk.when, soft=True)  # it may be what comes back, or is swapped
             if one.type != "reference_expression" and not (isinstance(value, RustTensor) and value.view == "view"):
                 self.ledger.lose(value)
         return values

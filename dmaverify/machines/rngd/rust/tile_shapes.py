@@ -142,6 +142,37 @@ def _by_cells(old: Expr, index: DigitForm, length: int, new: Expr, kind: Kind) -
     return bool(alike and (after.kind[live & ~inside] == taken).all())
 
 
+def extent(old: Expr, index: Expr) -> int | None:
+    """How many positions of `index` from 0 on have elements in `old`; None where that is not known."""
+    import numpy as np
+
+    form = form_of(index)
+    told = _extent_by_digits(form_of(old), form)
+    found = _both(old, old) if told is None and form is not None else None
+    if form is None or found is None:
+        return told
+    cells = found[0]
+    live = cells.kind == INDEX
+    at = np.zeros(old.size, np.int64)
+    for digit in form.digits:
+        if digit.axis is not None and digit.axis in cells.coords:
+            at += cells.coords[digit.axis] // digit.weight % digit.slots * digit.step
+    return int(at[live].max(initial=-1)) + 1
+
+
+def _extent_by_digits(old: DigitForm | None, index: DigitForm | None) -> int | None:
+    """The same for an index of one digit in a mapping whose digits do not depend on one another."""
+    if old is None or index is None or len(index.digits) != 1 or any(len(guard.terms) > 1 for guard in old.guards):
+        return None
+    one = index.digits[0]
+    end = one.weight * one.slots
+    within = [d for d in old.digits if d.axis == one.axis and d.weight < end]
+    if any(end % d.weight for d in within):
+        return None
+    last = sum((min(d.live, end // d.weight) - 1) * d.weight for d in within)
+    return min(one.live, last // one.weight + 1)
+
+
 def begins_alike(small: Expr, large: Expr) -> bool | None:
     """Whether the cells of `large` are those of `small`, and padding from there on; None where there are too many."""
     found = _both(small, large)

@@ -65,10 +65,11 @@ class Frame:
     generics: Mapping[str, Value] = field(default_factory=dict)
     locals: dict[str, Value] = field(default_factory=dict)
     own: Value | None = None
+    outer: Frame | None = None
 
     def inside(self, scope: NameScope) -> Frame:
         """The same place within a block: names that it adds do not leave it."""
-        return Frame(scope, self.generics, dict(self.locals), self.own)
+        return Frame(scope, self.generics, dict(self.locals), self.own, self)
 
 
 class Types:

@@ -35,7 +35,15 @@ from dmaverify.language.expr import (
 from dmaverify.language.meaning import Index, cell
 from dmaverify.layout.digits import DigitForm
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
-from dmaverify.machines.rngd.rust.tile_shapes import bare, begins_alike, fits, form_of, moves_an_axis, shows_padding
+from dmaverify.machines.rngd.rust.tile_shapes import (
+    bare,
+    begins_alike,
+    extent,
+    fits,
+    form_of,
+    moves_an_axis,
+    shows_padding,
+)
 from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, RustTensor, Unknown
 from dmaverify.program.access import PlanProblem
 from dmaverify.values import dataclass, replace
@@ -82,12 +90,15 @@ def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
     if shape is None:
         said = f"whether `{plain(new)}` is `{plain(whole)}` with a window of {length} of `{plain(index)}`"
         return made.with_field(tile.place, Unknown(f"{said} is not decided", tile.span))
+    live = extent(whole, index)
+    if live is None:
+        return made.with_field(tile.place, Unknown(f"which starts of `{plain(index)}` exist is not decided", tile.span))
     problems = shape
-    start, given, fits, last = tile.start, "", length <= _live(index), max(0, _live(index) - length)
+    start, given, fits, last = tile.start, "", length <= live, max(0, live - length)
     if start is None:
         start = Numbers(0, last, 1 if last else 0, False)
         given = _range_of(tile, last)
-    outside = [] if tile.passed else list(_start_problems(index, length, start, tile, mutable))
+    outside = [] if tile.passed else list(_start_problems(index, live, length, start, tile, mutable))
     if outside and not given and (not start.reached or (tile.guarded and start.single is None)):
         given = _range_of(tile, last)  # a condition may keep the others away
     problems += outside if not given or not fits else ()
@@ -210,8 +221,9 @@ def _shape_problems(
     )]  # fmt: skip
 
 
-def _start_problems(index: Expr, length: int, start: Numbers, tile: TileCall, mutable: bool) -> Iterable[PlanProblem]:
-    live = _live(index)
+def _start_problems(
+    index: Expr, live: int, length: int, start: Numbers, tile: TileCall, mutable: bool
+) -> Iterable[PlanProblem]:
     if length > index.size:
         yield PlanProblem(
             f"a window of {length} of `{plain(index)}`, which has {index.size} positions", tile.span,
@@ -232,15 +244,6 @@ def _start_problems(index: Expr, length: int, start: Numbers, tile: TileCall, mu
             f"starts are not multiplied by the length: write `{length} * i`, or tile by `{plain(index)} / {length}`",
             fatal=False,
         )  # fmt: skip
-
-
-def _live(index: Expr) -> int:
-    """Positions of a digit from 0 on that hold elements."""
-    form = form_of(index)
-    if form is None or not form.digits:
-        return index.size
-    top = form.digits[0]
-    return min(index.size, top.live * top.step) if top.live < top.slots else index.size
 
 
 # ---------------------------------------------------------------- pad, unpad, reshape
