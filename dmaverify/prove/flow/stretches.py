@@ -2,8 +2,9 @@
 
 Knows: which loops are one access with a level more, an event in an iteration, what is known of the symbols around it.
 Does not know: what is asked of the order, machines.
-Law: what the questions do not state (branches, loops in loops that order something, other cores, open extents) raises
-NotCovered.
+Law: what the questions do not state (branches and loops in loops that order something, other cores, open extents)
+raises NotCovered. Accesses of a branch are given to their pipes one behind the other, each with its condition: what is
+not done orders nothing that would not be in order without it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dmaverify.language.affine import Cond, Lin, World, compare
-from dmaverify.program.instructions import BufferToken, Copy, CopyTouch, Event, Fence, KernelLoop, Signal, Use
+from dmaverify.program.instructions import (
+    Arrival,
+    Branch,
+    BufferToken,
+    Copy,
+    CopyTouch,
+    Event,
+    Fence,
+    KernelLoop,
+    Release,
+    Signal,
+    Use,
+)
+from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.lifted import flattened
 from dmaverify.prove.flow.pipe_state import placed
@@ -20,6 +34,7 @@ from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.script import Script, ScriptWriter
 from dmaverify.values import dataclass, field, replace
 
+ORDERING = (Signal, Fence, BufferToken, Arrival, Release)
 MOST_EVENTS = 60  # of one kernel, in the text
 
 
@@ -85,8 +100,10 @@ def _plain(events: Iterable[Event], world: World, ordered: frozenset[str]) -> It
             if not isinstance(event, Fence):
                 _same_in_each_iteration([event.event if isinstance(event, Signal) else event.token], world)
             yield event, 0
+        elif isinstance(event, Branch) and not any(isinstance(one, ORDERING) for one in every((event,))):
+            yield from _plain((*event.then, *event.other), world, ordered)  # each has the condition on which it is done
         else:
-            raise NotCovered("branches, or another core")
+            raise NotCovered("branches that order something, or another core")
 
 
 def _same_in_each_iteration(values: Iterable[Lin | Cond], world: World) -> None:
