@@ -81,12 +81,17 @@ def read_program(reader: EntryReader, name: str, table: schema.ProgramTable, par
         _check_names(reader, path, table, steps, parts.regions)
     for index, made in enumerate(steps):
         _same_machine(reader, (*path, "step", index), made, key)
+    for at, one in enumerate(table.holds):
+        if one not in (*table.regions, *target.tiers):
+            known = (*table.regions, *target.tiers)
+            _unknown(reader, (*path, "holds", at), "region of this program or memory", one, known)
     used = tuple(parts.regions[one] for one in dict.fromkeys(table.regions) if one in parts.regions)
     return Program(
         name,
         key,
         tuple(steps),
         used,
+        tuple(dict.fromkeys(table.holds)),
         table.order,
         reader.expectation(table.expect),
         tuple(_foreign_regions(used, target)),

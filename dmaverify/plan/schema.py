@@ -315,6 +315,9 @@ class ProgramTable(PlanFileTable, frozen=True):
 
     step: Annotated[list[StepTable], Meta(min_length=1)]
     regions: Annotated[list[str], Meta(description="regions that the program uses")] = []
+    holds: Annotated[
+        list[str], Meta(description="regions and memories that hold what is read of them where the program begins")
+    ] = []
     order: Annotated[
         Literal["contexts", "written", "none"],
         Meta(

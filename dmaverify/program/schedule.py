@@ -99,12 +99,15 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Steps in the written order. `expect` is None where the plan says nothing, () for proved."""
+    """Steps in the written order. `expect` is None where the plan says nothing, () for proved. `holds` names regions
+    and tiers that hold what is read of them where the program begins.
+    """
 
     name: str
     target: str
     steps: tuple[Step, ...]
     regions: tuple[Region, ...] = ()
+    holds: tuple[str, ...] = ()
     order: str = "contexts"
     expect: tuple[str, ...] | None = None
     problems: tuple[PlanProblem, ...] = ()

@@ -13,7 +13,6 @@ from typing import Any
 
 from dmaverify.errors import Source
 from dmaverify.plan.suppress import MARK, Allowance, allowances
-from dmaverify.report.fingerprint import settled
 from dmaverify.values import replace
 from dmaverify.verdict import Excuse, Finding, Severity, Status, Verdict
 
@@ -55,6 +54,8 @@ def _known(found: Sequence[Allowance]) -> None:
 def _excused(verdict: Verdict, own: Sequence[Allowance]) -> Verdict:
     if not own or verdict.status is Status.ERROR:
         return verdict
+    from dmaverify.report.fingerprint import settled
+
     reasons = {one.rule: one.reason for one in own}
     if UNRESOLVED in reasons:
         verdict = _refuted(verdict)

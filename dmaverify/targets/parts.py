@@ -22,7 +22,8 @@ class Tier:
     `places` are outer to inner; `capacity_bytes` counts in the innermost place (None: not published); `text` names the
     memory in configuration text, `base_parts` the leading parts of a base there, `part_strides` the bytes a part adds.
     `counts` says what a place counts where that is not its name. `readings`: the places under each reading of it.
-    Tiers of one `memory` share their addresses.
+    Tiers of one `memory` share their addresses. `empty_at_start`: nothing is in it when a program begins, unless
+    somebody says so.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Tier:
     readings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reading: str = ""
     memory: str = ""
+    empty_at_start: bool = False
 
     @property
     def is_sliced(self) -> bool:
@@ -147,6 +149,7 @@ def _tier(name: str, table: Table, limits: Mapping[str, Figure]) -> Tier:
         readings=MappingProxyType(readings),
         reading=default,
         memory=table.text("memory", name),
+        empty_at_start=bool(table.integer("empty_at_start", 0)),
     )
     table.finish()
     return tier

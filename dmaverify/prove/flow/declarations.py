@@ -66,12 +66,17 @@ def _sides(steps: Sequence[Step], target: Target) -> tuple[list[_Declared], list
     """What is written and what is read, in the order of the steps."""
     both: tuple[list[_Declared], list[_Declared]] = [], []
     for index, step in enumerate(steps):
-        names = ["", ""] if step.transfer is not None else [f"{one.engine} {one.name}" for one in step.accesses]
-        for (tensor, _, view, writes), dtype, name in zip(sides_of(step), dtypes_of(step), names, strict=True):
+        sides = zip(sides_of(step), dtypes_of(step), side_names(step), strict=True)
+        for (tensor, _, view, writes), dtype, name in sides:
             whole = step.indirect is None and (view is None or not cutting(view))
             own = plain(tensor if view is None else view.base)
             both[not writes].append(_Declared(index, own, target.dtypes[dtype], whole, name))
     return both
+
+
+def side_names(step: Step) -> list[str]:
+    """Each side as touches name it; a transfer's have no name."""
+    return ["", ""] if step.transfer is not None else [f"{one.engine} {one.name}" for one in step.accesses]
 
 
 def _agree(one: _Declared, other: _Declared) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 from dmaverify.program.access import Access
 from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Circle, Order, Program, Step, order_of, torn_body
+from dmaverify.prove.flow.begun import there_at_start
 from dmaverify.prove.flow.concurrency import SECTION, Starvation, Starving, says, starvation
 from dmaverify.prove.flow.declarations import may_share, read_otherwise
 from dmaverify.prove.flow.hazards import HAZARDS, Hazards, hazards
@@ -182,6 +183,11 @@ class _Case(Judgement):
         for kind, first, second in result.unknown:
             names = [self.program.steps[t.step].name for t in (first, second)]
             self.assumptions.append(f"{kind} of `{names[0]}` and `{names[1]}` could not be decided")
+
+    def at_start(self, works: list[StepWork], order: Order) -> None:
+        stated, supposed = there_at_start(self.program, works, order, self.target)
+        self.assumptions += stated
+        self.conditions += supposed
 
     # ------------------------------------------------------------ tiles
 
@@ -368,6 +374,7 @@ def _judge(case: _Case) -> None:
         return
     parts: tuple[Callable[[list[StepWork], Order], None], ...] = (
         case.hazards,
+        case.at_start,
         case.tiles,
         case.regions,
         case.starvation,
