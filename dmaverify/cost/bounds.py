@@ -73,7 +73,7 @@ def _hbm_bounds(sides: Sequence[SideCost], data: CostData, ordered: bool) -> lis
         why = "windows written in part are read, changed and written back"
         both = [a + b for a, b in zip(loads, extra, strict=True)]
         found.append(_busiest("partial windows", both, sides, chip, why, data.source("hbm_partial")))
-    rows, banks = (_row_loads(sides, data), _bank_uses(sides, data)) if ordered else (None, [])
+    rows, banks = (_row_loads(sides, data), _bank_uses(sides, data)) if ordered and data.charges_rows else (None, [])
     if any(one.switches for one in banks):
         found += _bank_bounds(banks, sides, data, chip)
         rows = _switch_loads(banks, data) if rows is None or not any(rows) else rows

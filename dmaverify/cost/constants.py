@@ -68,6 +68,11 @@ class CostData:
         """
         return one == other and (one[0] != "hbm" or self.hbm_turns)
 
+    @property
+    def charges_rows(self) -> bool:
+        """Whether a change of row costs more than the request that makes it; schedules are blind to rows."""
+        return self.ticks("hbm_row_switch") > self.ticks("hbm_request")
+
     def ticks(self, name: str) -> int:
         """A constant in ticks; an optional one that the profile leaves out is what `OPTIONAL` says."""
         return self._ticks[name]

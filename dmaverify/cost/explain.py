@@ -299,15 +299,13 @@ def _channel_advice(side: SideFacts, data: CostData) -> list[str]:
 
 
 def _row_advice(side: SideFacts, data: CostData) -> list[str]:
-    if not side.row_switches or side.row_switches * 8 < side.windows:
+    if not data.charges_rows or not side.row_switches or side.row_switches * 8 < side.windows:
         return []
     row_bits = [bit for bit in side.toggled_inner if "row" in data.hbm.feeds(bit)]
     low_bits = [bit for bit in side.toggled if 8 <= bit <= 16 and bit not in side.toggled_inner]
     if not row_bits:
         return []
     said = f"at least {side.row_switches:,} of {side.windows:,} {side.role} requests switch a row"
-    if not row_bits:
-        return [f"{said}: not within {INNER_REQUESTS} requests, but where outer loops or other commands go on"]
     said += f": the innermost loops toggle row bits {listed(row_bits)}"
     if low_bits:
         return [f"{said}; move the loops that toggle bits {listed(low_bits)} inside of them"]

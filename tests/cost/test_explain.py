@@ -21,6 +21,7 @@ from cost_programs import (
     example_4,
     example_5,
     hbm,
+    well_ordered_4,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,6 +56,14 @@ def test_example_4_names_the_row_bits_and_the_loops_to_move_inside() -> None:
     assert seen.sides[0].never == ()
     assert seen.sides[1].slices == 512
     assert seen.sides[0].row_switches <= seen.sides[0].row_changes < 524_288
+
+
+def test_a_profile_that_is_blind_to_rows_names_none_and_lifts_none() -> None:
+    for program in (example_4(), well_ordered_4()):
+        seen = explain(program, profile="schedule")
+        assert not any("row" in line for line in seen.advice)
+        assert not any("row" in term.name for term in seen.cost.terms)
+    assert any("row bits" in line for line in explain(example_4(), profile="silicon").advice)
 
 
 def test_in_order_of_arrival_example_4_pays_what_the_document_charges() -> None:
