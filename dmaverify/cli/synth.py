@@ -182,6 +182,9 @@ def _prediction(price: Cost, commands: Sequence[Command], data: CostData) -> dic
     return told if band is None or band.modelled else {"cycles": None, **told}
 
 
+UNBANDED = " (queues and rows of the documents; the band is the closed form's)"
+
+
 def cost_text(
     name: str, price: Cost, data: Mapping[str, Any], commands: Sequence[Command], of: CostData, *,
     explain: bool, formula: bool,
@@ -217,7 +220,7 @@ def cost_text(
     if simulation:
         lines.append(
             f"  simulated {simulation['cycles']:,.1f} cycles, {simulation['requests']:,} requests, "
-            f"{simulation['row_switches']:,} row switches"
+            f"{simulation['row_switches']:,} row switches{UNBANDED if of.bands else ''}"
         )
     return "\n".join(lines)
 

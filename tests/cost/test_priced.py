@@ -108,6 +108,14 @@ def test_thirty_transfers_get_a_timeline(tmp_path: Path) -> None:
     assert len(found["critical_path"]) == 30
 
 
+def test_a_simulated_figure_of_a_fitted_profile_says_that_the_band_is_not_its() -> None:
+    shown = {
+        name: run(str(EXAMPLES / "first.toml"), "--simulate", "--profile", name).stdout for name in ("book", "silicon")
+    }
+    assert "the band is the closed form's" in shown["silicon"]
+    assert "the band is the closed form's" not in shown["book"]
+
+
 def test_a_step_in_error_takes_no_time_from_the_others(tmp_path: Path) -> None:
     parts = ["schema = 1", 'target = "rngd"', "[axes]", "A = 64", "C = 256"]
     for n, axis in enumerate("AQA"):
