@@ -26,8 +26,8 @@ SCATTERED = 16
 """Runs below so many bytes are a class of their own: one published row, 23 times dearer than any model."""
 FEW_SLICES = 64
 BULK = 8192
-"""Bytes a slice from which on loads of windows of their own are a class of their own: nine published rows, all within
-2 %, where smaller ones lie up to 16 % off.
+"""Bytes a slice from which on loads of windows of their own into many slices are a class of their own: nine published
+rows, all within 2 %, where smaller ones lie up to 16 % off.
 """
 OWN = "loads of windows of their own"
 """Loads whose windows are read about once, which one formula prices whatever their runs."""
@@ -86,13 +86,14 @@ def _classes(
     runs = _runs(run_of(command) * command.unit_bits // 8, write if store else read)
     shared = "" if store else _regions(read, pairs, data)
     head = f"{'stores' if store else 'loads'} of {runs}{shared}"
-    live = f"up to {FEW_SLICES} slices" if slices <= FEW_SLICES else f"more than {FEW_SLICES} slices"
+    many = slices > FEW_SLICES
+    live = f"more than {FEW_SLICES} slices" if many else f"up to {FEW_SLICES} slices"
     plain = not store and not shared and run_of(command) * command.unit_bits >= SCATTERED * 8
-    if plain and each >= BULK:
-        return tuple(f"{name}, {BULK:,} B a slice and more" for name in (head, OWN))
+    if plain and many and each >= BULK:
+        return tuple(f"{name}, {live} of {BULK:,} B and more" for name in (head, OWN))
     if plain:
-        head = f"{head}, below {BULK:,} B a slice"
-        return f"{head}, {live}", head, f"{OWN}, below {BULK:,} B a slice"
+        narrow, wide = f" below {BULK:,} B" if many else "", f"up to {FEW_SLICES} slices or below {BULK:,} B each"
+        return f"{head}, {live}{narrow}", f"{head}, {wide}", f"{OWN}, {wide}"
     return f"{head}, {live}", head
 
 

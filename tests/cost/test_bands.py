@@ -70,17 +70,17 @@ def test_a_band_of_two_rows_is_as_wide_as_rows_like_them_are_far_off() -> None:
     other = _loads(0, 240, 1, [0.01, -0.02, 0.05, 0.03, -0.2, 0.02, 0.01])
     two = _loads(1, 2048, 1, [0.001, 0.001])
     found = {name: (rows, width) for name, rows, width in bands([*other, *two])}
-    assert found["loads of whole windows, below 8,192 B a slice"] == (2, pytest.approx(0.2))
+    assert found["loads of whole windows, up to 64 slices or below 8,192 B each"] == (2, pytest.approx(0.2))
     alone = {name: width for name, _, width in bands(two)}
-    assert alone["loads of whole windows, below 8,192 B a slice"] < 0.01
+    assert alone["loads of whole windows, up to 64 slices or below 8,192 B each"] < 0.01
 
 
 def test_nine_rows_of_a_family_have_a_band_of_their_own() -> None:
     bulk = _loads(0, 4096, 8, [0.01, -0.02] * 4 + [0.015])
     wild = _loads(1, 2048, 1, [0.2, -0.2])
     found = {name: width for name, _, width in bands([*bulk, *wild])}
-    assert found["loads of windows of their own, 8,192 B a slice and more"] < 0.05
-    assert found["loads of windows of their own, below 8,192 B a slice"] > 0.2
+    assert found["loads of windows of their own, more than 64 slices of 8,192 B and more"] < 0.05
+    assert found["loads of windows of their own, up to 64 slices or below 8,192 B each"] > 0.2
 
 
 def test_bands_made_of_two_rows_of_a_class_hold_nine_of_ten_of_its_others() -> None:
@@ -113,7 +113,7 @@ def test_a_class_depends_on_runs_not_on_the_order_of_loops() -> None:
     assert run_of(command) == run_of(turned) == 2048
     assert (
         classes_of([command], pairs_of([command], SCHEDULE), SCHEDULE)[0][0]
-        == "loads of whole windows, below 8,192 B a slice, up to 64 slices"
+        == "loads of whole windows, up to 64 slices"
     )
 
 
@@ -147,3 +147,10 @@ def test_rows_of_stores_never_seen_lie_in_their_bands() -> None:
     assert known >= 12
     assert held >= 0.9 * known
     assert max(abs(log(one.point.cycles / one.model)) for one in seen if one.point.run_bytes >= 16) < 0.35
+
+
+def test_few_slices_of_many_bytes_are_no_class_of_rows_that_are_all_of_many_slices() -> None:
+    one = Point("x", "HBM>DM", 1, 1, 1 << 18, 1, 0, 1.0)
+    assert classes_of_row(one)[0] == "loads of whole windows, up to 64 slices"
+    many = Point("x", "HBM>DM", 1, 256, 1 << 14, 256, 0, 1.0)
+    assert classes_of_row(many)[0] == "loads of whole windows, more than 64 slices of 8,192 B and more"

@@ -156,7 +156,7 @@ def test_a_band_is_told_in_cycles_with_its_class_and_rows() -> None:
     found = entries(str(EXAMPLES / "first.toml"), "--profile", "silicon")["relayout"]
     assert found["band"]["low"] < found["cycles"] < found["band"]["high"]
     said = found["band"]["class"], found["band"]["rows"]
-    assert said == ("loads of windows of their own, below 8,192 B a slice", 3)
+    assert said == ("loads of windows of their own, up to 64 slices or below 8,192 B each", 3)
     assert "counter" in found["predicts"]
 
 
