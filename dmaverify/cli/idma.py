@@ -178,15 +178,14 @@ def traced(paths: Sequence[str], trace: str, engine: Sequence[str] | None, dims:
 
 def _law_of(setup: Setup, requests: Sequence[Request]) -> str:
     """The cycles that the law has for 1D transfers back to back, in words."""
-    from dmaverify.machines.idma.law import BurstRun, Depth, Meter, exact
-    from dmaverify.machines.idma.legalizer import is_coupled
-    from dmaverify.machines.idma.price import memory_of
+    from dmaverify.machines.idma.price import memory_of, of_pieces
 
-    if not requests or not is_coupled(setup.request):
-        return "the law is known of coupled AXI alone"
-    memory, meter = memory_of(setup), Meter(setup.backend)
-    run = BurstRun(tuple(burst for request in requests for burst in meter.beats(request)))
-    cycles = exact([run], Depth.of(setup.backend, memory))
+    if not requests:
+        return "no transfer has a law"
+    memory = memory_of(setup)
+    cycles = of_pieces(setup, requests, memory)
+    if cycles is None:
+        return "the law was not gone through"
     return f"the law has {cycles:,} with a memory that answers after {memory.latency} ({memory.name})"
 
 
@@ -226,7 +225,7 @@ def utilization_shown(
     from dataclasses import asdict
 
     from dmaverify.machines.idma.area import gates
-    from dmaverify.machines.idma.engine import AXI
+    from dmaverify.machines.idma.decoupled import is_measured
     from dmaverify.machines.idma.law import protocol_of
     from dmaverify.machines.idma.price import memory_of
     from dmaverify.machines.idma.setup import setup_of
@@ -237,7 +236,8 @@ def utilization_shown(
     given = engine_options(engine)
     setup = setup_of(load_target("idma"), given)
     own = any(name.startswith("memory") for name in given)
-    points = sweep(setup.backend, total=total, memories=[memory_of(setup)] if own else SYSTEMS)
+    memories = [memory_of(setup)] if own else SYSTEMS
+    points = sweep(setup.backend, total=total, memories=memories, decoupled=setup.request.decouple_rw)
     if output is not None:
         save_sweep(points, setup.backend, Path(output))
     area = {n: gates(replace(setup.backend, ax_in_flight=n)) for n in dict.fromkeys(p.outstanding for p in points)}
@@ -251,8 +251,8 @@ def utilization_shown(
     reached = ", ".join(f"{name} {enough.get(name, 'not reached')}" for name in dict.fromkeys(p.memory for p in points))
     said = f"back-end in kGE by requests in flight (iDMA paper, Table 4, within 9 %): {sizes}"
     ports = setup.backend.variant
-    if {protocol_of(ports.reads), protocol_of(ports.writes)} != {AXI} or setup.request.decouple_rw:
-        said = f"the law is measured on RTL for coupled AXI to AXI alone: here it is a reading\n{said}"
+    if not is_measured(protocol_of(ports.reads), protocol_of(ports.writes)):
+        said = f"the law is measured on RTL for AXI and OBI alone: here it is a reading\n{said}"
     said += f"\nrequests in flight for 98 % in fragments of four bus words: {reached}"
     return f"{sweep_table(points)}\n{said}" + (f"\nwrote {output}" if output is not None else "")
 

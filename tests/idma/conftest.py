@@ -26,3 +26,8 @@ def nd_rows() -> list[dict[str, str]]:
 @pytest.fixture(scope="session")
 def cycle_rows() -> list[dict[str, str]]:
     return rows("cycles")
+
+
+@pytest.fixture(scope="session")
+def apart_rows() -> list[dict[str, str]]:
+    return rows("apart")

@@ -268,7 +268,8 @@ def test_a_line_of_stdin_answers_with_the_cycles_of_the_rtl(
 
 
 @pytest.mark.parametrize(
-    ("engine", "reading"), [("rw_axi", False), ("rw_obi", True), ("rw_axis", True), ("decouple_rw=1", True)]
+    ("engine", "reading"),
+    [("rw_axi", False), ("rw_obi", False), ("decouple_rw=1", False), ("rw_axis", True), ("rw_tilelink", True)],
 )
 def test_the_table_of_utilization_says_where_the_law_is_a_reading(engine: str, reading: bool) -> None:
     table = utilization_shown((engine,), 1 << 12, None, False)

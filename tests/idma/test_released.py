@@ -40,6 +40,7 @@ def _findings(tmp_path: Path, text: str) -> dict[str, str]:
         (4100, 16384, 'variant = "rw_tilelink"', "1024 B at 0x1004"),
         (4096, 16384, 'variant = "rw_tilelink", data_width = 512', "2048 B at 0x4000 has size field 0"),
         (1 << 20, 3072, STRIPS, "src of back-end 4 is 0x101000, not 0x100400"),
+        (4096, 16384, "data_width = 512, legalizer = 0", "nothing drives the addresses and lengths"),
         (1 << 20, 6144, STRIPS, "in 2 pieces"),  # the row of all strips ends at 8,192
     ],
 )

@@ -84,7 +84,7 @@ class Meter:
         self._known: dict[Request, tuple[Beats, ...]] = {}
 
     def beats(self, request: Request) -> tuple[Beats, ...]:
-        """Read and write bursts pair where they are coupled; a decoupled transfer counts as one burst."""
+        """Read and write bursts of a coupled transfer, which pair."""
         page = 1 << self.backend.page_bits  # no window is larger
         near = request
         if request.src >= page or request.dst >= page or not request.last:
@@ -98,26 +98,18 @@ class Meter:
         word = self.backend.word
         found = legalize(self.backend, request)
         reads, writes = found.pairs("read"), found.pairs("write")
-        if found.coupled:
-            for (src, n), (dst, _) in zip(reads, writes, strict=True):
-                yield Beats(beats_of(src, n, word), beats_of(dst, n, word), src % word > dst % word)
-        elif reads and writes:
-            read, write = (sum(beats_of(a, n, word) for a, n in side) for side in (reads, writes))
-            yield Beats(read, write, request.src % word > request.dst % word)
+        assert found.coupled
+        for (src, n), (dst, _) in zip(reads, writes, strict=True):
+            yield Beats(beats_of(src, n, word), beats_of(dst, n, word), src % word > dst % word)
 
 
 @lru_cache(maxsize=1024)
 def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> tuple[BurstRun, ...]:
-    """`total` bytes moved in 1D transfers of `size` bytes and a shorter last one, in the first protocols of a side that
-    have addresses.
-    """
-    ports = protocol_of(backend.variant.reads), protocol_of(backend.variant.writes)
+    """`total` bytes moved by coupled AXI in 1D transfers of `size` bytes and a shorter last one."""
     page, meter = 1 << backend.page_bits, Meter(backend)
 
     def bursts(at: int, count: int) -> tuple[Beats, ...]:
-        if ports == (AXI, AXI):
-            return meter.beats(Request((src + at) % page, (dst + at) % page, count, *ports))
-        return tuple(_paired(backend, Request(src + at, dst + at, count, *ports)))
+        return meter.beats(Request((src + at) % page, (dst + at) % page, count))
 
     whole, rest = divmod(total, size)
     one = [bursts(i * size, size) for i in range(min(whole, page // gcd(size, page)))]
@@ -131,20 +123,6 @@ def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> tu
 def protocol_of(have: frozenset[int]) -> int:
     """The protocol of a side in a sweep: AXI where there is AXI, else the first that has addresses, if one has."""
     return AXI if AXI in have else (sorted(have - NO_ADDRESS) or sorted(have))[0]
-
-
-def _paired(backend: Backend, request: Request) -> Iterator[Beats]:
-    """Bursts of a decoupled transfer as they come: the side with more of them decides, the other one waits."""
-    found, word = legalize(backend, request), backend.word
-    reads, writes = ([beats_of(a, k, word) for a, k in found.pairs(side)] for side in ("read", "write"))
-    bursts = max(len(reads), len(writes))
-    for number in range(bursts):
-        own = [s[number] if len(s) == bursts else _share(sum(s), number, bursts) for s in (reads, writes)]
-        yield Beats(own[0], own[1], request.src % word > request.dst % word)
-
-
-def _share(total: int, number: int, of: int) -> int:
-    return total * (number + 1) // of - total * number // of
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +282,7 @@ def bounds(t: Totals, depth: Depth) -> tuple[Term, ...]:
         ),
         Term(
             "memory requests", chain(latency, t.read, k) + latency + 2, memory.name,
-            f"the memory tracks {k} reads", "the memory model; not confirmed on RTL",
+            f"the memory tracks {k} reads", MEASURED,
         ),
     ]  # fmt: skip
     return tuple(sorted(found, key=lambda term: -term.cycles))

@@ -2,8 +2,8 @@
 
 Knows: the 1D transfers of commands, how many fit a simulation of the law, what programming takes.
 Does not know: plan files, text.
-Law: up to `EXACT` bursts of coupled AXI the cycles are the law's own; everything else is a lower bound, and says so.
-The work grows with the loops once there are more.
+Law: up to `EXACT` bursts of coupled AXI, and `MOST_BEATS` beats of decoupled AXI and OBI, the cycles are the law's own;
+everything else is a lower bound, and says so. The work grows with the loops once there are more.
 
 Source: `law`; iDMA paper, 3.5 (instructions of a launch), 4.3 (latency of mid-ends).
 """
@@ -16,6 +16,13 @@ from typing import TYPE_CHECKING
 
 from dmaverify.cost.model import Cost, EngineCost, Term
 from dmaverify.errors import InputError
+from dmaverify.machines.idma.decoupled import (
+    MOST_BEATS,
+    ApartTotals,
+    bounds_apart,
+    cycles_apart,
+    is_measured,
+)
 from dmaverify.machines.idma.derive import descriptor_of, dims_of, length_of
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.law import (
@@ -30,10 +37,11 @@ from dmaverify.machines.idma.law import (
     bounds,
     exact,
 )
-from dmaverify.machines.idma.legalizer import is_coupled, window_bits
+from dmaverify.machines.idma.legalizer import is_coupled, legalize, window_bits
 from dmaverify.machines.idma.nd import Descriptor, requests
 from dmaverify.machines.idma.path import held_bytes, piece_count, pieces
 from dmaverify.machines.idma.setup import Setup, setup_of
+from dmaverify.machines.idma.wire import beats_of
 from dmaverify.program.command import Command, Engine
 from dmaverify.program.move import Transfer
 from dmaverify.targets.target import Target
@@ -49,7 +57,6 @@ MOST_CYCLES = 1 << 200
 PROFILE = "rtl-0.7.0"
 LATENCY = "iDMA paper, 4.3: one cycle a mid-end; tensor_ND 0; RTL v0.7.0 shows 0 for mp_split and mp_dist too"
 APART = "each has a port and a memory of its own, what back-ends share is not modelled"
-READ_ACROSS = "the law of coupled AXI, read across: not confirmed on RTL for other engines"
 PROGRAMMING = "counted in accesses of the front-end: iDMA paper, 3.5, and the register maps of v0.7.0"
 
 
@@ -112,8 +119,10 @@ def price(transfer: Transfer, target: Target, commands: Sequence[Command]) -> Co
     return price_on(setup_of(target, transfer.options), commands)
 
 
-def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
-    """The cost of commands, launched back to back, on one engine."""
+def price_on(setup: Setup, commands: Sequence[Command], most: int = MOST_BEATS) -> Cost:
+    """The cost of commands, launched back to back, on one engine; the law of sides that are not coupled is gone
+    through up to `most` beats.
+    """
     depth = Depth.of(setup.backend, memory_of(setup))
     told = Term("programming", float(programming(setup, commands)), "front-end", _why(setup, commands), PROGRAMMING)
     own = [told, *_lead(setup, commands, depth)]
@@ -121,13 +130,15 @@ def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
         why = "one cycle each before the first burst"
         own.append(Term("mid-ends", float(setup.shown_stages), "mid-ends", why, LATENCY))
     if setup.region is None:
-        terms, law, known = _alone(setup, commands, depth)
+        terms, law, known = _alone(setup, commands, depth, most)
         known = known and all(term.source == MEASURED for term in terms[:1])
     else:
         terms, known = _shared_out(setup, commands, depth), False
         law = max((term.cycles for term in terms), default=0.0)
     if law > MOST_CYCLES:
         raise InputError("the transfer takes more than 2^200 cycles: nothing is priced beyond", None)
+    if not setup.backend.legalizer:  # the first read goes out a cycle earlier, and RTL was not measured
+        law, known = law - 1, False
     first, more = fetched(setup, commands, depth)
     cycles, known = max(law, more) + first + setup.shown_stages, known and not first
     if told.cycles > cycles:
@@ -137,15 +148,51 @@ def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
     return Cost(cycles, tuple(every), known, every[0].name, PROFILE, (engine,))
 
 
-def _alone(setup: Setup, commands: Sequence[Command], depth: Depth) -> tuple[Sequence[Term], float, bool]:
+def _alone(setup: Setup, commands: Sequence[Command], depth: Depth, most: int) -> tuple[Sequence[Term], float, bool]:
     """The bounds of one back-end, its cycles, and whether these are the law's own."""
+    if not is_coupled(setup.request):
+        return _apart(setup, commands, depth.memory, most)
     totals, runs = measured(setup, commands)
     terms = bounds(totals, depth)
-    if not is_coupled(setup.request):
-        terms = tuple(replace(term, source=READ_ACROSS) for term in terms)
-    if runs and is_coupled(setup.request):
+    if runs:
         return terms, float(exact(runs, depth)), True
     return terms, max((t.cycles for t in terms), default=0.0), False
+
+
+def _apart(
+    setup: Setup, commands: Sequence[Command], memory: MemorySystem, most: int
+) -> tuple[Sequence[Term], float, bool]:
+    """The same of a back-end whose sides are not coupled."""
+    protocols = setup.request.src_protocol, setup.request.dst_protocol
+    totals = apart_totals(setup, commands)
+    terms = bounds_of(setup, totals)
+    cycles = float(terms[0].cycles)
+    if totals.read_beats + totals.write_beats > most or setup.request.compute:
+        return terms, cycles, False
+    found = cycles_apart(setup.backend, memory, protocols, requests_of(setup, commands).requests())
+    return terms, max(cycles, float(found or 0)), found is not None and is_measured(*protocols)
+
+
+def bounds_of(setup: Setup, totals: Totals | ApartTotals) -> Sequence[Term]:
+    """Cycles that no transfers with these totals can beat on this engine, the largest first."""
+    memory = memory_of(setup)
+    if isinstance(totals, Totals):
+        return bounds(totals, Depth.of(setup.backend, memory))
+    terms = bounds_apart(totals, setup.backend, memory, (setup.request.src_protocol, setup.request.dst_protocol))
+    # what an accelerator writes has another length
+    return [term for term in terms if term.name == "read data" or not setup.request.compute]
+
+
+def totals_of(setup: Setup, commands: Sequence[Command]) -> Totals | ApartTotals:
+    """What a lower bound of commands needs to know."""
+    return measured(setup, commands)[0] if is_coupled(setup.request) else apart_totals(setup, commands)
+
+
+def apart_totals(setup: Setup, commands: Sequence[Command]) -> ApartTotals:
+    """Beats and bursts of both sides, without a list of them."""
+    beats = [_beat_floor(setup, command) for command in commands]
+    bursts = [[_burst_floor(setup, command, (side,)) for side in ("read", "write")] for command in commands]
+    return ApartTotals(*map(sum, zip(*beats, strict=True)), *map(sum, zip(*bursts, strict=True)))
 
 
 def _shared_out(setup: Setup, commands: Sequence[Command], depth: Depth) -> Sequence[Term]:
@@ -155,19 +202,29 @@ def _shared_out(setup: Setup, commands: Sequence[Command], depth: Depth) -> Sequ
         raise InputError(f"{found.count:,} transfers through mp_dist", None, f"at most {EXACT:,} are priced")
     if sum(piece_count(setup, request) for request in found.requests()) > EXACT:
         return _by_bytes(setup, found)
-    meter = Meter(setup.backend)
-    own: dict[int, list[Beats]] = {}
+    own: dict[int, list[Request]] = {}
     for request in found.requests():
         for number, piece in pieces(setup, request):
-            own.setdefault(number, []).extend(meter.beats(piece))
+            own.setdefault(number, []).append(piece)
     terms = []
-    for number, bursts in sorted(own.items()):
-        runs = [BurstRun(tuple(bursts))]
-        bound = bounds(Totals.of(runs), depth)
-        cycles = float(exact(runs, depth) if is_coupled(setup.request) else bound[0].cycles)
-        why = f"{len(bursts):,} bursts; {bound[0].name} binds; {APART}"
-        terms.append(Term(f"back-end {number}", cycles, f"back-end {number}", why, "iDMA paper, 2.2 and 3.4"))
+    for number, held in sorted(own.items()):
+        least = -(-sum(request.length for request in held) // setup.backend.word)
+        cycles = of_pieces(setup, held, depth.memory) or least
+        why = f"{len(held):,} pieces; {APART}"
+        terms.append(Term(f"back-end {number}", float(cycles), f"back-end {number}", why, "iDMA paper, 2.2 and 3.4"))
     return terms
+
+
+def of_pieces(setup: Setup, held: Sequence[Request], memory: MemorySystem) -> int | None:
+    """The cycles of 1D transfers back to back on one back-end; None where the law is not gone through."""
+    if is_coupled(setup.request):
+        meter = Meter(setup.backend)
+        run = BurstRun(tuple(burst for request in held for burst in meter.beats(request)))
+        return exact([run], Depth.of(setup.backend, memory))
+    if setup.request.compute:
+        return None
+    protocols = setup.request.src_protocol, setup.request.dst_protocol
+    return cycles_apart(setup.backend, memory, protocols, held)
 
 
 def _by_bytes(setup: Setup, found: Requests) -> Sequence[Term]:
@@ -181,18 +238,23 @@ def _by_bytes(setup: Setup, found: Requests) -> Sequence[Term]:
 
 
 def descriptor_cycles(setup: Setup, descriptor: Descriptor) -> int:
-    """Cycles of one descriptor alone, in whole: exact for coupled AXI, else its beats one by one with two latencies.
+    """Cycles of one descriptor alone, at most: by the law where it was measured, else burst by burst, each alone.
 
     Raises InputError where it has more transfers than are gone through.
     """
     if descriptor.transfers > EXACT:
         raise InputError(f"a periodic descriptor of {descriptor.transfers:,} transfers", None, f"at most {EXACT:,}")
-    meter, depth = Meter(setup.backend), Depth.of(setup.backend, memory_of(setup))
-    bursts = [b for r in requests(descriptor, setup.backend.address_width) for b in meter.beats(r)]
-    if is_coupled(setup.request):
-        return exact([BurstRun(tuple(bursts))], depth) + setup.shown_stages
-    slow = 2 * depth.memory.latency + 2
-    return sum(b.read + b.write + slow for b in bursts) + setup.shown_stages
+    backend, memory = setup.backend, memory_of(setup)
+    every = list(requests(descriptor, backend.address_width))
+    request = descriptor.request
+    if is_coupled(setup.request) or is_measured(request.src_protocol, request.dst_protocol):
+        cycles = of_pieces(setup, every, memory)
+        if cycles is not None:
+            return cycles + setup.shown_stages
+    legal = (legalize(backend, one) for one in every)
+    bursts = (pair for found in legal for side in ("read", "write") for pair in found.pairs(side))
+    alone = sum(memory.latency + 2 + beats_of(at, count, backend.word) for at, count in bursts)
+    return alone + setup.shown_stages
 
 
 def programming(setup: Setup, commands: Sequence[Command]) -> int:
@@ -221,7 +283,7 @@ def _why(setup: Setup, commands: Sequence[Command]) -> str:
 
 
 def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[BurstRun]]:
-    """The totals of all bursts; the bursts themselves where they are few enough."""
+    """The totals of all bursts of a coupled back-end; the bursts themselves where they are few enough."""
     found = requests_of(setup, commands)
     at_least = sum(_burst_floor(setup, command) for command in commands)
     if max(found.count, at_least) <= EXACT:
@@ -233,11 +295,7 @@ def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[Bu
                 break
         if len(bursts) <= EXACT:
             runs = [BurstRun(tuple(bursts))]
-            totals = Totals.of(runs)
-            if not is_coupled(setup.request):  # a transfer is one burst there: of the reads there are at least so many
-                reads = sum(_burst_floor(setup, command, ("read",)) for command in commands)
-                totals = replace(totals, bursts=max(totals.bursts, reads))
-            return totals, runs
+            return Totals.of(runs), runs
     sums = [_beat_floor(setup, command) for command in commands]
     read, write = sum(r for r, _ in sums), sum(w for _, w in sums)
     return Totals(read, write, max(read, write), at_least), []

@@ -142,6 +142,10 @@ def _fixed(case: ReleaseCase) -> str:
     return ""
 
 
+def _undriven(case: ReleaseCase) -> str:
+    return "" if case.setup.backend.legalizer else "every burst"
+
+
 def _flags(case: ReleaseCase) -> str:
     return "flags 0" if case.flags == 0 else ""
 
@@ -149,7 +153,7 @@ def _flags(case: ReleaseCase) -> str:
 SHOWN: dict[str, Callable[[ReleaseCase], str]] = {
     "tilelink-unaligned": _misaligned, "tilelink-livelock": _stuck, "tilelink-size-zero": _size_zero,
     "mp-split-stalled": _split, "mp-split-silent": _silent, "mp-dist-partner": _partner, "rt-ignored": _ignored,
-    "rt-fixed": _fixed, "desc-flags-zero": _flags,
+    "rt-fixed": _fixed, "no-legalizer-undriven": _undriven, "desc-flags-zero": _flags,
 }  # fmt: skip
 
 
@@ -188,4 +192,5 @@ def release_facts(
 def _suspect(case: ReleaseCase) -> bool:
     """Whether anything that has known defects is in use."""
     protocols = case.setup.request.src_protocol, case.setup.request.dst_protocol
-    return TILELINK in protocols or case.setup.region is not None or case.flags == 0 or case.periodic
+    shown = case.setup.region is not None or not case.setup.backend.legalizer or case.flags == 0 or case.periodic
+    return shown or TILELINK in protocols

@@ -24,9 +24,11 @@ from dmaverify.language.expr import axes_of
 from dmaverify.language.numbers import largest_part
 from dmaverify.layout.addresses import Layout
 from dmaverify.lower.programs import given_program, program_of_transfer, space_of
-from dmaverify.machines.idma.law import Depth, Totals, bounds
+from dmaverify.machines.idma.decoupled import ApartTotals
+from dmaverify.machines.idma.engine import TILELINK
+from dmaverify.machines.idma.law import Depth, Totals
 from dmaverify.machines.idma.legalizer import is_coupled, window_bits
-from dmaverify.machines.idma.price import fetched, measured, memory_of, price_on, programming
+from dmaverify.machines.idma.price import bounds_of, fetched, measured, memory_of, price_on, programming, totals_of
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.program.command import Command, Entry, GivenCommand, Loop, Sequencer
 from dmaverify.program.move import Transfer
@@ -54,6 +56,8 @@ NOT_COVERED = (
     "contention with others, a memory that stalls, the time of software between descriptors",
     "moves through another memory; descriptors that move a byte twice",
 )
+RANKED = 1 << 10
+"""Beats up to which programs that are not coupled are ranked by the law; above, by its bounds."""
 SHOWN_RUNS = 1 << 16
 """Runs up to which it is looked whether they are maximal."""
 
@@ -128,7 +132,7 @@ def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _FoundBox
             made = given_program(program, move.source, move.dest, bits, target)
             if isinstance(made, list):
                 continue
-            rank = (price_on(setup, made).cycles, len(program))
+            rank = (price_on(setup, made, most=RANKED).cycles, len(program))
             if best is None or rank < best[0]:
                 best = rank, _FoundBox(program, nests, cover.how, tried, live)
     if best is None:
@@ -264,10 +268,10 @@ def _proved(
     maximal = live is not None
     words = words_floor(setup, live) if live is not None else 0.0
     first = float(fetched(setup, commands, Depth.of(setup.backend, memory_of(setup)))[0])  # any chain has a first one
-    totals, runs = measured(setup, commands)
-    least = _floor(setup, totals) if forced else words
+    least = _floor(setup, totals_of(setup, commands)) if forced else words
     bound = least + first if least else 0.0
-    lawful = cost.exact or bool(first and runs and is_coupled(setup.request))  # the fetch alone is not the law's
+    lawful = cost.exact or bool(first and is_coupled(setup.request) and measured(setup, commands)[1])
+    # of a chain the fetch alone is not the law's
     written = program_of_transfer(original, bits, target)
     before = None
     if isinstance(written, tuple) and written:
@@ -283,10 +287,9 @@ def _proved(
     )  # fmt: skip
 
 
-def _floor(setup: Setup, totals: Totals) -> float:
+def _floor(setup: Setup, totals: Totals | ApartTotals) -> float:
     """Cycles that no transfers with these totals can beat, in whatever order."""
-    terms = bounds(totals, Depth.of(setup.backend, memory_of(setup)))
-    return max((term.cycles for term in terms), default=0.0) + setup.shown_stages
+    return max((term.cycles for term in bounds_of(setup, totals)), default=0.0) + setup.shown_stages
 
 
 def live_runs(nests: Sequence[BoxNest]) -> NDArray[np.int64] | None:
@@ -324,15 +327,15 @@ def words_floor(setup: Setup, runs: NDArray[np.int64]) -> float:
     r = setup.request
     read, write = (_touched(runs, side, setup.backend.word) for side in (0, 1))
     windows = [
-        _touched(runs, side, 1 << window_bits(setup.backend, protocol, reduced, llen))
+        _touched(runs, side, 1 << window_bits(setup.backend, protocol, reduced, llen)) if protocol != TILELINK else 1
         for side, protocol, reduced, llen in (
             (0, r.src_protocol, r.src_reduce_len, r.src_max_llen),
             (1, r.dst_protocol, r.dst_reduce_len, r.dst_max_llen),
         )
-        if is_coupled(r)
     ]
-    totals = Totals(read, write, max(read, write), max(windows, default=1))
-    return _floor(setup, totals)
+    if not is_coupled(r):
+        return _floor(setup, ApartTotals(read, write, *windows))
+    return _floor(setup, Totals(read, write, max(read, write), max(windows)))
 
 
 def _touched(runs: NDArray[np.int64], side: int, size: int) -> int:
@@ -378,7 +381,7 @@ def _evidence(
     else:
         lines.append("the runs are too many to be looked at, so no bound over all plans is claimed")
     if not cost.exact:
-        why = "the law is exact for coupled AXI on up to 65,536 bursts alone"
+        why = "the law is exact for AXI and OBI alone, on up to 65,536 bursts or beats"
         why = "the fetch of descriptors is counted, not measured" if setup.front_end == "desc64" else why
         lines.append(f"the cycles are a lower bound: {why}")
     return tuple(lines)
