@@ -270,6 +270,41 @@ def test_what_a_driver_leaves_open_is_in_its_verdict(tmp_path: Path, body: str, 
     assert not scope or cli.invoke(["check", "--no-cache", "--strict", str(path), "--engine", "manticore"]) == 1
 
 
+DESCRIPTOR = """#include <stdint.h>
+typedef struct { uint32_t length; uint32_t flags; uint64_t next; uint64_t src; uint64_t dst; } desc_t;
+"""
+FILLED = "d->src = 0x1000; d->dst = 0x2000; d->length = 64;"
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "rules", "says"),
+    [
+        ("desc_t d = { .length = 64, .flags = 0x0a, .next = -1, .src = 0x1000, .dst = 0x2000 };", "proved", set(), ""),
+        ("void f(void) { desc_t d = { .length = 64, .next = -1, .src = 0x1000, .dst = 0x2000 }; g(&d); }",
+         "refuted", {"idma/burst-incr"}, ""),
+        (f"void f(desc_t *d) {{ d->flags = 0; {FILLED} d->next = -1; }}", "refuted", {"idma/burst-incr"}, ""),
+        (f"void f(desc_t *d) {{ {FILLED} d->next = -1; d->flags = 0x12; }}", "refuted", {"idma/burst-incr"}, ""),
+        (f"void f(desc_t *d) {{ {FILLED} d->flags = 0x0100000a; }}", "refuted", {"idma/reserved-bits"}, ""),
+        (f"void f(desc_t *d, int x) {{ {FILLED} d->flags = x ? 8 : 10; }}", "unknown", set(), "flags: "),
+        (f"void f(desc_t *d) {{ {FILLED} d->flags = 10; d->next = 0; }}", "unknown", set(), "goes on at 0x0"),
+        (f"void f(desc_t *d) {{ {FILLED} }}", "proved", set(), "the flags of `d` ask for INCR bursts"),
+    ],
+)  # fmt: skip
+def test_flags_and_links_of_descriptors_in_memory_are_judged(
+    tmp_path: Path, text: str, status: str, rules: set[str], says: str
+) -> None:
+    file = tmp_path / "d.c"
+    file.write_text(DESCRIPTOR + text, encoding="utf-8")
+    verdict = verdict_of_file(str(file), engine=("cheshire",))
+    assert verdict is not None
+    assert verdict.status.value == status
+    assert {finding.rule for finding in verdict.errors} == rules
+    assert says in f"{verdict}"
+    other = verdict_of_file(str(file), engine=("rw_axi",))
+    assert other is not None
+    assert other.status.value == "proved"  # no engine that has flags
+
+
 def test_initialized_descriptors_are_transfers() -> None:
     body = "struct d x = {.length = 64, .src = 0x1000, .dst = 0x2000, .next = -1};"
     assert launched(body) == [(0x2000, 0x1000, 64)]

@@ -75,6 +75,7 @@ def _collected(source: Source, defines: Mapping[str, str], front_end: str) -> tu
     if size not in ("0", "4", "8"):
         raise InputError(f"__SIZEOF_POINTER__ is {size}", None, "4 or 8 bytes")
     launcher = LoopRunner(File(), defines, 8 * int(size), registers.MAPS.get(front_end))
+    launcher.chained = front_end == "desc64"
     launcher.file.packs = re.search(r"[Pp]ragma\b[^\n]*\bpack\b", source.text) is not None
     early = _before_defined(root, launcher.file.structs)
     launcher.collect(root.parts())

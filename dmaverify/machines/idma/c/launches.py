@@ -9,14 +9,13 @@ Source: snitch_cluster, `sw/snRuntime/src/dma.h`; cheshire, `sw/include/dif/dma.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 
 from dmaverify.machines.idma import registers
-from dmaverify.machines.idma.c.accesses import RegisterReader
-from dmaverify.machines.idma.c.aggregates import MemoryObject, WholeObject, first_cells
-from dmaverify.machines.idma.c.code import File, Part, declared
+from dmaverify.machines.idma.c.aggregates import MemoryObject
+from dmaverify.machines.idma.c.code import File, Part
+from dmaverify.machines.idma.c.descriptors import DescriptorReader, field_of
 from dmaverify.machines.idma.c.doubts import Doubted
 from dmaverify.machines.idma.c.effects import called_name, spreads, target_of
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, converted, unknown
@@ -75,10 +74,6 @@ ASSERTIONS = ("assert", "__builtin_assume")
 NO_LAUNCH = ("snrt_", "printf", "assert", "abort", "exit", "malloc", "free", "memset", "fence", *PULP_FREES)
 """How functions begin that launch nothing; `snrt_dma_` is read before."""
 NAMES = ("dst", "src", "length", "dst_stride", "src_stride", "reps")
-FIELDS = {
-    "dst": ("dst", "dest", "dst_addr", "dest_addr", "destination"), "src": ("src", "source", "src_addr"),
-    "length": ("length", "len", "size"),
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +99,7 @@ def _meant(name: str) -> str | None:
     return did_you_mean(name, (*CALLS, *WAITS))
 
 
-class Launcher(RegisterReader):
+class Launcher(DescriptorReader):
     launching = frozenset((*CALLS, *PULP_CALLS))
     since: int | None = None
     """In a round that stands for others: the objects that were there before."""
@@ -121,6 +116,7 @@ class Launcher(RegisterReader):
         self.waits: list[int] = []
         self.partly: list[tuple[int, int]] = []
         self.objects: dict[str, dict[str, Value]] = {}
+        self.places: dict[str, int] = {}
         self.foreign = ""
         self.doubts = []
         self.log.clear()
@@ -289,100 +285,3 @@ class Launcher(RegisterReader):
         if self.map is not None:
             self.maybe_accessed(part)
         self.followed(part, self.disturbed)
-
-    # ------------------------------------------------------------ descriptors
-
-    def declare(self, part: Part, *, keep: bool = True) -> None:
-        super().declare(part, keep=keep)
-        for child in part.node.children_by_field_name("declarator"):
-            initial = Part(child, part.text).field("value")
-            if initial is None or initial.type != "initializer_list":
-                continue
-            found = self.scopes[-1].get(declared(Part(child, part.text))[0])
-            if not isinstance(found, WholeObject) or found.place is None:
-                self._initialized(initial)
-            elif not self.stack and any(field_of_name(str(path[-1])) for path, _ in first_cells(found.place.shape)):
-                self.tables.append(found.place.whole)
-
-    def escapes(self, whole: MemoryObject) -> None:
-        """An object whose address goes where it is not followed: what is named as descriptors are named, is one."""
-        owners = {path[:-1] for path in whole.named if field_of_name(str(path[-1]))}
-        for owner in sorted(owners, key=str):
-            given = {
-                own: whole.cell(path, ULLONG)
-                for path in whole.named if path[:-1] == owner and (own := field_of_name(str(path[-1])))
-            }  # fmt: skip
-            if set(given) == set(FIELDS):
-                self._in_memory(whole.part, given)
-            elif {"src", "dst"} & given.keys():
-                missing = " and ".join(name for name in FIELDS if name not in given)
-                self.conditions[f"`{whole.name}` without {missing} is no descriptor"] = None
-
-    def _initialized(self, part: Part) -> None:
-        """A structure with a source, a destination and a length, named as descriptors name them."""
-        given: dict[str, Part] = {}
-        for pair in part.parts():
-            if pair.type == "initializer_list":
-                self._initialized(pair)
-            names, value = pair.field("designator"), pair.field("value")
-            if pair.type == "initializer_pair" and names is not None and value is not None:
-                found = next((n for n, known in FIELDS.items() if str(names).lstrip(".") in known), None)
-                if found is not None:
-                    given[found] = value
-        if set(given) == set(FIELDS):
-            self._in_memory(part, {name: self.value(one) for name, one in given.items()})
-
-    def placed(self, field: Part, value: Value) -> None:
-        name, owner = field_of(field), str(field.field("argument"))
-        if not name:
-            return
-        if self.since is not None:
-            raise Stuck("descriptors that a loop writes")
-        index = field.field("argument")
-        while index is not None and index.type == "subscript_expression":
-            at = self.value(index.field("index"))
-            owner = f"{owner} at {at.number}" if at.number is not None else owner
-            if at.number is None:
-                self.doubted(field, f"`{owner}`: {at.why}")
-            index = index.field("argument")
-        held = self.objects.setdefault(owner, {})
-        if name in held:
-            self.doubted(field, f"`{field}` is written again: which value is launched is not read")
-        held[name] = value
-        if set(held) == set(FIELDS):
-            self._in_memory(field, held)
-
-    def assign(self, name: str, value: Value) -> None:
-        super().assign(name, value)
-        gone = [owner for owner in self.objects if re.search(rf"\b{re.escape(name)}\b", owner.partition(" at ")[0])]
-        for owner in gone:
-            self.unfinished(owner)
-
-    def unfinished(self, owner: str, at: Part | None = None) -> None:
-        """A structure that has some of a descriptor, and no more is written."""
-        held = self.objects.pop(owner)
-        missing = [name for name in FIELDS if name not in held]
-        if missing and {"src", "dst"} & held.keys():
-            self.conditions[f"`{owner}` without {' and '.join(missing)} is no descriptor"] = None
-
-    def _in_memory(self, part: Part, given: Mapping[str, Value]) -> None:
-        """A descriptor in memory: somebody launches it, some time."""
-        if self.since is not None:
-            raise Stuck("descriptors that a loop writes")
-        values = {name: converted(one, ULLONG) for name, one in given.items()}
-        unread = next((f"{name}: {v.why}" for name, v in values.items() if v.number is None), None)
-        if unread is not None:
-            self.doubted(part, unread)
-            return
-        numbers = {name: value.number or 0 for name, value in values.items()}
-        descriptor = Descriptor(Request(numbers["src"], numbers["dst"], numbers["length"]))
-        self.added(ToldDescriptor(descriptor, {}, part.span, channel=-1 - len(self.told)), part)
-
-
-def field_of(part: Part) -> str:
-    """What a field is in a descriptor, "" where it is nothing of it."""
-    return field_of_name(str(part.field("field")))
-
-
-def field_of_name(name: str) -> str:
-    return next((own for own, known in FIELDS.items() if name in known), "")
