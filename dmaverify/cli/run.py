@@ -65,17 +65,29 @@ def _transfer(plan: Any, item: Any, limit: int) -> tuple[str, dict[str, Any], in
 
     done = api.run(plan, item.name, limit_units=limit)
     text = f"{item.name}\n{report_text(done)}"
-    views = item.transfer.views
+    views, shares = item.transfer.views, _shares_memory(plan, item.transfer)
     data = report_json(done, item.name)
     code = int(bool(done.broken - {"core/consumes"}) != bool(item.transfer.expect))
-    if views is not None and not plan.is_kernel:
+    if (views is not None or shares) and not plan.is_kernel:
         from dmaverify.jobs.interpreted import interpreted
 
         target, most = item.transfer.target, min(limit, MOST_INTERPRETED)
         every = interpreted(plan, item.name, "transfer", target, item.transfer.expect, most)
-        many = f"This was the first of {views.count:,} iterations. All of them:"
-        first = many if views.count > 1 else "In its tensor:"
+        count = 1 if views is None else views.count
+        many = f"This was the first of {count:,} iterations. All of them:"
+        in_order = "This was each copy by itself; source and destination share memory. In the machine's order:"
+        first = many if count > 1 else in_order if shares else "In its tensor:"
         text += f"\n{first}\n" + "\n".join(every.lines())
-        data["iterations"] = {"count": views.count, **every.as_json()}
+        data["iterations"] = {"count": count, **every.as_json()}
         code = 1 if 1 in (code, every.code) else max(code, every.code)
     return text, data, code
+
+
+def _shares_memory(plan: Any, transfer: Any) -> bool:
+    """Whether source and destination may have bytes in common, so that the order of copies matters."""
+    from dmaverify.prove.move.in_place import lie_apart
+
+    target, source, dest = plan.targets[transfer.target], transfer.source, transfer.dest
+    if target.memory_of(source.tier) != target.memory_of(dest.tier):
+        return False
+    return not lie_apart(source, dest, target.tiers[source.tier].places, target.dtypes[transfer.dtype])

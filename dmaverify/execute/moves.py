@@ -8,7 +8,8 @@ its n-th unit read to its n-th unit written.
 
 Units of the source hold their element (a number), or garbage where the tensor has padding. Requests are read and
 written in order, each as a whole; a packet is cut into requests from its first byte, or at aligned windows (where no
-size of requests is known: unit by unit, or not at all): what is wrong under both is wrong, under one of them unsaid.
+size of requests is known: unit by unit, or not at all): what is wrong under both is wrong, under one of them unsaid. A
+machine that streams words may read each of them only when it is needed.
 Source: "DMA Engine", Implementation Details, Performance (packets and requests); facts on padding as in `language`.
 """
 
@@ -32,11 +33,11 @@ from dmaverify.execute.promise import (
     Promise,
     with_units,
 )
+from dmaverify.execute.requests import Copies, requests_of, words_of
 from dmaverify.execute.tensors import ElementNames, SeenTensor, laid_out, seen, sizes_of, streamed, unit_bits, units
 from dmaverify.execute.work import Beyond, RunMachine, RunMove, RunNest, RunWalk, iterations, must_fit
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
-from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,24 +46,6 @@ if TYPE_CHECKING:
 
 NOWHERE = -9  # what lies outside of the tensor
 NONE = -(1 << 62)  # the address of something that lies nowhere
-
-
-@dataclass(frozen=True)
-class Copies:
-    """Units in the order of the machine: where from, where to, by which engine, at which place in its packet.
-
-    `exact` says that these are all the units that are touched: a stream's padding may touch more.
-    """
-
-    read: Numbers
-    write: Numbers
-    engine: Numbers
-    offset: Numbers
-    command: Numbers
-    exact: bool = True
-    flows: bool = False  # the positions of a stream, not a printed nest
-    open_engines: bool = False  # several commands, and nothing says whether one engine does them all
-    open_packets: bool = False  # the longest runs, or less
 
 
 def find(sorted_: Numbers, wanted: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
@@ -240,7 +223,8 @@ class TransferRun:
     def _in_place(self, copies: Copies, promise: Promise, outcome: Outcome) -> None:
         if self.move.source.tier != self.move.dest.tier:
             return
-        cuts = ("first", "windows") if self.machine.request else ("units", "packets")
+        cuts: tuple[str, ...] = ("first", "windows") if self.machine.request else ("units", "packets")
+        cuts = ("words",) if self.move.word else cuts
         answers = {
             self._written_early(copies, cut, alone, promise)
             for cut in ({*cuts, "units"} if copies.open_packets else cuts)
@@ -256,7 +240,11 @@ class TransferRun:
 
         `alone`: every command has an engine of its own, as if nothing ordered them.
         """
-        number = requests_of(copies, self.machine.request * 8 // unit_bits(self.move.bits), cut)
+        wide = unit_bits(self.move.bits)
+        number = requests_of(copies, self.machine.request * 8 // wide, cut)
+        needs = number
+        if cut == "words":
+            number, needs = words_of(copies, self.move.word * 8 // wide)
         asked = held(self.dest.region, promise.dest, copies.write) >= 0
         changes = held(self.source.region, promise.source, copies.write) != held(
             self.source.region, promise.source, copies.read
@@ -266,7 +254,7 @@ class TransferRun:
         engine = copies.command if alone else copies.engine
         for one in distinct(engine[changes]).tolist():
             writes = changes & (engine == one)
-            at, first = copies.write[writes], number[writes]
+            at, first = copies.write[writes], needs[writes]
             order = np.lexsort((first, at))
             at, first = at[order], first[order]
             keep = np.r_[True, np.diff(at) != 0]
@@ -355,33 +343,6 @@ def walked(walk: RunWalk, machine: RunMachine) -> Numbers:
     for count, stride in walk.loops:
         at = (at[:, None] + np.arange(count, dtype=np.int64) * stride).reshape(-1)
     return at
-
-
-# ---------------------------------------------------------------- requests
-
-
-def requests_of(copies: Copies, most: int, cut: str) -> Numbers:
-    """The number of the request of each unit: runs on both sides, within a packet, of at most `most` units."""
-    count = len(copies.read)
-    if not count:
-        return np.zeros(0, np.int64)
-    fresh = np.ones(count, np.bool_)
-    if cut == "units":
-        return np.arange(count)
-    follows = (np.diff(copies.read) == 1) & (np.diff(copies.write) == 1) & (np.diff(copies.command) == 0)
-    offset = copies.offset
-    if copies.open_packets:  # a packet begins where a run does
-        starts = np.flatnonzero(np.r_[True, ~follows])
-        offset = np.arange(count) - np.repeat(starts, np.diff(np.r_[starts, count]))
-    if cut == "packets":
-        fresh = offset == 0
-    else:
-        fresh[1:] = ~follows | (offset[1:] == 0)
-        if cut == "first":
-            fresh |= offset % most == 0
-        else:
-            fresh |= (copies.read % most == 0) | (copies.write % most == 0)
-    return np.cumsum(fresh) - 1
 
 
 def run_move(move: RunMove, machine: RunMachine) -> Outcome:

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmaverify.execute.accesses import BankLedger, Fetching
-from dmaverify.execute.moves import NONE, Copies, TransferRun
+from dmaverify.execute.moves import NONE, TransferRun
 from dmaverify.execute.order import bodies_of, cliques, closed, mask
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.outputs import LanePiece, StepWrites, TiledOutputs, Touched, judge_outputs
+from dmaverify.execute.requests import Copies
 from dmaverify.execute.rows import Moved, lists_of
 from dmaverify.execute.tensors import unit_bits, units
 from dmaverify.execute.work import (

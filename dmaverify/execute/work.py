@@ -145,6 +145,7 @@ class RunMove:
     nests: tuple[RunNest, ...] = ()
     loops: Loops = ()
     missing_is_broadcast: bool = False
+    word: int = 0  # bytes of the words in which it is streamed, on a machine without requests
 
 
 @dataclass(frozen=True, slots=True)

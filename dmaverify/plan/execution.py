@@ -41,7 +41,7 @@ from dmaverify.plan.commands import Homogeneous, parse_command
 from dmaverify.plan.config import parse_config, parse_paired
 from dmaverify.plan.indirect import INDIRECT_LIST
 from dmaverify.plan.machine_forms import formed_commands
-from dmaverify.plan.machine_numbers import machine_of
+from dmaverify.plan.machine_numbers import machine_of, word_of
 from dmaverify.plan.printed import leaves_out, places_of, spelled_out
 from dmaverify.plan.texts import units
 from dmaverify.plan.validate import validate
@@ -177,7 +177,8 @@ class PlanExecution:
         if nests and (source.tiles or dest.tiles or table.loop):
             raise Beyond("printed commands of a view move with it")
         missing = self.readings.get(MISSING) == "broadcast-missing"
-        return RunMove(name, bits, source, dest, flows, nests, loops_of(table.loop), missing), machine
+        word = word_of(target, table.options or {})
+        return RunMove(name, bits, source, dest, flows, nests, loops_of(table.loop), missing, word), machine
 
     def bits(self, target: Target, dtype: str) -> int:
         if dtype not in target.dtypes or (target.dtypes[dtype] % 8 and target.dtypes[dtype] != 4):

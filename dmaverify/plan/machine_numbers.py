@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dmaverify.execute.work import RunMachine, RunTier
+from dmaverify.errors import InputError
+from dmaverify.execute.work import Beyond, RunMachine, RunTier
+from dmaverify.targets.modules import word_bytes
 from dmaverify.targets.target import Target
 
 STARVATION = "starvation"
@@ -31,6 +33,14 @@ def machine_of(target: Target, readings: Mapping[str, str]) -> RunMachine:
     banks, width = (geometry.get(name, 0) for name in ("banks_per_slice", "bank_width_bytes"))
     request = geometry.get("request_bytes", 0)
     return RunMachine(tiers, request, banks, width, allowed, own, rule, launched=target.engines.launched)
+
+
+def word_of(target: Target, options: Mapping[str, int | str]) -> int:
+    """Bytes of the words in which a move with these options is streamed, 0 where it is not. Raises Beyond."""
+    try:
+        return word_bytes(target, options)
+    except InputError as error:
+        raise Beyond(str(error)) from None
 
 
 def _option(section: Mapping[str, Any], readings: Mapping[str, str], name: str) -> Mapping[str, Any]:

@@ -118,6 +118,12 @@ def write_port(target: Target, transfer: Transfer) -> str:
     return "" if own is None else str(own(target, transfer))
 
 
+def word_bytes(target: Target, options: Mapping[str, int | str]) -> int:
+    """Bytes of the words in which a machine without requests streams what it moves; 0 where its data does not say."""
+    own = getattr(part_of(target, "derive"), "word_bytes", None)
+    return 0 if own is None else int(own(target, options))
+
+
 def atom_bytes(target: Target, transfer: Transfer) -> int | None:
     """Bytes that the machine reads, then writes, at once; None where its data does not say."""
     module = part_of(target, "derive")

@@ -461,3 +461,36 @@ def test_a_side_that_wraps_at_the_end_of_64_bits_is_refuted() -> None:
     for below, status in ((320, Status.PROVED), (256, Status.REFUTED)):
         text = FAR.format(rows=4, more=5, columns=64, wide=80, read=80, write=64, src=(1 << 64) - below, dst=4096)
         assert api.check(text)[0].status is status
+
+
+IN_PLACE = """
+schema = 1
+target = "idma"
+[axes]
+R = {rows}
+C = {length}
+[transfer.t]
+dtype = "i8"
+source = {{ tier = "mem", base = 4096, element = "R, C # 64" }}
+dest = {{ tier = "mem", base = {dest}, element = "R, C # 64" }}
+options = {{ data_width = {width} }}
+read = "[R={rows}:64, C={length}:1]:{length} @4096"
+write = "[R={rows}:64, C={length}:1]:{length} @{dest}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "length", "shift", "width", "code", "status"),
+    [
+        (1, 64, 16, 32, 1, "refuted"), (1, 64, -16, 32, 0, "proved"), (1, 16, 2, 128, 0, "proved"),
+        (3, 32, 64, 32, 1, "refuted"), (3, 32, 32, 32, 0, "proved"), (1, 64, 4, 32, 1, "unknown"),
+    ],
+)  # fmt: skip
+def test_runs_in_place_stream_words(
+    tmp_path: Path, rows: int, length: int, shift: int, width: int, code: int, status: str
+) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text(IN_PLACE.format(rows=rows, length=length, dest=4096 + shift, width=width), encoding="utf-8")
+    (verdict,) = api.check(str(file))
+    assert verdict.status.value == status
+    assert cli.invoke(["run", str(file)]) == code

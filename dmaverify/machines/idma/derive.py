@@ -41,9 +41,13 @@ def check_options(target: Target, options: Mapping[str, int | str]) -> None:
     setup_of(target, options)
 
 
-def atom_bytes(target: Target, transfer: Transfer) -> int:
+def word_bytes(target: Target, options: Mapping[str, int | str]) -> int:
     """A bus word: the engine reads and writes in order, word by word, and holds no transfer as a whole."""
-    return setup_of(target, transfer.options).backend.word
+    return setup_of(target, options).backend.word
+
+
+def atom_bytes(target: Target, transfer: Transfer) -> int:
+    return word_bytes(target, dict(transfer.options))
 
 
 def queue_of(target: Target, transfer: Transfer) -> str | None:
