@@ -115,3 +115,6 @@
   (<= 1 length))
 (define-fun idma/event-period ((worst Int) (period Int)) Bool
   (<= worst period))
+
+(define-fun idma/events-max ((number Int) (has Int)) Bool
+  (or (= has 0) (< number has)))

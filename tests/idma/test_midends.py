@@ -296,3 +296,23 @@ def test_millions_of_pieces_are_counted_and_their_bytes_priced(tmp_path: Path) -
     shown = bursts_shown(str(tmp_path / "p.toml"), (), None, 16, False, False)
     assert "4,194,288 more pieces of back-ends" in str(shown)
     assert bursts_shown(str(tmp_path / "p.toml"), (), None, 16, False, True)[-1] == {"more_pieces": 4194288}
+
+
+@pytest.mark.parametrize(
+    ("count", "engine", "rules"),
+    [
+        (8, ("controlpulp",), set()), (9, ("controlpulp",), {"idma/events-max"}),
+        (9, ("controlpulp", "events=9"), set()), (9, ("rw_axi",), set()),
+    ],
+)  # fmt: skip
+def test_a_mid_end_has_as_many_events_as_it_has_counters(
+    tmp_path: Path, count: int, engine: tuple[str, ...], rules: set[str]
+) -> None:
+    from dmaverify.machines.idma.check import verdict_of_file
+
+    each = "event = 100000\nsrc = 0x{0}000\ndst = 0x{0}0000\nlength = 4\nlaunch\n"
+    file = tmp_path / "events.idma"
+    file.write_text("rt3d\n" + "".join(each.format(n + 1) for n in range(count)), encoding="utf-8")
+    verdict = verdict_of_file(str(file), engine=engine)
+    assert verdict is not None
+    assert {finding.rule for finding in verdict.errors} == rules

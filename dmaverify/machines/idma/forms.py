@@ -377,4 +377,4 @@ def period_facts(image: Image, setup: Setup) -> list[Derived]:
         Event(period, descriptor_cycles(setup, image.told[number].descriptor), image.told[number].descriptor)
         for number, period in image.periods
     ]
-    return event_facts(events, image.bypass)
+    return event_facts(events, image.bypass, setup.events)

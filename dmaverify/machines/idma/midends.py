@@ -118,13 +118,15 @@ def worst_case(events: Sequence[Event], number: int, bypass: int = 0) -> int:
     return sum(event.cycles for event in events) + len(events) * bypass
 
 
-def event_facts(events: Iterable[Event], bypass: int = 0) -> list[Derived]:
-    """The instances of scope `event`: feasible where no worst case exceeds its period.
+def event_facts(events: Iterable[Event], bypass: int = 0, has: int = 0) -> list[Derived]:
+    """The instances of scope `event`: feasible where no worst case exceeds its period. `has` is the events that the
+    mid-end has, 0 where nothing says so.
 
     A counter is loaded again when its launch is accepted, so that no more than one launch of each event ever waits.
     """
     held = tuple(events)
     return [
-        Derived("event", {"worst": worst_case(held, n, bypass), "period": event.period}, f"event {n}")
+        Derived("event", {"worst": worst_case(held, n, bypass), "period": event.period, "number": n, "has": has},
+                f"event {n}")
         for n, event in enumerate(held)
-    ]
+    ]  # fmt: skip

@@ -24,7 +24,7 @@ ENGINE = (
     "variant", "data_width", "address_width", "length_width", "burst_len_param", "ax_in_flight", "buffer_depth",
     "system_depth", "reject_zero", "page_bytes", "dims", "front_end", "memory", "fetch_width", "chain_head",
     "region_start", "region_end", "region_width", "backends", "legalizer", "tilelink_ul", "channels", "arbitration",
-    "version", "nd_latency", "memory_latency", "memory_outstanding", "error_handler", "midends",
+    "version", "nd_latency", "memory_latency", "memory_outstanding", "error_handler", "midends", "events",
 )  # fmt: skip
 OF_ENGINE = tuple(
     name for name in ENGINE if name not in ("memory", "memory_latency", "memory_outstanding", "version", "chain_head")
@@ -78,6 +78,7 @@ class Setup:
     version: str = "0.7.0"  # of the RTL whose known defects are told
     version_given: bool = False
     value: int = 0  # the byte of a constant pattern
+    events: int = 0  # of a real-time mid-end; 0 where nothing says how many
     error_handler: bool = True  # where the engine can have one: AXI to AXI without compute
 
     @property
@@ -222,6 +223,7 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         channels=_number({"channels": 1, **full}, "channels", 1, 16),
         channels_given="channels" in full,
         error_handler=_flag({"error_handler": 1, **full}, "error_handler"),
+        events=_number({"events": 0, **full}, "events", 0, 1 << 10),
         arbitration=_one_of(full, "arbitration", ARBITRATIONS),
         channel=_number(full, "channel", -1, 15),
         pattern=_one_of(full, "pattern", PATTERNS),
