@@ -166,11 +166,11 @@ def _apart(
     protocols = setup.request.src_protocol, setup.request.dst_protocol
     totals = apart_totals(setup, commands)
     terms = bounds_of(setup, totals)
-    cycles = float(terms[0].cycles)
+    cycles = terms[0].cycles
     if totals.read_beats + totals.write_beats > most or setup.request.compute:
         return terms, cycles, False
     found = cycles_apart(setup.backend, memory, protocols, requests_of(setup, commands).requests())
-    return terms, max(cycles, float(found or 0)), found is not None and is_measured(*protocols)
+    return terms, max(cycles, found or 0), found is not None and is_measured(*protocols)
 
 
 def bounds_of(setup: Setup, totals: Totals | ApartTotals) -> Sequence[Term]:
