@@ -101,7 +101,7 @@ def check_request(
 
 _KEYS = {
     "plan", "path", "name", "target", "select", "ignore", "reading", "rlimit", "prove", "timeout", "memory",
-    "execute", "bursts", "kernel",
+    "execute", "bursts", "kernel", "engine", "dims", "define",
 }  # fmt: skip
 
 
@@ -163,6 +163,9 @@ def _judged_line(request: dict[str, Any], options: Options, target: str | None) 
     from dmaverify.plan.read import read_plan_text
 
     text, path, name = request.get("plan"), request.get("path"), request.get("name")
+    listed = _of_list(request, options)
+    if listed is not None:
+        return [listed]
     if request.get("kernel") is not None or (path is not None and is_copy_text(path.partition("::")[0])):
         from dmaverify.errors import Source
         from dmaverify.machines.pto.check import check_file, check_text
@@ -177,6 +180,30 @@ def _judged_line(request: dict[str, Any], options: Options, target: str | None) 
     else:
         plan = calls.load(Path(str(path)), name, target=target, symbols=True)
     return calls.check(plan, options=options)
+
+
+def _of_list(request: Mapping[str, Any], options: Options) -> Verdict | None:
+    """The verdict on a file of a machine's own (job files, lists, images, drivers); None for a line that names none.
+    Raises InputError.
+    """
+    from dmaverify.jobs.judge import listed_verdict
+
+    path, dims = request.get("path"), request.get("dims")
+    own = [key for key in ("engine", "dims", "define") if key in request]
+    if dims is not None and (type(dims) is not int or not 0 <= dims <= 8):
+        raise InputError(f"`dims` is {dims!r}", None, "a whole number, 0 to 8")
+    settings = {
+        "readings": options.readings, "engine": texts_of(request.get("engine", [])), "dims": dims,
+        "defines": texts_of(request.get("define", [])),
+    }  # fmt: skip
+    found = listed_verdict(path, settings) if path is not None and is_text_of_machine(path) else None
+    if found is None and own:
+        raise InputError(f"`{own[0]}` is for job files, lists and drivers", None, "leave it out, or give their `path`")
+    return found
+
+
+def is_text_of_machine(path: str) -> bool:
+    return "::" not in path and not path.endswith((".rs", ".toml")) and not is_copy_text(path)
 
 
 def cells_request(request: dict[str, Any], raw: bool) -> Any:

@@ -193,7 +193,7 @@ def test_a_burst_table_and_json_lines_are_judged_by_check(tmp_path: Path, capsys
     table.write_text(table.read_text() + "4088,8192,24,1,ff8:24,2000:24\n4088,8192,24,1,zz,2000:24\n")
     assert cli.invoke(["check", str(table), "--format", "concise"]) == 2
     said = capsys.readouterr().out
-    assert "trace.csv:3:1: error[idma/page-4k]" in said
+    assert "trace.csv:3:16: error[idma/page-4k]" in said
     assert "`zz` in r_bursts is no burst" in said
     lines = tmp_path / "trace.jsonl"
     row = {"src_addr": 4088, "dst_addr": 8192, "length": 8, "read": [[4088, 8]], "write": [[8192, 8]]}
@@ -431,3 +431,35 @@ commands = """
     for verdict in (of_file, of_plan):
         assert verdict is not None
         assert any(finding.rule == "idma/other-front-end" for finding in verdict.findings) is told
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ({"path": "up.job"}, "refuted"), ({"path": "down.job", "engine": ["rw_axi"], "dims": 0}, "proved"),
+        ({"path": "down.job", "engine": "rw_obi"}, "refuted"), ({"path": "none.job"}, "error"),
+        ({"path": "down.job", "dims": 9}, "error"), ({"plan": "schema = 1", "engine": "rw_axi"}, "error"),
+    ],
+)  # fmt: skip
+def test_a_line_of_check_names_a_job_file_and_its_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: dict[str, object],
+    status: str,
+) -> None:  # fmt: skip
+    for name, dst in (("up", "0x1100"), ("down", "0x0f00")):
+        (tmp_path / f"{name}.job").write_text("\n".join(["4096", "0x1000", dst, *"00", "256", "256", *"000"]) + "\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(line)))
+    code = cli.invoke(["check", "--stdin"])
+    answer = json.loads(capsys.readouterr().out)
+    assert [verdict["status"] for verdict in answer] == [status]
+    assert code == {"refuted": 1, "proved": 0, "error": 2}[status]
+
+
+def test_a_finding_on_a_burst_list_underlines_the_burst(tmp_path: Path) -> None:
+    file = tmp_path / "l.csv"
+    rows = ["src_addr,dst_addr,length,r_bursts,w_bursts", "0xff8,0x20000,16,ff8:8:ff8:1 1000:8:1004:1,20000:16:20000:2"]
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    verdict = verdict_of_file(str(file))
+    assert verdict is not None
+    shown = {(f.rule, rows[1][f.span.column - 1 :].split(",")[0].split()[0]) for f in verdict.errors if f.span}
+    assert shown >= {("idma/burst-bus-address", "1000:8:1004:1"), ("idma/burst-length-field", "20000:16:20000:2")}

@@ -184,7 +184,14 @@ def image_of_file(source: Source, dims: int | None = None, width: int = 32) -> I
 
 def item_of(listed: ListedTransfer, name: str) -> ListedItem:
     """One listed transfer with its bursts."""
-    return ListedItem(name, listed.span, tuple(burst_facts(listed.backend, listed.request, listed.read, listed.write)))
+    count = dict.fromkeys(("read", "write"), 0)
+    facts = []
+    for fact in burst_facts(listed.backend, listed.request, listed.read, listed.write):
+        own, number = listed.placed.get(fact.side, ()), count[fact.side]
+        count[fact.side] += 1
+        spans = tuple((port, own[number]) for port in fact.values) if number < len(own) else ()
+        facts.append(replace(fact, spans=spans))
+    return ListedItem(name, listed.span, facts)
 
 
 def judged_list(row: object) -> Verdict:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.columns import cells_in, request_of
 from dmaverify.machines.idma.engine import Backend, Request
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class ListedTransfer:
     read: tuple[tuple[int, ...], ...]
     write: tuple[tuple[int, ...], ...]
     span: Span
+    placed: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)  # each burst of a side, where it is known
 
 
 def looks_like_lists(path: str, text: str) -> bool:
@@ -49,12 +50,27 @@ def read_lists(source: Source) -> Iterator[ListedTransfer | InputError]:
         for number, line in enumerate(lines[1:], 1):
             if line.strip():
                 span = Span(source, offsets[number], offsets[number] + len(line))
-                yield _guarded(lambda line=line: _row(header, cells_in(line)), span)
+                found = _guarded(lambda line=line: _row(header, cells_in(line)), span)
+                if isinstance(found, ListedTransfer) and '"' not in line:
+                    found = replace(found, placed=_placed(header, line, span))
+                yield found
         return
     for number, line in enumerate(lines):
         if line.strip():
             span = Span(source, offsets[number], offsets[number] + len(line))
             yield _guarded(lambda line=line: _object(line), span)
+
+
+def _placed(header: list[str], line: str, span: Span) -> dict[str, tuple[Span, ...]]:
+    """Where each burst of a row stands; nothing in it is quoted."""
+    out, at = {}, span.start
+    for name, cell in zip(header, line.split(","), strict=True):
+        if name in ("r_bursts", "w_bursts"):
+            words = re.finditer(r"\S+", cell)
+            side = "read" if name == "r_bursts" else "write"
+            out[side] = tuple(Span(span.source, at + word.start(), at + word.end()) for word in words)
+        at += len(cell) + 1
+    return out
 
 
 def _guarded(read: Any, span: Span) -> ListedTransfer | InputError:
