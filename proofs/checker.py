@@ -247,7 +247,7 @@ def sizes_of(plan):
     """Symbols of a plan as polynomials with what is known of them, and numbers for them that are admitted."""
     facts, sizes, spans, tests = Facts(), {}, {}, []
     for name, one in {**plan.get("axes", {}), **plan.get("free", {})}.items():
-        if isinstance(one, int):
+        if type(one) is int:
             sizes[name], spans[name] = one, [one]
             continue
         unit, start, end = one.get("multiple_of", 1), one.get("min", 1), one.get("max")
@@ -269,6 +269,8 @@ def sizes_of(plan):
         except Outside:
             continue  # what is shown without it is shown for more sizes
     if not facts.least:
+        if not admitted(tests, sizes):
+            raise Refused("what is assumed is not so")
         return sizes, []
     draw, found = random.Random(0), [{name: span[0] for name, span in spans.items()}]
     found += [{name: draw.choice(span) for name, span in spans.items()} for _ in range(400)]
@@ -892,7 +894,7 @@ def tensor_of(record, axes, lets, units):
         at, base = {k: v for k, v in base.items() if k != "element"}, base.get("element", 0)
     if isinstance(base, str):
         base = number(base, axes.get(None, {}))
-    if not isinstance(base, (int, Poly)) or set(record) - {"tier", "base", *PLACES}:
+    if type(base) not in (int, Poly) or set(record) - {"tier", "base", *PLACES}:
         raise Outside("a source or destination with more than mappings and a base")
     out = {place: mapping(str(record.get(place, "1")), axes, lets) for place in PLACES}
     return {**out, "tier": record.get("tier"), "base": base * units, "at": at}
@@ -967,8 +969,8 @@ def read_move(plan, name, commands, sizes):
     tiers = []
     for side in ("source", "dest"):
         tier = dict(data["tier"].get(move[side]["tier"]) or {})
-        if not tier:
-            raise Outside(f"the tier {move[side]['tier']}")
+        if not tier or set(record[side]) & set(PLACES[:3]) - set(tier.get("places", [])):
+            raise Outside(f"the tier {move[side]['tier']} and its places")
         tier["steps"] = {p: s * units for p, s in tier.get("strides", {}).items()}
         tiers.append(tier)
     move |= {"tiers": tiers, "axes": axes, "width": bits * units // 8}

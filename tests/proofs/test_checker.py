@@ -220,6 +220,30 @@ def test_a_changed_number_is_accepted_only_where_the_plan_still_holds(name: str,
     assert refused > 0.6 * len(changed)
 
 
+SMALL = """target = "rngd"
+{before}
+[axes]
+A = {size}
+B = 8
+[transfer.t]
+dtype = "i8"
+source = {{ tier = "hbm", base = {base}, element = "A, B" }}
+dest = {{ tier = "hbm", base = 4096, {key}element = "B, A" }}
+read = "[4:8, 8:1]:1 HBM/D@0"
+write = "[4:1, 8:4]:1 HBM/D@4096"
+"""
+
+
+@pytest.mark.parametrize(("changed", "answer"), [
+    ({}, "accept"), ({"before": 'assume = ["A > 5"]'}, "refuse"), ({"before": 'assume = ["A > 3"]'}, "accept"),
+    ({"before": 'assume = ["3 | A"]'}, "refuse"), ({"key": 'slice = "1", '}, "outside"),
+    ({"key": 'chip = "1", '}, "accept"), ({"base": "false"}, "outside"), ({"size": "true"}, "outside"),
+])  # fmt: skip
+def test_a_plan_that_is_no_plan_is_not_accepted(changed: dict[str, str], answer: str, checker: ModuleType) -> None:
+    text = SMALL.format(**{"before": "", "size": "4", "base": "0", "key": "", **changed})
+    assert checker.check_text(text, "t")[0] == answer
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "x", "[transfer.move]", "axes = 3\n[transfer.move]\ndtype = 1", "[axes]\nA = 0\n[transfer.move]\ndtype='i8'"],
