@@ -250,11 +250,11 @@ def links_of(read: SideCost, write: SideCost) -> tuple[tuple[int, str], ...]:
     return (leave, enter) if read.port.chip != write.port.chip else ()
 
 
-def link_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) -> list[Bound]:
+def link_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData, *, alone: bool = False) -> list[Bound]:
     """What crosses the links between chips, in bytes. Of several commands the first may be on its way before the
-    start-up ends, which is the latency of an empty pipeline.
+    start-up ends, which is the latency of an empty pipeline; not so where one command is `alone`.
     """
-    early = min((read.head for read, _ in pairs), default=0) if len(pairs) > 1 else 0
+    early = 0 if alone else min((read.head for read, _ in pairs), default=0)
     moved: dict[tuple[int, str], int] = defaultdict(int)
     for read, write in pairs:
         for link in links_of(read, write):

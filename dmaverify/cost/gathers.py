@@ -135,4 +135,4 @@ def _bounds(own: Mapping[Engine, Sequence[Pair]], listed: int, moves: RowMoves, 
         found.append(Bound(name, -(-loads[busiest] // moves.engines) + extra, where, why, source))
     for sides in by_memory(pairs).values():
         found += [bound for bound in memory_bounds(sides, data) if not bound.name.endswith("order")]
-    return [*found, *link_bounds(pairs, data)]
+    return [*found, *link_bounds(pairs, data, alone=len(pairs) == 1)]

@@ -189,7 +189,7 @@ def own_bounds(
     found = [*_issue(command, read, write, same, data)]
     for sides in by_memory([pair]).values():
         found += memory_bounds(sides, data, ordered=ordered)
-    found += [*link_bounds([pair], data), *port_bounds([pair], data)]
+    found += [*link_bounds([pair], data, alone=True), *port_bounds([pair], data)]
     return [bound for bound in found if bound.ticks > 0]
 
 

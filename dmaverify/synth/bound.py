@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
-from dmaverify.cost.bounds import ALL_ENGINES
+from dmaverify.cost.bounds import ALL_ENGINES, link_bounds
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.model import Bound, Cost, Term, own_bounds, shared_bounds
 from dmaverify.cost.nest import nest_of, windows
@@ -105,7 +105,8 @@ def floor_of(commands: Sequence[Command], engines: int, data: CostData, *, chose
     if len(pairs) > 1:
         shared = shared_bounds(pairs, data, ordered=False)
     else:
-        shared = own_bounds(commands[0], pairs[0], data, ordered=False)
+        shared = [b for b in own_bounds(commands[0], pairs[0], data, ordered=False) if b.name != "PCIe"]
+        shared += link_bounds(pairs, data)  # engines may share the command
     loads = [b for b in shared if _is_sure(b)] + forced_rows(pairs, data)
     terms = [replace(b, ticks=b.ticks - spread) for b in loads]
     most = max((b.ticks for b in terms), default=0) / TICKS

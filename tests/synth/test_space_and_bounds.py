@@ -256,3 +256,14 @@ def test_an_answer_says_how_far_its_profile_may_be_off(tier: str, profile: str, 
     found = synthesize(item.transfer, RNGD, axes=plan.axes, profile=profile, advise=False)
     assert said in synth_text(found)
     assert ("band" in found.as_data()) == (profile != "book")
+
+
+@pytest.mark.parametrize(("source", "dest"), [("host", "hbm"), ("hbm", "host")])
+def test_what_engines_share_over_a_link_is_priced_as_the_plan_that_is_printed(source: str, dest: str) -> None:
+    axes = {"A": 2, "C": 32, "B": 8}
+    into = {"tier": dest, "base": 1 << 20, "element": "A, C, B"}
+    moved = move(axes, {"tier": source, "element": "A, C, B"}, into, "i8")
+    found = synthesize(moved, RNGD, axes=axes, advise=False)
+    assert found.cycles == pytest.approx(cost(found.commands, DATA).cycles)
+    assert found.bound <= found.cycles + 1e-6
+    assert found.cycles < 517  # one engine takes the start-up and 512 bytes at 30 a cycle
