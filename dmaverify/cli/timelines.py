@@ -281,7 +281,7 @@ def kernel_timelines(plan: Plan, prices: Mapping[str, Mapping[str, Any]], of: Co
         lane = PDMA if one.site.method in HOST_METHODS or _host(plan, one.names) else DMA_LANE
         call = one.site.let or one.site.method
         functions.setdefault(one.site.function or "file", []).append((call, lane, one.names, one.site.turns))
-    return [_function(name, calls, prices, of, plan) for name, calls in functions.items()]
+    return [_function(name, calls, prices, of) for name, calls in functions.items()]
 
 
 DMA_LANE, PDMA = "tdma", "pdma"
@@ -296,7 +296,7 @@ def _host(plan: Plan, names: Sequence[str]) -> bool:
 
 def _function(
     name: str, calls: Sequence[tuple[str, str, tuple[str, ...], int]], prices: Mapping[str, Mapping[str, Any]],
-    of: CostData, plan: Plan,
+    of: CostData,
 ) -> Priced:  # fmt: skip
     """A function's calls one after the other, each as often as its loops run it; of unknown loops one iteration. A call
     that stands for several transfers, one for each set of generic arguments, takes as long as the longest.

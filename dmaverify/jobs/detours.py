@@ -29,7 +29,7 @@ def detours(item: PlanTransfer, axes: Mapping[str, int], bits: int, proved: Prov
     source, dest = item.key_spans.get("source.element"), item.key_spans.get("dest.element")
     if source is None or dest is None or terms_of(source.text)[-1] == terms_of(dest.text)[-1]:
         return ""
-    ways = [*_hops(item, axes, bits, judged), *_blocks(item, axes, bits, proved)]
+    ways = [*_hops(item, bits, judged), *_blocks(item, axes, bits, proved)]
     return "; or ".join(ways)
 
 
@@ -50,7 +50,7 @@ def _blocks(item: PlanTransfer, axes: Mapping[str, int], bits: int, proved: Prov
         yield f'keep blocks of {WORD_BITS // 8} bytes together: dest element = "{element}" (checked)'
 
 
-def _hops(item: PlanTransfer, axes: Mapping[str, int], bits: int, judged: Judged) -> Iterator[str]:
+def _hops(item: PlanTransfer, bits: int, judged: Judged) -> Iterator[str]:
     """The new order made inside the source's own memory, element by element, then carried over in long packets."""
     move, spans = item.transfer, item.key_spans
     whole = spans.get("source"), spans.get("dest")

@@ -57,7 +57,7 @@ class PlanGround:
         from dmaverify.cost.constants import cost_data
 
         self.path, self.plan, self.target, self.text = path, plan, target, plan.source.text
-        items = [one for one in plan.transfers if _plain(one, plan)]
+        items = [one for one in plan.transfers if _plain(one)]
         moves = tuple(one.transfer for one in items)
         machine = priced_machine([plan.targets[one.transfer.target] for one in plan.transfers])
         times = tuple(_times(plan, one.name) for one in moves)
@@ -112,7 +112,7 @@ def priced_machine(machines: Sequence[Target]) -> Target:
     return machines[0]
 
 
-def _plain(item: PlanTransfer, plan: Plan) -> bool:
+def _plain(item: PlanTransfer) -> bool:
     """Whether a transfer is a move of two whole tensors that is meant to hold."""
     move = item.transfer
     fatal = any(problem.fatal for problem in item.problems)
@@ -155,7 +155,7 @@ def _tensors(plan: Plan, moves: Sequence[Transfer]) -> Iterator[TensorUses]:
             why = "what computes with it is not in view"
         numbers = [index for index, _ in own]
         lives = (min(numbers) if "dest" in roles else 0, max(numbers) if "source" in roles else len(moves) - 1)
-        yield TensorUses(_name(tensor, moves, own), tensor, bits[key], tuple(own), free, why, lives)
+        yield TensorUses(_name(moves, own), tensor, bits[key], tuple(own), free, why, lives)
 
 
 def _key(tensor: Tensor, move: Transfer) -> str:
@@ -164,7 +164,7 @@ def _key(tensor: Tensor, move: Transfer) -> str:
     return f"{move.dtype} {at} {tensor.mapping} {tensor.element}|{where}"
 
 
-def _name(tensor: Tensor, moves: Sequence[Transfer], uses: Sequence[tuple[int, str]]) -> str:
+def _name(moves: Sequence[Transfer], uses: Sequence[tuple[int, str]]) -> str:
     """`a:dest, b:source`: the sides of moves that a tensor is."""
     sides = [f"{moves[index].name}.{role}" for index, role in uses]
     more = f" and {len(sides) - 3} more" if len(sides) > 3 else ""

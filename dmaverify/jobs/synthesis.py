@@ -151,7 +151,7 @@ def synthesize_move(
             options=Options(readings=readings, cross_check=1 << 16),
             accept=lambda found: holds_as_printed(found, readings),
         )
-    _has_prices(move, target)
+    _has_prices(move)
     began = time.monotonic()
     direct = _direct(move, target, axes, chosen, readings, advise=advise)
     fixed = (chosen.packet, chosen.commands, chosen.entries, *chosen.prefix)
@@ -262,7 +262,7 @@ def holds_as_printed(found: Synthesis, readings: Mapping[str, str]) -> bool:
     return bool(verdicts) and all(v.status is Status.PROVED for v in verdicts)
 
 
-def _has_prices(move: Transfer, target: Target) -> None:
+def _has_prices(move: Transfer) -> None:
     """Raises InputError for a memory that no cost model has: the search of this function compares cycles."""
     from dmaverify.cost.sides import SERVICES
 

@@ -33,7 +33,7 @@ def engine_streams(
     found: list[EngineStream] = []
     for index, case in enumerate(cases):
         place = (*path, index)
-        engines = _engines(doc, texts, (*place, "when"), case.when)
+        engines = _engines(doc, (*place, "when"), case.when)
         found += [EngineStream(engine, _stream(doc, texts, place, case, engine), index) for engine in engines]
         if len(found) > MOST_ENGINES:
             raise InputError(f"more than {MOST_ENGINES} commands", doc.span(place), "name fewer engines")
@@ -56,14 +56,14 @@ def _stream(doc: Document, texts: Texts, path: Path, case: schema.CaseTable, eng
     return Stream(**parts, span=doc.span(path))
 
 
-def _engines(doc: Document, texts: Texts, path: Path, when: schema.WhenTable) -> Iterator[Engine]:
+def _engines(doc: Document, path: Path, when: schema.WhenTable) -> Iterator[Engine]:
     for chip, cluster, dmn in product(
-        *(_numbers(doc, texts, (*path, name), getattr(when, name)) for name in ("chip", "cluster", "dmn"))
+        *(_numbers(doc, (*path, name), getattr(when, name)) for name in ("chip", "cluster", "dmn"))
     ):
         yield Engine(chip, cluster, dmn)
 
 
-def _numbers(doc: Document, texts: Texts, path: Path, given: list[int] | str) -> list[int]:
+def _numbers(doc: Document, path: Path, given: list[int] | str) -> list[int]:
     if isinstance(given, list):
         return sorted(set(given))
     match = _RANGE.fullmatch(given)

@@ -171,7 +171,7 @@ def read_views(
     ops = {side: _ops(reader, path, table, loops) for side, (path, table, _) in sides.items()}
     if not loops and not any(ops.values()):
         return None
-    turns = turns_of(tuple(loops.items()), _cuts(reader, ops, sides))
+    turns = turns_of(tuple(loops.items()), _cuts(reader, ops))
     made: dict[str, View] = {}
     for side, (path, _, tensor) in sides.items():
         if ops[side]:
@@ -205,9 +205,7 @@ def _op(reader: TableReader, path: Path, table: schema.ViewTable, loops: Mapping
     return _Op(table, path, start or _read_start(reader, (*path, "start"), str(table.start), loops), given)
 
 
-def _cuts(
-    reader: TableReader, ops: Mapping[str, list[_Op]], sides: Mapping[str, tuple[Path, schema.TensorTable, Tensor]]
-) -> dict[str, list[int]]:
+def _cuts(reader: TableReader, ops: Mapping[str, list[_Op]]) -> dict[str, list[int]]:
     """Where each loop is cut. Raises InputError where two cuts do not divide each other."""
     cuts: dict[str, set[int]] = {}
     for op in (one for found in ops.values() for one in found):

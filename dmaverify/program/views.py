@@ -164,7 +164,7 @@ def see(
         if isinstance(op, PadView):
             shown, buffer = _padded(shown, op), _padded(buffer, op)
             continue
-        shown, window = _tiled(shown, op, hole, turns)
+        shown, window = _tiled(shown, op, hole)
         steps.append(window)
         _add(windows, window)
         amount = window.start.times(window.stride)
@@ -222,7 +222,7 @@ def _padded(tensor: Tensor, op: PadView) -> Tensor:
     return replace(tensor, element=pair(outer, *rest))
 
 
-def _tiled(tensor: Tensor, op: TileView, hole: Kind, turns: Sequence[Turn]) -> tuple[Tensor, TileWindow]:
+def _tiled(tensor: Tensor, op: TileView, hole: Kind) -> tuple[Tensor, TileWindow]:
     op = replace(op, digit=_as_shown(tensor.field(op.place), op.digit))
     terms, at = _isolated(tensor.field(op.place), op)
     digit, size = op.digit, op.digit.size

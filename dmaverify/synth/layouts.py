@@ -69,7 +69,7 @@ def _layouts(
     sliced = target.tiers[tensor.tier].is_sliced
     parts = pieces_of(tensor, others) if free else None
     if parts is not None:
-        for outer in orders(parts, tensor, others):
+        for outer in orders(parts, others):
             how = "its digits in another order"
             yield from (TensorLayout(how, one) for one in _placed(tensor, target, outer, parts) if _like(one, tensor))
     if sliced:
@@ -197,7 +197,7 @@ def _span(digit: Digit) -> tuple[int, int]:
 # ---------------------------------------------------------------- orders, of what is free
 
 
-def orders(parts: Sequence[Atom], tensor: Tensor, others: Sequence[Tensor]) -> list[tuple[Atom, ...]]:
+def orders(parts: Sequence[Atom], others: Sequence[Tensor]) -> list[tuple[Atom, ...]]:
     """Orders of the digits, outermost first: all of a few; of many, those of the other sides and single moves."""
     if len(parts) <= MOST_ORDERED:
         return list(permutations(parts))

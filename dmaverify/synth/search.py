@@ -71,7 +71,7 @@ class Search(OrderSearch):
         options, waiting = self.options, list[Choice]()
         for quota in QUOTAS:
             for option in self._open(options):
-                waiting += self._some(option, quota, options)
+                waiting += self._some(option, quota)
                 if self._met(options, waiting) or self._over():
                     break
             if self._met(options, waiting) or self._over():
@@ -182,7 +182,7 @@ class Search(OrderSearch):
 
     # ------------------------------------------------------------ shares
 
-    def _some(self, option: Option, quota: int, options: Sequence[Option]) -> list[Choice]:
+    def _some(self, option: Option, quota: int) -> list[Choice]:
         """Up to `quota` more shares of an option, each priced in its preferred orders; those that stay open."""
         if option.shares is None:
             option.shares = self._shares(option)

@@ -27,9 +27,9 @@ class TiedSearch(Search):
                     return
                 self._price(choice, order)
             if mine and self.limits.ties > TIE_EVALUATIONS:
-                self._around(choice, best, end)
+                self._around(choice, end)
 
-    def _around(self, choice: Choice, best: float, end: int) -> None:
+    def _around(self, choice: Choice, end: int) -> None:
         """Orders of the winner's share with one loop moved."""
         for order in list(neighbours(self.found.winners[0].order)):
             if self.found.evaluations >= end or (self.limits.seconds is not None and self._over()):

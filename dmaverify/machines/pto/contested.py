@@ -86,14 +86,14 @@ def _difference(one: Kernel, other: Kernel, knob: str) -> str:
         return "copies inside UB are ordered with the vector pipe" if any(c.kind == "local" for c in one.copies) else ""
     for a, b in zip(one.copies, other.copies, strict=False):
         if a.touches != b.touches or a.steps != b.steps:
-            more = _bytes_of(a.touches, b.touches, one, other)
+            more = _bytes_of(a.touches, b.touches)
             return f"the copy at line {a.span.line} {more}"
     if len(one.copies) != len(other.copies):
         return "other copies can be resolved"
     return ""
 
 
-def _bytes_of(mine: Sequence[CopyTouch], theirs: Sequence[CopyTouch], one: Kernel, other: Kernel) -> str:
+def _bytes_of(mine: Sequence[CopyTouch], theirs: Sequence[CopyTouch]) -> str:
     """How the bytes of a row differ: `pads bytes 200..255 of each row, here 200..223`."""
     words = {"fill": "pads", "data": "writes", "unknown": "leaves unknown", "read": "reads", "surplus": "over-reads"}
     for kind, word in words.items():

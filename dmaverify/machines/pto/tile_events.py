@@ -83,18 +83,18 @@ class TileMeaning(TilePlaces):
             if index == work.scratch:
                 way = "scratch"
             if way == "scratch":
-                touches.append(self._cells(tile, self._all(tile), "unknown", stmt.span))
+                touches.append(self._cells(tile, self._all(tile), "unknown"))
                 continue
             if way == "window":
                 found = self._window(stmt, tile, out.rows, out.cols)
                 if found is None:
                     return None
-                touches.append(self._cells(tile, found, "read", stmt.span))
+                touches.append(self._cells(tile, found, "read"))
                 continue
             region = self._read_region(way, tile, out)
             if way != "mask" and self._short(stmt, tile, region.rows, region.cols):
                 return None
-            touches.append(self._cells(tile, region, "read", stmt.span))
+            touches.append(self._cells(tile, region, "read"))
         written = self._write_region(work, stmt, tiles, out)
         if written is None:
             return None
@@ -103,9 +103,9 @@ class TileMeaning(TilePlaces):
             why = f"it packs a bit for each element, the rest of `{out.name}` is not documented; those bits are a tile"
             why = f"{why} of {rows} x {cols} bytes: `!pto.tile_buf<vec, {out.kind.rows}x{out.kind.cols}xui8, "
             why += f"valid={rows}x{cols}>`"
-            touches.append(replace(self._cells(out, written, "maybe", stmt.span), why=why))
+            touches.append(replace(self._cells(out, written, "maybe"), why=why))
         else:
-            touches.append(self._cells(out, written, "data", stmt.span))
+            touches.append(self._cells(out, written, "data"))
         return self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt)
 
     def _read_region(self, way: str, tile: TileValue, out: TileValue) -> TileCells:
@@ -201,7 +201,7 @@ class TileMeaning(TilePlaces):
         touch = self._elements(part, "read" if loads else "data")
         if not loads:
             self._apart(part, stmt)
-        cells = self._cells(tile, self._valid(tile), "data" if loads else "read", stmt.span)
+        cells = self._cells(tile, self._valid(tile), "data" if loads else "read")
         pipe = "MTE2" if loads else "FIX" if tile.kind.loc == "acc" else "MTE3"
         return self._use(stmt.name, pipe, [touch, cells], stmt, stores=not loads)
 

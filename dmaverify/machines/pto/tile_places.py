@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dmaverify.errors import Span
 from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto.carried import Carried
 from dmaverify.machines.pto.ops import Stmt
@@ -76,7 +75,7 @@ class TilePlaces(Carried):
         if not stmt.given:
             return None
         self.suppose(f"what {stmt.given} gives was written whole by the other core")
-        return self._use(stmt.given, "S", [self._cells(tile, self._valid(tile), "data", stmt.span)], stmt)
+        return self._use(stmt.given, "S", [self._cells(tile, self._valid(tile), "data")], stmt)
 
     def _sized(self, value: Lin | None, most: int, what: str, stmt: AllocTile | ValidShape) -> None:
         """That a tile has as many rows or columns as are valid."""
@@ -151,14 +150,14 @@ class TilePlaces(Carried):
     def _all(self, tile: TileValue) -> TileCells:
         return TileCells(ZERO, ZERO, Lin(tile.kind.rows), Lin(tile.kind.cols))
 
-    def _cells(self, tile: TileValue, region: TileCells, kind: str, span: Span) -> CopyTouch:
+    def _cells(self, tile: TileValue, region: TileCells, kind: str) -> CopyTouch:
         """The bytes of cells; of a tile with an address also, under its name, the cells as a memory of their own: what
         another tile has left at the address is not what this one holds."""
-        made = self._bytes_of(tile, region, kind, span)
+        made = self._bytes_of(tile, region, kind)
         self.touches_kept.append(made)
         if tile.addressed:
             apart = replace(tile, place=replace(tile.place, space=APART, address=Lin(self._own_place(tile))))
-            self.own_names[id(made)] = self._bytes_of(apart, region, kind, span)
+            self.own_names[id(made)] = self._bytes_of(apart, region, kind)
         if tile.kind.boxed:
             if made.place.space == tile.place.space:
                 if made.writes:
@@ -201,7 +200,7 @@ class TilePlaces(Carried):
         if lost and isinstance(event, Use):
             yield replace(event, pipe="", touches=tuple(lost), needs="")
 
-    def _bytes_of(self, tile: TileValue, region: TileCells, kind: str, span: Span) -> CopyTouch:
+    def _bytes_of(self, tile: TileValue, region: TileCells, kind: str) -> CopyTouch:
         shape, place = tile.kind, tile.place
         if shape.boxed and (region.rows, region.cols) == (Lin(shape.rows), Lin(shape.cols)):
             return CopyTouch(kind, place, ZERO, Lin(shape.bytes), ())

@@ -271,7 +271,7 @@ class RuleJudge:
         values = {port: self.value(term, reply) for port, term in terms.items()}
         words = {"tier": "", "side": "", "place": what}
         said = tuple(f"{port} is {term_text(term, self.world)}" for port, term in terms.items() if not term.is_const)
-        span = next((spans[p] for p in rule.ports if p in spans and self._blamed(rule, p, terms, reply)), None) or whole
+        span = next((spans[p] for p in rule.ports if p in spans and self._blamed(rule, p)), None) or whole
         labels = (Label(span, what),) if span is not whole else ()
         self.findings.append(
             Finding(
@@ -305,7 +305,7 @@ class RuleJudge:
             return False
         return rule.holds({port: term.const for port, term in terms.items()})
 
-    def _blamed(self, rule: Rule, port: str, terms: Mapping[str, Lin], reply: Reply) -> bool:
+    def _blamed(self, rule: Rule, port: str) -> bool:
         """Whether changing this port alone could mend it: not a limit, and not a count of one."""
         return (port not in self.target.limits and port not in ("padded", "count")) or len(rule.ports) == 2
 

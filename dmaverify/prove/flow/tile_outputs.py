@@ -240,7 +240,7 @@ def _tiles(step: int, views: Views, view: View, digits: Sequence[Digit]) -> Tile
         mine = sorted((w for w in cut if w.place == place and unit <= w.stride < unit * size), key=lambda w: w.stride)
         if mine:
             raw[digit] = _run(mine, unit, size, turns)
-            labels[digit] = _label(mine, digit, cut)
+            labels[digit] = _label(mine, digit)
             extra += [count for count, _ in raw[digit][2]]
     windows: dict[Digit, tuple[Affine, int]] = {}
     at = 0
@@ -277,7 +277,7 @@ def _run(windows: Sequence[TileWindow], unit: int, size: int, turns: int) -> tup
     return start, length, loops
 
 
-def _label(windows: Sequence[TileWindow], digit: Digit, cut: Sequence[TileWindow]) -> str:
+def _label(windows: Sequence[TileWindow], digit: Digit) -> str:
     widest = windows[-1]
     if len(windows) == 1 and (widest.stride, widest.room) == (digit[1], digit[2]):
         return widest.label

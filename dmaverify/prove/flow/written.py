@@ -160,11 +160,11 @@ class WrittenBytes:
             if states is None or not start.is_const or start.const < 0:
                 for first, end in self._possible(touch):
                     put_state(path.bytes_, first, end, MAYBE)
-                    self._doubt((first, end), event, touch, _taken(held))
+                    self._doubt((first, end), event, _taken(held))
                 continue
             end = min(self.size, start.const + len(states))
             path.bytes_[start.const : end] = states[: end - start.const]
-            self._doubt((start.const, end), event, touch, _taken(held))
+            self._doubt((start.const, end), event, _taken(held))
             if TAIL in states:
                 because = next((h for s, h in held if h.states is not None), LoadedBytes(False))
                 self._made[start.const] = (event.span, because)
@@ -200,10 +200,10 @@ class WrittenBytes:
         if touch.kind == "maybe":
             for first, end in self._possible(touch):
                 path.bytes_[first:end] = path.bytes_[first:end].translate(PERHAPS)
-                self._doubt((first, end), event, touch, touch.why or "which of them is not known")
+                self._doubt((first, end), event, touch.why or "which of them is not known")
             return
         if state == TAIL and touch.why:
-            self._doubt(self._range(touch), event, touch, touch.why)
+            self._doubt(self._range(touch), event, touch.why)
         later = self._loops[id(touch)][1]  # rows of iterations that are still to come
         moves = any(stride != ZERO for _, stride in touch.steps[len(touch.steps) - len(later) :]) if later else False
         rows = None if moves else self._rows(touch)
@@ -243,7 +243,7 @@ class WrittenBytes:
         first, last = self.world.interval(low)[0], self.world.interval(high)[1]
         return max(0, first or 0), self.size if last is None else min(self.size, max(0, last))
 
-    def _doubt(self, span: tuple[int, int], event: Copy | Use, touch: CopyTouch, why: str) -> None:
+    def _doubt(self, span: tuple[int, int], event: Copy | Use, why: str) -> None:
         """That from here on it is not known whether bytes are written."""
         what = event.what if isinstance(event, Use) else f"a {event.kind}"
         key = (*span, f"{what} at line {event.span.line}: {why}")

@@ -95,7 +95,7 @@ def attempt(
     `breaking`: only a broken rule is looked for, and what the core asks is left out; such a run proves nothing.
     `defined`: everything is written as questions from definitions too.
     """
-    divisors = known_divisors(template, values)
+    divisors = known_divisors(template)
     ends = {one.name: (one.first, one.last) for one in template.symbols}
     for _ in range(MOST_RESTARTS):
         try:
@@ -115,7 +115,7 @@ def attempt(
     return Attempt("open", None, "too many divisibilities at once")
 
 
-def known_divisors(template: Template, values: Mapping[str, int]) -> dict[str, Poly]:
+def known_divisors(template: Template) -> dict[str, Poly]:
     """What the declaration and the relations say that divides a size."""
     out = {one.name: Poly.of(one.multiple) for one in template.symbols if one.multiple > 1}
     names = {one.name for one in template.symbols}

@@ -77,11 +77,11 @@ def judge(
             need(piece.count >= 1, "core/not-vacuous", "a loop that may not run")
         _side(entry, "read", joint.source)
         _side(entry, "write", joint.dest)
-        read, write = (_forms(d, entry) for d in (entry.read, entry.write))
+        read, write = (_forms(d) for d in (entry.read, entry.write))
         _same_element(joint, read, write)
         _reads_live(joint, entry, read, [] if moving_source else _dead(joint, write))
         _padding(joint, entry, read, write)
-        boxes.append(_box(entry, entry.write, joint.dest, "core/writes-once"))
+        boxes.append(_box(entry, entry.write, "core/writes-once"))
     _covered(joint.dest, joint.nests, boxes, cells)
     if strict_consumes:
         _consumed(joint)
@@ -93,7 +93,7 @@ def judge(
 # ---------------------------------------------------------------- forms over pieces
 
 
-def _forms(drive: Drive, entry: Driven) -> list[Form]:
+def _forms(drive: Drive) -> list[Form]:
     return [(c, dict(_summed(terms))) for c, terms in zip(drive.constants, drive.terms, strict=True)]
 
 
@@ -164,7 +164,7 @@ def _side(entry: Driven, side: str, layout: Layout) -> None:
     for digit, constant in zip(layout.digits, drive.constants, strict=True):
         start = start + digit.step * constant
     need(same(base, start), "digits", f"the {side} base is no sum of digits")
-    forms = _forms(drive, entry)
+    forms = _forms(drive)
     for index, piece in enumerate(nest.pieces):
         if not moves(piece.count):
             continue
@@ -253,7 +253,7 @@ def _padding(joint: Joint, entry: Driven, read: Sequence[Form], write: Sequence[
                 need(untouched, "core/padding", f"{guard.kind.value} padding is touched")
 
 
-def _box(entry: Driven, drive: Drive, layout: Layout, obligation: str) -> WrittenBox:
+def _box(entry: Driven, drive: Drive, obligation: str) -> WrittenBox:
     """The values of each digit; every piece moves one digit of its own, and the pieces of a digit are a ladder."""
     owners: dict[int, int] = {}
     starts, ends, counts = [], [], [piece.count for piece in entry.nest.pieces]
@@ -297,7 +297,7 @@ def _covered(layout: Layout, nests: Sequence[Driven], boxes: Sequence[WrittenBox
         _partition(boxes, wanted, inside)
     for entry in nests:
         left_out = _own_guards(entry)
-        forms = _forms(entry.write, entry)
+        forms = _forms(entry.write)
         dead = [_guard_form(g, forms) for g in layout.guards if g.kind is not Kind.ZERO]
         for form in left_out:
             need(_never(form, entry, dead), "core/covers", "a ragged cut leaves live cells out")
@@ -355,7 +355,7 @@ def _partition(boxes: Sequence[WrittenBox], wanted: Sequence[Any], inside: Seque
 
 def _consumed(joint: Joint) -> None:
     """Every live source cell is read: as coverage, on the read side."""
-    boxes = [_box(entry, entry.read, joint.source, "core/consumes") for entry in joint.nests]
+    boxes = [_box(entry, entry.read, "core/consumes") for entry in joint.nests]
     need(len(boxes) == 1 and not joint.source.replicas, "core/consumes", "what is read is not one box")
     wanted = _wanted(joint.source, boxes)
     for at in range(len(joint.source.digits)):

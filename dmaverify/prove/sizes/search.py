@@ -161,7 +161,7 @@ class SizeSearch:
                 asked.append(fact)
             if fact.by is None and fact.op == "ge":
                 best = max(best, self._product_outside(fact.negated(), box, wide, low))
-        return None if self._complete(left, wide) else best
+        return None if self._complete(left) else best
 
     def _undecided(self, region: Sequence[SizeFact], wide: Ends, given: Sequence[Poly]) -> list[SizeFact] | None:
         """The facts of a region that do not surely hold on the box; None if one surely fails."""
@@ -187,7 +187,7 @@ class SizeSearch:
             for f in self.admitted
         )  # fmt: skip
 
-    def _complete(self, left: Sequence[Sequence[SizeFact]], wide: Ends) -> bool:
+    def _complete(self, left: Sequence[Sequence[SizeFact]]) -> bool:
         """Whether the regions hold all of the box, whatever the answers to the questions of divisibility are."""
         if len(left) < 2:
             return False
