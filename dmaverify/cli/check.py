@@ -237,7 +237,7 @@ def _chosen(request: CheckRequest, verdicts: Sequence[Any]) -> list[Any]:
     file = baseline_of(request)
     if file is None or request.given["write_baseline"]:
         return found
-    from dmaverify.plan.toml_spans import read_source
+    from dmaverify.language.toml_spans import read_source
     from dmaverify.report.fingerprint import read_baseline, with_baseline
 
     if not Path(file).exists():

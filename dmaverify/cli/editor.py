@@ -372,7 +372,7 @@ def definition(opened: Opened, offset: int) -> Span | None:
     word = next((m for m in re.finditer(r"[\w'-]+", opened.text) if m.start() <= offset <= m.end()), None)
     if word is None:
         return None
-    from dmaverify.plan.toml_spans import parse_toml
+    from dmaverify.language.toml_spans import parse_toml
 
     try:
         doc = parse_toml(opened.source)

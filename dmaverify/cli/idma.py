@@ -115,10 +115,10 @@ def _requests(path: str, options: Mapping[str, int | str], dims: int | None) -> 
 
 
 def _of_image(file: str, options: Mapping[str, int | str], dims: int | None) -> Iterator[Named]:
+    from dmaverify.language.toml_spans import read_source
     from dmaverify.machines.idma.check import image_of_file, setup_for
     from dmaverify.machines.idma.nd import requests
     from dmaverify.machines.idma.setup import setup_of
-    from dmaverify.plan.toml_spans import read_source
     from dmaverify.targets.target import load_target
 
     target = load_target("idma")
@@ -191,9 +191,9 @@ def _law_of(setup: Setup, requests: Sequence[Request]) -> str:
 
 def _without_errors(file: str, options: Mapping[str, int | str], dims: int | None) -> None:
     """Raises InputError for a file that plants errors: what a right engine answers then is not one trace."""
+    from dmaverify.language.toml_spans import read_source
     from dmaverify.machines.idma.check import image_of_file
     from dmaverify.machines.idma.setup import setup_of
-    from dmaverify.plan.toml_spans import read_source
     from dmaverify.targets.target import load_target
 
     wide = setup_of(load_target("idma"), options).backend.address_width if options else 32

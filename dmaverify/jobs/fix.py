@@ -252,7 +252,7 @@ def fixes_by_file(verdicts: Iterable[Verdict]) -> dict[str, list[Edit]]:
 
 def write_fixes(path: str, edits: Sequence[Edit]) -> int:
     """Makes the edits in a file and returns how many. Raises InputError where the file is no longer what was judged."""
-    from dmaverify.plan.toml_spans import source_of
+    from dmaverify.language.toml_spans import source_of
 
     raw = Path(path).read_bytes()
     judged = edits[0].span.source.text

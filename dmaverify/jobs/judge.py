@@ -83,7 +83,7 @@ def _at_line(path: str) -> str:
     found = _LINE.fullmatch(path)
     if found is None or Path(path).exists() or not Path(found[1]).is_file():
         return path
-    from dmaverify.plan.toml_spans import read_source
+    from dmaverify.language.toml_spans import read_source
 
     lines = read_source(found[1]).text.split("\n")[: int(found[2])]
     name = next((table[1] for line in reversed(lines) if (table := _TABLE.match(line))), None)

@@ -47,7 +47,7 @@ def saved(verdict: Verdict) -> str:
 
 def reduced_text(verdict: Verdict) -> str | None:
     """The text behind a verdict, without the tables and lines that the failure does not need; None without a text."""
-    from dmaverify.plan.toml_spans import read_source
+    from dmaverify.language.toml_spans import read_source
 
     try:
         text = read_source(verdict.path).text

@@ -14,9 +14,9 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError
+from dmaverify.language.toml_spans import Document, Path
 from dmaverify.plan.printed import MOST_ENGINES
 from dmaverify.plan.texts import Texts
-from dmaverify.plan.toml_spans import Document, Path
 from dmaverify.program.command import Engine
 from dmaverify.program.move import EngineStream, Stream
 

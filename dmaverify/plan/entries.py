@@ -15,10 +15,10 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Span
+from dmaverify.language.toml_spans import Document, Path
 from dmaverify.plan.plan import PlanTransfer
 from dmaverify.plan.tables import TableReader
 from dmaverify.plan.texts import units
-from dmaverify.plan.toml_spans import Document, Path
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.move import Stream, Told, Transfer
 from dmaverify.program.tensor import Tensor

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
 from dmaverify.language.expr import axes_of
+from dmaverify.language.toml_spans import Path
 from dmaverify.plan.config import parse_config
 from dmaverify.plan.texts import Units, did_you_mean, units
-from dmaverify.plan.toml_spans import Path
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import GivenCommand, Sequencer
 from dmaverify.program.indirect import IndexList, Indirect, IndirectLoop, first_axis

@@ -14,8 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from dmaverify.errors import InputError
+from dmaverify.language.toml_spans import Path
 from dmaverify.plan.texts import did_you_mean
-from dmaverify.plan.toml_spans import Path
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Transfer

@@ -19,9 +19,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dmaverify.errors import InputError, InputErrors
+from dmaverify.language.toml_spans import Document, parse_toml, read_source, source_of
 from dmaverify.plan.entries import EntryReader
 from dmaverify.plan.plan import Plan, PlanTransfer, Unread
-from dmaverify.plan.toml_spans import Document, parse_toml, read_source, source_of
 from dmaverify.program.access import Access
 
 if TYPE_CHECKING:
@@ -32,13 +32,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_START = 'start with `schema = 1`, `target = "rngd"`, then [axes] and [transfer.NAME]'
+
 
 def read_plan(path: str | FilePath, *, target: str | None = None, partly: bool = False) -> Plan:
     """Read a plan file. `target` overrides the file's own. Raises InputErrors, also where the file cannot be opened;
     `partly`: a transfer or access with a text that cannot be read is among the plan's `unread`, and the rest is there.
     """
     try:
-        return _read(parse_toml(read_source(path)), FilePath(path).parent, target, partly)
+        return _read(parse_toml(read_source(path), _START), FilePath(path).parent, target, partly)
     except InputError as error:
         raise InputErrors([error]) from None
 
@@ -55,7 +57,7 @@ def read_plan_text(
         broken = InputError(f"{name} is no Unicode text at character {error.start}", None, "a plan is TOML, as UTF-8")
         raise InputErrors([broken]) from None
     try:
-        return _read(parse_toml(source_of(data, name)), folder or FilePath(), target, partly)
+        return _read(parse_toml(source_of(data, name), _START), folder or FilePath(), target, partly)
     except InputError as error:
         raise InputErrors([error]) from None
 

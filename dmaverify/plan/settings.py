@@ -23,7 +23,7 @@ from dmaverify.values import dataclass, field, fields
 
 if TYPE_CHECKING:
     from dmaverify.errors import Span
-    from dmaverify.plan.toml_spans import Document
+    from dmaverify.language.toml_spans import Document
 
 FILES: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
     {
@@ -81,7 +81,7 @@ class Settings:
         """Where the file says it: the value of `key`, or the item of its list or table that is `part`."""
         if key not in self.lines:
             return None
-        from dmaverify.plan.toml_spans import parse_toml, read_source
+        from dmaverify.language.toml_spans import parse_toml, read_source
 
         try:
             doc = parse_toml(read_source(self.origin))
@@ -238,7 +238,7 @@ def _of_file(path: Path) -> Settings | None:
     places = FILES.get(path.name, ((),))
     if () not in places and _holds_none(path, places):
         return None
-    from dmaverify.plan.toml_spans import parse_toml, read_source
+    from dmaverify.language.toml_spans import parse_toml, read_source
 
     source = read_source(path)
     if not source.text.strip():

@@ -67,7 +67,7 @@ def _allowances(span: Span, owner: str) -> list[Allowance]:
 
 def _comments(source: Source) -> Iterator[tuple[Span, str]]:
     """Every comment with the name of the transfer, access or program that it belongs to, or an empty name."""
-    from dmaverify.plan.toml_spans import parse_toml, parser
+    from dmaverify.language.toml_spans import parse_toml, parser
 
     parse_toml(source)  # what is no TOML is refused here, with its place
     data = source.text.encode("utf-8")

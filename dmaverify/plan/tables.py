@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dmaverify.errors import InputError
 from dmaverify.language.expr import ONE
 from dmaverify.language.files import OUTSIDE, is_inside
+from dmaverify.language.toml_spans import Document, Path
 from dmaverify.plan.engine_streams import engine_streams
 from dmaverify.plan.printed import leaves_out, places_of, spelled_out
 from dmaverify.plan.texts import Texts, did_you_mean, units
-from dmaverify.plan.toml_spans import Document, Path
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import Engine, GivenCommand, Sequencer
 from dmaverify.program.move import EngineStream, Stream

@@ -17,12 +17,12 @@ from typing import TypedDict, TypeVar
 from dmaverify.errors import InputError, NoValue, Source, Span, nearest
 from dmaverify.language.expr import Expr, Symbol, axes_of, walk
 from dmaverify.language.parse import parse
+from dmaverify.language.toml_spans import Document, Path, StringSpan
 from dmaverify.plan.arithmetic import Cursor
 from dmaverify.plan.commands import Homogeneous, parse_command
 from dmaverify.plan.config import parse_config, parse_paired
 from dmaverify.plan.machine_forms import Formed, formed_commands
 from dmaverify.plan.media import Medium
-from dmaverify.plan.toml_spans import Document, Path, StringSpan
 from dmaverify.program.command import GivenCommand, Sequencer
 from dmaverify.program.space import unit_bits_of
 from dmaverify.targets.target import Target

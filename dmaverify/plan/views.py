@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.errors import InputError, NoValue, Source
 from dmaverify.language import wellformed
 from dmaverify.language.numbers import Symbolic, moves, same
+from dmaverify.language.toml_spans import Path
 from dmaverify.plan.arithmetic import Cursor
 from dmaverify.plan.texts import did_you_mean
-from dmaverify.plan.toml_spans import Path
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.tensor import Tensor
 from dmaverify.program.turns import Affine, Turn, turns_of

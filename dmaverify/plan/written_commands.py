@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError
+from dmaverify.language.toml_spans import Path
 from dmaverify.lower.programs import space_of
 from dmaverify.lower.shapes import stream_of_shape
 from dmaverify.plan.commands import Homogeneous
 from dmaverify.plan.machine_forms import merged_options
 from dmaverify.plan.tables import TableReader
-from dmaverify.plan.toml_spans import Path
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import GivenCommand
 from dmaverify.program.form import Form

@@ -20,10 +20,7 @@ from typing import Any, NoReturn
 from dmaverify.errors import InputError, Source, Span, nearest
 from dmaverify.language.files import write_bytes
 
-_HEADER = re.compile(r"^[ \t]*\[+([^\[\]\n]+)\]+", re.MULTILINE)
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_VALUE = re.compile(r'"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|\[[^\]]*\]|\{[^}]*\}|[^\s,}\]#]+')
-_TOML_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
 def suggestion(word: str, known: Iterable[str]) -> str | None:
@@ -55,18 +52,17 @@ def shipped_toml(file: Path, text: str) -> dict[str, Any]:
 
 
 class Table:
-    """One table of a TOML text. `path` is its header, outermost name first; `called` is what messages call it; it is
-    the `number`-th of those with this header.
+    """One table of a TOML text. `path` is its header, outermost name first, with the numbers of arrays; `called` is
+    what messages call it.
     """
 
     def __init__(
-        self, source: Source, data: Mapping[str, Any], path: tuple[str, ...] = (), called: str = "", number: int = 0
+        self, source: Source, data: Mapping[str, Any], path: tuple[str | int, ...] = (), called: str = ""
     ) -> None:
         self.source = source
         self.data = data
         self.path = path
-        self.called = called or _dotted(path) or source.name
-        self.number = number
+        self.called = called or _dotted(map(str, path)) or source.name
         self._asked: set[str] = set()
 
     @classmethod
@@ -74,41 +70,34 @@ class Table:
         """The whole text. Raises InputError, with the place, where it is no TOML."""
         try:
             return cls(source, shipped_toml(Path(source.name), source.text) if ships else tomllib.loads(source.text))
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"not TOML: {error}", _toml_place(source, str(error))) from error
+        except tomllib.TOMLDecodeError:
+            from dmaverify.language.toml_spans import parse_toml
+
+            parse_toml(source)
+            raise  # it has raised, with the place
 
     def where(self, key: str | None = None, part: str | None = None) -> Span:
-        """The header of this table, or `key` below it; with `part` the key's value, or those words in it. The first
-        character where none is found.
+        """The header of this table, or `key` below it; with `part` the key's value, or those words in it. The nearest
+        place where none is found.
         """
-        text, (start, end) = self.source.text, self._extent()
-        for before in ("^", "[{,]") if key is not None else ():
-            pattern = re.compile(rf"{before}[ \t]*\"?({re.escape(key or '')})\"?[ \t]*=[ \t]*", re.MULTILINE)
-            match = pattern.search(text, start, end)
-            if match is None:
-                continue
-            if part is None:
-                return Span(self.source, *match.span(1))
-            value = _VALUE.match(text, match.end(), end)
-            own = value.span() if value is not None else match.span(1)
-            words = re.compile(rf"(?<![\w/-]){re.escape(part)}(?![\w/-])").search(text, *own) if part else None
-            return Span(self.source, *(words.span() if words else own))
-        below = Table(self.source, {}, (*self.path, key)) if key is not None else self
-        if key is not None and below._extent() != (start, end):
-            return below.where(part or None, "")
-        line = self.source.line_of(start)
-        return Span(self.source, start, start + len(self.source.line_text(line)))
+        from dmaverify.language.toml_spans import parse_toml
 
-    def _extent(self) -> tuple[int, int]:
-        """The text of this table: from its own or the nearest enclosing header to the next header."""
-        headers = [(match.group(1).strip(), match.start()) for match in _HEADER.finditer(self.source.text)]
-        for length in range(len(self.path), 0, -1):
-            wanted = _dotted(self.path[:length])
-            found = [at for at, (name, _) in enumerate(headers) if name == wanted]
-            if found:
-                at = found[self.number] if length == len(self.path) and self.number < len(found) else found[0]
-                return headers[at][1], headers[at + 1][1] if at + 1 < len(headers) else len(self.source.text)
-        return 0, headers[0][1] if headers else len(self.source.text)
+        if not self.source.text.strip():
+            return Span(self.source, 0, 0)
+        doc, path = parse_toml(self.source), (*self.path, *([key] if key is not None else []))
+        if part and (*path, part) in doc.values and _is_header(doc.values.get(path)):
+            path, part = (*path, part), ""
+        value = doc.values.get(path)
+        if value is None or not path or _is_header(value):
+            line = (value or doc.key_span(path)).line
+            start = self.source.line_starts[line - 1]
+            return Span(self.source, start, start + len(self.source.line_text(line)))
+        if part is None:
+            found = doc.keys[path]
+            quoted = found.text.startswith('"')
+            return Span(self.source, found.start + quoted, found.end - quoted)
+        words = re.compile(rf"(?<![\w/-]){re.escape(part)}(?![\w/-])").search(value.text) if part else None
+        return Span(self.source, value.start + words.start(), value.start + words.end()) if words else value
 
     def refuse(self, message: str, key: str | None = None, hint: str | None = None, part: str | None = "") -> NoReturn:
         """Raises InputError at the value of `key`, at the words `part` in it, or with None at the key itself."""
@@ -189,7 +178,8 @@ class Table:
         if not all(isinstance(item, dict) for item in items):
             self.refuse(f"`{key}` must be a table or an array of tables", key)
         called = f"{self.called}: {key}"
-        return [Table(self.source, item, (*self.path, key), called, number) for number, item in enumerate(items)]
+        rows = [(*self.path, key, *([number] if isinstance(value, list) else [])) for number in range(len(items))]
+        return [Table(self.source, item, row, called) for row, item in zip(rows, items, strict=True)]
 
     def finish(self, *, ignored: Iterable[str] = ()) -> None:
         """Refuse every key that nobody asked for, but those that begin with a word of `ignored`."""
@@ -199,10 +189,8 @@ class Table:
                 self.refuse(f"unknown key `{key}`", key, suggestion(key, self._asked), None)
 
 
-def _toml_place(source: Source, message: str) -> Span | None:
-    match = _TOML_PLACE.search(message)
-    if match is None:
-        return Span(source, len(source.text), len(source.text))
-    line, column = int(match.group(1)), int(match.group(2))
-    start = source.line_starts[min(line, len(source.line_starts)) - 1] + column - 1
-    return Span(source, start, start + 1)
+def _is_header(span: Span | None) -> bool:
+    """Whether a place is the header of a table: it begins its line with a bracket."""
+    if span is None or not span.text.startswith("["):
+        return False
+    return not span.source.text[span.source.line_starts[span.line - 1] : span.start].strip()

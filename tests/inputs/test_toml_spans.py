@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmaverify.errors import InputError, Source
-from dmaverify.plan.toml_spans import MAX_BYTES, Document, parse_toml, read_source, source_of
+from dmaverify.language.toml_spans import MAX_BYTES, Document, parse_toml, read_source, source_of
 
 TEXT = """\
 schema = 1   # a comment
@@ -159,7 +159,7 @@ def test_whatever_the_keys_and_strings_are_the_content_is_found(data: dict[str, 
 
 def refused(data: bytes) -> InputError:
     with pytest.raises(InputError) as caught:
-        parse_toml(source_of(data, "plan.toml"))
+        parse_toml(source_of(data, "plan.toml"), "begin with a table")
     return caught.value
 
 

@@ -23,8 +23,8 @@ from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import read_bytes
+from dmaverify.language.toml_spans import read_source
 from dmaverify.machines.idma.columns import cells_in
-from dmaverify.plan.toml_spans import read_source
 from dmaverify.values import dataclass, replace
 
 CHANNELS = ("ar", "r", "aw", "w", "b")

@@ -32,7 +32,6 @@ MAX_DEPTH = 64  # parts of one key; a plan file needs five
 MAX_DIGITS = 4300  # of one integer, the standard library's own limit
 
 _UTF8 = "a plan file is TOML, saved as UTF-8"
-_START = 'start with `schema = 1`, `target = "rngd"`, then [axes] and [transfer.NAME]'
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[ \t]*\n[ \t\n]*|.)", re.DOTALL)
 _TWICE = ("Cannot overwrite", "Cannot declare", "Duplicate inline table key")
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
@@ -162,10 +161,12 @@ def source_of(data: bytes, name: str) -> Source:
     return Source(name, text.replace("\r\n", "\n"))
 
 
-def parse_toml(source: Source) -> Document:
-    """Parse TOML. Raises InputError at the first thing that is no TOML, and for an empty text."""
+def parse_toml(source: Source, start: str | None = None) -> Document:
+    """Parse TOML. Raises InputError at the first thing that is no TOML, and for an empty text; `start` says how a text
+    may begin.
+    """
     if not source.text.strip():
-        raise InputError(f"{source.name} is empty", None, _START)
+        raise InputError(f"{source.name} is empty", None, start)
     places = _Places(source)
     try:
         data = tomllib.loads(source.text)
@@ -201,7 +202,7 @@ def _explain(source: Source, message: str, places: _Places) -> NoReturn:
     plain = message[: found.start()] if found else message
     back = 2 if message.startswith("Unescaped") else 0  # told behind the escape
     at = _place(source, found, back)
-    from dmaverify.plan.toml_mistakes import mistake
+    from dmaverify.language.toml_mistakes import mistake
 
     meant = mistake(source, message, at.start) if found is not None and found[1] is not None else None
     if meant is not None:
