@@ -100,7 +100,7 @@ def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
     """The files of every machine that a plan names by a path; those that ship are part of `code_version`."""
     data = tomllib.loads(text.decode("utf-8-sig"))
     tables = [t for kind in data.values() for t in _tables(kind)]
-    for name in kernel_files(data):
+    for name in files_beside(data):
         yield name.encode() + b"\0" + _whole(_inside(folder / name, folder))
     steps = [step for program in _tables(data.get("program")) for step in program.get("step", [])]
     inner = [step[kind] for step in steps for kind in ("transfer", "access") if isinstance(step.get(kind), dict)]
@@ -113,9 +113,15 @@ def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
                 yield f"{name}/{file.name}".encode() + b"\0" + _whole(file)
 
 
-def kernel_files(plan: Mapping[str, Any]) -> list[str]:
-    """The files of kernels that a plan names, as it names them."""
-    return [kernel["file"] for kernel in _tables(plan.get("kernel")) if isinstance(kernel.get("file"), str)]
+def files_beside(plan: Mapping[str, Any]) -> list[str]:
+    """The files of kernels and engines that a plan names, as it names them."""
+    kernels = [kernel.get("file") for kernel in _tables(plan.get("kernel"))]
+    steps = [step for program in _tables(plan.get("program")) for step in program.get("step", [])]
+    inner = [step["transfer"] for step in steps if isinstance(step, dict) and isinstance(step.get("transfer"), dict)]
+    engines = [move.get("options", {}).get("engine") for move in (*_tables(plan.get("transfer")), *inner)
+               if isinstance(move.get("options", {}), dict)]  # fmt: skip
+    return [*(one for one in kernels if isinstance(one, str)),
+            *(one.partition("::")[0] for one in engines if isinstance(one, str))]  # fmt: skip
 
 
 def _inside(file: Path, folder: Path) -> Path:

@@ -18,7 +18,7 @@ from typing import Any
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.manifest import check_files, read_manifest, same
-from dmaverify.jobs.sealed import PLANS, Findings, beside_paths, data_of, facts_of, hash_of, kernels_beside
+from dmaverify.jobs.sealed import PLANS, Findings, beside_paths, data_of, facts_of, hash_of, named_beside
 from dmaverify.language.files import text_of
 from dmaverify.prove.certify.certificate import cvc5_answer, file_names, question_text, said_of
 
@@ -81,8 +81,8 @@ def _plan_again(
     if plan.get("alone") is not True:
         found.open.append(f"{plan['path']}: is judged with files beside it, which a certificate does not hold")
         return None
-    if sorted(plan["beside"]) != sorted(set(kernels_beside(folder / PLANS / plan["file"]))):
-        found.refused.append(f"{plan['path']}: the kernels beside it are not those that it names")
+    if sorted(plan["beside"]) != sorted(set(named_beside(folder / PLANS / plan["file"]))):
+        found.refused.append(f"{plan['path']}: the files beside it are not those that it names")
         return {}
     options = {**manifest["options"], "cross_check": 1 << 16, "prove": "full"}
     path = str(folder / PLANS / plan["file"])

@@ -18,7 +18,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.cache import kernel_files
+from dmaverify.jobs.cache import files_beside
 from dmaverify.jobs.judge import Job, check_job
 from dmaverify.language.files import text_of, write_bytes, write_text
 from dmaverify.prove.certify.certificate import (
@@ -167,9 +167,9 @@ def write_certificate(
     called: str | None = None, more: Mapping[str, Sequence[tuple[str, str, str]]] | None = None,
 ) -> list[Question]:  # fmt: skip
     """Plans, questions with answers, and a manifest that binds them. The plans are judged anew, in full, from the
-    copies in the certificate, beside copies of the kernels that they name; one that needs other files beside it is
-    judged where it is, and that is said. `extra` are
-    further keys of the manifest, `files` those of the folder that it binds as well, `more` further questions; `called`
+    copies in the certificate, beside copies of the kernels and engines that they name; one that needs other files
+    beside it is judged where it is, and that is said. `extra` are further keys of the manifest, `files` those of the
+    folder that it binds as well, `more` further questions; `called`
     is the path that the manifest gives of a plan, where that is not its own.
     """
     plans: list[dict[str, Any]] = []
@@ -208,10 +208,10 @@ def copied_name(number: int, path: str) -> str:
     return f"{number:03d}/{re.sub(r'[^A-Za-z0-9_.]+', '-', PurePath(path).name)}"
 
 
-def kernels_beside(path: Path) -> list[str]:
-    """The kernels that a plan names and that lie beside it: a certificate holds these."""
+def named_beside(path: Path) -> list[str]:
+    """The kernels and engines that a plan names and that lie beside it: a certificate holds these."""
     try:
-        named = kernel_files(tomllib.loads(text_of(path))) if path.suffix == ".toml" else []
+        named = files_beside(tomllib.loads(text_of(path))) if path.suffix == ".toml" else []
     except (ValueError, RecursionError):  # judged as what it is
         return []
     plain = (name for name in dict.fromkeys(named) if re.fullmatch(r"[\w-][\w.-]*", name, re.ASCII))
@@ -224,9 +224,9 @@ def beside_paths(plan: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _copied_beside(plan: Path, copied: Path) -> dict[str, str]:
-    """Hashes of the kernels of a plan, copied beside its copy."""
+    """Hashes of the files that a plan names, copied beside its copy."""
     found: dict[str, str] = {}
-    for name in kernels_beside(plan):
+    for name in named_beside(plan):
         if name != copied.name:
             text = (plan.parent / name).read_bytes()
             write_bytes(copied.parent / name, text)

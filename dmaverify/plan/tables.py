@@ -26,7 +26,7 @@ from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import Engine, GivenCommand, Sequencer
 from dmaverify.program.move import EngineStream, Stream
 from dmaverify.program.tensor import PLACES, Tensor
-from dmaverify.targets.modules import check_options
+from dmaverify.targets.modules import check_options, described_engine
 from dmaverify.targets.target import Target, available_targets, load_target
 
 if TYPE_CHECKING:
@@ -173,16 +173,31 @@ class TableReader:
         for name, value in options.items():
             if isinstance(value, bool):
                 raise InputError(f"option `{name}` is {value}", self.doc.key_span((*path, "options", name)), "0 or 1")
+        written, engine = options, options.get("engine")
+        if isinstance(engine, str):
+            own = {name: value for name, value in options.items() if name != "engine"}
+            options = {**self._described(path, engine, target), **own}
         try:
             check_options(target, options)
         except InputError as error:
-            named = next((n for n in options if f"`{n}`" in error.message or f"{n} is" in error.message), None)
+            named = next((n for n in written if f"`{n}`" in error.message or f"{n} is" in error.message), None)
             place = (*path, "options") if named is None else (*path, "options", named)
-            for name, value in options.items():
+            for name, value in written.items():
                 if isinstance(value, str) and repr(value) in error.message:
                     raise InputError(error.message, self.doc.span((*path, "options", name)), error.hint) from None
             raise InputError(error.message, self.doc.key_span(place), error.hint) from None
         return tuple(options.items())
+
+    def _described(self, path: Path, engine: str, target: Target) -> Mapping[str, int | str]:
+        """The options of an engine in a file that a plan names, `FILE` or `FILE::ENTRY`."""
+        file, both, entry = engine.partition("::")
+        span = self.doc.span((*path, "options", "engine"))
+        if not is_inside(self.folder / file, self.folder):
+            raise InputError(f"{file} lies outside of the project", span, OUTSIDE)
+        try:
+            return described_engine(target, f"{self.folder / file}{both}{entry}")
+        except InputError as error:
+            raise InputError(error.message, span, error.hint) from None
 
     def expectation(self, expect: str | list[str] | None) -> tuple[str, ...] | None:
         """None where nothing is said, () for "proved", else the ids without repetition."""

@@ -88,6 +88,15 @@ def check_options(target: Target, options: Mapping[str, int | str]) -> None:
         raise InputError(f"{target.name} reads no options", None, "leave `options` out")
 
 
+def described_engine(target: Target, word: str) -> Mapping[str, int | str]:
+    """The options of an engine that a file describes. Raises InputError."""
+    own = getattr(part_of(target, "derive"), "described_engine", None)
+    if own is None:
+        raise InputError(f"{target.name} reads no files of engines", None, "write the options themselves")
+    found: Mapping[str, int | str] = own(word)
+    return found
+
+
 def derived(transfer: Transfer, target: Target, commands: Sequence[Command]) -> Sequence[Derived]:
     """What the rules of the target's own scopes look at in a transfer."""
     module = part_of(target, "derive")

@@ -17,7 +17,7 @@ from dmaverify import api
 from dmaverify.cli import app as cli
 from dmaverify.errors import Disagreement
 from dmaverify.jobs.certify import check_certificate
-from dmaverify.jobs.sealed import facts_of, hash_of, kernels_beside, seal_of, write_certificate
+from dmaverify.jobs.sealed import facts_of, hash_of, named_beside, seal_of, write_certificate
 from dmaverify.language.files import named
 from dmaverify.prove.certify.certificate import MANIFEST, SCRIPT, is_script
 from dmaverify.prove.flow.tiles import Together
@@ -309,7 +309,7 @@ def judged_once() -> Iterator[None]:
 
         def facts(job: Any) -> Any:
             path = Path(job[0])
-            text = b"\0".join(file.read_bytes() for file in (path, *map(path.with_name, kernels_beside(path))))
+            text = b"\0".join(file.read_bytes() for file in (path, *map(path.with_name, named_beside(path))))
             key = (text, repr((path.name, job[1:])))
             if key not in known:
                 known[key] = facts_of(job)

@@ -59,7 +59,15 @@ def built_options(word: str, of: str = "") -> Options:
     return _protocol(path, text)
 
 
-_text = lru_cache(maxsize=8)(read_text)
+def _text(path: str) -> str:
+    """The text of a file, read anew when it has changed."""
+    found = Path(path).stat()
+    return _text_as_of(path, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=8)
+def _text_as_of(path: str, _changed: int, _size: int) -> str:
+    return read_text(path)
 
 
 @lru_cache(maxsize=8)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 
 from dmaverify.errors import InputError, Span
+from dmaverify.machines.idma.built import SUFFIXES, built_options, is_built
 from dmaverify.machines.idma.engine import AXI, INIT, NAMES, NO_ADDRESS, TILELINK, Request, bus_limits
 from dmaverify.machines.idma.judge import own_bursts, starts_of
 from dmaverify.machines.idma.legalizer import tilelink_page_bits
@@ -39,6 +40,13 @@ def _only_axi(request: Request) -> bool:
 def check_options(target: Target, options: Mapping[str, int | str]) -> None:
     """Raises InputError for options that mean no engine or no request."""
     setup_of(target, options)
+
+
+def described_engine(word: str) -> Mapping[str, int | str]:
+    """The options of an engine that a file of the generator describes. Raises InputError."""
+    if not is_built(word):
+        raise InputError(f"{word} is no file of iDMA's generator", None, f"jobs.json, or one that ends with {SUFFIXES}")
+    return built_options(word)
 
 
 def word_bytes(target: Target, options: Mapping[str, int | str]) -> int:

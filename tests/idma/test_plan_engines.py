@@ -1,0 +1,94 @@
+"""Plans that name the engine in a file of iDMA's generator: judged as built, anew when the file changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dmaverify import api
+from dmaverify.errors import InputErrors
+from dmaverify.jobs.cache import key_of
+from dmaverify.jobs.certify import check_certificate
+from dmaverify.jobs.sealed import FULL, write_certificate
+from dmaverify.plan.read import read_plan
+
+PLAN = """\
+schema = 1
+target = "idma"
+axes = { A = 256 }
+[transfer.p]
+dtype = "i8"
+source = { tier = "mem", base = 4096, element = "A" }
+dest = { tier = "mem", base = 1048576, element = "A" }
+options = { OPTIONS }
+read = "[A=256:1]:256 @4096"
+write = "[A=256:1]:256 @1048576"
+"""
+
+
+def plan(folder: Path, options: str, width: int = 32) -> Path:
+    """A plan beside the entry of an engine whose addresses have so many bits."""
+    entry = {"proc_id": "rw_axi", "params": {"DataWidth": 64, "AddrWidth": width, "NumAxInFlight": 3}, "jobs": {}}
+    (folder / "jobs.json").write_text(json.dumps({"mine": entry}), encoding="utf-8")
+    (folder / "plan.toml").write_text(PLAN.replace("OPTIONS", options), encoding="utf-8")
+    return folder / "plan.toml"
+
+
+def status(file: Path) -> str:
+    return api.check(str(file))[0].status.value
+
+
+def test_a_plan_takes_the_engine_that_a_file_describes(tmp_path: Path) -> None:
+    given = dict(read_plan(str(plan(tmp_path, 'engine = "jobs.json::mine"'))).transfers[0].transfer.options)
+    assert (given["variant"], given["data_width"], given["ax_in_flight"]) == ("rw_axi", 64, 3)
+    assert "engine" not in given
+    given = dict(
+        read_plan(str(plan(tmp_path, 'engine = "jobs.json::mine", data_width = 32'))).transfers[0].transfer.options
+    )
+    assert given["data_width"] == 32
+
+
+def test_a_file_that_changed_is_read_anew(tmp_path: Path) -> None:
+    file = plan(tmp_path, 'engine = "jobs.json::mine"', 32)
+    job = (str(file), None, None, dict(FULL))
+    before = key_of(job)
+    assert status(file) == "proved"
+    plan(tmp_path, 'engine = "jobs.json::mine"', 20)
+    assert status(file) == "refuted"
+    assert before is not None
+    assert key_of(job) not in (before, None)
+
+
+def test_a_certificate_holds_the_engine_that_its_plan_names(tmp_path: Path) -> None:
+    write_certificate(tmp_path / "cert", [(str(plan(tmp_path, 'engine = "jobs.json::mine"')), None, None, dict(FULL))])
+    found = check_certificate(tmp_path / "cert", solver=False)
+    assert (found.refused, found.open) == ([], [])
+    kept = tmp_path / "cert" / "plans" / "000" / "jobs.json"
+    kept.write_text(kept.read_text(encoding="utf-8").replace("64", "32"), encoding="utf-8")
+    assert check_certificate(tmp_path / "cert", solver=False).refused
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ('engine = "jobs.json::yours"', "no entry 'yours'"),
+        ('engine = "jobs.json"', "which entry"),
+        ('engine = "none.json::mine"', "cannot be read"),
+        ('engine = "../../../../../../etc/jobs.json"', "outside of the project"),
+        ('engine = "cheshire"', "no file of iDMA's generator"),
+        ('engine = "jobs.json::mine", data_width = 33', "data_width is 33"),
+    ],
+)
+def test_an_engine_that_cannot_be_read_is_told_at_its_place(options: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputErrors, match=said) as told:
+        read_plan(str(plan(tmp_path, options)))
+    assert [error.span.line for error in told.value.errors if error.span] == [8]
+
+
+def test_a_machine_without_files_of_engines_says_so(tmp_path: Path) -> None:
+    text = PLAN.replace('"idma"', '"pto"').replace("OPTIONS", 'engine = "jobs.json::mine"').replace("mem", "gm")
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputErrors, match="pto reads no files of engines"):
+        read_plan(str(tmp_path / "plan.toml"))
