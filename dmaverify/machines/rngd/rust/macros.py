@@ -1,7 +1,8 @@
 """`macro_rules!` with plain variables: a definition's arms, and what an invocation expands to.
 
 Knows: arms `($a:ty, $b:expr) => { ... }` with fragments, literal tokens, and repetitions `$(...),*`.
-Does not know: hygiene, fragments' grammar beyond where they end, macros of other crates.
+Does not know: where names of a body that it does not declare were declared, fragments' grammar beyond where they end,
+macros of other crates.
 Law: an invocation that no arm matches literally expands to nothing, and whoever asks then reports it; text that was
 expanded stands at its invocation.
 """
@@ -9,6 +10,7 @@ expanded stands at its invocation.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.code import Code, named, parse_made
@@ -23,6 +25,8 @@ _TOKEN = re.compile(
     r"|::|=>|->|\.\.=?|&&|\|\||[<>=!]=|\S",
     re.DOTALL,
 )
+_DECLARED = re.compile(r"\b(?:let|for)\s+(?:mut\s+)?([a-z_]\w*)|\|\s*([a-z_]\w*)\s*[,|:]")
+_OPERATORS = {"+", "-", "*", "/", "%", "&", "|", "^", "as", "&&", "||"}
 _OPEN, _CLOSE = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
 _ANGLED = {"ty", "path"}
 
@@ -65,7 +69,7 @@ def expand(rules: Rules, code: Code, body: Node) -> tuple[Code, Node] | None:
     for pattern, text in rules.arms:
         bound = _Bound({}, [])
         if _match(list(pattern), given, bound):
-            made = _transcribe(text, bound)
+            made = _transcribe(_hygienic(text, set(given)), bound)
             return None if len(made) > MAX_TEXT else parse_made(code.source, made, code.span(body))
     return None
 
@@ -94,7 +98,8 @@ def _prefix(pattern: list[str], given: list[str], at: int, bound: _Bound) -> int
             end = _fragment(kind, given, at, follow)
             if end <= at and kind != "vis":
                 return -1
-            bound.texts[name] = " ".join(given[at:end])
+            made = " ".join(given[at:end])
+            bound.texts[name] = f"({made})" if kind == "expr" and _operates(given[at:end]) else made
             at, index = end, index + 4
         elif at < len(given) and given[at] == token:
             at, index = at + 1, index + 1
@@ -164,7 +169,25 @@ def _fragment(kind: str, given: list[str], at: int, follow: str | None) -> int:
     return index
 
 
+def _operates(tokens: list[str]) -> bool:
+    """Whether an expression is an operation, which stays one operand wherever it is put."""
+    depth = 0
+    for before, token in pairwise(tokens):
+        depth += (before in _OPEN) - (before in _CLOSE)
+        operand = before in _CLOSE or before[-1].isalnum() or before[-1] in "_\"'"
+        if depth == 0 and operand and token in _OPERATORS and tokens[0] not in ("|", "||", "move", "return"):
+            return True
+    return False
+
+
 # ---------------------------------------------------------------- writing
+
+
+def _hygienic(text: str, given: set[str]) -> str:
+    """A body whose own variables have other names than what it is given."""
+    for name in {one or other for one, other in _DECLARED.findall(text)} & given:
+        text = re.sub(rf"(?<![$\w.']){re.escape(name)}\b(?!\s*!)", f"{name}_own", text)
+    return text
 
 
 def _transcribe(text: str, bound: _Bound) -> str:
