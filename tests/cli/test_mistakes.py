@@ -119,7 +119,7 @@ PLANTED = [
     ("toy/target.toml", '["gm", "ub"]\nsays', '["gm", "ug"]\nsays', "69:22", INPUT, "declared: gm, ub"),
     ("toy/target.toml", 'dest = ["ub"]', 'dest = ["up"]', "108:19", INPUT, "declared: gm, ub"),
     ("toy/target.toml", "i16 = 16", "i16 = 17", "77:18", INPUT, "4 or a multiple of 8"),
-    ("toy/target.toml", "{ packet_bytes = 0 }", "{ packet_bytes = x }", "102:30", INPUT, "not TOML"),
+    ("toy/target.toml", "{ packet_bytes = 0 }", "{ packet_bytes = x }", "102:30", INPUT, "needs quotes"),
     ("toy/target.toml", "{ packet_bytes = 0 }", '{ packet_bytes = "0" }', "102:15", INPUT, "must be an integer"),
     ("toy/target.toml", "{ packet_bytes = 1 }", "{ packet_byte = 1 }", "101:11", INPUT, "`last_ok` must give"),
     ("toy/target.toml", "{ line_bytes = 16 }", "{ line_bytes = 0 }", "126:12", INPUT, "must be at least 1"),
