@@ -195,7 +195,7 @@ class TransferTable(PlanFileTable, frozen=True):
     ] = None
     limits: Limits = {}
     options: Annotated[
-        dict[str, int | str], Meta(description="settings of the machine's own; iDMA: `engine` names a file that describes one")
+        dict[str, int | str], Meta(description="settings of the machine's own; `engine`: a file that describes one")
     ] = {}
     loop: Loops = {}
     expect: Expect | None = None
