@@ -12,6 +12,7 @@ Source: docs/design.md (definite initialization).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dmaverify.lower.programs import space_of
@@ -54,7 +55,10 @@ def _read_at_start(
 ) -> Iterator[tuple[Touch, bool]]:
     """Reads of bytes that no step surely wrote before, and whether some step wrote a part of them."""
     touches = [touch for work in works for touch in work.touches]
-    sure = [t for t in touches if t.writes and not _perhaps(steps[t.step])]
+    sure: dict[Memory, list[Touch]] = {}
+    for touch in touches:
+        if touch.writes and not _perhaps(steps[touch.step]):
+            sure.setdefault(touch.memory, []).append(touch)
     told: set[tuple[int, str, Memory]] = set()
     for read in touches:
         side = read.step, read.what if steps[read.step].accesses else "", read.memory
@@ -62,10 +66,11 @@ def _read_at_start(
             continue
         told.add(side)
         needed = replace(read, walk=_live(steps[read.step], read, target))
-        own = [w for w in sure if w.memory == read.memory and w.step != read.step]
-        mates = [w for w in own if _one_body(order, w.step, read.step)]
-        before = [w for w in own if w not in mates and order.step_precedes(w.step, read.step)]
-        here = [w for w in mates if order.step_precedes(w.step, read.step) and _moves_alike(w, needed)]
+        own = [w for w in sure.get(read.memory, ()) if w.step != read.step]
+        before = [w for w in own if order.step_precedes(w.step, read.step)]
+        here = [w for w in before if _one_body(order, w.step, read.step)]
+        before = [w for w in before if not _one_body(order, w.step, read.step)]
+        here = [w for w in here if _moves_alike(w, needed)]
         if not _covered(needed, before, 0) and not _covered(needed, here, len(read.turns)):
             yield read, any(may_share((needed, w)) for w in own)
 
@@ -102,20 +107,24 @@ def _moves_alike(one: Touch, other: Touch) -> bool:
 
 def _covered(read: Touch, writes: Sequence[Touch], fixed: int) -> bool:
     """Whether the writes together have all that is read, at the first of the loops around them where they are fixed."""
-    if not writes:
-        return False
-    walks = in_one_unit((read, *writes))
-    asked, *others = (Walk(walk.base, walk.loops[fixed:]) for walk in (walks[i] for i in range(len(walks))))
-    plain = _plain(asked)
-    if any(_plain(one) == plain for one in others):
+    shape = _plain(_rest(read, fixed))
+    if any(w.unit_bits == read.unit_bits and _plain(_rest(w, fixed)) == shape for w in writes):
         return True
-    wanted = _runs(asked)
-    found = [_runs(one) for one in others]
-    if wanted is None or any(one is None for one in found):
+    near = [w for w in writes if may_share((read, w))]
+    if not near:
         return False
-    return _within(wanted, [one for one in found if one is not None])
+    walks = in_one_unit([replace(t, walk=_rest(t, fixed)) for t in (read, *near)])
+    runs = [_runs(walks[i]) for i in range(len(walks))]
+    known = [one for one in runs if one is not None]
+    return len(known) == len(runs) and _within(known[0], known[1:])
 
 
+def _rest(touch: Touch, fixed: int) -> Walk:
+    """The walk at the first of its first loops."""
+    return Walk(touch.walk.base, touch.walk.loops[fixed:])
+
+
+@lru_cache(maxsize=4096)
 def _plain(walk: Walk) -> tuple[int, tuple[tuple[int, int], ...]]:
     """Base and loops from the shortest step on, each as long as it goes on without a gap."""
     base, found = walk.low, list[tuple[int, int]]()

@@ -43,15 +43,24 @@ def read_otherwise(
     """The conditions under which reads find what they declare: one for each pair of declarations that share bytes."""
     written, read = _sides(steps, target)
     out = []
-    for reads, writes in product(read, written):
-        if not _may_follow(order, writes.step, reads.step) or _agree(reads, writes):
-            continue
-        if any(_replaces(one, writes, reads, order) for one in written) or not _share(writes, reads, works, may_meet):
-            continue
-        names = [steps[one.step].name for one in (reads, writes)]
-        as_read, as_written = (_said(one) for one in (reads, writes))
-        out.append(f"`{names[0]}` reads as {as_read} what `{names[1]}` writes as {as_written}")
+    alike: dict[tuple[Tensor, int], list[_Declared]] = {}
+    for reads in read:
+        key = reads.tensor, reads.bits
+        if key not in alike:
+            alike[key] = [one for one in written if _agree(one, reads)]
+        same = {id(one) for one in alike[key]}
+        for writes in written:
+            if id(writes) in same or not _may_follow(order, writes.step, reads.step):
+                continue
+            replaced = any(_replaces(one, writes, reads, order) for one in alike[key])
+            if not replaced and _share(writes, reads, works, may_meet):
+                out.append(_condition(reads, writes, steps))
     return list(dict.fromkeys(out))
+
+
+def _condition(reads: _Declared, writes: _Declared, steps: Sequence[Step]) -> str:
+    names = [steps[one.step].name for one in (reads, writes)]
+    return f"`{names[0]}` reads as {_said(reads)} what `{names[1]}` writes as {_said(writes)}"
 
 
 def _may_follow(order: Order, writes: int, reads: int) -> bool:
@@ -117,8 +126,10 @@ def _touches(side: _Declared, works: Sequence[StepWork], *, writes: bool) -> lis
 
 
 def _replaces(one: _Declared, writes: _Declared, reads: _Declared, order: Order) -> bool:
-    """Whether a step writes all that is read, as it is read, after the other write and before the read."""
-    if one.step in (writes.step, reads.step) or not one.whole or not _agree(one, reads):
+    """Whether a step, which declares as it is read what it writes, writes all of it after the other write and before
+    the read.
+    """
+    if one.step in (writes.step, reads.step) or not one.whole:
         return False
     body = order.bodies[writes.step] if order.bodies else -1
     if body >= 0 and order.bodies[reads.step] == body != order.bodies[one.step]:
