@@ -61,6 +61,7 @@ ORDER = [
     (f"for i in (0..64).step_by(16).step_by(2) {{ {tile('i')} }}", "refuted"),
     (f"for i in (0..4).rev() {{ if i == 1 {{ break; }} {tile('16 * i')} }} {tile('0')} {tile('16')}", "proved"),
     (f"for i in (0..4).rev() {{ if i == 1 {{ break; }} {tile('16 * i')} }} {tile('16')} {tile('48')}", "refuted"),
+    (f"for i in (0..1 << 66).rev().step_by(2) {{ {wide('32 * i')} }}", "not proved"),
     (f"for i in (0..256).rev().step_by(2) {{ {wide('32 * i')} }}", "refuted"),
     (f"for i in (0..255).rev().step_by(2) {{ {wide('32 * i')} }}", "proved"),
     (f"for (i, j) in (0..128).rev().enumerate() {{ {wide('64 * ((i + j) - i)')} }}", "not proved"),

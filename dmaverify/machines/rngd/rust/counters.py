@@ -140,11 +140,13 @@ class Counters(Choices):
         last = high.low - (0 if parts[2] else 1)
         if last < low.low:
             return None
-        every = range(low.low, last + 1)
+        first, apart, falling = low.low, 1, False
         for step in reversed(steps):
-            every = every[:: step or -1]
-        first, last = sorted((every[0], every[-1]))
-        return range_of(Numbers(first, last, abs(every.step) if len(every) > 1 else 0), falling=every.step < 0)
+            apart *= step or 1
+            far = (last - first) // apart * apart
+            first, last = (last - far, last) if falling else (first, first + far)
+            falling = falling is not (step == 0)
+        return range_of(Numbers(first, last, apart if last > first else 0), falling=falling)
 
     def _plain(self, text: str, frame: Frame) -> tuple[str, list[int]]:
         """A range without what is done to it, and that, the last first: the steps that are taken, 0 to turn round."""
