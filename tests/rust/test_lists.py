@@ -34,6 +34,8 @@ def wide(start: str) -> str:
 
 PART = "tile::<m![B], 16, m![A, B = 16 # 64]>"
 DM = "DmTensor<i8, Chip, Cluster, m![A], m![B = 16]>"
+LOADED = "x.view().tile::<m![B], 16, m![A, B = 16 # 64]>(16 * o[i]).to_dm_view(&mut ctx.tdma, d.view_mut().tile::<m![B], 16, m![B = 16 #{!} 64]>(16 * o[i]));"
+STORED = "d.view().tile::<m![B], 16, m![B = 16 # 64]>(16 * (o[i] % 4)).to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![B], 16, m![A, B = 16 #{!} 64]>(16 * o[i]));"
 PAIR = f"struct Pair<'a> {{ a: &'a {HBM}, b: &'a {HBM} }}"
 POINT = f"struct Point<'a>(&'a {HBM}, &'a {HBM});"
 TAKES = f"fn takes(ctx: &mut Context, (_, q): (&{HBM}, &{HBM}), y: &mut {HBM}) {{ {whole('q')} }}"
@@ -77,6 +79,7 @@ ORDER = [
     (f"for i in 0..128 {{ let s = if n > 3 {{ i }} else {{ i }}; {wide('64 * s')} }}", "proved"),
 ]  # fmt: skip
 ELEMENTS = [
+    (f"let mut d = {DM.replace('Tensor<', 'Tensor::<').replace('B = 16', 'B')}::new(); let o = [0, 1, 3, 2]; for i in 0..4 {{ {LOADED} {STORED} }}", "unknown"),
     (f"let o = [48, 0, 16, 32]; for i in 0..4 {{ {tile('o[i]')} }}", "proved"),
     (f"let o = [48, 0, 16, 32]; for i in 0..3 {{ {tile('o[i]')} }}", "refuted"),
     (f"let o = [48, 0, 16, 32]; for i in 0..5 {{ {tile('o[i]')} }}", "given"),

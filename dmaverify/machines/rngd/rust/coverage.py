@@ -127,6 +127,7 @@ def _by_cells(
             mask[made] = True
             some.append((effect.when, mask))
     left = distinct(required[~always[required]])
+    maybe = not certain(need.tensor) and left.size < distinct(required).size  # what is read may be what was written
     doubt: Told | None = None
     missed: dict[str, list[int]] = {}
     ways: dict[str, Passed] = {}
@@ -134,7 +135,7 @@ def _by_cells(
         if way_past(need.when, writers) is None:
             continue
         passed = way_past(need.when, [*writers, *doubtful])
-        if passed is None or not passed.certain or need.soft:
+        if passed is None or not passed.certain or need.soft or maybe:
             why = _doubt(before) if passed is None else _way(passed)
             doubt = doubt or _open(buffer, need, why)
             continue
