@@ -32,6 +32,9 @@ from dmaverify.testing.draw import Draw
 from dmaverify.testing.drawn_plan import DrawnPlan
 from dmaverify.testing.fault_kinds import FAULTS, NotApplicable, with_fault
 from dmaverify.testing.random_moves import DrawnMove
+from dmaverify.testing.random_templates import Drawn, random_template
+from dmaverify.testing.wide_templates import wide_template
+from dmaverify.testing.written import WrittenPlan, written
 
 T = TypeVar("T")
 
@@ -138,6 +141,11 @@ def plans(
     return drawn(lambda draw: plan_room.plan(draw, machine, valid=valid, tiers=tiers))
 
 
+def written_plans(kind: str = "", fault: str | None = None) -> SearchStrategy[WrittenPlan]:
+    """Plan files of a kind (any of `KINDS`), right or with exactly one named fault (None: either, "": right)."""
+    return drawn(lambda draw: written(draw, kind, fault))
+
+
 def faults(
     target: Target | None = None, *, names: Sequence[str] = FAULTS
 ) -> SearchStrategy[tuple[DrawnPlan, DrawnPlan]]:
@@ -156,3 +164,9 @@ def faults(
         return base, base
 
     return drawn(make)
+
+
+def symbolic_plans() -> SearchStrategy[Drawn]:
+    """The text of a plan file with symbols and one entry `t`, right or with one number changed."""
+    makers = st.sampled_from((random_template, wide_template))
+    return st.builds(lambda make, rng: make(rng), makers, st.randoms(use_true_random=False))

@@ -11,7 +11,6 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from lab.oracle import compare
 
 from dmaverify.language.expr import (
     Broadcast,
@@ -33,6 +32,7 @@ from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.move import Stream
 from dmaverify.program.space import Space, layout_of
 from dmaverify.program.tensor import Tensor
+from dmaverify.testing.oracle import compare
 
 PADDED = [
     (Kind.ZERO, 22), (None, 7),

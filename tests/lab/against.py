@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from lab.twins import LARGE, SMALL, grown
-from lab.written import WrittenPlan
 
 from dmaverify.execute.interpret import interpret
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import Beyond
 from dmaverify.plan.execution import PlanExecution
+from dmaverify.testing.written import WrittenPlan
 from dmaverify.verdict import Status
 
 STARVING = "/bank-starvation"

@@ -2,15 +2,11 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from lab.random_templates import Drawn, random_template
-from lab.wide_templates import wide_template
 
 import dmaverify.api as api
 from dmaverify.plan.read import InputErrors, read_plan_text
@@ -22,6 +18,9 @@ from dmaverify.prove.sizes.divisors import traced
 from dmaverify.prove.sizes.facts import Template, with_floors
 from dmaverify.prove.sizes.shadow import number_of
 from dmaverify.report.guards import guard
+from dmaverify.testing import symbolic_plans
+from dmaverify.testing.random_templates import Drawn, random_template
+from dmaverify.testing.wide_templates import wide_template
 from dmaverify.verdict import Status
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "sizes"
@@ -257,12 +256,9 @@ def test_regions_of_plans_of_more_kinds_hold_only_sizes_that_are_judged_alike() 
     assert counts["held"] > 30
 
 
-@given(st.sampled_from((random_template, wide_template)), st.integers(0, 2**32))
+@given(symbolic_plans())
 @settings(max_examples=12, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-def test_plans_with_symbols_that_hypothesis_draws_are_judged_alike_at_first_sizes(
-    make: Callable[[random.Random], Drawn], seed: int
-) -> None:
-    drawn = make(random.Random(seed))
+def test_plans_with_symbols_that_hypothesis_draws_are_judged_alike_at_their_first_sizes(drawn: Drawn) -> None:
     try:
         (one,) = read_plan_text(drawn.text).templates
     except InputErrors:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import random
 
-from lab.random_templates import Drawn, SizedTerm, mapping_of, product_of, strides_of
-
+from dmaverify.testing.random_templates import Drawn, SizedTerm, mapping_of, product_of, strides_of
 from dmaverify.values import dataclass, field, replace
 
 Entry = list[str]
