@@ -624,6 +624,7 @@ SYMBOLIC = SYMBOLIC.replace("gm = {", 'assume = { n = "1..16" }\ngm = {')
 COPY = UNCLAIMED[UNCLAIMED.index("  pto.mte") : UNCLAIMED.index("  return")]
 FAR = "  %further = arith.constant 8192 : i64\n  %far = pto.castptr %further : i64 -> !pto.ptr<i8, ub>\n"
 FAR += COPY.replace("%c16", "%n").replace("%two, %half, %half", "%c1, %c1, %c1").replace("%ub", "%far")
+STRIDE = "  %step = arith.muli %n, %row : i64\n" + FAR.replace("nburst(%n, %row, %row)", "nburst(%c16, %row, %step)")
 ALIGNED = "  %rest = arith.remui %n, %at : i64\n  %whole = arith.subi %n, %rest : i64\n  %ub = pto.castptr %whole"
 
 
@@ -632,6 +633,7 @@ ALIGNED = "  %rest = arith.remui %n, %at : i64\n  %whole = arith.subi %n, %rest 
     [
         (UNCLAIMED, "z3"),
         (SYMBOLIC.replace(COPY, COPY + FAR), "z3"),
+        (SYMBOLIC.replace(COPY, COPY + STRIDE), "for all values"),
         (SYMBOLIC.replace("..16", "..999").replace("  %ub = pto.castptr %at", ALIGNED), "z3"),
     ],
 )
