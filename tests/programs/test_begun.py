@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import random
+import re
+
 import pytest
 
 from dmaverify import api
+from dmaverify.plan.read import read_plan_text
+from dmaverify.program.schedule import Order, order_of
+from dmaverify.prove.flow.begun import there_at_start
+from dmaverify.prove.flow.touches import work_of
+from dmaverify.targets.target import load_target
 from dmaverify.verdict import Verdict
+
+TARGET = load_target("rngd")
 
 PLAN = """\
 schema = 1
@@ -124,3 +134,59 @@ def test_a_program_states_what_memory_holds_where_it_begins(more: str, stated: s
 def test_a_name_that_is_neither_region_nor_memory_is_refused() -> None:
     with pytest.raises(Exception, match="no region of this program or memory `low`"):
         judged(STORE, steps="store", more='holds = ["low"]')
+
+
+TURNS = 3
+
+
+def drawn(draw: random.Random) -> list[tuple[int, bool, int, bool]]:
+    """Steps in written order: base in DM, whether it loads, turns of its loop, whether the loop moves its tile."""
+    count = draw.randint(2, 6)
+    inside = range(1, 1 + count // 2) if draw.random() < 0.5 else range(0)
+    return [
+        (draw.choice((0, 128, 256, 384)), draw.random() < 0.55, TURNS if i in inside else 0, draw.random() < 0.4)
+        for i in range(count)
+    ]
+
+
+def text_of(steps: list[tuple[int, bool, int, bool]]) -> str:
+    parts = []
+    for i, (base, loads, turns, moves) in enumerate(steps):
+        near = dm(base, view=TILE if turns and moves else "")
+        far = hbm(65536 * i, TILE if turns else "")
+        parts.append(move(f"x{i}", *((far, near) if loads else (near, far)), turns))
+    names = ", ".join(f'{{ transfer = "x{i}" }}' for i in range(len(steps)))
+    return f'{PLAN}{"".join(parts)}\n[program.p]\norder = "written"\nstep = [{names}]\n'
+
+
+def read_unwritten(steps: list[tuple[int, bool, int, bool]]) -> set[int]:
+    """Steps that read a byte which nothing wrote before, step by step and turn by turn; steps in loops are one body."""
+    written, found = set[int](), set[int]()
+    body = [i for i, step in enumerate(steps) if step[2]]
+    before = [(i, 0) for i in range(len(steps)) if not body or i < body[0]]
+    behind = [(i, 0) for i in range(len(steps)) if body and i > body[-1]]
+    for i, turn in (*before, *((i, turn) for turn in range(TURNS) for i in body), *behind):
+        base, loads, _, moves = steps[i]
+        own = set(range(base + 256 * turn * moves, base + 256 * turn * moves + 256))
+        if loads:
+            written |= own
+        elif not own <= written:
+            found.add(i)
+    return found
+
+
+def test_every_read_of_a_byte_that_nothing_wrote_is_named() -> None:
+    named_too = unwritten = 0
+    for seed in range(300):
+        steps = drawn(random.Random(f"begun {seed}"))
+        program = read_plan_text(text_of(steps), partly=True).programs[0]
+        works = [work_of(number, step, TARGET) for number, step in enumerate(program.steps)]
+        order = order_of(program, [work.lanes for work in works])
+        assert isinstance(order, Order)
+        _, said = there_at_start(program, works, order, TARGET)
+        named = {int(re.findall(r"`x(\d+)`", one)[0]) for one in said}
+        assert read_unwritten(steps) <= named, text_of(steps)
+        unwritten += len(read_unwritten(steps))
+        named_too += len(named - read_unwritten(steps))
+    assert unwritten > 200
+    assert named_too < 20
