@@ -153,9 +153,10 @@ def test_what_nothing_wrote_is_not_confirmed_whatever_was_followed(name: str, tm
     assert DEFINITE not in confirmed(verdict)
 
 
-def test_drawn_kernels_are_confirmed_where_they_hold_and_nowhere_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [24, pytest.param(1000, marks=pytest.mark.slow)])
+def test_drawn_kernels_are_confirmed_where_they_hold_and_nowhere_else(count: int, tmp_path: Path) -> None:
     held = wrong = 0
-    for seed in range(60):
+    for seed in range(count):
         rng = random.Random(seed)
         kernel = kernel_of(rng)
         for _ in range(rng.choice([0, 1, 2])):
@@ -169,5 +170,5 @@ def test_drawn_kernels_are_confirmed_where_they_hold_and_nowhere_else(tmp_path: 
         assert all(before.get(name) == "proved" for name in found), (seed, found)
         held += len(found)
         wrong += sum(before.get(name) == "refuted" for name in (*ORDER, DEFINITE))
-    assert held > 100
-    assert wrong > 25
+    assert held > count
+    assert wrong > count // 3

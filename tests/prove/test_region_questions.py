@@ -166,7 +166,7 @@ def told(verdict: Verdict) -> list[str]:
     return [words for words in ("across", "share", "and may run", "but nothing puts") if words in message]
 
 
-DRAWN = pytest.mark.parametrize("count", [300, pytest.param(3000, marks=pytest.mark.slow)])
+DRAWN = pytest.mark.parametrize("count", [100, pytest.param(3000, marks=pytest.mark.slow)])
 
 
 @DRAWN

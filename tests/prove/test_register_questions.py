@@ -182,7 +182,7 @@ def drawn_kernels(count: int) -> list[str]:
     return [kernel(strides, body) for body in made if "copy" in body]
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [40, pytest.param(2000, marks=pytest.mark.slow)])
 def test_registers_are_confirmed_where_they_hold_and_contradicted_where_a_way_is_left_out(
     count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
