@@ -9,7 +9,7 @@ Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Examples 2, 4 and
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from dmaverify.cost.banks import BankUse, bank_uses
@@ -53,7 +53,7 @@ def memory_bounds(sides: Sequence[SideCost], data: CostData, *, ordered: bool = 
 
 def _net(load: int, sides: Sequence[SideCost]) -> int:
     """How long after the start-up a resource that needs `load` ticks lets the command end."""
-    return load + min(side.head for side in sides) + min(side.tail for side in sides) if load else 0
+    return load + min([side.head for side in sides]) + min([side.tail for side in sides]) if load else 0
 
 
 # ---------------------------------------------------------------- HBM
@@ -63,10 +63,8 @@ def _hbm_bounds(sides: Sequence[SideCost], data: CostData, ordered: bool) -> lis
     """Channel, row, bank group and read-modify-write bounds of all streams in one HBM."""
     s, chip = data.ticks("hbm_request"), f"HBM of chip {sides[0].port.chip}"
     channels = _channel_loads(sides, data)
-    extra = [0] * data.hbm_channels
-    for side in sides:
-        for index, count in enumerate((side.hbm and side.hbm.partial) or ()):
-            extra[index] += count * (data.ticks("hbm_partial") - s)
+    in_part = [side.hbm.partial for side in sides if side.hbm is not None and side.hbm.partial]
+    extra = [sum(column) * (data.ticks("hbm_partial") - s) for column in zip(*in_part, strict=True)]
     loads = [n * s for n in channels]
     found = [_busiest("channels", loads, sides, chip, _channel_why(channels), data.source("hbm_request"))]
     if any(extra):
@@ -212,11 +210,10 @@ def _dm_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
     """DMN loads of all streams in one cluster, and blocks of one stream that leave the other DMN idle."""
     one = data.ticks("dm_request")
     where = f"DM of chip {sides[0].port.chip}, cluster {sides[0].port.cluster}"
-    loads = [0] * 8
-    for side in sides:
-        assert side.dm is not None
-        price = data.ticks("dm_unaligned") if side.dm.unaligned else one
-        loads = [a + b * price for a, b in zip(loads, side.dm.dmns or (0,) * 8, strict=True)]
+    loads, alike = [0] * 8, Counter((side.dm.dmns, side.dm.unaligned) for side in sides if side.dm is not None)
+    for (dmns, unaligned), times in alike.items():
+        price = times * (data.ticks("dm_unaligned") if unaligned else one)
+        loads = [a + b * price for a, b in zip(loads, dmns or (0,) * 8, strict=True)]
     used = sum(1 for load in loads if load)
     why = f"{used} DMN{'s' if used != 1 else ''} at 128 B/cycle, two cycles a request"
     found = [_busiest("DMNs", loads, sides, where, why, data.source("dm_request"))] if used else []

@@ -111,11 +111,11 @@ def _runs(places: Sequence[Place]) -> list[tuple[Place, int, Place]]:
 def _loose(side: SideCost, unknown: bool) -> SideCost:
     """A side whose rows are not known: its requests count, their channels and DMNs do not."""
     if unknown and side.dm is not None:
-        return replace(side, dm=replace(side.dm, dmns=None))
+        return side._replace(dm=replace(side.dm, dmns=None))
     if not unknown or side.hbm is None:
         return side
     free = replace(side.hbm, channels=None, partial=None, groups=None, vectors=None, rows=None)
-    return replace(side, hbm=free)
+    return side._replace(hbm=free)
 
 
 def _bounds(own: Mapping[Engine, Sequence[Pair]], listed: int, moves: RowMoves, data: CostData) -> list[Bound]:

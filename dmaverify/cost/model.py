@@ -147,7 +147,7 @@ def _shared(pairs: Sequence[tuple[int, tuple[SideCost, SideCost]]], data: CostDa
     found: dict[tuple[str, str], Bound] = {}
     for begin in begins:
         for bound in shared_bounds([pair for own, pair in pairs if own >= begin], data):
-            late = replace(bound, ticks=bound.ticks + begin - begins[0])
+            late = replace(bound, ticks=bound.ticks + begin - begins[0]) if begin > begins[0] else bound
             key = bound.name, bound.resource
             if key not in found or found[key].ticks < late.ticks:
                 found[key] = late

@@ -82,8 +82,8 @@ def nest_of(command: Command, side: str) -> PacketNest:
     piece = piece_units(command)
     scale, base, loops, flipped = command.unit_bits, port.base, [], []
     for loop in command.loops:
-        stride = loop.read if side == "read" else loop.write
         if loop.count != 1:
+            stride = loop.read if side == "read" else loop.write
             base += (loop.count - 1) * stride if stride < 0 else 0
             loops.append((loop.count, -stride if stride < 0 else stride))
             flipped.append(stride < 0)
@@ -242,16 +242,11 @@ FEW = 256
 def _counted_spread(nest: PacketNest, masks: tuple[int, ...], window: int) -> list[int]:
     """The same by looking at every window of a small nest."""
     low, counts = window.bit_length() - 1, [0] * (1 << len(masks))
-    numbers = _window_numbers(nest, low)
-    values, top = [0] * len(numbers), max(numbers)
-    for part in _byte_images(tuple(mask >> low for mask in masks)):
-        values = [value ^ part[number & 255] for value, number in zip(values, numbers, strict=True)]
-        top >>= 8
-        if not top:
-            break
-        numbers = [number >> 8 for number in numbers]
-    for value in values:
-        counts[value] += 1
+    numbers, shifted = _window_numbers(nest, low), tuple(mask >> low for mask in masks)
+    last = _byte_images(shifted)[0]
+    rest = {high: image(high << 8, shifted) for high in {number >> 8 for number in numbers}}
+    for number in numbers:
+        counts[last[number & 255] ^ rest[number >> 8]] += 1
     return counts
 
 

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import ceil, prod
+from typing import NamedTuple
 
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, joined, nest_of, residues, spread, windows
@@ -70,9 +71,9 @@ class DmUse:
     mixed: bool = False
 
 
-@dataclass(frozen=True)
-class SideCost:
-    """One side of a command. `requests` is what the engine issues, `per_packet` the fewest of a packet.
+class SideCost(NamedTuple):
+    """One side of a command. `requests` is what the engine issues, `per_packet` the fewest of a packet. `memory` is
+    where: tier, chip, and cluster where the tier is per cluster, DMN where it is per DMN.
 
     In ticks: no request of this side reaches its memory before the start-up plus `head`, and the command goes on for
     `tail` after the last of them. `head` is below 0 because the start-up is the latency of an empty pipeline. `issue`
@@ -87,22 +88,17 @@ class SideCost:
     windows: Windows
     requests: int
     per_packet: int
-    hbm: HbmUse | None = None
-    dm: DmUse | None = None
+    hbm: HbmUse | None
+    dm: DmUse | None
+    memory: tuple[str, int, int]
+    part: int = 0  # of a scratchpad that each DMN has of its own: the first DMN
+    parts: int = 1  # and how many it walks over
     head: int = 0
     tail: int = 0
     issue: int = 0
     issue_partial: int = 0
     issue_ragged: int = 0
     startup: int = 0
-    part: int = 0  # of a scratchpad that each DMN has of its own: the first DMN
-    parts: int = 1  # and how many it walks over
-
-    @property
-    def memory(self) -> tuple[str, int, int]:
-        """Which memory it is: tier, chip, and cluster where the tier is per cluster, DMN where it is per DMN."""
-        place = 0 if self.port.tier == "hbm" else self.port.cluster
-        return self.port.tier, self.port.chip, place | self.part << 8
 
 
 def side_of(command: Command, role: str, target: CostData) -> SideCost:
@@ -116,7 +112,8 @@ def side_of(command: Command, role: str, target: CostData) -> SideCost:
     part, parts, step = 0, 1, target.spm_stride
     if port.tier == "spm":
         part, parts = nest.base // step, prod(count for count, stride in nest.loops if stride and stride % step == 0)
-    return SideCost(role, port, nest, *_counted(nest, role, port.tier, target), part=part, parts=parts)
+    memory = port.tier, port.chip, (0 if port.tier == "hbm" else port.cluster) | part << 8
+    return SideCost(role, port, nest, *_counted(nest, role, port.tier, target), memory, part, parts)
 
 
 @lru_cache(maxsize=4096)
@@ -226,15 +223,9 @@ def _placed(
     turns = max(1, len(stores.engines))
     partial, ragged = ((target.ticks(n) * turns if into_hbm else 0) for n in ("issue_partial", "issue_ragged"))
     return (
-        _with_place(read, (-lead, second, issue, 0, 0, startup)),
-        _with_place(write, (first - lead, 0, issue, partial, ragged, startup)),
+        read._replace(head=-lead, tail=second, issue=issue, startup=startup),
+        write._replace(head=first - lead, issue=issue, issue_partial=partial, issue_ragged=ragged, startup=startup),
     )
-
-
-def _with_place(side: SideCost, place: tuple[int, int, int, int, int, int]) -> SideCost:
-    """The side with its head, tail, issue, issue of partial and ragged windows, and start-up."""
-    body = (side.nest, side.windows, side.requests, side.per_packet, side.hbm, side.dm)
-    return SideCost(side.role, side.port, *body, *place, part=side.part, parts=side.parts)
 
 
 def slices_of(nest: PacketNest, side: SideCost, target: CostData) -> int:

@@ -139,7 +139,7 @@ def _joined(sides: Sequence[SideCost]) -> list[SideCost]:
             found[side.role] = side
             continue
         both = tuple(a + b for a, b in zip(old.hbm.channels, side.hbm.channels, strict=True))
-        found[side.role] = replace(side, hbm=replace(side.hbm, channels=both))
+        found[side.role] = side._replace(hbm=replace(side.hbm, channels=both))
     return list(found.values())
 
 

@@ -171,6 +171,7 @@ def test_the_report_names_every_row_and_those_it_does_not_explain() -> None:
     assert "left out" in text
     assert "K53 (-" in text.partition("not explained")[2].splitlines()[0]
     assert "rank correlation" in text
+    assert "38 of the 40 pairs that the price tells apart come in the measured order" in text
 
 
 def test_only_rows_that_state_their_geometry_are_points() -> None:

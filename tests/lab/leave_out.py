@@ -20,6 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
 from math import ceil, exp, log
 from pathlib import Path
 from statistics import mean, median
@@ -251,6 +252,14 @@ def _equal_bytes(rows: Sequence[FitRow]) -> Iterator[str]:
             told = f"  of {size:,} bytes {len(own)} rows: rank correlation {rank_correlation(measured, priced):.2f}"
             same = max(map(len, alike.values()))
             yield f"{told} of at most {best:.2f}, since {same} of them have one price" if same > 1 else told
+            right, apart = _in_order(measured, priced)
+            yield f"    {right} of the {apart} pairs that the price tells apart come in the measured order"
+
+
+def _in_order(measured: Sequence[float], priced: Sequence[float]) -> tuple[int, int]:
+    """(pairs in the measured order, pairs with two prices)."""
+    pairs = [(a - b) * (c - d) for (a, c), (b, d) in combinations(zip(measured, priced, strict=True), 2) if c != d]
+    return sum(one > 0 for one in pairs), len(pairs)
 
 
 def _summary(rows: Sequence[FitRow]) -> str:
