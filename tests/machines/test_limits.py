@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dmaverify import api
-from dmaverify.errors import Source
+from dmaverify.errors import InputError, Source
 from dmaverify.jobs.fewest_copies import synthesize_copies
 from dmaverify.jobs.judge import check_job
 from dmaverify.machines.idma.engine import Backend, Request, bus_limits, variant_named
@@ -24,6 +24,7 @@ from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.plan.read import read_plan_text
 from dmaverify.prove.flow.listed import ListedItem, judge_listed
+from dmaverify.prove.options import Options
 from dmaverify.targets import target as targets
 from dmaverify.targets.target import load_target
 from dmaverify.verdict import Status
@@ -335,6 +336,48 @@ def test_the_fewest_copies_keep_the_limits_of_the_data(text: str, limit: str, va
     changed("pto", limit, 1 if limit != "ub_line_bytes" else 8192)
     (verdict,) = check_text(Source("k.mlir", usual))
     assert verdict.status is not Status.PROVED
+
+
+STORE = """schema = 1
+target = "rngd"
+[axes]
+A = 16
+B = 2
+C = 512
+[transfer.x]
+dtype = "i8"
+source = { tier = "dm", slice = "A # 64", element = "B, C" }
+dest = { tier = "hbm", element = "A, B, C" }
+"""
+UNPLANNED = {
+    "rngd": [STORE, SPM.replace('stream = { time = "N", packet = "C" }\n', "")],
+    "shim": [WIDE.format("i32", "N, C # 8", "N, C").replace('stream = { time = "N", packet = "C" }\n', "")],
+    "idma": [ABORTED.replace('options = { on_error = "abort" }\nstream = { time = "1", packet = "N" }\n', "")],
+    "pto": [COPIES],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("near", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("machine", UNPLANNED)
+def test_what_synth_offers_breaks_no_limit_whatever_its_value(machine: str, near: bool, changed: Changed) -> None:
+    offered = refused = 0
+    for limit, value in load_target(machine).limits.items():
+        close = tight(limit, value)
+        changed(machine, limit, (value * 2 if close > value else max(1, value // 16)) if near else close)
+        for text in UNPLANNED[machine]:
+            try:
+                found = api.synthesize(text).plan
+            except InputError:
+                found = None
+            if not found:
+                refused += 1
+                continue
+            verdicts = api.check(found, options=Options(cross_check=0, repair=False))
+            assert [one.status for one in verdicts] == [Status.PROVED], limit
+            offered += 1
+        changed(machine, limit, value)
+    assert offered > 0
+    assert refused > 0 or near
 
 
 # ---------------------------------------------------------------- runs
