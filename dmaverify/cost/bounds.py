@@ -92,7 +92,7 @@ def _channel_loads(sides: Iterable[SideCost], data: CostData) -> list[int]:
     counted = [(side.requests, side.hbm.channels) for side in sides if side.hbm is not None]
     loose = sum(requests for requests, channels in counted if channels is None)
     rows = [channels for _, channels in counted if channels is not None]
-    total = [sum(column) for column in zip(*rows, strict=True)] or [0] * data.hbm_channels
+    total = list(rows[0]) if len(rows) == 1 else list(map(sum, zip(*rows, strict=True))) or [0] * data.hbm_channels
     if not loose:
         return total
     level = -(-(sum(total) + loose) // data.hbm_channels)
@@ -100,7 +100,7 @@ def _channel_loads(sides: Iterable[SideCost], data: CostData) -> list[int]:
 
 
 def _channel_why(channels: Sequence[int]) -> str:
-    used = sum(1 for count in channels if count)
+    used = len(channels) - channels.count(0)
     return f"{used} of {len(channels)} channels carry {sum(channels):,} requests, the busiest {max(channels):,}"
 
 
@@ -149,7 +149,7 @@ def _bank_bounds(banks: Sequence[BankUse], sides: Sequence[SideCost], data: Cost
     """The busiest bank: its requests a bank group's turn apart, those that change its row a row switch apart."""
     turn, switch = data.ticks("hbm_bank_group"), data.ticks("hbm_row_switch")
     loads = [(one.requests - 1 - one.switches) * turn + one.switches * switch for one in banks]
-    most = max(range(len(banks)), key=lambda index: loads[index])
+    most = loads.index(max(loads))
     if not banks[most].switches:
         return []
     load = loads[most] + data.ticks("hbm_request")
@@ -214,7 +214,7 @@ def _dm_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
     for (dmns, unaligned), times in alike.items():
         price = times * (data.ticks("dm_unaligned") if unaligned else one)
         loads = [a + b * price for a, b in zip(loads, dmns or (0,) * 8, strict=True)]
-    used = sum(1 for load in loads if load)
+    used = len(loads) - loads.count(0)
     why = f"{used} DMN{'s' if used != 1 else ''} at 128 B/cycle, two cycles a request"
     found = [_busiest("DMNs", loads, sides, where, why, data.source("dm_request"))] if used else []
     return [*found, *(bound for side in sides for bound in _alternation(side, data, where))]
