@@ -111,20 +111,23 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
         from dmaverify.jobs.load import check
 
         with allowing(options.allow):
-            listed = listed_verdict(path, settings)
+            listed = listed_verdict(path, settings, target)
             return [listed] if listed is not None else check(path, name, target=target, options=options, keep=keep)
 
     return guarded(judge, options.limits, name=Path(path).stem, path=path), "", keep
 
 
-def listed_verdict(path: str, settings: Mapping[str, Any]) -> Verdict | None:
+def listed_verdict(path: str, settings: Mapping[str, Any], target: str | None = None) -> Verdict | None:
     """The verdict on a file of a machine's own (burst lists, job files, images); None for all others. `engine` and
     `dims` of the settings say whose it is. Raises InputError.
     """
     if path.endswith(".toml"):
         return None
-    from dmaverify.machines.idma.check import verdict_of_file
+    from dmaverify.jobs.load import judged_by
+    from dmaverify.machines.idma.check import SUFFIXES, verdict_of_file
 
+    if path.endswith(SUFFIXES):
+        judged_by("idma", target, path)
     try:
         return verdict_of_file(
             path, settings.get("readings", {}), engine=settings.get("engine", ()), dims=settings.get("dims"),

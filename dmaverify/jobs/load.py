@@ -49,6 +49,14 @@ def must_be(value: object, kind: type | tuple[type, ...], what: str) -> None:
         raise InputError(f"{said} is not {what}", None, f"it is of type {type(value).__name__}")
 
 
+def judged_by(own: str, target: str | None, path: str) -> None:
+    """Raises InputError where a file of the machine `own` is to be judged by another one."""
+    from dmaverify.targets.target import load_target
+
+    if target is not None and load_target(target).folder.resolve() != load_target(own).folder.resolve():
+        raise InputError(f"{path} is judged as the machine {own} has it, not {target}", None, "leave the target out")
+
+
 def _named(plan: object, name: object, target: object) -> None:
     """Raises InputError for arguments that can name no plan."""
     from dmaverify.plan.plan import Plan as PlanType
@@ -130,6 +138,7 @@ def check(
     must_be(keep, (dict, type(None)), "a dict that receives questions")
     path, inner = ("", "") if isinstance(plan, str) and is_text(plan) else named(str(plan))
     if isinstance(plan, str | Path) and path.endswith((".pto", ".mlir")):
+        judged_by("pto", target, path)
         from dmaverify.machines.pto.check import STANDARD, check_file
 
         return check_file(path, name or inner or None, options or STANDARD, keep)

@@ -163,13 +163,14 @@ def _judged_line(request: dict[str, Any], options: Options, target: str | None) 
     from dmaverify.plan.read import read_plan_text
 
     text, path, name = request.get("plan"), request.get("path"), request.get("name")
-    listed = _of_list(request, options)
+    listed = _of_list(request, options, target)
     if listed is not None:
         return [listed]
     if request.get("kernel") is not None or (path is not None and is_copy_text(path.partition("::")[0])):
         from dmaverify.errors import Source
         from dmaverify.machines.pto.check import check_file, check_text
 
+        calls.judged_by("pto", target, str(path or "the kernel"))
         kernel = request.get("kernel")
         if kernel is not None:
             return check_text(Source("<stdin>", kernel), name, options)
@@ -182,7 +183,7 @@ def _judged_line(request: dict[str, Any], options: Options, target: str | None) 
     return calls.check(plan, options=options)
 
 
-def _of_list(request: Mapping[str, Any], options: Options) -> Verdict | None:
+def _of_list(request: Mapping[str, Any], options: Options, target: str | None) -> Verdict | None:
     """The verdict on a file of a machine's own (job files, lists, images, drivers); None for a line that names none.
     Raises InputError.
     """
@@ -196,7 +197,7 @@ def _of_list(request: Mapping[str, Any], options: Options) -> Verdict | None:
         "readings": options.readings, "engine": texts_of(request.get("engine", [])), "dims": dims,
         "defines": texts_of(request.get("define", [])),
     }  # fmt: skip
-    found = listed_verdict(path, settings) if path is not None and is_text_of_machine(path) else None
+    found = listed_verdict(path, settings, target) if path is not None and is_text_of_machine(path) else None
     if found is None and own:
         raise InputError(f"`{own[0]}` is for job files, lists and drivers", None, "leave it out, or give their `path`")
     return found

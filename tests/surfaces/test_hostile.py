@@ -206,6 +206,17 @@ def test_a_rule_that_nothing_has_is_refused_in_settings(shell, good, line):
     assert "dmaverify.toml" in err
 
 
+@pytest.mark.parametrize(("file", "target"), [("k.mlir", "rngd"), ("k.mlir", "idma"), ("jobs.txt", "pto")])
+def test_a_file_of_one_machine_is_not_judged_in_the_name_of_another(shell, file, target):
+    kernel = Path(__file__).parents[2] / "examples" / "pto" / "example-1.mlir"
+    shell.write({"k.mlir": kernel.read_text(), "jobs.txt": "64\n0\n4096\n"}[file], file)
+    code, out, _ = shell("check", file, "--target", target)
+    assert code == 2
+    assert f"not {target}" in out
+    own = {"k.mlir": "pto", "jobs.txt": "idma"}[file]
+    assert shell("check", file, "--target", own)[1] == shell("check", file)[1]
+
+
 def test_what_was_selected_is_all_that_is_proved(shell, wrong):
     shell.write(wrong)
     code, out, _ = shell("check", "plan.toml", "--select", "core/in-bounds")
