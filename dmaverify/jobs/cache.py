@@ -102,8 +102,7 @@ def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
     tables = [t for kind in data.values() for t in _tables(kind)]
     for name in files_beside(data):
         yield name.encode() + b"\0" + _whole(_inside(folder / name, folder))
-    steps = [step for program in _tables(data.get("program")) for step in program.get("step", [])]
-    inner = [step[kind] for step in steps for kind in ("transfer", "access") if isinstance(step.get(kind), dict)]
+    inner = [step[kind] for step in _steps(data) for kind in ("transfer", "access") if isinstance(step.get(kind), dict)]
     named = [target] if target else [table.get("target") for table in (data, *tables, *inner)]
     for name in sorted({name for name in named if isinstance(name, str) and not _ships(name)}):
         base = Path() if target else folder
@@ -116,12 +115,17 @@ def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
 def files_beside(plan: Mapping[str, Any]) -> list[str]:
     """The files of kernels and engines that a plan names, as it names them."""
     kernels = [kernel.get("file") for kernel in _tables(plan.get("kernel"))]
-    steps = [step for program in _tables(plan.get("program")) for step in program.get("step", [])]
-    inner = [step["transfer"] for step in steps if isinstance(step, dict) and isinstance(step.get("transfer"), dict)]
+    inner = [step["transfer"] for step in _steps(plan) if isinstance(step.get("transfer"), dict)]
     engines = [move.get("options", {}).get("engine") for move in (*_tables(plan.get("transfer")), *inner)
                if isinstance(move.get("options", {}), dict)]  # fmt: skip
     return [*(one for one in kernels if isinstance(one, str)),
             *(one.partition("::")[0] for one in engines if isinstance(one, str))]  # fmt: skip
+
+
+def _steps(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The steps of programs that are tables; what else stands there the plan's reader complains of."""
+    lists = [steps for program in _tables(plan.get("program")) if isinstance(steps := program.get("step"), list)]
+    return [step for steps in lists for step in steps if isinstance(step, dict)]
 
 
 def _inside(file: Path, folder: Path) -> Path:

@@ -134,6 +134,14 @@ def test_whatever_a_verdict_depends_on_is_part_of_the_key(shell, good, monkeypat
     assert key() == keys[0]
 
 
+@pytest.mark.parametrize("steps", ["5", '["load", "store"]', '{ transfer = "load" }', "[[]]", "[{ transfer = 1 }]"])
+def test_steps_that_are_no_tables_are_told_and_not_stumbled_over(steps, shell):
+    shell.write(f'schema = 1\ntarget = "rngd"\naxes = {{ A = 8 }}\nprogram.p.step = {steps}\n', "steps.toml")
+    code, out, _ = shell("check", "steps.toml")
+    assert code == 2
+    assert "core/input" in out
+
+
 def test_a_machine_of_ones_own_is_part_of_the_key(shell, good):
     toy = ROOT / "encodings" / "toy"
     for name in ("target.toml", "rules.smt2"):
