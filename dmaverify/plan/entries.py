@@ -76,7 +76,7 @@ class EntryReader(TableReader):
         if table.commands is not None:
             from dmaverify.plan.written_commands import written_commands
 
-            written = written_commands(self, path, table, table.commands, (source, dest), target)
+            written = written_commands(self, path, table, dict(options), (source, dest), target)
             problems += written.problems
             given, streams = given or written.given, streams or written.streams
             options = tuple(written.options.items()) or options

@@ -50,23 +50,26 @@ def written_commands(
     reader: TableReader,
     path: Path,
     table: schema.TransferTable,
-    text: str,
+    options: Mapping[str, int | str],
     tensors: tuple[Tensor, Tensor],
     target: Target,
 ) -> CommandsText:
-    """The commands that the text of `commands` writes, for a transfer from the first tensor to the second."""
+    """The commands that the text of `commands` writes, for a transfer from the first tensor to the second; `options`
+    are those of its table, with the engine that they name.
+    """
+    text = str(table.commands)
     for key in ("read", "write", "sequencer", "engine", "command", "stream"):
         if getattr(table, key) is not None:
             raise InputError(f"`{key}` beside `commands`", reader.doc.key_span((*path, key)), "keep one of them")
     place = (*path, "commands")
     bits = target.dtypes[table.dtype]
-    formed = reader.texts.formed(place, text, target, unit_bits_of(bits), table.options)
+    formed = reader.texts.formed(place, text, target, unit_bits_of(bits), options)
     if formed is not None:
         span = reader.doc.span(place)
-        options, differ = merged_options(table.options, formed.options, span)
+        merged, differ = merged_options(options, formed.options, span)
         problems = [PlanProblem(what, at or span, hint, False) for what, at, hint in formed.problems]
         problems += [PlanProblem(what, at or span, hint, False, cut_short=True) for what, at, hint in formed.failures]
-        return CommandsText(formed.given, (), (*problems, *differ), options, formed.facts, formed.form)
+        return CommandsText(formed.given, (), (*problems, *differ), merged, formed.facts, formed.form)
     found = reader.texts.commands(place, text, unit_bits_of(bits))
     if not isinstance(found, Homogeneous):
         return CommandsText(given=found)

@@ -50,6 +50,17 @@ def test_a_plan_takes_the_engine_that_a_file_describes(tmp_path: Path) -> None:
     assert given["data_width"] == 32
 
 
+@pytest.mark.parametrize(("length", "verdict"), [(256, "proved"), (255, "refuted")])
+def test_commands_in_a_form_are_those_of_the_engine_that_a_file_describes(
+    length: int, verdict: str, tmp_path: Path
+) -> None:
+    file = plan(tmp_path, 'engine = "jobs.json::mine"')
+    head = file.read_text(encoding="utf-8").partition("read =")[0]
+    file.write_text(f'{head}commands = "nd\\nsrc = 4096\\ndst = 1048576\\nlength = {length}"\n', encoding="utf-8")
+    assert status(file) == verdict
+    assert dict(read_plan(str(file)).transfers[0].transfer.options)["ax_in_flight"] == 3
+
+
 def test_a_file_that_changed_is_read_anew(tmp_path: Path) -> None:
     file = plan(tmp_path, 'engine = "jobs.json::mine"', 32)
     job = (str(file), None, None, dict(FULL))
