@@ -148,7 +148,8 @@ def _compare(where: str, now: list[dict[str, Any]], then: list[dict[str, Any]], 
     elif said["status"] not in ("proved", "refuted"):
         found.open.append(f"{where}: {said['status']}")
     found.open += [f"{where}: not covered: {what}" for what in said["not_covered"]]
-    found.said.append(f"{where}: {said['status']}")
+    only = f" if {' and '.join(said['conditions'])}" if said["status"] == "proved" and said["conditions"] else ""
+    found.said.append(f"{where}: {said['status']}{only}")
     if said["status"] == "proved" and said["claim"].startswith("for all "):
         found.said.append(f"{where}: rests on its text being read alike at all sizes of which one script speaks")
 

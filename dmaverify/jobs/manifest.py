@@ -32,7 +32,7 @@ OPTIONS = {"readings": dict, "rlimit": int}
 PLAN = {"path": str, "name": (str, type(None)), "target": (str, type(None)), "file": str, "alone": bool, "sha256": str,
         "beside": dict, "verdicts": list, "commands": dict, "digits": dict}  # fmt: skip
 VERDICT = {"name": str, "target": str, "status": str, "claim": str, "obligations": list, "findings": list,
-           "assumptions": list, "not_covered": list}  # fmt: skip
+           "assumptions": list, "conditions": list, "not_covered": list}  # fmt: skip
 QUESTION = {"file": str, "plan": str, "question": str, "status": str, "sha256": str}
 
 

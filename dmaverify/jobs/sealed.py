@@ -29,7 +29,7 @@ from dmaverify.prove.certify.certificate import (
 from dmaverify.values import dataclass, field
 
 PLANS = "plans"
-SCHEMA = 3
+SCHEMA = 4
 FULL: Mapping[str, Any] = {"readings": {}, "rlimit": 20_000_000, "cross_check": 1 << 16, "prove": "full"}
 """How plans are judged for a certificate, where nothing else was asked for."""
 CORE_FILES = ("mapping.smt2", "sequencer.smt2", "obligations.toml")
@@ -73,6 +73,7 @@ def _verdict(verdict: Any, path: str) -> dict[str, Any]:
         "obligations": [[o.id, o.status, o.by] for o in verdict.obligations],
         "findings": [[f.rule, f.severity.value, f.message.replace(path, "PLAN")] for f in verdict.findings],
         "assumptions": list(verdict.assumptions),
+        "conditions": list(verdict.conditions),
         "not_covered": uncovered,
     }
 
@@ -152,11 +153,12 @@ def holds_its_plan(folder: Path, manifest: Mapping[str, Any], found: Findings) -
 
 
 def recount(folder: Path, found: Findings) -> None:
-    """What recount.py says, run with Python alone."""
+    """What recount.py says, run with Python alone; open where nothing stands there to count."""
     command = [sys.executable, "-I", "-S", "recount.py"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
     last = (done.stdout + done.stderr).strip().splitlines()[-1:] or [""]
-    (found.said if done.returncode == 0 else found.refused).append(f"recount.py: {last[0]}")
+    kind = {0: found.said, 3: found.open}.get(done.returncode, found.refused)
+    kind.append(f"recount.py: {last[0]}")
 
 
 # ---------------------------------------------------------------- writing

@@ -63,7 +63,7 @@ def _counts(side: SideCost, data: CostData) -> dict[str, Any]:
 SCRIPT = '''"""Counts the requests of a bound again, packet by packet, with nothing but Python: python recount.py
 
 Reads bound.json beside it: nests of packets (bytes), address maps, and what the bound says they load. Exit 1 where a
-number differs.
+number differs, 3 where no count was given.
 """
 
 import json
@@ -72,6 +72,9 @@ from itertools import product
 from pathlib import Path
 
 data = json.loads(Path(__file__).with_name("bound.json").read_text(encoding="utf-8"))["counted"]
+if not data:
+    print("no counts stand behind this bound: it rests on the search alone")
+    sys.exit(3)
 window = data["maps"]["window"]
 
 
@@ -101,7 +104,7 @@ def count(nest):
 bad = 0
 if not data.get("walked"):
     print("too many packets to walk: the counts stand as given")
-    sys.exit(0 if data else 2)
+    sys.exit(0)
 for nest, said in zip(data["nests"], data["counts"]):
     requests, loads, partial = count(nest)
     found = {"requests": requests, "channels": loads, "dmns": loads, "partial": partial}

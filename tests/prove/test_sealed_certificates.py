@@ -237,6 +237,7 @@ TAMPERS: dict[str, Callable[[Path, Manifest], None]] = {
     "an obligation dropped from the verdict": said(f"{VERDICT}/obligations/2", ...),
     "a finding added": said(f"{VERDICT}/findings", [["core/covers", "error", "x"]]),
     "an assumption": said(f"{VERDICT}/assumptions", ["nothing"]),
+    "a condition": said(f"{VERDICT}/conditions", ["nothing"]),
     "what is not covered": said(f"{VERDICT}/not_covered", ["all"]),
     "the verdict dropped": said(VERDICT, ...),
     "a count of a command": said("plans/0/commands/move/0/loops/0/0", 9),
@@ -390,7 +391,7 @@ def test_a_seal_without_a_manifest_is_an_error_with_a_hint(tmp_path: Path, capsy
     assert "--certify DIR" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 3}', "\x00", '{"schema": 3, "plans": 1}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 4}', "\x00", '{"schema": 4, "plans": 1}'])
 def test_garbage_in_place_of_a_manifest_is_refused(text: str, copied: tuple[Path, Manifest]) -> None:
     (copied[0] / MANIFEST).write_text(text)
     assert cli.invoke(["certificate", "check", str(copied[0])]) in (1, 2)
@@ -704,6 +705,17 @@ def with_kernel(tmp_path: Path) -> tuple[Path, Manifest]:
     folder = tmp_path / "cert"
     write_certificate(folder, [(str(tmp_path / "example-1.toml"), None, None, FULL)])
     return folder, json.loads((folder / MANIFEST).read_text())
+
+
+def test_what_a_proof_supposes_stands_beside_its_verdict(tmp_path: Path) -> None:
+    text = (Path(__file__).resolve().parents[2] / "examples" / "pto" / "example-1.mlir").read_text()
+    (tmp_path / "bare.mlir").write_text("\n".join(x for x in text.split("\n") if "dmaverify: gm" not in x))
+    write_certificate(tmp_path / "cert", [(str(tmp_path / "bare.mlir"), None, None, FULL)])
+    manifest = json.loads((tmp_path / "cert" / MANIFEST).read_text())
+    supposed = manifest["plans"][0]["verdicts"][0]["conditions"]
+    assert any("extent is not declared" in one for one in supposed)
+    (line,) = (one for one in check_certificate(tmp_path / "cert", solver=False).said if "::" in one)
+    assert line.partition("proved if ")[2] == " and ".join(supposed)
 
 
 def test_kernels_beside_a_plan_are_part_of_its_certificate(with_kernel: tuple[Path, Manifest]) -> None:

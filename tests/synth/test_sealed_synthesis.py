@@ -205,3 +205,12 @@ def test_the_bound_follows_from_counts_by_a_question_that_can_be_false(certifica
     claimed = int(tail.split(")")[0])
     assert cvc5_answer(text.replace(f"(< end {claimed})", f"(< end {claimed + 1})")) == "sat"
     assert head.count("(assert (>= end ") >= 2
+
+
+def test_a_bound_without_counts_is_open_and_never_refused(tmp_path: Path) -> None:
+    text = PLAN.replace("rngd", "idma").replace('"hbm"', '"mem"').replace('"dm", base = 0', '"mem", base = 4096')
+    (tmp_path / "plan.toml").write_text(text)
+    assert app.invoke(["synth", str(tmp_path / "plan.toml"), "--certificate", str(tmp_path / "cert")]) == 0
+    found = check_certificate(tmp_path / "cert", solver=False)
+    assert found.refused == []
+    assert [said for said in found.open if said.startswith("recount.py")] != []
