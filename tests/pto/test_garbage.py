@@ -187,3 +187,52 @@ def test_garbage_is_found_where_a_length_is_an_argument(most: int, status: Statu
     text = text.replace("%size = arith.constant 0 : i64", four)
     (found,) = check_text(Source("k.mlir", f"// dmaverify: assume %n in 1..{most}\n{text}"))
     assert found.status is status
+
+
+def lengths(notes: str, *copies: str) -> Status:
+    """A kernel of copies in order, each behind a barrier: `load N at A` or `store N at A`, in bytes, named numbers."""
+    made, body = [], []
+    for number, (way, size, _, at) in enumerate(copy.split() for copy in copies):
+        made += [f"%p{number} = pto.castptr %{at} : i64 -> {UB}"]
+        start = f"%in, %p{number}, %z" if way == "load" else f"%p{number}, %out"
+        kind, types = ("gm_ub", f"{GM}, {UB}, i64, ") if way == "load" else ("ub_gm", f"{UB}, {GM}, ")
+        body += [f"pto.mte_{kind} {start}, %{size} nburst(%one, %{size}, %{size}) : {types}i64, i64, i64, i64"]
+    lines = "\n".join([*made, "\npto.barrier #pto.pipe<PIPE_ALL>\n".join(body)])
+    (found,) = check_text(
+        Source(
+            "k.mlir",
+            f"""// dmaverify: gm %in = 4096 bytes
+// dmaverify: gm %out = 4096 bytes
+{notes}
+func.func @k(%in: {GM}, %out: {GM}, %n: i64, %k: i64) {{
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %four = arith.constant 4 : i64
+  %c20 = arith.constant 20 : i64
+  %c32 = arith.constant 32 : i64
+  %size = arith.muli %n, %four : i64
+  %next = arith.muli %k, %c32 : i64
+{lines}
+  return
+}}
+""",
+        )
+    )
+    return found.status
+
+
+LONG = "// dmaverify: assume %n in 17..24"
+SHORT = "// dmaverify: assume %n in 1..16\n// dmaverify: assume %k in 1..2\n// dmaverify: assume %n <= 8 * %k"
+
+
+def test_a_row_that_is_written_again_is_written_though_its_tail_is_not() -> None:
+    once = ("load size at z", "store size at z")
+    assert lengths(LONG, *once) is PROVED
+    assert lengths(LONG, *once, *once) is PROVED
+    assert lengths(LONG, *once, "store size at c32") is REFUTED
+
+
+@pytest.mark.parametrize("size", ["size", "c20"])
+def test_a_tail_that_may_fall_on_a_row_does_not_unwrite_it(size: str) -> None:
+    assert lengths(SHORT, "load size at z", f"load {size} at next", "store size at z") is UNKNOWN
+    assert lengths(SHORT, "load size at z", f"load {size} at next", "store c32 at z") is REFUTED

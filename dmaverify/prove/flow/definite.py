@@ -16,7 +16,6 @@ from dmaverify.program.rewrite import every, spread, symbols_of, touches_in
 from dmaverify.prove.flow.loops import MOST_EVENTS, MOST_ROUNDS, At, one_by_one, period_of, steady
 from dmaverify.prove.flow.reads import ReadBytes
 from dmaverify.prove.flow.written import (
-    PERHAPS,
     WRITTEN,
     Path,
     alike,
@@ -251,11 +250,6 @@ class DefiniteJudge(ReadBytes):
             for touch in lost:
                 self._perhaps(touch, path)
         return paths
-
-    def _perhaps(self, touch: CopyTouch, path: Path) -> None:
-        """What this wrote is no more known to be written."""
-        low, high = self._range(touch)
-        path.bytes_[low:high] = path.bytes_[low:high].translate(PERHAPS)
 
     def _assuming(self, path: Path, condition: Cond) -> Path:
         if condition.known is None and condition not in path.facts:

@@ -57,8 +57,7 @@ class ReadBytes(WrittenBytes):
             self._loops[id(touch)] = (touch, at.lifted, self._put(plain, alone))
             if touch.kind == "unknown":
                 self._lost.append(touch)
-                path.rows = [r for r in path.rows if any(r is o for o in own) or self._beside(r, touch)]
-                path.whole = [r for r in path.whole if self._beside(r, touch)]
+                self._forget(path, touch, own)
             self._write(touch, event, path)
 
     def _covered(self, read: tuple[CopyTouch, Lifted], event: Copy | Use, path: Path) -> bool:

@@ -96,6 +96,19 @@ class WrittenBytes:
         (low, high), (first, end) = self._range(row), self._range(touch)
         return high <= first or end <= low
 
+    def _forget(self, path: Path, touch: CopyTouch, own: Sequence[CopyTouch] = ()) -> None:
+        """Rows that this may spoil are no more known to be written, but for those that the same access writes anew."""
+        lost = [r for r in path.rows if r not in own and not self._beside(r, touch)]
+        path.rows = [r for r in path.rows if r not in lost]
+        path.whole = [r for r in path.whole if self._beside(r, touch)]
+        for row in lost:
+            self._perhaps(row, path)
+
+    def _perhaps(self, touch: CopyTouch, path: Path) -> None:
+        """What this wrote is no more known to be written."""
+        low, high = self._range(touch)
+        path.bytes_[low:high] = path.bytes_[low:high].translate(PERHAPS)
+
     def _put(self, touch: CopyTouch, at: At) -> CopyTouch:
         """A touch in its iteration; of loops that are one for all, with all of theirs as levels more."""
         made = placed(touch, self.world, at.counters)
@@ -153,8 +166,7 @@ class WrittenBytes:
             if not touch.writes:
                 continue
             self._lost.append(touch)
-            path.rows = [r for r in path.rows if self._beside(r, touch)]
-            path.whole = [r for r in path.whole if self._beside(r, touch)]
+            self._forget(path, touch)
             states = self._computed(event, touch, held, at.counters)
             start = touch.place.address + touch.offset
             if states is None or not start.is_const or start.const < 0:
