@@ -246,3 +246,12 @@ def test_a_sign_is_an_operator(text: str, want: int) -> None:
 
 def test_a_name_is_known_in_its_own_initializer() -> None:
     assert lengths(f"uint32_t x = 64; {{ uint8_t x = sizeof(x); {GO.format('x')} }}") == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("go(n)", 1), ("*n", 1), ("n = 4", 1), ("((n) * (4))", 0), ("sizeof(n)", 0)]
+)
+def test_a_macro_of_two_meanings_may_launch(text: str, told: int) -> None:
+    before = f"#define STEP(n) ({text})\n#undef STEP\n#define STEP(n) (n)\n"
+    found = read_driver(Source("d.c", f"{before}void f(void) {{ STEP(4); {GO.format(64)} }}\n"), {})
+    assert sum(len(entry.doubts) for entry in found.entries) == told

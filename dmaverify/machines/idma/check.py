@@ -107,8 +107,9 @@ def _of_driver(
     stated = dict(_define(one) for one in defines)
     ranges = {name: text for name, text in stated.items() if ".." in text}
     values = {name: text for name, text in stated.items() if name not in ranges}
-    front_end = setup_of(target, given).front_end if given else ""
-    driver = read_driver(source, values, front_end)
+    setup = setup_of(target, given)
+    front_end, fetch = setup.front_end if given else "", setup.fetch_width
+    driver = read_driver(source, values, front_end, fetch)
     more: list[str] = []
     supposed: list[str] = []
 
@@ -132,7 +133,7 @@ def _of_driver(
             entry, why = read, ""
             if read.doubts and read.name != "file":
                 symbols = Symbols({name: _range(text) for name, text in ranges.items()})
-                function = FunctionOfFile(source, values, front_end, read.name, symbols)
+                function = FunctionOfFile(source, values, front_end, read.name, symbols, fetch)
                 search = ArgumentSearch(function, target, lambda told: setup_for(told, target, given), readings or {})
                 found = settled(search, broken)
                 if found is not None:

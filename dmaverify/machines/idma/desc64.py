@@ -43,7 +43,7 @@ LAYOUTS: Mapping[int, Mapping[str, int]] = {
     256: {"dest": 0, "src": 8, "next": 16, "length": 24, "flags": 28},
 }
 """Byte offsets by width of the fetch bus. 32 bits have no consistent order in v0.7.0."""
-_WIDTHS = {"length": 4, "flags": 4, "next": 8, "src": 8, "dest": 8}
+WIDTHS = {"length": 4, "flags": 4, "next": 8, "src": 8, "dest": 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ def packed(word: DescriptorWords, fetch: int) -> bytes:
     """The 32 bytes of a descriptor for a fetch bus. Raises InputError for an unsupported width."""
     out = bytearray(SIZE)
     for name, at in layout_of(fetch).items():
-        out[at : at + _WIDTHS[name]] = getattr(word, name).to_bytes(_WIDTHS[name], "little")
+        out[at : at + WIDTHS[name]] = getattr(word, name).to_bytes(WIDTHS[name], "little")
     return bytes(out)
 
 
 def unpacked(place: int, data: bytes, fetch: int) -> DescriptorWords:
-    values = {n: int.from_bytes(data[at : at + _WIDTHS[n]], "little") for n, at in layout_of(fetch).items()}
+    values = {n: int.from_bytes(data[at : at + WIDTHS[n]], "little") for n, at in layout_of(fetch).items()}
     return DescriptorWords(place, **values)
 
 
@@ -173,16 +173,8 @@ class _Chain:
     torn: frozenset[int]
 
     @cached_property
-    def places(self) -> Ranges:
-        return Ranges.of((w.place, w.place + SIZE) for w in self.words)
-
-    @cached_property
-    def dests(self) -> Ranges:
-        return Ranges.of((w.dest, w.dest + w.length) for w in self.words)
-
-    @cached_property
-    def sources(self) -> Ranges:
-        return Ranges.of((w.src, w.src + w.length) for w in self.words)
+    def near(self) -> Neighbours:
+        return Neighbours.of(self.words)
 
 
 def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
@@ -315,7 +307,7 @@ def _parts(place: int, cells: Sequence[_Cell], fetch: int, begins: int) -> tuple
     """The words of a descriptor as parts of a command."""
     out = []
     for name, at in layout_of(fetch).items():
-        for half in range(_WIDTHS[name] // 4):
+        for half in range(WIDTHS[name] // 4):
             cell = cells[at // 4 + half]
             where = f"0x{place + at + 4 * half:x} ({name}{', high half' if half else ''})"
             span = cell.span
@@ -330,20 +322,41 @@ KNOWN_FLAGS = 0x00FF_FFFF
 """Bits 31:24 mean nothing to v0.7.0."""
 
 
-def _facts(chain: _Chain, number: int, told: ToldDescriptor) -> Iterator[Derived]:
-    word = chain.words[number]
+@dataclass(frozen=True)
+class Neighbours:
+    """What lies around descriptors in memory: other descriptors, destinations, sources."""
+
+    places: Ranges = Ranges((), ())
+    dests: Ranges = Ranges((), ())
+    sources: Ranges = Ranges((), ())
+
+    @classmethod
+    def of(cls, words: Sequence[DescriptorWords]) -> Neighbours:
+        return cls(
+            Ranges.of((w.place, w.place + SIZE) for w in words), Ranges.of((w.dest, w.dest + w.length) for w in words),
+            Ranges.of((w.src, w.src + w.length) for w in words),
+        )  # fmt: skip
+
+
+def link_values(word: DescriptorWords, near: Neighbours, *, again: bool = False, ends: bool = True) -> dict[str, int]:
+    """The ports of scope `chain` of one descriptor; `again`: the chain comes back to it."""
     low, high = word.place, word.place + SIZE
-    values = {
+    return {
         "place": word.place,
-        "again": int(word.place in chain.again),
-        "crowded": chain.places.shared(low, high, but=(low, high)),
-        "clobbered": chain.dests.shared(low, high),
-        "sourced": chain.sources.shared(low, high),
+        "again": int(again),
+        "crowded": near.places.shared(low, high, but=(low, high)),
+        "clobbered": near.dests.shared(low, high),
+        "sourced": near.sources.shared(low, high),
         "src_burst": bits(word.flags, 2, 1),
         "dst_burst": bits(word.flags, 4, 3),
         "length": word.length,
-        "ends": int(number not in chain.torn),
+        "ends": int(ends),
     }
+
+
+def _facts(chain: _Chain, number: int, told: ToldDescriptor) -> Iterator[Derived]:
+    word = chain.words[number]
+    values = link_values(word, chain.near, again=word.place in chain.again, ends=number not in chain.torn)
     spans = part_spans(told.words)
     by_port = {
         "clobbered": "dst", "sourced": "src", "src_burst": "flags", "dst_burst": "flags", "length": "length",

@@ -23,7 +23,7 @@ from dmaverify.machines.idma.path import pieces
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import Image
 from dmaverify.program.command import Command, Loop, Port
-from dmaverify.program.instructions import Event, Fence, Place, Use
+from dmaverify.program.instructions import Event, Fence, Place, Signal, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.hazards import StepJudge
 from dmaverify.prove.flow.pipe_state import Encounter
@@ -124,7 +124,7 @@ def meetings(image: Image, setups: Sequence[Setup]) -> list[OrderInstances]:
             hit: tuple[int, str, int | None] = (min(loose), PORTS[0], None)
             more = {number: [hit] for number in range(len(image.told)) if number != min(loose)}
         else:
-            more = _unwaited(replace(image, waits=(), partly=()), setups, loose)
+            more = _unwaited(replace(image, waits=(), partly=(), until=()), setups, loose)
         for number, own in more.items():
             found.setdefault(number, []).extend(own)
     return [_instances(image, setups[n], n, found.get(n, ())) for n in range(len(image.told))]
@@ -188,12 +188,16 @@ def _events(image: Image, setups: Sequence[Setup], walks: dict[int, Walk]) -> It
     software that launches and waits is one more.
     """
     lanes: dict[int, dict[str, None]] = {}
+    waited: dict[tuple[str, int], int] = {}  # flags (pipe, launch) by the launch in front of which they are waited for
+    first = {launch: before for before, launch in reversed(image.until)}
     for number, (told, setup) in enumerate(zip(image.told, setups, strict=True)):
         if number in image.waits:
             yield Fence("ALL", NOWHERE)
         for before, channel in image.partly:
             for pipe in lanes.get(channel, ()) if before == number else ():
                 yield from hand(pipe, "software")
+        for flag in [flag for flag, before in waited.items() if before == number]:
+            yield Signal("wait", flag[0], "software", Lin(flag[1] + 1), NOWHERE)
         if not told.descriptor.bytes:
             continue
         request = told.descriptor.request
@@ -210,6 +214,9 @@ def _events(image: Image, setups: Sequence[Setup], walks: dict[int, Walk]) -> It
                 walks[len(walks) + 1] = walk = side_of(command, writes=writes)
                 touch = touch_of(Place("mem", "", Lin(walk.base)), walk.loops, writes=writes)
                 yield Use(len(walks), pipe, (touch,), told.span or NOWHERE, f"launch {number}", step=number)
+        for pipe in () if number not in first else pipes if setup.unordered else lanes[told.channel]:
+            waited[pipe, number] = first[number]
+            yield Signal("set", pipe, "software", Lin(number + 1), NOWHERE)
 
 
 def beside(image: Image, setup: Setup) -> list[Derived]:

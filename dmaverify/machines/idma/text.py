@@ -48,7 +48,8 @@ class ToldDescriptor:
 class Image:
     """All that a text tells the engine, in order; `facts` are instances of the scopes of `chain` and the like, and
     `problems` say what makes no sense and where: (what, place, what to write). `waits` are numbers of descriptors in
-    front of which all earlier ones are complete, `partly` (number, channel) where those of one channel are; where not
+    front of which all earlier ones are complete, `partly` (number, channel) where those of one channel are, `until`
+    (number, launch) where those of its channel up to a launch are; where not
     `ordered`, each is a test of its own. `fetch` is the width
     of the bus for which descriptors in memory are laid out.
 
@@ -63,6 +64,7 @@ class Image:
     problems: tuple[tuple[str, Span | None, str], ...] = ()
     waits: tuple[int, ...] = ()
     partly: tuple[tuple[int, int], ...] = ()
+    until: tuple[tuple[int, int], ...] = ()
     loose: bool = False  # of some it is not known when they are launched
     ordered: bool = True
     fetch: int = 0

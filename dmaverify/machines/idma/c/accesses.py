@@ -51,6 +51,7 @@ class RegisterReader(Runner):
         return super()._field_expression(part)
 
     def accessed(self, access: Part, address: Value, written: Value | None) -> Value:
+        written = None if written is None else self.plain(written, access)
         if self.map is None:
             return super().accessed(access, address, written)
         if address.number is None:

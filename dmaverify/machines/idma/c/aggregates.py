@@ -60,6 +60,30 @@ def size_of(shape: Shape, word: int) -> int:
     return found.pop()[0] if len({size for size, _ in found}) == 1 else 0
 
 
+def spots_of(shape: Shape, word: int) -> list[tuple[int, int, Path, CType]]:
+    """(byte, size, path, type) of every number below a type; none where its layout is not known, or the compiler's."""
+    wides = (8,) if word == 64 else (4, 8)
+    found = [_spots(shape, wide) for wide in wides] if all(_layout(shape, wide)[0] for wide in wides) else []
+    return found[0] if found and all(one == found[0] for one in found) else []
+
+
+def _spots(shape: Shape, wide: int, at: int = 0, path: Path = ()) -> list[tuple[int, int, Path, CType]]:
+    if isinstance(shape, CType):
+        return [(at, shape.size, path, shape)]
+    if isinstance(shape, ArrayType):
+        step = _layout(shape.element, wide)[0]
+        return [x for n in range(shape.count) for x in _spots(shape.element, wide, at + n * step, (*path, n))]
+    out: list[tuple[int, int, Path, CType]] = []
+    end = 0
+    for name, one in shape.members if isinstance(shape, StructType) else ():
+        size, align = _layout(one, wide)
+        align = 1 if isinstance(shape, StructType) and shape.packed else align
+        end = -(-end // align) * align
+        out += _spots(one, wide, at + end, (*path, name))
+        end += size
+    return out
+
+
 def _layout(shape: Shape, wide: int) -> tuple[int, int]:
     """(bytes, alignment); (0, 0) where they are not known."""
     if isinstance(shape, CType):

@@ -116,6 +116,7 @@ class File:
     functions: dict[str, Part] = field(default_factory=dict)
     macros: dict[str, Macro] = field(default_factory=dict)
     ambiguous: set[str] = field(default_factory=set)
+    meanings: dict[str, list[str]] = field(default_factory=dict)  # of macros, every text that they are given
     typedefs: dict[str, Part] = field(default_factory=dict)
     outside: list[Part] = field(default_factory=list)
     undefined: set[str] = field(default_factory=set)
@@ -159,6 +160,7 @@ class File:
         if known is not None and known != macro:
             self.ambiguous.add(macro.name)
         self.macros[macro.name] = macro
+        self.meanings.setdefault(macro.name, []).append(macro.text)
 
 
 def read_c(source: Source) -> tuple[ParsedText, Part]:

@@ -7,12 +7,13 @@ that nothing defines as 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 
 from dmaverify.machines.idma.c.aggregates import (
     ArrayType,
     KnownPointer,
+    MemoryObject,
     ObjectPlace,
     Shape,
     StructType,
@@ -20,6 +21,7 @@ from dmaverify.machines.idma.c.aggregates import (
     WholeObject,
     cells_of,
     count_of,
+    size_of,
 )
 from dmaverify.machines.idma.c.code import Part, declared, macro_of
 from dmaverify.machines.idma.c.effects import SETS, bare, becomes
@@ -49,8 +51,14 @@ class Declarer(InitialReader):
 
     exposed: frozenset[str] = frozenset()
     """Variables whose address is taken in the function that runs."""
+    shared: dict[MemoryObject, tuple[Callable[[], None] | None, bool]]
+    """Objects outside of functions that the engine reads: what initializes them, whether this file alone knows them."""
     unseen: frozenset[str] = frozenset()
     """Variables that a macro that is not read may set there."""
+
+    def engine_reads(self, shape: Shape, words: Collection[str]) -> bool:
+        """Whether an object that is not constant is followed, as nobody else but the engine changes it."""
+        return False
 
     # ------------------------------------------------------------ the file
 
@@ -237,7 +245,8 @@ class Declarer(InitialReader):
         type_part = part.field("type")
         array = declared(declarator)[1] == "array_declarator"
         plain = declared(declarator)[2] or self.type_of(type_part) is not None
-        if name in self.defines or (not array and plain):
+        if {name, f"&{name}"} & self.defines.keys() or (not array and plain):
+            self.kinds[name] = self.declared_shape(type_part, declarator)[1] if array or not plain else UNREAD
             return False
         if any(one.type in (*SETS, "call_expression") for one in declarator.every()):
             return False
@@ -252,19 +261,24 @@ class Declarer(InitialReader):
         constant = "const" in words
         own = constant if not self.stack else constant or ("static" not in words and name not in self.unseen)
         own = own and words <= _FOLLOWED and not any("weak" in one or "alias" in one for one in said)
-        if not isinstance(shape, (ArrayType, StructType)) or _unread(shape) or (not self.stack and initial is None):
+        shared = not constant and name not in self.unseen and self.engine_reads(shape, words)
+        own, without = own or shared, not self.stack and initial is None and not shared
+        if not isinstance(shape, (ArrayType, StructType)) or _unread(shape) or without:
             self.reasons[name] = _unread(shape) or f"`{name}` has no initializer here"
             return False
         if not own:
             self.reasons[name] = f"`{name}` may be changed elsewhere"
             return False
         whole = self.made(name, shape, declarator, f"`{name}` has no value here", constant=constant)
+        if shared and (not self.stack or "static" in words):
+            own_first = None if initial is None else partial(self.initialize, whole, initial)
+            self.shared[whole] = own_first, "static" in words
         old = self.scopes[-1].get(name) if array else None
         type_, why = (old.type, old.why) if old is not None else (UNREAD, f"`{name}` is a structure")
         self.scopes[-1][name] = WholeObject(None, type_, why, place=ObjectPlace(whole, (), shape))
         if initial is not None and self.stack:
             self.initialize(whole, initial)
-        elif initial is not None:
+        elif initial is not None and not shared:
             whole.initial = partial(self.initialize, whole, initial)
         return True
 
@@ -273,12 +287,14 @@ class Declarer(InitialReader):
         if not step and type_ is not None and type_.bits > 0 and declarator.field("declarator") is not None:
             one = declarator.field("declarator")
             step = type_.size if one is not None and one.type == "identifier" else 0
+        shape = self.declared_shape(type_part, declarator)[1]
+        step = step or (size_of(shape.element, self.word) if isinstance(shape, ArrayType) else 0)
         own = unknown(f"where `{name}` lies is known to the linker alone: --define {name}=ADDRESS",
                       CType(self.word, pointer=True, step=step))  # fmt: skip
         self.scopes[-1][name] = own
         self.arrays[name] = f"the {whole:,} bytes of " if whole else ""
-        open_ = unknown(f"how long `{name}` is, is not known", CType(self.word))
-        self.scopes[-1][f"sizeof {name}"] = Value(whole, CType(self.word)) if whole else open_
+        why = "" if whole else f"how long `{name}` is, is not known"
+        self.scopes[-1][f"sizeof {name}"] = Value(whole or None, CType(self.word), why)
 
     def _parameters(self, part: Part | None, arguments: list[Value] | None) -> dict[str, Value]:
         scope: dict[str, Value] = {}
@@ -332,7 +348,7 @@ class Declarer(InitialReader):
                 old, held = scope[name].type, scope[name]
                 if isinstance(held, WholeObject) and held.place is not None:
                     self.touched(held.place.whole)
-                    held.place.whole.forget((), held.place.shape, value.why)
+                    self.forget(held.place.whole, (), held.place.shape, value.why)
                     return
                 plain = value.number is None and type(value) is Value
                 if isinstance(held, KnownPointer) and held.place is not None and plain:  # it may point there still

@@ -13,7 +13,15 @@ import re
 from collections.abc import Mapping
 
 from dmaverify.machines.idma.c.accesses import RegisterReader
-from dmaverify.machines.idma.c.aggregates import MOST_CELLS, MemoryObject, WholeObject, cells_of, count_of, first_cells
+from dmaverify.machines.idma.c.aggregates import (
+    MOST_CELLS,
+    MemoryObject,
+    Path,
+    WholeObject,
+    cells_of,
+    count_of,
+    first_cells,
+)
 from dmaverify.machines.idma.c.code import Part, declared
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, Value, converted
 from dmaverify.machines.idma.desc64 import END, KNOWN_FLAGS, DescriptorWords, request_of
@@ -38,10 +46,9 @@ OF_CHAINS = {
 class DescriptorReader(RegisterReader):
     """Follows structures; a descriptor becomes what is `added`, on no channel that is known."""
 
-    chained: bool = False  # the engine is fed with chains: flags and links are looked at
     told: list[ToldDescriptor]
-    objects: dict[str, dict[str, Value]]
-    places: dict[str, int]  # of objects that are descriptors, in what is told
+    objects: dict[str, dict[str, Value]]  # that are written field by field
+    written: dict[str, Part]  # where last
     tables: list[MemoryObject]  # of the file: structures that may be descriptors
     since: int | None
 
@@ -61,6 +68,8 @@ class DescriptorReader(RegisterReader):
         """An object whose address goes where it is not followed: what is named as descriptors are named, is one."""
         owners = {path[:-1] for path in whole.named if field_of_name(str(path[-1]))}
         for owner in sorted(owners, key=str):
+            if self.gone(whole, owner):
+                continue
             given = {
                 own: whole.cell(path, ULLONG)
                 for path in whole.named if path[:-1] == owner and (own := field_of_name(str(path[-1])))
@@ -74,6 +83,10 @@ class DescriptorReader(RegisterReader):
             elif {"src", "dst"} & given.keys():
                 missing = " and ".join(name for name in FIELDS if name not in given)
                 self.conditions[f"`{whole.name}` without {missing} is no descriptor"] = None
+
+    def gone(self, whole: MemoryObject, owner: Path) -> bool:
+        """Whether a descriptor of an object was launched where that was read."""
+        return False
 
     def _initialized(self, part: Part) -> None:
         """A structure with a source, a destination and a length, named as descriptors name them."""
@@ -91,30 +104,36 @@ class DescriptorReader(RegisterReader):
             self._flagged(str(part), given)
 
     def placed(self, field: Part, value: Value) -> None:
-        name, owner = field_of(field) or of_chain(str(field.field("field"))), str(field.field("argument"))
+        name = field_of(field) or of_chain(str(field.field("field")))
         if not name or (name in OF_CHAINS and not self.chained):
             return
         if self.since is not None:
             raise Stuck("descriptors that a loop writes")
-        index = field.field("argument")
+        owner = self.owner_of(field)
+        held = self.objects.setdefault(owner, {})
+        if name in held:
+            self.again(owner, field)
+        held[name] = self.as_laid(field, name, value)
+        self.written[owner] = field
+
+    def owner_of(self, field: Part) -> str:
+        """The structure that a member belongs to, as it is written."""
+        owner, index = str(field.field("argument")), field.field("argument")
         while index is not None and index.type == "subscript_expression":
             at = self.value(index.field("index"))
             owner = f"{owner} at {at.number}" if at.number is not None else owner
             if at.number is None:
                 self.doubted(field, f"`{owner}`: {at.why}")
             index = index.field("argument")
-        held = self.objects.setdefault(owner, {})
-        if name in held:
-            self.doubted(field, f"`{field}` is written again: which value is launched is not read")
-        held[name] = value
-        if not held.keys() >= FIELDS.keys():
-            return
-        if name in FIELDS:
-            self.places[owner] = len(self.told)
-            self._in_memory(field, held)
-        elif self.places.get(owner, len(self.told)) < len(self.told):
-            number = self.places[owner]
-            self.told[number] = self._in_chain(self.told[number], held, field)
+        return owner
+
+    def again(self, owner: str, field: Part) -> None:
+        """A member that is written already is written once more."""
+        self.doubted(field, f"`{field}` is written again: which value is launched is not read")
+
+    def as_laid(self, field: Part, name: str, value: Value) -> Value:
+        """What the engine finds where a member lies."""
+        return value
 
     def assign(self, name: str, value: Value) -> None:
         super().assign(name, value)
@@ -122,13 +141,19 @@ class DescriptorReader(RegisterReader):
         for owner in gone:
             self.unfinished(owner)
 
-    def unfinished(self, owner: str, at: Part | None = None) -> None:
-        """A structure that has some of a descriptor, and no more is written."""
-        held = self.objects.pop(owner)
-        if self.places.pop(owner, None) is not None:
-            self._flagged(owner, held)
+    def finish(self) -> None:
+        """The function ends: what was written and nobody launched here, somebody launches some time."""
+        for owner in list(self.objects):
+            self.unfinished(owner)
+
+    def unfinished(self, owner: str) -> None:
+        """A structure of which no more is written."""
+        held, part = self.objects.pop(owner), self.written.pop(owner)
         missing = [name for name in FIELDS if name not in held]
-        if missing and {"src", "dst"} & held.keys():
+        if not missing:
+            self._in_memory(part, held)
+            self._flagged(owner, held)
+        elif {"src", "dst"} & held.keys():
             self.conditions[f"`{owner}` without {' and '.join(missing)} is no descriptor"] = None
 
     def _in_memory(self, part: Part, given: Mapping[str, Value]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
 from dmaverify.machines.idma.c.declare import Declarer
-from dmaverify.machines.idma.c.effects import SETS, called_name, deep, variable
+from dmaverify.machines.idma.c.effects import SETS, acts, called_name, deep, variable
 from dmaverify.machines.idma.c.numbers import WORD, Value, unknown
 from dmaverify.values import dataclass
 
@@ -119,6 +119,11 @@ class Doubter(Declarer):
             if target:
                 self.assign(target, unknown(f"`{target}` depends on {why}"))
         self.mentions(part, why)
+
+    def ambiguous(self, use: Part, name: str) -> Value:
+        found = super().ambiguous(use, name)
+        self.doubts += [Doubted(use, found.why)] if acts(self.file, name) else []
+        return found
 
     unread = doubt
 

@@ -30,9 +30,11 @@ class Driver:
     conditions: tuple[str, ...] = field(default=())  # what was taken to be so, and nobody said
 
 
-def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "") -> Driver:
-    """What the functions of a C file launch. Raises InputError for a file that launches nothing."""
-    launcher, root = _collected(source, defines, front_end)
+def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "", fetch: int = 64) -> Driver:
+    """What the functions of a C file launch; `fetch` is the width of the bus that fetches descriptors. Raises
+    InputError for a file that launches nothing.
+    """
+    launcher, root = _collected(source, defines, front_end, fetch)
     file = launcher.file
     entries = [_entry(launcher, "file")] if launcher.told or launcher.doubts else []
     launcher.fresh()
@@ -42,6 +44,8 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "")
     runs = [one for name in _entries(file) for one in [_ran(launcher, name)] if one.told or one.doubts]
     launcher.fresh()
     for whole in launcher.tables:
+        if whole in launcher.shared:
+            whole.initial, whole.rest = launcher.shared[whole][0], ""
         if not whole.used:
             launcher.lose(whole, "nobody in this file reads it")
         elif not whole.escaped and not _is_static(whole.part):
@@ -69,17 +73,18 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "")
     return Driver(tuple(entries), tuple(launcher.assumed), defined, tuple(launcher.conditions))
 
 
-def _collected(source: Source, defines: Mapping[str, str], front_end: str) -> tuple[Launcher, Part]:
+def _collected(source: Source, defines: Mapping[str, str], front_end: str, fetch: int) -> tuple[Launcher, Part]:
     _, root = read_c(source)
     size = defines.get("__SIZEOF_POINTER__", "0")
     if size not in ("0", "4", "8"):
         raise InputError(f"__SIZEOF_POINTER__ is {size}", None, "4 or 8 bytes")
     launcher = LoopRunner(File(), defines, 8 * int(size), registers.MAPS.get(front_end))
-    launcher.chained = front_end == "desc64"
+    launcher.chained, launcher.fetch = front_end == "desc64", fetch
     launcher.file.packs = re.search(r"[Pp]ragma\b[^\n]*\bpack\b", source.text) is not None
     early = _before_defined(root, launcher.file.structs)
     launcher.collect(root.parts())
     launcher.file.ambiguous |= early
+    launcher.sole = _entries(launcher.file) == ["main"]
     return launcher, root
 
 
@@ -110,8 +115,6 @@ def _ran(launcher: Launcher, name: str) -> FunctionLaunches:
     launcher.fresh()
     launcher.steps = 0
     launcher.entered(name, None)
-    for owner in list(launcher.objects):
-        launcher.unfinished(owner)
     return _entry(launcher, name)
 
 
@@ -135,15 +138,17 @@ class FunctionOfFile:
     front_end: str
     name: str
     symbols: Symbols
+    fetch: int = 64
 
     def run(self, arguments: Arguments) -> FunctionLaunches | None:
         """What it launches; None where an assertion does not hold and nothing was launched before."""
-        launcher, _ = _collected(self.source, self.defines, self.front_end)
+        launcher, _ = _collected(self.source, self.defines, self.front_end, self.fetch)
         launcher.arguments, launcher.most_steps = arguments, MOST_STEPS
         try:
             return _ran(launcher, self.name)
         except Stopped:
-            return _entry(launcher, self.name) if launcher.told or launcher.doubts else None
+            found = _entry(launcher, self.name)
+            return found if found.told or found.doubts else None
 
 
 def _aliases(root: Part, file: File) -> list[Doubted]:
@@ -198,7 +203,8 @@ def _entries(file: File) -> list[str]:
 
 
 def _entry(launcher: Launcher, name: str) -> FunctionLaunches:
+    launcher.finish()
     return FunctionLaunches(
         name, tuple(launcher.told), tuple(launcher.waits), tuple(launcher.doubts), launcher.foreign,
-        tuple(launcher.partly), tuple(launcher.facts),
+        tuple(launcher.partly), tuple(launcher.facts), tuple(launcher.until),
     )  # fmt: skip

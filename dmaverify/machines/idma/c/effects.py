@@ -19,6 +19,9 @@ _TAKES_ELSE = ("if_statement", *_LOOPS, "labeled_statement")
 _ELEMENTS = ("subscript_expression", "field_expression", "pointer_expression")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _CHANGES = re.compile(r"(?<![&\w)\]])\s*&(?!&)|&\s*\(|(?<![=!<>])=(?!=)|<<=|>>=|[+][+]|--|[-+&=<>]\s*##|##\s*[-+&=<>]")
+_ACTS = re.compile(
+    r"(?<!\w)(?!sizeof\b)[A-Za-z_]\w*\s*\(|\[|->|\bvolatile\b|(?<![=!<>])=(?!=)|[+][+]|--|(?:^|[^\w)\s])\s*[*]"
+)
 _STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 _JUMP = re.compile(rf"\b({'|'.join(JUMPS)})\b")
 
@@ -138,6 +141,14 @@ def texts_of(file: File, name: str) -> list[str]:
             found[one] = file.macros[one].text
             left += _NAME.findall(found[one])
     return list(found.values())
+
+
+def acts(file: File, name: str) -> bool:
+    """Whether a macro does more than to compute, in some of its meanings."""
+    meanings = [*file.meanings.get(name, ()), *texts_of(file, name)]
+    inner = {word for text in meanings for word in _NAME.findall(text) if word in file.meanings} - {name}
+    texts = [*meanings, *(text for word in inner for text in (*file.meanings[word], *texts_of(file, word)))]
+    return any(_ACTS.search(_STRING.sub(" ", text)) for text in texts)
 
 
 def spreads(file: File, part: Part) -> bool:

@@ -72,6 +72,10 @@ class Evaluator:
     def unread_macro(self, use: Part) -> None:
         """A macro of which the text is not read."""
 
+    def ambiguous(self, use: Part, name: str) -> Value:
+        """A macro of several meanings."""
+        return unknown(f"the macro `{name}` is defined in more than one way")
+
     def open_order(self, whole: Part, parts: list[Part | None]) -> bool:
         """Whether C leaves open what of some parts is done first, and that matters."""
         return False
@@ -152,7 +156,7 @@ class Evaluator:
     def name(self, part: Part) -> Value:
         name = str(part)
         if name in self.file.ambiguous:
-            return unknown(f"the macro `{name}` is defined in more than one way")
+            return self.ambiguous(part, name)
         if name in self.file.macros and self.file.macros[name].params is None:
             return self.expansion(part, name, None)
         for scope in reversed(self.scopes[1:]):
@@ -379,7 +383,7 @@ class Evaluator:
         arguments = part.field("arguments")
         name, given = called_name(self.file, part), arguments.parts() if arguments else []
         if name in self.file.ambiguous:
-            return unknown(f"the macro `{name}` is defined in more than one way")
+            return self.ambiguous(part, name)
         macro = self.file.macros.get(name)
         if macro is not None and macro.params is not None:
             return self.expansion(part, name, [str(x) for x in given])

@@ -65,13 +65,13 @@ class InitialReader(ObjectUses):
             else:
                 self.store(ObjectPlace(whole, (), whole.shape), self.tracked(part), part)
         except UnreadInitializer as error:
-            whole.forget((), whole.shape, f"the initializer of `{whole.name}` is not read: {error}")
+            self.forget(whole, (), whole.shape, f"the initializer of `{whole.name}` is not read: {error}")
             self.unread(part, f"the initializer of `{whole.name}`")
         does = any(inner.type in _DOES for one in items for inner in one.every())
         marks, self.marks, whole.constant = self.marks, outer, constant
         self.copies = copies
         if does and len(items) > 1 and marks and self.open_in(part, [*items], marks):
-            whole.forget((), whole.shape, f"the order within `{part}` is the compiler's")
+            self.forget(whole, (), whole.shape, f"the order within `{part}` is the compiler's")
 
     def _values(self, part: Part) -> list[Part]:
         """The expressions of an initializer, without braces and designators."""
@@ -178,7 +178,7 @@ class InitialReader(ObjectUses):
                 if len(inside) > 1 or any(one.type in ("initializer_list", "initializer_pair") for one in inside):
                     raise UnreadInitializer(f"`{value}`")
                 held = self.plain(self._item(inside[0]), value) if inside else Value(0)
-            elif held is not None:
+            elif held is not None and (whole.escaped or not self.holds_address(held, own)):
                 held = self.plain(held, value)
             whole.cells[inner] = converted(held if held is not None else Value(0), own)
         else:

@@ -14,10 +14,12 @@ from functools import lru_cache
 
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.aggregates import MemoryObject
+from dmaverify.machines.idma.c.chains import ChainReader
 from dmaverify.machines.idma.c.code import File, Part
-from dmaverify.machines.idma.c.descriptors import DescriptorReader, field_of
+from dmaverify.machines.idma.c.descriptors import field_of
 from dmaverify.machines.idma.c.doubts import Doubted
 from dmaverify.machines.idma.c.effects import called_name, spreads, target_of
+from dmaverify.machines.idma.c.in_flight import FlyingDescriptor
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, converted, unknown
 from dmaverify.machines.idma.c.pulp import (
     OWN_COUNTER,
@@ -87,11 +89,12 @@ class FunctionLaunches:
     foreign: str = ""  # what else may wait for launches, where something may
     partly: tuple[tuple[int, int], ...] = ()
     facts: tuple[Derived, ...] = ()
+    until: tuple[tuple[int, int], ...] = ()
 
     @property
     def image(self) -> Image:
         loose = any(one.channel < 0 for one in self.told)
-        return Image(self.told, self.facts, waits=self.waits, partly=self.partly, loose=loose)
+        return Image(self.told, self.facts, waits=self.waits, partly=self.partly, until=self.until, loose=loose)
 
 
 @lru_cache(maxsize=64)
@@ -99,7 +102,7 @@ def _meant(name: str) -> str | None:
     return did_you_mean(name, (*CALLS, *WAITS))
 
 
-class Launcher(DescriptorReader):
+class Launcher(ChainReader):
     launching = frozenset((*CALLS, *PULP_CALLS))
     since: int | None = None
     """In a round that stands for others: the objects that were there before."""
@@ -107,6 +110,7 @@ class Launcher(DescriptorReader):
     def __init__(self, file: File, defines: Mapping[str, str], word: int, map_: registers.RegisterMap | None) -> None:
         super().__init__(file, defines, word)
         self.map = map_
+        self.shared = {}
         self.tables: list[MemoryObject] = []  # of the file: structures that may be descriptors
         self.fresh()
 
@@ -116,7 +120,17 @@ class Launcher(DescriptorReader):
         self.waits: list[int] = []
         self.partly: list[tuple[int, int]] = []
         self.objects: dict[str, dict[str, Value]] = {}
-        self.places: dict[str, int] = {}
+        self.written: dict[str, Part] = {}
+        self.engines: dict[str, int] = {}
+        self.flying: list[FlyingDescriptor] = []
+        self.homes: dict[str, int] = {}
+        self.rested: dict[str, dict[str, Value]] = {}
+        self.lifted: set[tuple[MemoryObject, int]] = set()
+        self.loosed: set[tuple[MemoryObject, tuple[int, int] | None]] = set()
+        self.until: list[tuple[int, int]] = []
+        self.asked: set[int] = set()
+        self.idle: set[str] = set()
+        self.begin()
         self.foreign = ""
         self.doubts = []
         self.log.clear()
@@ -165,6 +179,10 @@ class Launcher(DescriptorReader):
         self._outside(name)
         return super().called(call, name, arguments)
 
+    def may_wait(self, loop: Part) -> None:
+        if self.told:
+            self.foreign = self.foreign or f"the loop over {loop.field('condition')}"
+
     def _asserted(self, call: Part, condition: Part, value: Value) -> Value:
         if self.arguments is not None:
             self.arguments.holds(f"{call}", value, call.span.line)
@@ -176,6 +194,7 @@ class Launcher(DescriptorReader):
         """A function that another file has: what it launches is not known."""
         if not name.startswith(NO_LAUNCH):
             self.conditions[f"{name}() launches nothing"] = None
+            self.foreign_writes()
 
     def name(self, part: Part) -> Value:
         found, known = super().name(part), PULP_CONSTANTS.get(str(part))
@@ -284,4 +303,6 @@ class Launcher(DescriptorReader):
             self.foreign = self.foreign or f"{waits}"
         if self.map is not None:
             self.maybe_accessed(part)
+        if self.chained:
+            self.maybe_launched(part)
         self.followed(part, self.disturbed)

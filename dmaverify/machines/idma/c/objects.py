@@ -2,8 +2,9 @@
 
 Knows: `[]`, `.`, `->`, `*` and `&` on objects of the file, types of structures, `sizeof`. Does not know: statements,
 initializers.
-Law: an object is followed through its own name and through variables and parameters that are pointers to it, of its
-own type; whatever else its address is used for leaves it without values (`lose`), constants excepted.
+Law: an object is followed through its own name, through variables and parameters that are pointers to it, of its own
+type, and as an address in integers that are wide enough and in members of objects; whatever else its address is used
+for leaves it without values (`lose`), constants excepted, and with it all whose addresses it holds.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dmaverify.machines.idma.c.aggregates import (
     KnownPointer,
     MemoryObject,
     ObjectPlace,
+    Path,
     Shape,
     StructType,
     UnreadType,
@@ -141,14 +143,28 @@ class ObjectReader(ShapeReader):
         return Value(value.number, value.type, value.why, value.launch)
 
     def lose(self, whole: MemoryObject, why: str) -> None:
-        """An object whose address is used where it is not followed has no values from there on."""
+        """An object whose address is used where it is not followed has no values from there on, and whoever has it has
+        the objects that it points at.
+        """
         if not whole.escaped:
             whole.escaped = True
             self.ready(whole)
             self.escapes(whole)
+            self._loses_pointed(whole, (), why)
         if not whole.constant and not whole.lost:
             self.touched(whole)
             whole.lost = why
+
+    def forget(self, whole: MemoryObject, path: Path, shape: Shape, why: str) -> None:
+        """What lies below a path has no value; what it points at may be reached in a way that is not followed."""
+        self._loses_pointed(whole, path, why)
+        whole.forget(path, shape, why)
+
+    def _loses_pointed(self, whole: MemoryObject, path: Path, why: str) -> None:
+        held = [one for at, one in whole.cells.items() if at[: len(path)] == path and isinstance(one, KnownPointer)]
+        for one in held:
+            if one.place is not None and one.place.whole is not whole:
+                self.lose(one.place.whole, why)
 
     def ready(self, whole: MemoryObject) -> None:
         """An object of the file has its values when it is used first."""
@@ -182,14 +198,15 @@ class ObjectReader(ShapeReader):
     def store(self, place: ObjectPlace, value: Value, part: Part) -> Value:
         """A part of an object is set; what it holds then."""
         whole, shape = place.whole, place.shape
-        if not isinstance(value, WholeObject) or value.place is None or value.place.shape != shape:
+        copied = isinstance(value, WholeObject) and value.place is not None and value.place.shape == shape
+        if not copied and not (place.path is not None and not whole.escaped and self.holds_address(value, shape)):
             value = self.plain(value, part)
         self.ready(whole)
         self.touched(whole)
         if whole.constant:
             whole.lost = f"`{part}` writes `{whole.name}`, which is constant"
         elif place.path is None:
-            whole.forget((), whole.shape, f"`{part}` sets what is not known: {place.why}")
+            self.forget(whole, (), whole.shape, f"`{part}` sets what is not known: {place.why}")
             if place.outside:
                 self.outside(part, f"{place.why}, which C leaves undefined")
         elif isinstance(shape, CType):
@@ -200,14 +217,15 @@ class ObjectReader(ShapeReader):
         elif isinstance(value, WholeObject) and value.place is not None and value.place.shape == shape:
             self._copied(value.place, place)
         elif not isinstance(shape, UnreadType):
-            whole.forget(place.path, shape, f"`{part}`: {value.why}")
+            self.forget(whole, place.path, shape, f"`{part}`: {value.why}")
         return self.load(place, part)
 
     def _copied(self, source: ObjectPlace, to: ObjectPlace) -> None:
         self.ready(source.whole)
         self._noted(source.whole)
         if to.path is None or source.path is None or count_of(to.shape) > MOST_CELLS:
-            to.whole.forget(to.path or (), to.shape, source.why or "a copy of many values")
+            self._loses_pointed(source.whole, (), source.why or "a copy of many values")
+            self.forget(to.whole, to.path or (), to.shape, source.why or "a copy of many values")
             return
         held = [
             (path, source.whole.cell((*source.path, *path), shape))
@@ -232,10 +250,18 @@ class ObjectReader(ShapeReader):
         target = type_.target if type_ is not None and type_.pointer else None
         if isinstance(value, KnownPointer) and value.place is not None and target == value.place.shape:
             return replace(value, type=type_ or value.type)
+        is_void = isinstance(target, UnreadType) and type_ is not None and type_.step == 1
+        if isinstance(value, KnownPointer) and type_ is not None and (is_void or not type_.pointer):
+            return replace(value, type=type_) if self.holds_address(value, type_) else self.plain(value, part)
         place = value.place if isinstance(value, WholeObject) else None
         if place is not None and isinstance(place.shape, ArrayType):
             return self.kept(self.load(place, part), type_, part)
         return self.plain(value, part)
+
+    def holds_address(self, value: Value, shape: Shape) -> bool:
+        """Whether an integer, or a member, of a type holds an address as it is."""
+        wide = isinstance(shape, CType) and shape.bits >= (self.word or 64) and (not shape.step or shape.pointer)
+        return isinstance(value, KnownPointer) and isinstance(shape, CType) and (wide or shape.bits == WORD)
 
     # ------------------------------------------------------------ expressions
 
@@ -291,7 +317,34 @@ class ObjectReader(ShapeReader):
         if self.serial and str(part.field("type")) == "void":
             self.tracked(part.field("value"))
             return unknown(f"`{part}` has no value")
+        value = part.field("value")
+        if self.serial and value is not None and self.is_address(value):
+            found, type_ = self.tracked(value), self.type_of(part.field("type"))
+            if isinstance(found, WholeObject) and found.place is not None:
+                found = self.load(found.place, value)
+            if isinstance(found, KnownPointer) and type_ is not None and self.holds_address(found, type_):
+                own = part.field("type")
+                target = self.shape_of(own.field("type")) if own is not None and str(own).count("*") == 1 else None
+                return replace(found, type=replace(type_, target=target) if type_.pointer else type_)
+            return self.converted_to(self.plain(found, part), type_, str(part.field("type")))
         return super()._cast_expression(part)
+
+    def is_address(self, part: Part | None) -> bool:
+        """Whether an expression is the address of a part of an object that is followed, as it is or as an integer."""
+        part = self.operand(part)
+        if part is not None and part.type == "cast_expression":
+            return self.is_address(part.field("value"))
+        return part is not None and (self.points(part) or isinstance(self._held(part), KnownPointer))
+
+    def _held(self, part: Part) -> Value | None:
+        """What a member of an object that is followed holds; None of another expression."""
+        if part.type != "field_expression" or not self.designates(part) or any(
+            one.type in ("call_expression", "assignment_expression", "update_expression") for one in part.every()
+        ):  # fmt: skip
+            return None
+        place = self.designated(part)
+        held = place.whole.cells.get(place.path) if place.path is not None else None
+        return held if not place.whole.lost else None
 
     def _is_pointer(self, part: Part | None) -> bool:
         """Whether a name is a pointer to an object that is followed: no null pointer."""

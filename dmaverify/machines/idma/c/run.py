@@ -54,7 +54,8 @@ class Runner(Doubter):
         if left is not None and self.designates(left):
             return self._set_part(part, left, sign)
         right = part.field("right")
-        whole = left is not None and left.type == "identifier" and not sign
+        elements = ("pointer_expression", "subscript_expression", "field_expression")
+        whole = left is not None and left.type in ("identifier", *elements) and not sign
         value = self.tracked(right) if whole else self.value(right)
         if left is not None and sign and left.type == "identifier":
             value = binary(sign, self.value(left), value)
@@ -87,11 +88,18 @@ class Runner(Doubter):
             return self.name(left) if value.number is not None else value
         self.unfollowed(left, f"`{part}`, which is not followed")
         if left.type == "field_expression":
-            self.placed(left, unknown(f"`{part}` changes it in place") if in_place else value)
+            address = self.member_address(left)
+            if address is not None:
+                return self.accessed(left, address, unknown("a register is changed in place") if in_place else value)
+            self.placed(left, unknown(f"`{part}` changes it in place") if in_place else self.plain(value, part))
         if left.type in ("pointer_expression", "subscript_expression"):
             address = self.element(left) if left.type[0] == "s" else self.value(left.field("argument"))
             return self.accessed(left, address, unknown("a register is changed in place") if in_place else value)
-        return value
+        return self.plain(value, part)
+
+    def member_address(self, part: Part) -> Value | None:
+        """Where a member lies that is a register; None of others."""
+        return None
 
     def _update_expression(self, part: Part) -> Value:
         target, op = target_of(self.file, part), part.node.child_by_field_name("operator")
@@ -307,7 +315,10 @@ class Runner(Doubter):
     def _loop(self, whole: Part, condition: Part | None, body: Part | None, update: Part | None) -> None:
         while True:
             test = self.truth(condition) if condition is not None else Value(1)
+            if test.number is None and self.polled(condition, body, update):
+                return
             if test.number is None:
+                self.may_wait(whole)
                 self.doubt(whole, f"the bound of a loop, {condition}")
                 self.may_leave(whole, f"the bound of a loop, {condition}", f"the loop over {condition}")
                 return
@@ -315,6 +326,13 @@ class Runner(Doubter):
                 return
             if update is not None:
                 self.tracked(update)
+
+    def may_wait(self, loop: Part) -> None:
+        """A loop goes on for as long as it likes: it may wait for what is launched before it."""
+
+    def polled(self, condition: Part | None, body: Part | None, update: Part | None) -> bool:
+        """Whether a loop does nothing but to wait for what is launched, which is complete behind it."""
+        return False
 
     def _round(self, body: Part | None, whole: Part) -> bool:
         """One round of a loop; whether another may follow."""

@@ -29,9 +29,12 @@ _POSTFIX = ("identifier", "parenthesized_expression", "subscript_expression", "f
 class ShapeReader(Evaluator):
     """Reads types of structures and arrays."""
 
+    chained = False  # the engine is fed with chains: volatile members are what it reads
+
     def __init__(self, file: File, defines: Mapping[str, str], word: int = WORD) -> None:
         super().__init__(file, defines, word)
         self.shapes: dict[tuple[object, int], Shape] = {}
+        self.kinds: dict[str, Shape] = {}  # of objects whose address the user states
 
     def shape_of(self, part: Part | None) -> Shape:
         """The type that a type node names."""
@@ -86,7 +89,7 @@ class ShapeReader(Evaluator):
                     return UnreadType(f"`{name}` has the member `{child}`, which is not read")
                 if "bitfield_clause" in kinds:
                     shape = UnreadType(f"`{own}` is a bit-field, which is not read", scalar=True)
-                elif kinds & {"volatile", "_Atomic"}:
+                elif kinds & ({"_Atomic"} if self.chained else {"volatile", "_Atomic"}):
                     shape = UnreadType(f"`{own}` may be changed elsewhere", isinstance(shape, CType))
                 members.append((own, shape))
         return StructType(name, tuple(members), packed, laid) if members else UnreadType(f"`{name}` is empty")

@@ -33,7 +33,7 @@ class ObjectUses(ObjectReader):
                 whole, use = found.place.whole, "" if all_ else self._use(one)
                 if use == "set" and not whole.constant:
                     self.touched(whole)
-                    whole.forget((), whole.shape, f"`{whole.name}` depends on {why}")
+                    self.forget(whole, (), whole.shape, f"`{whole.name}` depends on {why}")
                 elif use != "read":
                     self.lose(whole, f"`{whole.name}` depends on {why}")
             name = macro_at(self.file, one)

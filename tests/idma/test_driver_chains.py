@@ -1,0 +1,226 @@
+"""Chains that drivers in C launch: when they run, what lies where the engine looks, what waits for them."""
+
+from pathlib import Path
+
+import pytest
+
+from dmaverify.machines.idma.check import verdict_of_file
+from dmaverify.verdict import Verdict
+
+HEAD = """#include <stdint.h>
+typedef struct { uint32_t length; uint32_t flags; uint64_t next; uint64_t src; uint64_t dst; } desc_t;
+#define DMA 0x50000000
+#define DESC_ADDR (*(volatile uint64_t *)DMA)
+#define STATUS (*(volatile uint32_t *)(DMA + 8))
+#define END 0xFFFFFFFFFFFFFFFFull
+#define MARK(d) (*(volatile uint64_t *)&(d))
+"""
+BY_NAME = "#define GO(d) DESC_ADDR = (uint64_t)(uintptr_t)&(d)\n"
+ONE = "desc_t a = {.length = 64, .flags = 10, .next = END, .src = 0x1000, .dst = 0x2000};"
+TWO = "desc_t b = {.length = 64, .flags = 10, .next = END, .src = 0x2000, .dst = 0x3000};"
+APART = TWO.replace("0x2000", "0x5000")
+PAIR = ONE + TWO
+
+
+def judged(tmp_path: Path, body: str, *, before: str = "", launch: str = BY_NAME) -> Verdict:
+    file = tmp_path / "d.c"
+    file.write_text(f"{HEAD}{launch}{before}\nint main(void) {{ {body} return 0; }}\n", encoding="utf-8")
+    found = verdict_of_file(str(file), engine=("cheshire",))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (f"{PAIR} GO(a); GO(b);", "refuted"),
+        (f"{PAIR} GO(b); GO(a);", "proved"),  # what b reads is written behind it, on one engine
+        (f"{ONE}{APART} GO(a); GO(b);", "proved"),
+        (f"{PAIR} GO(a); while (MARK(a) != END); GO(b);", "proved"),
+        (f"{PAIR} GO(a); while (MARK(b) != END); GO(b);", "unknown"),  # nobody marks b: it does not end
+        (f"{PAIR} GO(a); while (MARK(a) == END); GO(b);", "unknown"),
+        (f"{PAIR} GO(a); while (a.length != 0xFFFFFFFF) {{ }} GO(b);", "proved"),
+        (f"{PAIR} GO(a); while (~a.flags) ; GO(b);", "proved"),
+        (f"{PAIR} GO(a); while (a.length == 64); GO(b);", "proved"),
+        (f"{PAIR} GO(a); while (a.length != 63); GO(b);", "unknown"),
+        (f"{PAIR} GO(a); do {{ }} while (MARK(a) != END); GO(b);", "proved"),
+        (f"{PAIR} GO(a); for (; MARK(a) != END; ) asm volatile(\"nop\"); GO(b);", "proved"),
+        (f"{PAIR} int n = 9; GO(a); while (MARK(a) != END && n--); GO(b);", "unknown"),
+        (f"{PAIR} GO(a); while (STATUS & 1); GO(b);", "proved"),
+        (f"{PAIR} GO(a); while (STATUS); GO(b);", "proved"),
+        (f"{PAIR} GO(a); while (STATUS & 2); GO(b);", "unknown"),
+        (f"{PAIR} GO(a); while (STATUS & 1 && x); GO(b);", "unknown"),
+        (f"{PAIR} while (STATUS & 1); GO(a); GO(b);", "refuted"),
+        (f"{PAIR} GO(a); if (MARK(a) == END) GO(b);", "unknown"),
+        (f"{PAIR} GO(a); interrupt(); GO(b);", "unknown"),
+        (f"{PAIR} GO(a); *(volatile uint64_t *)0x60000000 = (uint64_t)&b;", "refuted"),  # another engine
+        (f"{ONE}{APART} GO(a); *(volatile uint64_t *)0x60000000 = (uint64_t)&b;", "proved"),
+        (f"{PAIR} GO(a); GO(a);", "unknown"),
+        (f"{ONE} GO(a); while (MARK(a) != END); GO(a);", "refuted"),  # its first word is ones
+        (f"{ONE} GO(a); while (MARK(a) != END); a.length = 64; a.flags = 10; GO(a);", "proved"),
+        (f"{ONE} GO(a); a.src = 0x7000; while (MARK(a) != END);", "unknown"),
+        (f"{ONE} GO(a); while (MARK(a) != END); a.src = 0x7000;", "proved"),
+        (f"{ONE} DESC_ADDR = (uint64_t)&a; DESC_ADDR = 0x8000;", "unknown"),
+        (f"{ONE} uint64_t at = (uint64_t)&a; DESC_ADDR = at;", "proved"),
+        (f"{ONE} void *at = &a; DESC_ADDR = (uintptr_t)at;", "proved"),
+        (f"{ONE} a.flags = 0; GO(a);", "refuted"),
+        (f"{ONE} a.flags = 0x0100000a; GO(a);", "refuted"),
+        (f"{ONE} a.length = 0; GO(a);", "refuted"),
+        ("desc_t a; a.src = 0x1000; a.dst = 0x2000; a.length = 4; a.next = END; GO(a);", "unknown"),  # flags
+    ],
+)  # fmt: skip
+def test_launches_are_read_in_the_order_of_the_program(tmp_path: Path, body: str, status: str) -> None:
+    found = judged(tmp_path, body)
+    assert found.status.value == status, f"{found}"
+
+
+LINKED = "desc_t r[3] = {{64, 10, END, 0x1000, 0x2000}, {64, 10, END, 0x3000, 0x4000}, {64, 10, END, 0x5000, 0x6000}};"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "launches"),
+    [
+        ("r[0].next = (uint64_t)&r[1]; GO(r[0]);", "proved", 2),
+        ("r[0].next = (uint64_t)&r[2]; r[2].next = (uintptr_t)(void *)&r[1]; GO(r[0]);", "proved", 3),
+        ("for (int i = 0; i < 2; i++) r[i].next = (uint64_t)&r[i + 1]; DESC_ADDR = (uint64_t)r;", "proved", 3),
+        ("r[0].next = (uint64_t)&r[1]; r[1].src = 0x2000; GO(r[0]);", "refuted", 2),
+        ("r[0].next = (uint64_t)&r[1]; r[0].src = 0x4000; GO(r[0]);", "proved", 2),
+        ("r[0].next = (uint64_t)&r[0]; GO(r[0]);", "refuted", 1),  # a circle
+        ("r[0].next = 0x9000; GO(r[0]);", "unknown", 0),
+        ("r[2].src = 0x2000; GO(r[0]); GO(r[1]); while (MARK(r[0]) != END); GO(r[2]);", "proved", 3),
+        ("r[2].src = 0x4000; GO(r[0]); GO(r[1]); while (MARK(r[0]) != END); GO(r[2]);", "refuted", 3),
+        ("r[2].src = 0x2000; GO(r[0]); GO(r[1]); while (MARK(r[1]) != END); GO(r[2]);", "proved", 3),
+        ("GO(r[0]); r[1].src = 0x7000; GO(r[1]);", "unknown", 2),  # fetched ahead
+        ("GO(r[1]); r[0].src = 0x7000; GO(r[0]);", "proved", 2),
+        ("desc_t *p = &r[1]; p->src = 0x2000; p->next = END; r[0].next = (uint64_t)p; GO(r[0]);", "refuted", 2),
+    ],
+)
+def test_chains_are_followed_through_their_links(tmp_path: Path, body: str, status: str, launches: int) -> None:
+    found = judged(tmp_path, LINKED + body)
+    assert (found.status.value, f"all {launches} launches" in f"{found}" or status != "proved") == (status, True)
+
+
+@pytest.mark.parametrize(
+    ("before", "body", "status"),
+    [
+        # helpers of the file, registers as a structure, raw words
+        ("static void go(desc_t *d) { DESC_ADDR = (uint64_t)d; while (d->length != ~0u); }",
+         f"{PAIR} go(&a); go(&b);", "proved"),
+        ("static void go(uint64_t at) { DESC_ADDR = at; }", f"{PAIR} go((uint64_t)&a); go((uint64_t)&b);", "refuted"),
+        ("static int done(desc_t *d) { return MARK(*d) == END; }",
+         f"{PAIR} GO(a); while (!done(&a)); GO(b);", "proved"),
+        ("typedef struct { volatile uint64_t desc_addr; volatile uint32_t status; } regs_t;\n#define R ((regs_t *)DMA)",
+         f"{PAIR} R->desc_addr = (uint64_t)&a; while (R->status & 1); R->desc_addr = (uint64_t)&b;", "proved"),
+        ("typedef struct { volatile uint64_t desc_addr, status; } regs_t;",
+         f"{PAIR} regs_t *r = (regs_t *)DMA; r->desc_addr = (uint64_t)&a; r->desc_addr = (uint64_t)&b;", "refuted"),
+        ("", "uint64_t w[4] = {64 | 10ull << 32, END, 0x1000, 0x2000}; DESC_ADDR = (uint64_t)w;", "proved"),
+        ("", "uint64_t w[4] = {64, END, 0x1000, 0x2000}; DESC_ADDR = (uint64_t)w;", "refuted"),
+        # objects of the file, which hold anything where more than one function runs
+        (f"static volatile {LINKED}", "GO(r[0]);", "proved"),
+        (f"static {LINKED} void other(void) {{ r[0].src = 0x100; }}", "GO(r[0]);", "unknown"),
+        (f"static {LINKED} static void own(void) {{ r[0].flags = 0; }}", "own(); GO(r[0]);", "refuted"),
+        (f"{LINKED}", "helper(); GO(r[0]);", "unknown"),
+        ("static desc_t g;", "g.length = 8; g.flags = 10; g.next = END; g.src = 64; g.dst = 128; GO(g);", "proved"),
+        ("static desc_t g;", "g.length = 256; g.flags = 10; g.next = END; g.src = 64; g.dst = 128; GO(g);", "refuted"),
+        # what nobody launches here is launched some time
+        ("static desc_t g;", f"{ONE} g.length = 8; g.flags = 10; g.next = END; g.src = 0x2000; g.dst = 8; GO(a);",
+         "unknown"),
+        ("", f"{PAIR} GO(a); keep(&b);", "unknown"),
+        ("", f"{PAIR} desc_t c = {{8, 10, END, 0, 8}}; c.next = (uint64_t)&b; GO(a); keep(&c);", "unknown"),
+        ("", f"{ONE}{APART} GO(a); keep(&b);", "proved"),
+        ("", f"{ONE} GO(a); wait_for(&a);", "proved"),
+    ],
+)  # fmt: skip
+def test_drivers_launch_in_their_own_ways(tmp_path: Path, before: str, body: str, status: str) -> None:
+    found = judged(tmp_path, body, before=before)
+    assert found.status.value == status, f"{found}"
+
+
+@pytest.mark.parametrize(
+    ("engine", "order", "status"),
+    [
+        ("fetch_width=64", "length flags next src dst", "proved"),
+        ("fetch_width=64", "flags length next src dst", "refuted"),
+        ("fetch_width=64", "length flags next dst src", "proved"),  # it copies the other way
+        ("fetch_width=128", "next length flags dst src", "proved"),
+        ("fetch_width=128", "length flags next src dst", "unknown"),  # it goes on where its length says
+        ("fetch_width=256", "dst src next length flags", "proved"),
+    ],
+)
+def test_a_structure_lies_as_the_engine_fetches_it(tmp_path: Path, engine: str, order: str, status: str) -> None:
+    members = "".join(f"uint{32 if name in ('length', 'flags') else 64}_t {name}; " for name in order.split())
+    file = tmp_path / "d.c"
+    values = ".length = 64, .flags = 10, .next = -1, .src = 0x100000, .dst = 0x200000"
+    launch = "*(volatile uint64_t *)0x50000000 = (uint64_t)&d;"
+    file.write_text(f"#include <stdint.h>\nstruct s {{ {members}}};\nint main(void) {{ struct s d = {{{values}}}; "
+                    f"{launch} while (*(volatile uint64_t *)&d != -1ull); }}\n")  # fmt: skip
+    found = verdict_of_file(str(file), engine=("front_end=desc64", engine))
+    assert found is not None
+    assert found.status.value == status, f"{found}"
+
+
+FIELDS = "r[1].length = 64; r[1].flags = 10; r[1].next = END; r[1].src = 64; r[1].dst = 0x200;"
+FILLED = "FILL(0x8000, 0x1000, 0x2000);"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "rules"),
+    [
+        (f"{FILLED} GO(0x8000);", "proved", set()),
+        ("FILL(0x8010, 0x1000, 0x2000); GO(0x8010);", "refuted", {"idma/desc-aligned"}),
+        ("FILL(0x8000, 0x1000, 0x7FF0); GO(0x8000);", "refuted", {"idma/desc-clobbered"}),
+        ("FILL(0x8000, 0x8010, 0x2000); GO(0x8000);", "refuted", {"idma/desc-sourced"}),
+        (f"{FILLED} FILL(0x8020, 0x2000, 0x3000); GO(0x8000); GO(0x8020);", "refuted", {"idma/wait"}),
+        (f"{FILLED} FILL(0x8020, 0x2000, 0x3000); GO(0x8000); WAIT(0x8000); GO(0x8020);", "proved", set()),
+        (f"{FILLED} D(0x8000)->next = 0x8020; FILL(0x8020, 0x2000, 0x3000); GO(0x8000);", "refuted", {"idma/wait"}),
+        (f"{FILLED} FILL(0x8100, 0x1000, 0x7FF0); GO(0x8000); GO(0x8100);", "refuted", {"idma/desc-clobbered"}),
+        (f"{FILLED} GO(0x8000); WAIT(0x8000); FILL(0x8100, 0x1000, 0x7FF0); GO(0x8100);", "proved", set()),
+        (f"{FILLED} GO(0x8000); FILL(0x8000, 0x1000, 0x4000); GO(0x8000);", "unknown", set()),
+        (f"{FILLED} GO(0x8000); WAIT(0x8000); FILL(0x8000, 0x2000, 0x4000); GO(0x8000);", "proved", set()),
+        (f"{FILLED} GO(0x8000); WAIT(0x8000); GO(0x8000);", "refuted", None),
+        (f"volatile desc_t *r = (desc_t *)0x8000; {FIELDS} DESC_ADDR = (uint64_t)&r[1];", "proved", set()),
+        (f"volatile desc_t *r = (desc_t *)0x8000; {FIELDS} DESC_ADDR = (uint64_t)r;", "unknown", set()),
+    ],
+)  # fmt: skip
+def test_descriptors_at_addresses_are_launched_where_they_lie(
+    tmp_path: Path, body: str, status: str, rules: set[str] | None
+) -> None:
+    launch = """#define D(at) ((volatile desc_t *)(at))
+#define FILL(at, s, d) D(at)->length = 64; D(at)->flags = 10; D(at)->next = END; D(at)->src = s; D(at)->dst = d
+#define GO(at) DESC_ADDR = at
+#define WAIT(at) while (D(at)->length != 0xFFFFFFFF)
+"""
+    found = judged(tmp_path, body, launch=launch)
+    assert found.status.value == status, f"{found}"
+    assert rules is None or {one.rule for one in found.errors} == rules
+
+
+def test_arguments_of_a_driver_of_chains_become_conditions(tmp_path: Path) -> None:
+    file = tmp_path / "d.c"
+    fill = "d->length = n; d->flags = 10; d->next = END; d->src = s; d->dst = t; DESC_ADDR = (uint64_t)d;"
+    file.write_text(f"{HEAD}void move(desc_t *d, uint64_t s, uint64_t t, uint32_t n) {{ {fill} }}\n")
+    found = verdict_of_file(str(file), engine=("cheshire",))
+    assert found is not None
+    assert found.status.value == "proved"
+    assert "n >= 1" in f"{found}"
+
+
+@pytest.mark.parametrize(
+    ("declared", "own", "define", "status"),
+    [
+        ("desc_t d", "d", "&d=0x8000", "refuted"),
+        ("desc_t d", "d", "&d=0x9000", "proved"),
+        ("desc_t d[2]", "d[1]", "d=0x7FE0", "refuted"),
+        ("desc_t d[2]", "d[1]", "d=0x8000", "proved"),
+        ("desc_t d[2]", "d[1]", "d=0x8FF0", "refuted"),  # at 0x9010
+    ],
+)
+def test_where_the_linker_puts_a_descriptor_can_be_stated(
+    tmp_path: Path, declared: str, own: str, define: str, status: str
+) -> None:
+    file = tmp_path / "d.c"
+    fill = f"{own}.length = 32; {own}.flags = 10; {own}.next = END; {own}.src = 0x8000; {own}.dst = 0x2000;"
+    file.write_text(f"{HEAD}static {declared};\nint main(void) {{ {fill} DESC_ADDR = (uint64_t)&{own}; }}\n")
+    found = verdict_of_file(str(file), engine=("cheshire",), defines=(define,))
+    assert found is not None
+    assert (found.status.value, "apart" in f"{found.conditions}") == (status, False)
