@@ -34,13 +34,15 @@ class Word:
 class Form:
     """The text, and for each of its commands the words that it is made of; a word may be part of several.
 
-    `options` are those of the plan, without what the text says of options.
+    `options` are those of the plan, without what the text says of options; `each` has those of single commands, where
+    not all ask for the same ones.
     """
 
     text: str
     commands: tuple[tuple[Word, ...], ...]
     hexadecimal: bool = False  # bare hexadecimal digits, as a memory image has them
     options: tuple[tuple[str, int | str], ...] = ()
+    each: tuple[tuple[tuple[str, int | str], ...], ...] = ()
 
 
 def part_spans(words: Iterable[Word]) -> dict[str, Span]:

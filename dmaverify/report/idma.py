@@ -81,20 +81,21 @@ def _wire(one: Shown, side: str, address: int, length: int) -> dict[str, Any]:
 def bursts_text(shown: Sequence[Shown], wire: bool) -> str:
     """Every transfer with its two lists; long lists are cut, and say so."""
     lines: list[str] = []
-    name = ""
+    name = kind = ""
     for one in shown:
         r = one.request
         if one.number == 0 and (not lines or name != one.name):
             name = one.name
             lines += [""] if lines else []
             b = one.backend
-            kind = "coupled" if is_coupled(r) else "decoupled"
+            kind = _kind(r)
             lines.append(
                 f"{one.name}   {one.count:,} transfer{'s' if one.count != 1 else ''}"
                 f"{f' of {r.length:,} B' if one.owner is None else ', through the mid-ends'}, "
                 f"{NAMES[r.src_protocol]} to {NAMES[r.dst_protocol]}, {b.data_width} bit, {kind}"
             )
         where = "" if one.owner is None else f"   {r.length:,} B by back-end {one.owner}"
+        where += f"   {_kind(r)}" if _kind(r) != kind else ""
         lines.append(f"  0x{r.src:x} to 0x{r.dst:x}{where}")
         for number, side in enumerate(("read", "write")):
             if one.bursts is None:
@@ -105,6 +106,10 @@ def bursts_text(shown: Sequence[Shown], wire: bool) -> str:
     if last is not None and last.number + 1 < last.count:
         lines.append(f"  ... {last.count - last.number - 1:,} more transfers (--limit)")
     return "\n".join(lines)
+
+
+def _kind(request: Request) -> str:
+    return "coupled" if is_coupled(request) else "decoupled"
 
 
 def _side_lines(one: Shown, bursts: Bursts, side: str, wire: bool) -> Iterator[str]:

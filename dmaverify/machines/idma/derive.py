@@ -20,7 +20,7 @@ from dmaverify.machines.idma.legalizer import tilelink_page_bits
 from dmaverify.machines.idma.nd import Descriptor, Dim, relative
 from dmaverify.machines.idma.order import beside, scattered
 from dmaverify.machines.idma.released import ReleaseCase, release_facts
-from dmaverify.machines.idma.setup import OF_ENGINE, SPECIFICATION, Setup, full_options, setup_of
+from dmaverify.machines.idma.setup import OF_ENGINE, SPECIFICATION, Setup, full_options, setup_of, setup_of_commands
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.program.command import Command
 from dmaverify.program.form import part_spans
@@ -117,16 +117,16 @@ def descriptor_of(setup: Setup, command: Command) -> Descriptor:
 
 def derived(transfer: Transfer, target: Target, commands: Sequence[Command]) -> list[Derived]:
     """The instances of scopes `descriptor` and `side` of a transfer."""
-    setup = setup_of(target, transfer.options)
+    setup = setup_of_commands(target, transfer)
     out: list[Derived] = []
     for number, command in enumerate(commands):
         place = f"command {number}" if len(commands) > 1 else "command"
-        facts = _of_command(setup, transfer, target, command, place)
+        facts = _of_command(setup.own(number), transfer, target, command, place)
         words = transfer.form.commands[number] if transfer.form and number < len(transfer.form.commands) else ()
         spans = part_spans(words)
         out += [replace(fact, spans=_placed(fact, spans)) for fact in facts]
-    told = [ToldDescriptor(descriptor_of(setup, command)) for command in commands]
-    out += release_facts(target, [ReleaseCase(setup, one.descriptor) for one in told])
+    told = [ToldDescriptor(descriptor_of(setup.own(n), command)) for n, command in enumerate(commands)]
+    out += release_facts(target, [ReleaseCase(setup.own(n), one.descriptor) for n, one in enumerate(told)])
     for number, one in enumerate(told):
         parted = scattered(one.descriptor, setup, f"command {number}")
         if parted.open:

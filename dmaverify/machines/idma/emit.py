@@ -18,7 +18,7 @@ from dmaverify.machines.idma.forms import one_d, read_commands, write_image
 from dmaverify.machines.idma.front_ends import NAMES, PAPER, front_form
 from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.registers import MAPS
-from dmaverify.machines.idma.setup import STANDARD_HEAD, Setup, setup_of
+from dmaverify.machines.idma.setup import STANDARD_HEAD, Setup, setup_of_commands
 from dmaverify.machines.idma.text import ToldDescriptor
 from dmaverify.plan.machine_forms import merged_options
 from dmaverify.program.access import PlanProblem
@@ -40,7 +40,7 @@ def emitted(transfer: Transfer, target: Target, axes: Mapping[str, int], command
     if transfer.views is not None and transfer.views.count > 1:
         said = f"the transfer stands in a loop of {transfer.views.count:,} iterations, and a text holds one of them"
         raise InputError(said, transfer.span, "emit one without `loop`, or write the loop in C and check the driver")
-    setup = setup_of(target, transfer.options)
+    setup = setup_of_commands(target, transfer)
     name = front_form(setup) if form == "auto" else PAPER.get(form, form)
     try:
         text = _written(setup if setup.head_given else replace(setup, chain_head=_apart(commands)), commands, name)
@@ -82,7 +82,7 @@ def _written(setup: Setup, commands: Sequence[Command], name: str) -> str:
         raise InputError(
             f"addresses of {setup.backend.address_width} bits in {name}", None, f"it has {MAPS[name].width} bits"
         )
-    made = (descriptor_of(setup, command) for command in commands)
+    made = (descriptor_of(setup.own(number), command) for number, command in enumerate(commands))
     told = [ToldDescriptor(d, request_options(d.request), channel=max(0, setup.channel)) for d in made]
     if name == "c":
         one = [x for each in told for x in one_d(each)] if setup.front_end == "desc64" else told

@@ -19,7 +19,7 @@ from dmaverify.machines.idma.order import beside
 from dmaverify.machines.idma.planted import failing, planted_facts
 from dmaverify.machines.idma.price import descriptor_cycles
 from dmaverify.machines.idma.released import OF_TEXTS, ReleaseCase, release_facts
-from dmaverify.machines.idma.setup import Setup, setup_of
+from dmaverify.machines.idma.setup import OF_BURSTS, Setup, setup_of
 from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, lines_of
 from dmaverify.plan.machine_forms import Formed
 from dmaverify.program.command import Entry, GivenCommand, Sequencer
@@ -269,8 +269,8 @@ def read_commands(
 
     `written` are the options of the plan: the engine whose times periods are held against.
 
-    None where the text is in no form of iDMA. Raises InputError; descriptors of one transfer must ask for one set of
-    options, because a transfer has one.
+    None where the text is in no form of iDMA. Raises InputError; of what descriptors ask for, bursts alone may differ
+    within a transfer.
     """
     if form_of(text) is None:
         if text.lstrip().startswith(("HashMap", "(")):
@@ -281,18 +281,15 @@ def read_commands(
     width = setup_of(target, written).backend.address_width
     image = read_image(text, source, offset, width)
     channels = {one.channel for one in image.told}
-    first = dict(image.told[0].options)
-    for one in image.told[1:]:
-        if one.options != first:
-            other = sorted(k for k in {**first, **one.options} if first.get(k) != one.options.get(k))
-            raise InputError(
-                f"this descriptor has another {', '.join(other)} than the first", one.span,
-                "descriptors of one transfer have the same options; write two transfers",
-            )  # fmt: skip
+    first, each = _asked(image)
     if channels != {0}:
         first["channel"] = channels.pop() if len(channels) == 1 else -1
     moved = [one for one in image.told if one.descriptor.bytes]
     problems = [(_wrong(one)[0], _at(one), _wrong(one)[1]) for one in image.told if not one.descriptor.bytes]
+    problems += [
+        (f"option `{name}` is {written[name]}, but this descriptor says {value}", one.span, "make them agree")
+        for one, own in zip(image.told, each, strict=False) for name, value in own if written.get(name, value) != value
+    ]  # fmt: skip
     setup = setup_of(target, {**first, **written})
     problems += [*image.problems, *_narrow(form_of(text), setup, image), *_filling(setup, image)]
     for one in image.told:
@@ -309,7 +306,10 @@ def read_commands(
     ]  # fmt: skip
     facts += release_facts(target, special, names=OF_TEXTS) if special else []
     periods = period_facts(image, setup) if image.periods else ()
-    form = Form(text, tuple(one.words for one in moved), form_of(text) == "desc64", tuple(written.items()))
+    form = Form(
+        text, tuple(one.words for one in moved), form_of(text) == "desc64", tuple(written.items()),
+        tuple(own for one, own in zip(image.told, each, strict=False) if one.descriptor.bytes),
+    )  # fmt: skip
     return Formed(
         tuple(given_of(one, width, unit_bits, setup.pattern) for one in moved),
         first,
@@ -318,6 +318,25 @@ def read_commands(
         form,
         tuple(failures),
     )
+
+
+def _asked(image: Image) -> tuple[dict[str, int | str], tuple[tuple[tuple[str, int | str], ...], ...]]:
+    """The options that all descriptors ask for, and those of each that differ. Raises InputError."""
+    first = dict(image.told[0].options)
+    differ: dict[str, None] = {}
+    for one in image.told[1:]:
+        if one.options == first:
+            continue
+        other = [name for name in {**first, **one.options} if first.get(name) != one.options.get(name)]
+        foreign = sorted(name for name in other if name not in OF_BURSTS)
+        if foreign:
+            raise InputError(
+                f"this descriptor has another {', '.join(foreign)} than the first", one.span,
+                "descriptors of one transfer differ in decouple and burst options alone; write two transfers",
+            )  # fmt: skip
+        differ |= dict.fromkeys(other)
+    each = [tuple((name, one.options.get(name, 0)) for name in differ) for one in image.told] if differ else []
+    return {name: value for name, value in first.items() if name not in differ}, tuple(each)
 
 
 def _filling(setup: Setup, image: Image) -> Iterator[tuple[str, Span | None, str]]:

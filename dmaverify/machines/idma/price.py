@@ -40,7 +40,7 @@ from dmaverify.machines.idma.law import (
 from dmaverify.machines.idma.legalizer import is_coupled, legalize, window_bits
 from dmaverify.machines.idma.nd import Descriptor, requests
 from dmaverify.machines.idma.path import held_bytes, piece_count, pieces
-from dmaverify.machines.idma.setup import Setup, setup_of
+from dmaverify.machines.idma.setup import Setup, setup_of_commands
 from dmaverify.machines.idma.wire import beats_of
 from dmaverify.program.command import Command, Engine
 from dmaverify.program.move import Transfer
@@ -73,8 +73,8 @@ class Requests:
 
     def requests(self) -> Iterator[Request]:
         width = self.setup.backend.address_width
-        for command in self.commands:
-            yield from requests(descriptor_of(self.setup, command), width)
+        for number, command in enumerate(self.commands):
+            yield from requests(descriptor_of(self.setup.own(number), command), width)
 
 
 def requests_of(setup: Setup, commands: Sequence[Command]) -> Requests:
@@ -116,7 +116,7 @@ def fetched(setup: Setup, commands: Sequence[Command], depth: Depth) -> tuple[in
 
 def price(transfer: Transfer, target: Target, commands: Sequence[Command]) -> Cost:
     """The cost of commands on the engine that the transfer's options mean. Raises InputError."""
-    return price_on(setup_of(target, transfer.options), commands)
+    return price_on(setup_of_commands(target, transfer), commands)
 
 
 def price_on(setup: Setup, commands: Sequence[Command], most: int = MOST_BEATS) -> Cost:
@@ -150,13 +150,40 @@ def price_on(setup: Setup, commands: Sequence[Command], most: int = MOST_BEATS) 
 
 def _alone(setup: Setup, commands: Sequence[Command], depth: Depth, most: int) -> tuple[Sequence[Term], float, bool]:
     """The bounds of one back-end, its cycles, and whether these are the law's own."""
-    if not is_coupled(setup.request):
+    coupled = [is_coupled(setup.own(number).request) for number in range(len(commands))]
+    if len(set(coupled)) > 1:
+        return _mixed(setup, commands, depth, most, coupled)
+    if not is_coupled(setup.own(0).request):
         return _apart(setup, commands, depth.memory, most)
     totals, runs = measured(setup, commands)
     terms = bounds(totals, depth)
     if runs:
         return terms, float(exact(runs, depth)), True
     return terms, max((t.cycles for t in terms), default=0.0), False
+
+
+def _mixed(
+    setup: Setup, commands: Sequence[Command], depth: Depth, most: int, coupled: Sequence[bool]
+) -> tuple[Sequence[Term], float, bool]:
+    """The same of commands of which some are coupled: those of each kind take their time, and all data goes through
+    the same ports, a beat a cycle.
+    """
+    kinds = []
+    for kind in (True, False):
+        numbers = [number for number, own in enumerate(coupled) if own is kind]
+        alone = replace(setup, each=tuple(setup.each[number] for number in numbers))
+        kinds.append(_alone(alone, [commands[number] for number in numbers], depth, most)[:2])
+    beats = [_beat_floor(setup, command) for command in commands]
+    lead = 2 * depth.memory.latency + 2
+    every = [
+        Term(f"{side} data", float(total + lead), f"{side} port", f"{total:,} beats, one a cycle", MEASURED)
+        for side, total in zip(("read", "write"), map(sum, zip(*beats, strict=True)), strict=True)
+    ]
+    law = max(*(cycles for _, cycles in kinds), *(term.cycles for term in every))
+    for term in sorted((term for terms, _ in kinds for term in terms), key=lambda term: -term.cycles):
+        if all(term.name != other.name for other in every):
+            every.append(term)
+    return every, law, False
 
 
 def _apart(
@@ -191,7 +218,10 @@ def totals_of(setup: Setup, commands: Sequence[Command]) -> Totals | ApartTotals
 def apart_totals(setup: Setup, commands: Sequence[Command]) -> ApartTotals:
     """Beats and bursts of both sides, without a list of them."""
     beats = [_beat_floor(setup, command) for command in commands]
-    bursts = [[_burst_floor(setup, command, (side,)) for side in ("read", "write")] for command in commands]
+    bursts = [
+        [_burst_floor(setup.own(number), command, (side,)) for side in ("read", "write")]
+        for number, command in enumerate(commands)
+    ]
     return ApartTotals(*map(sum, zip(*beats, strict=True)), *map(sum, zip(*bursts, strict=True)))
 
 
@@ -217,7 +247,10 @@ def _shared_out(setup: Setup, commands: Sequence[Command], depth: Depth) -> Sequ
 
 def of_pieces(setup: Setup, held: Sequence[Request], memory: MemorySystem) -> int | None:
     """The cycles of 1D transfers back to back on one back-end; None where the law is not gone through."""
-    if is_coupled(setup.request):
+    kinds = {is_coupled(request) for request in held}
+    if len(kinds) > 1:
+        return None
+    if kinds == {True}:
         meter = Meter(setup.backend)
         run = BurstRun(tuple(burst for request in held for burst in meter.beats(request)))
         return exact([run], Depth.of(setup.backend, memory))
@@ -285,7 +318,7 @@ def _why(setup: Setup, commands: Sequence[Command]) -> str:
 def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[BurstRun]]:
     """The totals of all bursts of a coupled back-end; the bursts themselves where they are few enough."""
     found = requests_of(setup, commands)
-    at_least = sum(_burst_floor(setup, command) for command in commands)
+    at_least = sum(_burst_floor(setup.own(number), command) for number, command in enumerate(commands))
     if max(found.count, at_least) <= EXACT:
         meter = Meter(setup.backend)
         bursts: list[Beats] = []

@@ -16,6 +16,7 @@ from dmaverify.errors import InputError, nearest
 from dmaverify.machines.idma.built import built_options, is_built
 from dmaverify.machines.idma.engine import AXI, AXIS, INIT, Backend, Request, protocol_named, variant_named
 from dmaverify.machines.idma.midends import StripedRegion
+from dmaverify.program.move import Transfer
 from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
@@ -30,6 +31,8 @@ OF_ENGINE = tuple(
     name for name in ENGINE if name not in ("memory", "memory_latency", "memory_outstanding", "version", "chain_head")
 )
 """What makes two engines of two transfers, if it differs."""
+OF_BURSTS = ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len", "src_max_llen", "dst_max_llen")
+"""What each descriptor of a transfer asks for on its own."""
 FLAGS = ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len", "compute")
 NUMBERS = ("src_max_llen", "dst_max_llen", "src_burst", "dst_burst")
 PROTOCOLS = ("src_protocol", "dst_protocol")
@@ -49,7 +52,9 @@ KNOWN = ("preset", "on_error", "channel", "pattern", "value", *ENGINE, *FLAGS, *
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """An engine and the options of its requests. `dims` counts the 1D transfer as one; `request` has no addresses."""
+    """An engine and the options of its requests. `dims` counts the 1D transfer as one; `request` has no addresses. `each`
+    are the requests of single commands of a text, where they ask for their own bursts.
+    """
 
     backend: Backend
     request: Request
@@ -80,6 +85,7 @@ class Setup:
     value: int = 0  # the byte of a constant pattern
     events: int = 0  # of a real-time mid-end; 0 where nothing says how many
     error_handler: bool = True  # where the engine can have one: AXI to AXI without compute
+    each: tuple[Request, ...] = ()
 
     @property
     def outer(self) -> int:
@@ -120,6 +126,10 @@ class Setup:
             return ""
         has = "one channel, 0" if self.channels == 1 else f"{self.channels} channels, 0 to {self.channels - 1}"
         return f"channel {channel}: the engine has {has}"
+
+    def own(self, number: int) -> Setup:
+        """The engine for one command of a text."""
+        return replace(self, request=self.each[number], each=()) if self.each else self
 
     def at(self, src: int, dst: int, length: int) -> Request:
         return replace(self.request, src=src, dst=dst, length=length)
@@ -234,6 +244,16 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         nd_latency=_number(full, "nd_latency", 0, 1),
         value=_number(full, "value", 0, 255),
     )
+
+
+def setup_of_commands(target: Target, transfer: Transfer, more: Mapping[str, int | str] | None = None) -> Setup:
+    """The engine of a transfer, with what single commands of its text ask for; `more` options go before. Raises
+    InputError.
+    """
+    options = {**dict(transfer.options), **(more or {})}
+    each = transfer.form.each if transfer.form is not None else ()
+    requests = tuple(setup_of(target, {**dict(own), **options}).request for own in each)
+    return replace(setup_of(target, options), each=requests)
 
 
 def _midends(full: Mapping[str, Any], given: Mapping[str, int | str]) -> tuple[tuple[str, ...], int]:
