@@ -52,8 +52,8 @@ KNOWN = ("preset", "on_error", "channel", "pattern", "value", *ENGINE, *FLAGS, *
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """An engine and the options of its requests. `dims` counts the 1D transfer as one; `request` has no addresses. `each`
-    are the requests of single commands of a text, where they ask for their own bursts.
+    """An engine and the options of its requests. `dims` counts the 1D transfer as one; `request` has no addresses.
+    `each` are the requests of single commands of a text, where they ask for their own bursts.
     """
 
     backend: Backend
