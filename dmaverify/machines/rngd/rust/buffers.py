@@ -19,9 +19,9 @@ from dmaverify.machines.rngd.rust.accesses import Effect, HeldNeed, Unjudged, Us
 from dmaverify.machines.rngd.rust.coverage import judged
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
 from dmaverify.machines.rngd.rust.order import unordered_effects
-from dmaverify.machines.rngd.rust.paths import OnWay
 from dmaverify.machines.rngd.rust.values import Record, RustTensor, Tuple, Value
 from dmaverify.machines.rngd.rust.values import Sequence as RustSequence
+from dmaverify.prove.flow.ways import OnWay
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 

@@ -16,7 +16,6 @@ from dmaverify.machines.rngd.rust.calls import Calls
 from dmaverify.machines.rngd.rust.code import Code, named, parse_fragment, places, walk
 from dmaverify.machines.rngd.rust.functions import CELLS
 from dmaverify.machines.rngd.rust.numbers import Look, number_of, split_top, truth_of
-from dmaverify.machines.rngd.rust.paths import WayChoice
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Buffer,
@@ -29,6 +28,7 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
     changing,
 )
+from dmaverify.prove.flow.ways import WayChoice
 from dmaverify.values import dataclass, replace
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from dmaverify.language.meaning import Index, cell
 from dmaverify.machines.rngd.rust.accesses import Effect, HeldNeed, Unjudged, UsedBuffer
 from dmaverify.machines.rngd.rust.cells import CellSpace, certain, cover_of
 from dmaverify.machines.rngd.rust.moves import Site
-from dmaverify.machines.rngd.rust.paths import OnWay, Passed, WaysUndecided, way_past
 from dmaverify.machines.rngd.rust.values import PLACES, Map
 from dmaverify.machines.rngd.rust.views import plain
+from dmaverify.prove.flow.ways import OnWay, Passed, WaysUndecided, way_past
 from dmaverify.prove.meet import Walk
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity

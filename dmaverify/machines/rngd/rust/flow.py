@@ -21,7 +21,6 @@ from dmaverify.machines.rngd.rust.code import Code, named, places
 from dmaverify.machines.rngd.rust.counters import Counters, below
 from dmaverify.machines.rngd.rust.lists import elements, joined, range_of
 from dmaverify.machines.rngd.rust.numbers import truth_of
-from dmaverify.machines.rngd.rust.paths import WayChoice
 from dmaverify.machines.rngd.rust.sites import is_host
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
@@ -38,6 +37,7 @@ from dmaverify.machines.rngd.rust.values import (
     known,
     sources_of,
 )
+from dmaverify.prove.flow.ways import WayChoice
 from dmaverify.values import replace
 
 if TYPE_CHECKING:

@@ -1,132 +1,15 @@
-"""Ways through a function: which branches an access stands behind, and whether a run can pass by a set of accesses.
+"""Where the reading of a function stands: what is chosen, what may have left before, the loops around.
 
-Knows: choices (arms of a condition, loops that may run no time), exits (`return`, `break`, `continue`, `panic!`).
-Does not know: Rust text, tensors.
-Law: choices are taken as independent of one another, so that "on every way" is said of more ways than there are; a way
-is only called certain where each of its choices hangs on a parameter of its own. A search given up is no answer.
+Knows: scopes of functions, loops and turns, their labels. Does not know: Rust text, what ways decide.
+Law: what leaves a scope goes on behind it, and nothing between the two runs on that way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from dmaverify.values import dataclass, field, replace
-
-MOST_STEPS, MOST_DECISIONS = 20_000, 200
-
-
-@dataclass(frozen=True)
-class WayChoice:
-    """One arm of a decision. `about` names the parameters that it hangs on where both ways are certain to occur;
-    `loose` where every turn of a loop that is read once decides anew.
-    """
-
-    decision: str
-    arm: int
-    arms: int
-    names: tuple[str, ...] = field(default=(), compare=False)
-    about: frozenset[int] = field(default=frozenset(), compare=False)
-    loose: bool = field(default=False, compare=False)
-
-    @property
-    def told(self) -> str:
-        return self.names[self.arm] if self.arm < len(self.names) else ""
-
-
-Way = tuple[WayChoice, ...]
-
-
-@dataclass(frozen=True)
-class OnWay:
-    """When an access happens: all of `path` is chosen, and nothing of `exits` (each chosen as a whole) left before.
-
-    `turns` are the loops around it that are read once for all of their turns, with how many they are, or 0.
-    """
-
-    path: Way = ()
-    exits: tuple[Way, ...] = ()
-    turns: Mapping[int, int] = field(default_factory=dict, compare=False)
-
-    @property
-    def always(self) -> bool:
-        return not self.path and not self.exits
-
-    @property
-    def loose(self) -> bool:
-        return any(choice.loose for way in (self.path, *self.exits) for choice in way)
-
-    def holds(self, chosen: dict[str, WayChoice]) -> bool | None:
-        """Whether it happens; None where that hangs on what is not chosen yet."""
-        found = [_all(self.path, chosen), *(_not(_all(way, chosen)) for way in self.exits)]
-        return False if False in found else None if None in found else True
-
-    @property
-    def choices(self) -> Way:
-        return (*self.path, *(choice for way in self.exits for choice in way))
-
-
-def _not(value: bool | None) -> bool | None:
-    return None if value is None else not value
-
-
-def _all(way: Way, chosen: dict[str, WayChoice]) -> bool | None:
-    found = [None if c.decision not in chosen else chosen[c.decision].arm == c.arm for c in way]
-    return False if False in found else None if None in found else True
-
-
-@dataclass(frozen=True)
-class Passed:
-    """A way on which something happens and nothing of something else; `certain` where it is one that a run can take."""
-
-    way: Way
-    certain: bool
-
-    @property
-    def told(self) -> str:
-        return " and ".join(dict.fromkeys(choice.told for choice in self.way if choice.told))
-
-
-class WaysUndecided(Exception):
-    """The search for a way was given up."""
-
-
-def way_past(need: OnWay, accesses: Sequence[OnWay]) -> Passed | None:
-    """A way on which `need` happens and none of the accesses; None where there is none. Raises WaysUndecided."""
-    choices = [c for when in (need, *accesses) for c in when.choices]
-    known: dict[str, dict[int, WayChoice]] = {}
-    for choice in choices:
-        known.setdefault(choice.decision, {})[choice.arm] = choice
-    if len(known) > MOST_DECISIONS:
-        raise WaysUndecided
-    steps = [0]
-
-    def search(chosen: dict[str, WayChoice], left: list[str]) -> dict[str, WayChoice] | None:
-        steps[0] += 1
-        if steps[0] > MOST_STEPS:
-            raise WaysUndecided
-        held = need.holds(chosen)
-        found = [one.holds(chosen) for one in accesses]
-        if held is False or True in found:
-            return None
-        if held and None not in found:
-            return chosen
-        for number, name in enumerate(left):
-            some = next(iter(known[name].values()))
-            for arm in range(some.arms - 1, -1, -1):
-                taken = known[name].get(arm) or replace(some, arm=arm)
-                made = search({**chosen, name: taken}, left[number + 1 :])
-                if made is not None:
-                    return made
-            return None
-        return None
-
-    found = search({}, list(known))
-    if found is None:
-        return None
-    way = tuple(found.values())
-    named = [one for choice in way for one in choice.about]
-    return Passed(way, all(choice.about for choice in way) and len(named) == len(set(named)))
+from dmaverify.prove.flow.ways import OnWay, Way, WayChoice
 
 
 class WayWalk:
