@@ -40,6 +40,17 @@ class Walk:
     def high(self) -> int:
         return self.base + sum(max(0, stride * (count - 1)) for count, stride in self.loops)
 
+    @property
+    def straight(self) -> Walk:
+        """The same addresses from the least one on: loops by falling stride, those that go on without a gap as one."""
+        out: list[tuple[int, int]] = []
+        for stride, count in sorted((abs(stride), count) for count, stride in self.loops if stride and count > 1):
+            if out and stride == out[-1][0] * out[-1][1]:
+                out[-1] = (out[-1][0] * count, out[-1][1])
+            else:
+                out.append((count, stride))
+        return Walk(self.low, tuple(reversed(out)))
+
     def address(self, counters: Sequence[int]) -> int:
         return self.base + sum(c * stride for c, (_, stride) in zip(counters, self.loops, strict=True))
 

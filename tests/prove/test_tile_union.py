@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from itertools import product
 
 from dmaverify.program.turns import Affine
 from dmaverify.program.views import TileWindow, visible_positions
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, follow
-from dmaverify.prove.flow.tile_union import Boxes, grid
+from dmaverify.prove.flow.tile_union import Boxes, grid, grid_of
 from dmaverify.prove.flow.touches import runs_of
+from dmaverify.prove.meet import Walk
 
 
 def drawn(draw: random.Random, digits: list[tuple[str, int, int]]) -> Boxes:
@@ -63,6 +65,43 @@ def test_a_million_tiles_without_gap_are_one_box_and_too_many_apart_are_not_list
     assert one is not None
     assert one.covered[0].all()
     assert grid([digit], [Boxes({digit: (Affine(0, (8,)), 4)}, (1 << 37,))]) is None
+
+
+def drawn_walk(draw: random.Random, size: int) -> Walk:
+    while True:
+        steps = [draw.choice([1, 2, 3, 4, 5, 6, 8, 12, 16, -1, -4, -12]) for _ in range(draw.randrange(4))]
+        walk = Walk(0, tuple((draw.choice([1, 2, 3, 4, 6, 8]), step) for step in steps))
+        if walk.high - walk.low < size:
+            return Walk(draw.randrange(size - walk.high + walk.low) - walk.low, walk.loops)
+
+
+def test_walks_come_to_each_address_as_often_as_their_counters_say() -> None:
+    draw, several = random.Random(7), 0
+    for _ in range(600):
+        size = draw.choice([24, 60, 64, 96, 120])
+        walks = [drawn_walk(draw, size) for _ in range(draw.randrange(1, 4))]
+        made = grid_of(walks, size)
+        assert made is not None
+        several += len(made.digits) > 1
+        for walk, times, covered in zip(walks, made.times, made.covered, strict=True):
+            found: Counter[int] = Counter()
+            for cell in made.cells(covered):
+                ends = zip(made.first(cell).values(), made.last(cell).values(), strict=True)
+                for point in product(*(range(first, last + 1) for first, last in ends)):
+                    found[sum(at * stride for at, (_, stride, _) in zip(point, made.digits, strict=True))] += int(
+                        times[cell]
+                    )
+            wanted = Counter(walk.address(at) for at in product(*(range(count) for count, _ in walk.loops)))
+            assert (found, made.count(covered)) == (wanted, len(wanted)), walks
+    assert several > 100
+
+
+def test_walks_over_large_memories_are_cut_where_all_of_them_split() -> None:
+    rows = Walk(3 << 20, ((1 << 30, 1 << 20), (1 << 10, 1)))
+    made = grid_of([rows, Walk(0, ((1 << 50, 1),))], 1 << 51)
+    assert made is not None
+    assert [made.count(one) for one in made.covered] == [1 << 40, 1 << 50]
+    assert grid_of([Walk(0, ((1 << 30, 1 << 20), (1 << 30, 3)))], 1 << 51) is None
 
 
 def test_nests_that_follow_each_other_have_the_runs_of_their_accesses_in_a_row() -> None:

@@ -295,6 +295,19 @@ def test_long_loops_over_large_tensors_are_counted(turns: int) -> None:
     assert f"W = {8 * turns - 8}" in found.findings[0].message
 
 
+@pytest.mark.parametrize(("second", "status"), [((1 << 22) - 9, "proved"), ((1 << 22) - 10, "refuted")])
+def test_uneven_tiles_of_a_tensor_of_any_size_are_counted(second: int, status: str) -> None:
+    tiles = [
+        f"x.view().tile::<m![W], {n}, m![A, W = {n} # 4194304]>({at})"
+        f".to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![W], {n}, m![A, W = {n} #{{!}} 4194304]>({at}));"
+        for at, n in ((0, 9), (9, second))
+    ]
+    text = wide(1, "0", 4194304)
+    made = verdicts(plan(text[: text.index("    for ")] + "".join(tiles) + "\n    y\n}"))
+    assert made[-1].status.value == status
+    assert not made[-1].findings or made[-1].findings[0].values["position"] == 4194303
+
+
 def grid(second: str) -> str:
     start = ">(64 * i).tile::<m![B], 16, m![A = 64 {0} 256, B = 16 {0} 64]>(16 * " + second + ")"
     return (

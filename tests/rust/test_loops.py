@@ -169,6 +169,7 @@ def test_a_function_within_one_that_it_calls_is_read_once() -> None:
         (f"for i in 0..4 {{ while ready() {{ {EACH} }} }}", "unknown"),
         (f"while ready() {{ for i in 0..4 {{ {EACH} }} }}", "unknown"),
         (f"for i in 0..2 {{ for j in 0..2 {{ {copy('32 * i + 16 * j')} }} }}", "proved"),
+        (f"for i in 0..4 {{ for j in 0..2 {{ {copy('16 * i + 0 * j')} }} }}", "refuted"),
     ],
 )
 def test_a_loop_that_does_not_move_a_tile_writes_it_again(lines: str, status: str) -> None:

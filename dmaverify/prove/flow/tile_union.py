@@ -1,21 +1,22 @@
-"""The union of the tiles of an output, as boxes: what they leave out, and what two of them share.
+"""The union of tiles, as boxes: what they leave out, what two of them share, how often each of them has a position.
 
-Knows: starts that are affine in loops, intervals, boxes on a grid of all their ends.
+Knows: starts that are affine in loops, intervals, boxes on a grid of all their ends; walks over one memory as such.
 Does not know: order, what a tile is for, how a finding is shown.
 Law: exact, or None where a list would grow too long: no volume is added to another one, no tile is left out. A digit
 whose loops move nothing else contributes the union of its intervals; digits that one loop moves together are listed
-iteration by iteration.
+iteration by iteration. Where positions are counted (`times`), each interval is listed as often as loops come to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import pairwise, product
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dmaverify.language.distinct import distinct
 from dmaverify.program.turns import Affine
+from dmaverify.prove.meet import Walk
 from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ MOST_POSITION = 1 << 62  # of what an array of integers holds
 
 Digit = tuple[str, int, int]
 """A digit of a tensor: place, stride in positions of the place, how many positions it has."""
+Run = tuple[int, int]
+"""So many positions, so far apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +47,14 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Grid:
-    """A grid of all ends of boxes: `cuts` of each digit, ends included, and per writer which of its cells it covers."""
+    """A grid of all ends of boxes: `cuts` of each digit, ends included, and per writer which of its cells it covers;
+    how many `times`, where that was asked.
+    """
 
     digits: tuple[Digit, ...]
     cuts: tuple[NDArray[np.int64], ...]
     covered: tuple[NDArray[np.bool_], ...]
+    times: tuple[NDArray[np.int64], ...] = ()
 
     def first(self, cell: Sequence[int]) -> dict[Digit, int]:
         """The first position of a cell."""
@@ -67,6 +73,15 @@ class Grid:
         for found in np.argwhere(mask):
             yield tuple(int(i) for i in found)
 
+    def count(self, mask: NDArray[np.bool_]) -> int:
+        """How many positions the cells of a mask have."""
+        import numpy as np
+
+        sizes = np.ones([1] * len(self.cuts), dtype=np.int64)
+        for index, cut in enumerate(self.cuts):
+            sizes = sizes * np.diff(cut).reshape([-1 if i == index else 1 for i in range(len(self.cuts))])
+        return int(sizes[mask].sum())
+
 
 @dataclass(frozen=True)
 class _Group:
@@ -77,13 +92,13 @@ class _Group:
     lengths: tuple[int, ...]
 
 
-def grid(digits: Sequence[Digit], writers: Sequence[Boxes]) -> Grid | None:
-    """Where the boxes of all writers lie; None where that takes too long a list."""
+def grid(digits: Sequence[Digit], writers: Sequence[Boxes], *, times: bool = False) -> Grid | None:
+    """Where the boxes of all writers lie, and how many `times`; None where that takes too long a list."""
     import numpy as np
 
     every: list[list[_Group]] = []
     for writer in writers:
-        groups = _groups(writer, digits)
+        groups = _groups(writer, digits, times)
         if groups is None:
             return None
         every.append(groups)
@@ -95,30 +110,33 @@ def grid(digits: Sequence[Digit], writers: Sequence[Boxes]) -> Grid | None:
             low = np.clip(group.lows[at], 0, digit[2])
             ends += [low, np.clip(group.lows[at] + group.lengths[at], 0, digit[2])]
         cuts.append(distinct(np.concatenate(ends)))
-    if prod(len(c) - 1 for c in cuts) > MOST_CELLS:
+    if prod(len(c) - 1 for c in cuts) * (len(writers) if times else 1) > MOST_CELLS:
         return None
-    covered = tuple(_painted(groups, tuple(digits), cuts) for groups in every)
-    return Grid(tuple(digits), tuple(cuts), covered)
+    painted = tuple(_painted(groups, tuple(digits), cuts, times) for groups in every)
+    if times:
+        return Grid(tuple(digits), tuple(cuts), tuple(one > 0 for one in painted), painted)
+    return Grid(tuple(digits), tuple(cuts), painted)
 
 
 def _painted(
-    groups: Sequence[_Group], digits: tuple[Digit, ...], cuts: Sequence[NDArray[np.int64]]
-) -> NDArray[np.bool_]:
+    groups: Sequence[_Group], digits: tuple[Digit, ...], cuts: Sequence[NDArray[np.int64]], times: bool
+) -> NDArray[Any]:
+    """Which cells one writer covers, or how many times."""
     import numpy as np
 
-    mask = np.ones([1] * len(digits), dtype=bool)
+    made: NDArray[Any] = np.ones([1] * len(digits), dtype=np.int64 if times else bool)
     for group in groups:
         at = [digits.index(d) for d in group.digits]
-        own = _own_mask(group, [cuts[i] for i in at])
+        own = _own_times(group, [cuts[i] for i in at])
         order = np.argsort(at)
         shape = [1] * len(digits)
         for i in at:
             shape[i] = len(cuts[i]) - 1
-        mask = mask & np.transpose(own, order).reshape(shape)
-    return np.broadcast_to(mask, [len(c) - 1 for c in cuts])
+        made = made * np.transpose(own if times else own > 0, order).reshape(shape)
+    return np.broadcast_to(made, [len(c) - 1 for c in cuts])
 
 
-def _own_mask(group: _Group, cuts: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
+def _own_times(group: _Group, cuts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     import numpy as np
 
     spans = []
@@ -130,17 +148,17 @@ def _own_mask(group: _Group, cuts: Sequence[NDArray[np.int64]]) -> NDArray[np.bo
         steps = np.zeros(len(cuts[0]), dtype=np.int64)
         np.add.at(steps, first, 1)
         np.add.at(steps, end, -1)
-        return np.asarray(np.cumsum(steps)[:-1] > 0)
-    mask = np.zeros([len(c) - 1 for c in cuts], dtype=bool)
+        return np.cumsum(steps)[:-1]
+    found = np.zeros([len(c) - 1 for c in cuts], dtype=np.int64)
     for box in zip(*(zip(*span, strict=True) for span in spans), strict=True):
-        mask[tuple(slice(int(a), int(b)) for a, b in box)] = True
-    return mask
+        found[tuple(slice(int(a), int(b)) for a, b in box)] += 1
+    return found
 
 
 # ---------------------------------------------------------------- the boxes of one writer
 
 
-def _groups(writer: Boxes, digits: Sequence[Digit]) -> list[_Group] | None:
+def _groups(writer: Boxes, digits: Sequence[Digit], times: bool) -> list[_Group] | None:
     """The digits of a writer, those together that a loop moves together; None where their list is too long."""
     import numpy as np
 
@@ -164,7 +182,7 @@ def _groups(writer: Boxes, digits: Sequence[Digit]) -> list[_Group] | None:
                 left.remove(digit)
                 members.append(digit)
                 moving |= _moving(starts[digit][0], writer.counts)
-        made = _alone(members[0], *starts[members[0]], writer.counts) if len(members) == 1 else None
+        made = _alone(members[0], *starts[members[0]], writer.counts, times) if len(members) == 1 else None
         if len(members) > 1:
             made = _together(members, starts, sorted(moving), writer.counts)
         if made is None:
@@ -181,9 +199,9 @@ def _moving(start: Affine, counts: Sequence[int]) -> set[int]:
     return {i for i, (step, count) in enumerate(zip(start.steps, counts, strict=True)) if step and count > 1}
 
 
-def _alone(digit: Digit, start: Affine, length: int, counts: Sequence[int]) -> _Group | None:
-    """The intervals of a digit: by rising step, a loop lengthens the run as long as it leaves no gap, else it repeats
-    what is there.
+def _alone(digit: Digit, start: Affine, length: int, counts: Sequence[int], times: bool) -> _Group | None:
+    """The intervals of a digit: by rising step, a loop lengthens the run as long as it leaves no gap (nor, where the
+    `times` are asked, comes back to it), else it repeats what is there.
     """
     import numpy as np
 
@@ -195,12 +213,13 @@ def _alone(digit: Digit, start: Affine, length: int, counts: Sequence[int]) -> _
             loops.append((abs(step), count))
     lows = np.array([low], dtype=np.int64)
     for step, count in sorted(loops):
-        if len(lows) == 1 and step <= length:
+        if len(lows) == 1 and (step == length if times else step <= length):
             length += step * (count - 1)
         elif len(lows) * count > MOST_INTERVALS:
             return None
         else:
-            lows = distinct((lows[:, None] + step * np.arange(count, dtype=np.int64)).ravel())
+            lows = (lows[:, None] + step * np.arange(count, dtype=np.int64)).ravel()
+            lows = lows if times else distinct(lows)
     return _Group((digit,), (lows,), (length,))
 
 
@@ -217,3 +236,50 @@ def _together(
         start = starts[digit][0]
         lows.append(start.constant + points @ np.array([start.steps[i] for i in moving], dtype=np.int64))
     return _Group(tuple(members), tuple(lows), tuple(starts[d][1] for d in members))
+
+
+# ---------------------------------------------------------------- walks over one memory
+
+
+def grid_of(walks: Sequence[Walk], size: int) -> Grid | None:
+    """How many times each walk over addresses from 0 to `size` comes to each of them, in cells by rising address; None
+    where that takes too long a list.
+    """
+    straight = [walk.straight for walk in walks]
+    cuts = [1]
+    for cut in sorted({step for walk in straight for _, step in walk.loops}):
+        if cut > cuts[-1] and cut % cuts[-1] == 0 and all(_split(one, cut) is not None for one in straight):
+            cuts.append(cut)
+    tops = [*(high // low for low, high in pairwise(cuts)), -(-size // cuts[-1])]
+    digits = tuple(("", low, count) for low, count in zip(reversed(cuts), reversed(tops), strict=True))
+    return grid(digits, [_boxes(walk, digits) for walk in straight], times=True)
+
+
+def _split(walk: Walk, cut: int) -> tuple[list[Run], list[Run]] | None:
+    """The loops within and beyond a cut of the addresses, where a walk has all pairs of both; None where it has not."""
+    inner, outer = [], []
+    for count, step in walk.loops:
+        if step % cut == 0:
+            outer.append((count, step))
+        elif cut % step == 0 and count % (cut // step) == 0:
+            inner.append((cut // step, step))
+            outer.append((count * step // cut, cut))
+        else:
+            inner.append((count, step))
+    return (inner, outer) if walk.base % cut + sum((n - 1) * step for n, step in inner) < cut else None
+
+
+def _boxes(walk: Walk, digits: Sequence[Digit]) -> Boxes:
+    """A walk on digits at whose cuts it splits, outermost first."""
+    parts: list[tuple[Digit, Run]] = []
+    left = walk
+    for digit in digits[:-1]:
+        inner, outer = _split(left, digit[1]) or ((), ())
+        left = Walk(left.base, tuple(inner))
+        parts += [(digit, (count, step // digit[1])) for count, step in outer if count > 1]
+    parts += [(digits[-1], run) for run in left.loops]
+    windows, above = {}, 0
+    for digit in digits:
+        start, above = walk.base // digit[1] - above * digit[2], walk.base // digit[1]
+        windows[digit] = (Affine(start, tuple(step if own == digit else 0 for own, (_, step) in parts)), 1)
+    return Boxes(windows, tuple(count for _, (count, _) in parts))

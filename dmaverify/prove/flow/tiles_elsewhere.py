@@ -76,18 +76,6 @@ def _holds(one: Touch, other: Touch) -> bool:
     """Whether a walk reaches every unit that the other one may reach."""
     if one.memory != other.memory or one.unit_bits != other.unit_bits or one.turns or other.turns:
         return False
-    (base, loops), (start, inner) = _straight(one.walk), _straight(other.walk)
-    dense = not loops or (len(loops) == 1 and loops[0][1] == 1)
-    within = dense and base <= start and other.walk.high <= one.walk.high
-    return (base, loops) == (start, inner) or within
-
-
-def _straight(walk: Walk) -> tuple[int, tuple[tuple[int, int], ...]]:
-    """The lowest address and the loops by falling stride, those that continue each other as one."""
-    out: list[tuple[int, int]] = []
-    for stride, count in sorted((abs(stride), count) for count, stride in walk.loops if count > 1 and stride):
-        if out and out[-1][0] * out[-1][1] == stride:
-            out[-1] = (out[-1][0] * count, out[-1][1])
-        else:
-            out.append((count, stride))
-    return walk.low, tuple(reversed(out))
+    walk, inner = one.walk.straight, other.walk.straight
+    dense = not walk.loops or (len(walk.loops) == 1 and walk.loops[0][1] == 1)
+    return walk == inner or (dense and walk.low <= inner.low and inner.high <= walk.high)

@@ -26,11 +26,6 @@ class Effect:
     when: OnWay = field(default_factory=OnWay)
     partial: bool = False
 
-    @property
-    def may(self) -> bool:
-        """Whether it may happen for some of its starts only."""
-        return self.partial or self.when.loose
-
 
 @dataclass(frozen=True)
 class HeldNeed:
@@ -57,28 +52,3 @@ class Unjudged:
     unknown: bool
     given: str = ""
     span: Span | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True)
-class UsedBuffer:
-    """A buffer with its writes, each with the number of accesses before it, and what is used of it. `own` where the
-    function makes it; `alone` where cells that are written twice are an error.
-    """
-
-    whole: RustTensor
-    writes: tuple[tuple[int, Effect], ...]
-    needs: tuple[HeldNeed, ...]
-    own: bool
-    alone: bool
-
-    @property
-    def name(self) -> str:
-        return self.whole.buffer.name if self.whole.buffer is not None else "the tensor"
-
-    @property
-    def last(self) -> Site:
-        return self.writes[-1][1].site
-
-    @property
-    def tiled(self) -> bool:
-        return any(effect.tensor.window.tiled for _, effect in self.writes)

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dmaverify.machines.rngd.rust.accesses import Effect, HeldNeed, Unjudged, UsedBuffer
-from dmaverify.machines.rngd.rust.coverage import judged
+from dmaverify.machines.rngd.rust.accesses import Effect, HeldNeed, Unjudged
+from dmaverify.machines.rngd.rust.buffers_told import ToldBuffer
+from dmaverify.machines.rngd.rust.cells import held_buffer
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
 from dmaverify.machines.rngd.rust.order import unordered_effects
 from dmaverify.machines.rngd.rust.values import Record, RustTensor, Tuple, Value
@@ -151,8 +152,7 @@ class EffectLedger:
 
     def remarks(self) -> Iterator[tuple[Site | None, Finding | Unjudged]]:
         """Findings and what was left open, with the site that each belongs to; None where nothing is moved at all."""
-        yield from self._coverage()
-        yield from self._unwritten()
+        yield from self._judged()
         yield from self._hazards()
 
     def _others(self, serial: int) -> bool:
@@ -169,55 +169,29 @@ class EffectLedger:
         given = [need for need in self.needs if need.tensor.buffer and need.tensor.buffer.serial == serial]
         return sorted((*reads, *given), key=lambda need: need.after)
 
-    def _coverage(self) -> Iterator[tuple[Site, Finding | Unjudged]]:
-        for serial in dict.fromkeys(e.tensor.buffer.serial for e in self.effects if e.writes and e.tensor.buffer):
-            writes = [
-                (at, e) for at, e in enumerate(self.effects)
-                if e.writes and e.tensor.buffer and e.tensor.buffer.serial == serial
-            ]  # fmt: skip
+    def _judged(self) -> Iterator[tuple[Site | None, Finding | Unjudged]]:
+        """Of every buffer that is written, and of those that were made without content."""
+        written: dict[int, list[tuple[int, Effect]]] = {}
+        for at, effect in enumerate(self.effects):
+            if effect.writes and effect.tensor.buffer is not None:
+                written.setdefault(effect.tensor.buffer.serial, []).append((at, effect))
+        last = self.effects[-1].site if self.effects else self.beside[-1] if self.beside else None
+        for serial in dict.fromkeys((*written, *sorted(self.empty))):
+            writes, needs = written.get(serial, []), self._needs(serial)
             own = serial in self.empty and self.born[serial][1].tier != "host"
             whole = self.born[serial][1] if own else self.whole.get(serial)
-            if whole is None or not (own or any(e.tensor.window.tiled or not e.when.always for _, e in writes)):
+            tiled = any(e.tensor.window.tiled or not e.when.always for _, e in writes)
+            if whole is None or not (own or tiled) or not (writes or needs):
                 continue
-            needs = self._needs(serial)
+            site = writes[-1][1].site if writes else last
             scatters = any(e.site.method in SCATTERS for _, e in writes)
             if scatters or self._others(serial):
                 if needs and own:
-                    yield writes[-1][1].site, _by_others(whole, "the scatter" if scatters else _OTHER)
+                    yield site, _by_others(whole, "the scatter" if scatters else _OTHER)
                 continue
-            read = any(need.site is not None for need in needs)
-            yield from judged(
-                UsedBuffer(whole, tuple(writes), tuple(needs), own, own and whole.tier == "hbm" and not read)
-            )
-
-    def _unwritten(self) -> Iterator[tuple[Site | None, Finding | Unjudged]]:
-        """Tensors that were made without content, that nobody writes, and that are read or given away."""
-        for serial in sorted(self.empty):
-            tensor = self.born[serial][1]
-            written = any(e.writes and e.tensor.buffer and e.tensor.buffer.serial == serial for e in self.effects)
-            needs = self._needs(serial)
-            if tensor.tier == "host" or written or not needs:
-                continue
-            last = self.effects[-1].site if self.effects else self.beside[-1] if self.beside else None
-            if self._others(serial):
-                yield last, _by_others(tensor, _OTHER)
-                continue
-            if all(need.soft for need in needs):
-                said = f"one of several branches gives `{tensor.buffer.name if tensor.buffer else ''}`, never written"
-                yield last, Unjudged("core/definite", said, True)
-                continue
-            read = next((need.site for need in needs if need.site is not None), None)
-            name = tensor.buffer.name if tensor.buffer is not None else "the tensor"
-            at = read or last
-            what = "read here" if read else "given away"
-            labels = (Label(tensor.buffer.span, "made here"),) if tensor.buffer and tensor.buffer.span else ()
-            yield at, Finding(
-                "core/definite", Severity.ERROR,
-                f"`{name}` is {what}, and nothing ever writes it: it holds whatever lay in memory",
-                "source" if read else "destination", at.span if at is not None else tensor.span, {"tensor": name},
-                source="furiosa-opt v0.6.0, HbmTensor::new (memory that is not initialized)",
-                hint="write it first, or give back the tensor that was written", labels=labels,
-            )  # fmt: skip
+            alone = own and whole.tier == "hbm" and not any(need.site is not None for need in needs)
+            held = held_buffer(whole, writes, needs, own=own, alone=alone)
+            yield from ToldBuffer(whole, held, [effect for _, effect in writes], needs, site).told()
 
     def _hazards(self) -> Iterator[tuple[Site, Finding]]:
         for earlier, later in unordered_effects(self.effects):

@@ -1,28 +1,23 @@
-"""Cells of buffers: which positions a view of a tensor covers for all starts of its window, as a set of numbers.
+"""Cells of buffers: which positions a view of a tensor covers for all starts of its window, as a walk.
 
-Knows: digits of mappings of every class of place, starts that are progressions, factors that all views share.
-Does not know: order, branches, findings.
-Law: a set is exact or there is none. Starts that one loop moves in two places, or that are not all known, give none.
+Knows: digits of mappings of every class of place, starts that are progressions.
+Does not know: order, branches, what cells decide (`prove.flow.buffers`), findings.
+Law: a walk is exact or there is none. Starts that one loop moves in two places, or that are not all known, give none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import gcd, prod
-from typing import TYPE_CHECKING, Any
+from math import prod
 
+from dmaverify.machines.rngd.rust.accesses import Effect, HeldNeed
+from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.tile_shapes import form_of
 from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
+from dmaverify.prove.flow.buffers import HeldAccess, HeldBuffer
+from dmaverify.prove.flow.tile_union import Run
 from dmaverify.prove.meet import Walk
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-MOST_CELLS = 1 << 20  # of a buffer, less what all of its views share
-MOST_MADE = 1 << 23
-
-Run = tuple[int, int]
-"""So many positions, so far apart: a loop of a walk."""
+from dmaverify.values import replace
 
 
 def _all_maps(tensor: RustTensor) -> bool:
@@ -80,60 +75,31 @@ def cover_of(tensor: RustTensor, sizes: Sequence[int]) -> Walk | None:
     return made if made.low >= 0 and made.high < scale else None
 
 
-class CellSpace:
-    """Positions of one buffer, less the blocks and the repetitions that all covers share, so that few are counted;
-    `fits` says whether they are few enough.
-    """
+def held_buffer(
+    whole: RustTensor, writes: Sequence[tuple[int, Effect]], needs: Sequence[HeldNeed], *, own: bool, alone: bool
+) -> HeldBuffer:
+    """A buffer and what is done with it, in cells."""
+    buffer = whole.buffer
+    parts = [whole.fields[place] for place in PLACES[whole.tier]]
+    sizes = [part.expr.size if isinstance(part, Map) else 0 for part in parts]
+    tiled = any(effect.tensor.window.tiled for _, effect in writes)
 
-    def __init__(self, size: int, covers: Sequence[Walk]) -> None:
-        self.shared, outer = 1, list(covers)
-        while outer and all(cover.loops for cover in outer):
-            count, step = outer[0].loops[0]
-            rest = [Walk(cover.base, cover.loops[1:]) for cover in outer]
-            if any(one.loops[0] != (count, step) or part.high >= step for one, part in zip(outer, rest, strict=True)):
-                break
-            outer, size, self.shared = rest, min(size, step), self.shared * count
-        joined = [_joined(cover) for cover in outer]
-        self.block = gcd(size, *(part for length, cover in joined for part in _grain(length, cover)))
-        own = [_in_blocks(length, cover, self.block) for length, cover in joined]
-        size //= self.block
-        self.size = size
-        self.fits = size <= MOST_CELLS and all(prod(count for count, _ in cover.loops) <= MOST_MADE for cover in own)
-        self._own = dict(zip(covers, own, strict=True))
+    def cells(tensor: RustTensor) -> Walk | None:
+        return cover_of(tensor, sizes) if tiled else None
 
-    @property
-    def each(self) -> int:
-        """Cells that one counted position stands for."""
-        return self.block * self.shared
+    def access(one: Effect | HeldNeed, at: int, site: Site | None) -> HeldAccess:
+        own = one.tensor.window.parts
+        return HeldAccess(
+            at, one.when, cells(one.tensor), site.span.line if site is not None else 0, certain(one.tensor),
+            one.tensor.window.open, one.tensor.window.tiled,
+            moving=frozenset(abs(loop) for _, numbers in own for loop in numbers.loops if numbers.step),
+            starts=tuple((place, numbers, numbers.loops) for place, numbers in own),
+            repeats=next(((numbers.turns, numbers.count) for _, numbers in own if numbers.repeats), None),
+        )  # fmt: skip
 
-    def position(self, counted: int) -> int:
-        """The first position of the buffer that a counted one stands for."""
-        return counted * self.block
-
-    def positions(self, cover: Walk) -> NDArray[Any]:
-        """The counted positions of a cover, each as often as it is covered."""
-        import numpy as np
-
-        own = self._own[cover]
-        out = np.full(1, own.base, dtype=np.int64)
-        for count, step in reversed(own.loops):
-            out = (out[:, None] + np.arange(count, dtype=np.int64) * step).reshape(-1)
-        return out
-
-
-def _joined(cover: Walk) -> tuple[int, Walk]:
-    """The length of the contiguous parts, and where these start."""
-    length, left = 1, list(cover.loops)
-    while left and left[-1][1] == length:
-        length *= left.pop()[0]
-    return length, Walk(cover.base, tuple(left))
-
-
-def _grain(length: int, cover: Walk) -> tuple[int, ...]:
-    return (length, cover.base, *(step for _, step in cover.loops))
-
-
-def _in_blocks(length: int, cover: Walk, block: int) -> Walk:
-    """The cover with blocks for positions."""
-    inner = ((length // block, 1),) if length > block else ()
-    return Walk(cover.base // block, (*((count, step // block) for count, step in cover.loops), *inner))
+    return HeldBuffer(
+        buffer.name if buffer is not None else "the tensor", prod(sizes), cells(whole),
+        tuple(replace(access(one, at, one.site), partial=one.partial) for at, one in writes),
+        tuple(replace(access(one, one.after, one.site), soft=one.soft) for one in needs),
+        own, alone, buffer.serial if buffer is not None else 0,
+    )  # fmt: skip

@@ -99,6 +99,8 @@ class Numbers:
         return Numbers(low, high, step, exact and whole, loops, ends, turns)
 
     def times(self, factor: int) -> Numbers:
+        if not factor:
+            return Numbers.of(0)  # no loop moves it
         ends = sorted((self.low * factor, self.high * factor))
         loops = self.loops if factor >= 0 else frozenset(-loop for loop in self.loops)
         return Numbers(ends[0], ends[1], self.step * abs(factor), self.exact, loops, self.ends, self.turns)

@@ -1,0 +1,369 @@
+"""Whether what is used of a buffer was written before, on every way through a function, and no cell of it twice.
+
+Knows: which access happens on which way, which cells of the buffer it has, how loops move it.
+Does not know: any text, machines, single moves, who may overtake whom (`pipes`), how a finding is shown.
+Law: a cell counts as written only where no way leads past all of its certain writes; it is called unwritten only on a
+way that a run can take, past all that may write it. All else is open, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.prove.flow.tile_union import Grid, grid_of
+from dmaverify.prove.flow.ways import OnWay, Passed, WaysUndecided, way_past
+from dmaverify.prove.meet import Walk
+from dmaverify.values import dataclass, replace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST_GROUPS = 512  # sets of cells that the same branches write
+MOST_WAYS = 32  # of writes, any two of which are compared
+COVER, ONCE, DEFINITE = "core/tiles-cover", "core/tiles-once", "core/definite"
+_MANY_WAYS = "there are too many ways through the function"
+
+
+@dataclass(frozen=True)
+class HeldAccess:
+    """A write of a buffer, or a use of what it holds (by somebody else in line 0), behind `at` accesses of the text.
+
+    `cells` are those that it has: None where that cannot be said. `certain`: all of its starts are known and occur;
+    `open`: only a running program knows them. `tiled`: it has a part of the buffer. `partial`: it happens for some of
+    its starts only. `soft`: only some of the ways on from here use it. `moving` are the loops that move it, `starts`
+    says how: what starts alike in each turn is equal in it. `repeats` are turns that share starts, and these.
+    """
+
+    at: int
+    when: OnWay
+    cells: Walk | None
+    line: int = 0
+    certain: bool = True
+    open: bool = False
+    tiled: bool = False
+    partial: bool = False
+    soft: bool = False
+    moving: frozenset[int] = frozenset()
+    starts: Hashable = ()
+    repeats: tuple[int, int] | None = None
+
+    @property
+    def may(self) -> bool:
+        """Whether it may happen for some of its starts only."""
+        return self.partial or self.when.loose
+
+
+@dataclass(frozen=True)
+class HeldBuffer:
+    """A buffer of `size` cells, of which those of `whole` are elements, with its writes and what is used of it.
+
+    `own` where the function makes it, in loops of smaller numbers than `since`; `alone` where nothing else may explain
+    that cells are written twice.
+    """
+
+    name: str
+    size: int
+    whole: Walk | None
+    writes: tuple[HeldAccess, ...]
+    uses: tuple[HeldAccess, ...]
+    own: bool
+    alone: bool
+    since: int = 0
+
+    @property
+    def tiled(self) -> bool:
+        return any(write.tiled for write in self.writes)
+
+
+@dataclass(frozen=True)
+class UnmetUse:
+    """A use of what nothing wrote on a way: `count` of `live` cells from `first` on, or (0) all of a whole buffer."""
+
+    use: HeldAccess
+    passed: Passed
+    count: int = 0
+    live: int = 0
+    first: int = 0
+
+
+@dataclass(frozen=True)
+class CellsFound:
+    """Cells from `first` on that no write has (COVER, of so many `live`), or that writes have more than once (ONCE)."""
+
+    rule: str
+    count: int
+    first: int
+    live: int
+
+
+@dataclass(frozen=True)
+class TurnsAgain:
+    """A write of which turns of a loop have one window: so many turns, so many windows; 0 where it never moves."""
+
+    write: HeldAccess
+    turns: int = 0
+    windows: int = 0
+
+
+@dataclass(frozen=True)
+class OpenClaim:
+    """What could not be said of a buffer, and why: `unknown` where the verdict depends on it, else a claim that is not
+    made. `use` is the one that asks, `write` the one that is asked about.
+    """
+
+    rule: str
+    said: str
+    why: str = ""
+    unknown: bool = True
+    use: HeldAccess | None = None
+    write: HeldAccess | None = None
+
+
+Judged = UnmetUse | CellsFound | TurnsAgain | OpenClaim
+
+
+@dataclass(eq=False)
+class BufferJudge:
+    """Judges one buffer."""
+
+    buffer: HeldBuffer
+
+    def judge(self) -> Iterator[Judged]:
+        """What is wrong with the writes, or could not be said."""
+        buffer = self.buffer
+        if not buffer.writes:
+            yield from self._never()
+        elif buffer.own:
+            yield from self._used()
+        elif not _all_pass(OnWay(), [write.when for write in buffer.writes]):
+            yield OpenClaim(DEFINITE, f"that `{buffer.name}` is written on every way is not claimed", unknown=False)
+        if buffer.tiled:
+            yield from self._counted()
+
+    @cached_property
+    def _walks(self) -> dict[Walk, int]:
+        """What accesses have, each by its place in the grid."""
+        buffer = self.buffer
+        every = (buffer.whole, *(access.cells for access in (*buffer.writes, *buffer.uses)))
+        return {walk: place for place, walk in enumerate(dict.fromkeys(w for w in every if w is not None))}
+
+    @cached_property
+    def grid(self) -> Grid | None:
+        return grid_of(list(self._walks), max(1, self.buffer.size))
+
+    def _cells(self, grid: Grid, walk: Walk) -> NDArray[Any]:
+        return grid.covered[self._walks[walk]]
+
+    # ------------------------------------------------------------ written before it is used
+
+    def _never(self) -> Iterator[UnmetUse | OpenClaim]:
+        """The first use of a buffer that nothing writes, reads before others."""
+        uses = [use for use in self.buffer.uses if not _all_pass(use.when, ())]
+        sure = [use for use in uses if not use.soft]
+        if sure:
+            yield UnmetUse(next((use for use in sure if use.line), sure[0]), Passed((), True))
+        elif uses:
+            yield OpenClaim(DEFINITE, f"one of several branches gives `{self.buffer.name}`, never written")
+
+    def _used(self) -> Iterator[UnmetUse | OpenClaim]:
+        """The first use of cells that are not written on some way to it."""
+        doubt: OpenClaim | None = None
+        for use in self.buffer.uses:
+            try:
+                found = self._unmet(use)
+            except WaysUndecided:
+                found = self._open(use, _MANY_WAYS)
+            if isinstance(found, UnmetUse):
+                yield found
+                return
+            doubt = doubt or found
+        if doubt is not None:
+            yield doubt
+
+    def _unmet(self, use: HeldAccess) -> UnmetUse | OpenClaim | None:
+        before = [write for write in self.buffer.writes if write.at < use.at]
+        whole = [write.when for write in before if not write.tiled and not write.may]
+        if way_past(use.when, whole) is None:
+            return None
+        before = [replace(write, partial=True) if _elsewhere(write, use) else write for write in before]
+        doubtful = [write.when for write in before if write.may or not write.certain]
+        if self.buffer.tiled:
+            return (
+                self._open(use, self._many) if self.grid is None else self._by_cells(self.grid, use, before, doubtful)
+            )
+        passed = way_past(use.when, [*whole, *doubtful])
+        return self._open(use, _doubt(before)) if passed is None else self._sure(use, passed)
+
+    def _by_cells(
+        self, grid: Grid, use: HeldAccess, before: Sequence[HeldAccess], doubtful: Sequence[OnWay]
+    ) -> UnmetUse | OpenClaim | None:
+        walk = use.cells if use.certain else self.buffer.whole
+        if walk is None:
+            return self._open(use, "the digits of its mapping depend on one another")
+        required = left = self._cells(grid, walk)
+        some: list[tuple[OnWay, NDArray[Any]]] = []
+        for write in before:
+            if write.may or write.cells is None:
+                continue
+            cells = self._cells(grid, write.cells)
+            if not write.when.exits and set(write.when.path) <= set(use.when.path):
+                left = left & ~cells
+            else:
+                some.append((write.when, cells))
+        maybe = not use.certain and bool((required & ~left).any())  # what is read may be what was written
+        doubt: OpenClaim | None = None
+        missed: dict[str, tuple[Passed, NDArray[Any]]] = {}
+        for writers, own in _groups(left, some):
+            if way_past(use.when, writers) is None:
+                continue
+            passed = way_past(use.when, [*writers, *doubtful])
+            if passed is None or not passed.certain or use.soft or maybe:
+                doubt = doubt or self._open(use, _doubt(before) if passed is None else _nothing(passed))
+                continue
+            known = missed.get(passed.told)
+            missed[passed.told] = (passed, own if known is None else known[1] | own)
+        if not missed:
+            return doubt
+        passed, cells = max(missed.values(), key=lambda one: grid.count(one[1]))
+        return UnmetUse(use, passed, grid.count(cells), grid.count(required), _first(grid, cells))
+
+    def _sure(self, use: HeldAccess, passed: Passed) -> UnmetUse | OpenClaim:
+        """That all of a buffer is not written on a way, where a run can take it."""
+        return UnmetUse(use, passed) if passed.certain and not use.soft else self._open(use, _nothing(passed))
+
+    def _open(self, use: HeldAccess, why: str) -> OpenClaim:
+        what = f"read in line {use.line}" if use.line else "given away"
+        said = f"that all of `{self.buffer.name}` is written before it is {what} is not decided"
+        return OpenClaim(COVER if self.buffer.tiled else DEFINITE, said, why, use=use)
+
+    @property
+    def _many(self) -> str:
+        return f"its {self.buffer.size:,} cells are too many to be counted"
+
+    # ------------------------------------------------------------ counted
+
+    def _counted(self) -> Iterator[CellsFound | TurnsAgain | OpenClaim]:
+        """Cells that tiles write twice; of a buffer that the function was given, cells that they leave as well."""
+        import numpy as np
+
+        buffer, grid = self.buffer, self.grid
+        known = [(write, write.cells) for write in buffer.writes if write.certain and not write.may]
+        clear = [(write, walk) for write, walk in known if walk is not None]
+        if len(clear) < len(buffer.writes) or buffer.whole is None or grid is None:
+            if not buffer.own:
+                said = f"that the tiles cover `{buffer.name}`, no part of it twice, is not judged"
+                yield OpenClaim(COVER, said, _doubt(buffer.writes) if grid is not None else self._many, unknown=False)
+            return
+        live = self._cells(grid, buffer.whole)
+        count = {write.when: np.zeros(live.shape, dtype=np.int64) for write, _ in clear}
+        for write, walk in clear:
+            count[write.when] += grid.times[self._walks[walk]]
+        left = live.copy()
+        for one in count.values():
+            left &= one == 0
+        if left.any() and not (buffer.own and buffer.uses):
+            yield CellsFound(COVER, grid.count(left), _first(grid, left), grid.count(live))
+        if any(not write.tiled for write in buffer.writes):
+            return  # written as a whole and then in part: meant as it stands
+        again = next((told for told in map(self._again, buffer.writes) if told is not None), None)
+        told = again or self._twice(grid, count, live)
+        if told is not None:
+            yield told
+
+    def _twice(
+        self, grid: Grid, count: Mapping[OnWay, NDArray[Any]], live: NDArray[Any]
+    ) -> CellsFound | OpenClaim | None:
+        """Cells that two ways of writes have more than once together; of two that always happen first."""
+        said = f"that no element of `{self.buffer.name}` is written twice is not decided"
+        if len(count) > MOST_WAYS:
+            why = "its writes stand behind too many conditions"
+            return OpenClaim(ONCE, said, why) if self.buffer.alone else None
+        ways, doubt = sorted(count, key=lambda when: not when.always), ""
+        for number, when in enumerate(ways):
+            for other in ways[number:]:
+                twice = live & ((count[when] if other is when else count[when] + count[other]) > 1)
+                if not twice.any():
+                    continue
+                always = when.always and other.always
+                why = "" if always else _on_one_way(when, other)
+                if always or (why and not self.buffer.alone):
+                    return CellsFound(ONCE, grid.count(twice), _first(grid, twice), grid.count(live))
+                doubt = doubt or why
+        return OpenClaim(ONCE, said, doubt) if doubt else None
+
+    def _again(self, write: HeldAccess) -> TurnsAgain | OpenClaim | None:
+        """What is told of a write whose loops write one window in several turns; None where each turn has its own."""
+        if write.repeats is not None:
+            return TurnsAgain(write, *write.repeats)
+        read = {loop for use in self.buffer.uses for loop in use.when.turns}
+        around = {loop for loop, turns in write.when.turns.items() if loop >= self.buffer.since and turns != 1}
+        still = around - write.moving - read  # they neither move it, nor read the buffer, nor make it anew
+        if any(write.when.turns[loop] > 1 for loop in still):
+            return TurnsAgain(write)
+        said = f"that the tile in line {write.line} writes `{self.buffer.name}` once is not decided"
+        return OpenClaim(ONCE, said, "a loop around it does not move it", write=write) if still else None
+
+
+def _all_pass(when: OnWay, accesses: Sequence[OnWay]) -> bool:
+    """Whether every way on which something happens is surely one of an access."""
+    try:
+        return way_past(when, accesses) is None
+    except WaysUndecided:
+        return False
+
+
+def _elsewhere(write: HeldAccess, use: HeldAccess) -> bool:
+    """Whether a use in a loop that is read once may see less than all turns of a write in it have written: it goes
+    through another window.
+    """
+    return bool(write.moving & use.when.turns.keys()) and write.starts != use.starts
+
+
+def _groups(left: NDArray[Any], some: Sequence[tuple[OnWay, NDArray[Any]]]) -> Iterator[tuple[list[OnWay], Any]]:
+    """Cells that the same accesses write. Raises WaysUndecided."""
+    found: dict[tuple[int, ...], NDArray[Any]] = {(): left} if left.any() else {}
+    for number, (_, cells) in enumerate(some):
+        made: dict[tuple[int, ...], NDArray[Any]] = {}
+        for key, own in found.items():
+            parts = [((*key, number), own & cells), (key, own & ~cells)]
+            first = cells.flat[own.argmax()]
+            made.update((key, part) for key, part in (parts if first else reversed(parts)) if part.any())
+        found = made
+        if len(found) > MOST_GROUPS:
+            raise WaysUndecided
+    for key, own in found.items():
+        yield [some[number][0] for number in key], own
+
+
+def _first(grid: Grid, cells: NDArray[Any]) -> int:
+    """The least position of these cells."""
+    return sum(value * stride for (_, stride, _), value in grid.first(next(grid.cells(cells))).items())
+
+
+def _doubt(before: Sequence[HeldAccess]) -> str:
+    """Why the writes do not settle it."""
+    for one in before:
+        if one.open:
+            return f"only the running program knows where the tile in line {one.line} starts"
+        if not one.certain:
+            return f"the starts of the tile in line {one.line} follow no progression that is known"
+        if one.may:
+            return f"the write in line {one.line} stands behind a condition of each turn of a loop"
+    return "its tiles have no digits that could be counted"
+
+
+def _nothing(passed: Passed) -> str:
+    return f"nothing writes it where {passed.told}" if passed.told else "it is not clear which branches are taken"
+
+
+def _on_one_way(one: OnWay, other: OnWay) -> str:
+    """Why both may happen in one run; nothing where they cannot."""
+    try:
+        passed = way_past(OnWay((*one.path, *other.path), (*one.exits, *other.exits)), ())
+    except WaysUndecided:
+        return _MANY_WAYS
+    if passed is None:
+        return ""
+    return f"some are where {passed.told}" if passed.told else "it is not clear which branches are taken"
