@@ -20,6 +20,7 @@ from dmaverify.program.space import layout_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.feasible import entangled, missing
+from dmaverify.prove.move.unread import unread
 from dmaverify.targets.target import load_target
 from dmaverify.testing.draw import Seeded
 from dmaverify.testing.random_mappings import mapping
@@ -79,6 +80,37 @@ def test_an_element_is_missing_exactly_where_no_cell_of_the_source_holds_it(seed
             assert lack.coordinate not in held[lack.axis]
             assert any(index.get(lack.axis, 0) == lack.coordinate for index in indices(dest))
     assert judged > 20
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_element_goes_nowhere_exactly_where_no_cell_of_the_destination_holds_it(seed: int) -> None:
+    rng = random.Random(100 + seed)
+    for _ in range(60):
+        pair = random_side(rng), random_side(rng)
+        source, dest = (Tensor("hbm", one) for one in pair)
+        common = set(axes_of(pair[0])) & set(axes_of(pair[1]))
+        unnamed = any(v and a not in axes_of(pair[1]) for index in indices(pair[0]) for a, v in index.items())
+        have, want = (
+            {frozenset((a, v) for a, v in index.items() if a in common and v) for index in indices(one)} for one in pair
+        )
+        (first, one), (second, other) = (layout_of(tensor, HBM, 8) for tensor in (source, dest))
+        found = unread(Transfer("x", "rngd", "i8", source, dest), first, second, opaque=bool(one or other))
+        assert found is not None
+        assert bool(found) == (unnamed or not have <= want), (str(pair[0]), str(pair[1]), found)
+
+
+@pytest.mark.parametrize(("dest", "strict"), [("A, B", "proved"), ("B, A", "proved"), ("A, B = 6", "refuted")])
+def test_what_a_move_alone_drops_is_wrong_where_a_reading_says_so(dest: str, strict: str) -> None:
+    sizes = {"A": 16, "B": 8}
+    move_alone = Transfer(
+        "x", "rngd", "i8", Tensor("hbm", parse("A, B", sizes)), Tensor("hbm", parse(dest, sizes), base=4096)
+    )
+    for readings, status in (({}, "proved"), ({"core/consumes": "strict"}, strict)):
+        made = check_transfer(move_alone, axes=sizes, target=TARGET, options=Options(readings=readings))
+        assert made.status.value == status
+        assert [f.rule for f in made.findings if f.severity is Severity.ERROR] == ["core/consumes"] * (
+            status == "refuted"
+        )
 
 
 @pytest.mark.parametrize("seed", range(6))

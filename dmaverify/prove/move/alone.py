@@ -22,6 +22,7 @@ from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.feasible import Clash, ContiguousRun, clashes, entangled, longest_run, missing, without_start
 from dmaverify.prove.move.scene import Side
 from dmaverify.prove.move.static import Instance, RuleReport, Ruling
+from dmaverify.prove.move.unread import UnreadElement, unread
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
@@ -33,6 +34,8 @@ def judge_move(case: Case) -> None:
     case.assumptions.append("no command was checked: the plan gives neither a stream nor commands")
     source, source_opaque = layout_of(transfer.source, case.spaces[0], case.bits)
     dest, dest_opaque = layout_of(transfer.dest, case.spaces[1], case.bits)
+    if case.strict_consumes:
+        _dropped(case, unread(transfer, source, dest, opaque=source_opaque or dest_opaque))
     if source_opaque or dest_opaque:
         _counted(case)
         case.take(case.rules_on(()))
@@ -102,6 +105,20 @@ def _counted(case: Case) -> None:
     if found is not None:
         told = ", ".join(f"{axis} = {value}" for axis, value in found.items())
         _lacks(case, told or "all coordinates 0", found, next(iter(found), ""))
+
+
+def _dropped(case: Case, found: list[UnreadElement] | None) -> None:
+    """Source elements that go nowhere, where a reading makes that an error."""
+    case.status["core/consumes"] = "unknown" if found is None else "refuted" if found else "proved"
+    for one in found or ():
+        case.findings.append(
+            Finding(
+                "core/consumes", Severity.ERROR, one.told, "source",
+                case.transfer.source.element.span or case.transfer.source.span, {"axis": one.axis},
+                {"coordinates": {one.axis: one.coordinate}}, load_obligations()["core/consumes"].source,
+                hint=load_obligations()["core/consumes"].hint,
+            )
+        )  # fmt: skip
 
 
 def _lacks(case: Case, what: str, index: Mapping[str, int], axis: str) -> None:

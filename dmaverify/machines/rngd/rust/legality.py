@@ -4,8 +4,8 @@ index that can be addressed, places that the device has.
 Knows: the library's law of consumption, the kinds of padding on either side, gathers and scatters, the values that the
 host wrote into an index, `#[device(...)]`.
 Does not know: rules of machines (`prove` judges them), how findings are shown.
-Law: every finding is a fact of the two mappings; where digits cannot tell, cells are enumerated, and where those are
-too many the answer is "not judged", never a pass.
+Law: every finding is a fact of the two mappings; what is dropped is decided by `prove.move.unread`, and where that has
+no answer it is "not judged", never a pass.
 
 Source: docs/machines/rngd.md 2.2 (devices), 5 (gather, scatter), 7.1 (coverage), 9 (what went silently wrong).
 """
@@ -16,10 +16,7 @@ import re
 from collections.abc import Iterator, Mapping
 from math import prod
 
-from dmaverify.language.expr import ONE, Expr, Kind, axes_of, terms_of
-from dmaverify.language.served import TooManyCells, first_unserved
-from dmaverify.layout.addresses import Layout
-from dmaverify.layout.held import TooMany
+from dmaverify.language.expr import Expr, Kind, axes_of, terms_of
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
 from dmaverify.machines.rngd.rust.plans import key_axes, table_axis
@@ -30,7 +27,7 @@ from dmaverify.machines.rngd.rust.views import plain
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of
 from dmaverify.program.tensor import PLACES
-from dmaverify.prove.move.feasible import entangled, missing
+from dmaverify.prove.move.unread import UnreadElement, unread
 from dmaverify.targets.parts import Engines
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
@@ -58,13 +55,10 @@ def judge(
     dest, dest_opaque = layout_of(transfer.dest, spaces[1], bits)
     found: list[Finding] = []
     open_: list[str] = []
-    try:
-        if source_opaque or dest_opaque or entangled(source) or entangled(dest):
-            found += _by_cells(transfer)
-        else:
-            found += _dropped(transfer, source, dest)
-    except (TooManyCells, TooMany):
+    dropped = unread(transfer, source, dest, opaque=source_opaque or dest_opaque)
+    if dropped is None:
         open_.append("a mapping cuts inside its parts and is too large to be enumerated")
+    found += [_unread(transfer, one) for one in dropped or ()]
     found += _padding(move, transfer)
     found += _places(site, move, machine.limits) if library.asserts_layouts else ()
     found += _device(site, move, machine.engines)
@@ -77,44 +71,14 @@ def judge(
 # ---------------------------------------------------------------- consumption
 
 
-def _dropped(transfer: Transfer, source: Layout, dest: Layout) -> Iterator[Finding]:
-    """Live source elements that no destination cell holds."""
-    named = {a for a, n in dest.sizes if n > 1}
-    for axis, size in source.sizes:
-        live = [
-            d for i, d in enumerate(source.digits) if d.axis == axis and i not in source.beyond_index and d.live > 1
-        ]
-        if size > 1 and axis not in named and live:
-            yield _unread(transfer, axis, min(d.weight for d in live), "the destination does not name this axis at all")
-    for lack in missing(dest, source):
-        yield _unread(transfer, lack.axis, lack.coordinate, "the destination's range does not hold it")
-
-
-def _unread(transfer: Transfer, axis: str, coordinate: int, why: str) -> Finding:
+def _unread(transfer: Transfer, one: UnreadElement) -> Finding:
     into = transfer.dest.element.span
     return Finding(
-        "core/consumes", Severity.ERROR, f"the source element {axis} = {coordinate} goes nowhere: {why}", "source",
-        transfer.span, {"axis": axis}, {"coordinates": {axis: coordinate}}, _LIBRARY,
-        hint=f"drop the rest through a view: `.view().tile::<m![{axis}], LEN, ..>(start)`, or give it a place",
+        "core/consumes", Severity.ERROR, one.told, "source", transfer.span, {"axis": one.axis},
+        {"coordinates": {one.axis: one.coordinate}}, _LIBRARY,
+        hint=f"drop the rest through a view: `.view().tile::<m![{one.axis}], LEN, ..>(start)`, or give it a place",
         labels=(Label(into, "the destination"),) if into is not None else (),
     )  # fmt: skip
-
-
-def _by_cells(transfer: Transfer) -> Iterator[Finding]:
-    """The same, cell by cell. Raises TooLarge."""
-    source, dest = transfer.source.mapping, transfer.dest.mapping
-    lost = {axis: n for axis, n in axes_of(source).items() if n > 1 and axis not in axes_of(dest)}
-    for axis in sorted(lost):
-        if first_unserved(ONE, source, (axis,)) is not None:  # some cell has another coordinate than 0
-            yield _unread(transfer, axis, 1, "the destination does not name this axis at all")
-    left = first_unserved(dest, source)
-    if left is not None:
-        axis, value = next(iter(left.items()), ("", 0))
-        yield _unread(transfer, axis, value, f"no cell of the destination holds {_told(left)}")
-
-
-def _told(index: Mapping[str, int]) -> str:
-    return ", ".join(f"{axis} = {value}" for axis, value in index.items()) or "all coordinates 0"
 
 
 # ---------------------------------------------------------------- padding
