@@ -8,7 +8,8 @@ one run stands for all of them; nothing is sampled.
 
 Lanes: the engines of a transfer, `tdma` without engine, the context of an access; `context` of the step overrides.
 Steps in a row with the same loops are the body of these loops; `after` within a body speaks of the same iteration, and
-from outside of all iterations. What a lane does in a change of operation is an assumption: a bank's run ends there.
+from outside of all iterations, `earlier` of one so many before. What a lane does in a change of operation is an
+assumption: a bank's run ends there.
 Source: "DMA Engine", Implementation Details (commands of an engine in sequence, engines in parallel); "Memory
 Performance", Bank Starvation.
 """
@@ -176,18 +177,24 @@ class _Program:
             return
         named = [nest.engine for nest in move.nests] if move.nests else [flow.engine for flow in move.flows]
         known = list(dict.fromkeys(named))
+        spare = self._queue(move.source.tier, move.dest.tier)
         for engine in distinct(copies.engine).tolist():
             if move.nests:
-                yield engine, known[engine] or "tdma"
+                yield engine, known[engine] or spare
             elif len(known) > 1 or (known and known[0]):
-                yield engine, known[engine // 4096] or "tdma"
+                yield engine, known[engine // 4096] or spare
             else:
                 many = len(distinct(copies.engine)) > 1
-                yield engine, f"engine of the stream {engine}" if many else "tdma"
+                yield engine, f"engine of the stream {engine}" if many else spare
+
+    def _queue(self, source: str, dest: str) -> str:
+        """Where a move that names no engine waits."""
+        return self.machine.queues.get((source, dest), "tdma")
 
     def _rows(self, i: int, step: RunStep, run: Moved, turn: int) -> None:
         lists = [run.known()] if run.rows.values is not None else list(lists_of(run.rows))
-        piece = self._piece(i, step.context or "tdma", turn)
+        queue = self._queue(run.rows.source.tier, run.rows.dest.tier)
+        piece = self._piece(i, step.context or queue, turn)
         unit = unit_bits(run.rows.bits)
         sides: list[list[Numbers]] = [[], []]
         for listed in lists:
@@ -255,6 +262,8 @@ class _Program:
                 for (step, turn), numbers in of.items():
                     if step == other and (not same or turn == piece.turn):
                         direct[j] |= mask(numbers)
+            for name, far in steps[piece.step].earlier:
+                direct[j] |= mask(of.get((index[name], piece.turn - far), []))
         return closed(direct)
 
     def _rank(self, piece: LanePiece) -> tuple[int, int, int]:

@@ -49,9 +49,8 @@ def advised(verdict: Verdict, transfer: Transfer, target: Target, options: Optio
     except InputError:  # no price: half bytes, or a memory without a model
         return verdict
     limits = target.limits_with(transfer.limits)
-    ruling = Ruling(
-        target, "dma", transfer.source.tier, transfer.dest.tier, transfer.dtype, limits, options.readings
-    )  # fmt: skip
+    tiers = transfer.source.tier, transfer.dest.tier
+    ruling = Ruling(target, target.engine_of(*tiers), *tiers, transfer.dtype, limits, options.readings)
     span = next((c.span for c in commands if c.span is not None), None)
     packet = transfer.stream.packet.span if transfer.stream is not None and not transfer.given else None
     place = Instance(SCOPE, facts, "commands", span or transfer.span, packet_span=packet)

@@ -376,7 +376,8 @@ class PlanExecution:
             loops = loops or one.loops
             if one.loops and one.loops != loops:
                 raise Beyond("two loops")
-        return RunStep(name or spare, tuple(work), table.context or "", tuple(table.after), loops)
+        earlier = tuple(table.earlier.items())
+        return RunStep(name or spare, tuple(work), table.context or "", tuple(table.after), loops, earlier)
 
 
 def _numbers(given: list[int] | str) -> list[int]:

@@ -32,7 +32,9 @@ def machine_of(target: Target, readings: Mapping[str, str]) -> RunMachine:
         allowed = (cycles - 1) // (engine * slices // port) + int(threshold["allows_over"])
     banks, width = (geometry.get(name, 0) for name in ("banks_per_slice", "bank_width_bytes"))
     request = geometry.get("request_bytes", 0)
-    return RunMachine(tiers, request, banks, width, allowed, own, rule, launched=target.engines.launched)
+    queues = {pair: route.queue for pair, route in target.routes.items() if route.queue}
+    launched = target.engines.launched
+    return RunMachine(tiers, request, banks, width, allowed, own, rule, launched=launched, queues=queues)
 
 
 def word_of(target: Target, options: Mapping[str, int | str]) -> int:

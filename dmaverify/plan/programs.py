@@ -19,7 +19,7 @@ from dmaverify.plan.texts import did_you_mean
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Transfer
-from dmaverify.program.schedule import Box, Program, Region, Step
+from dmaverify.program.schedule import Box, Program, Region, Step, bodies_of
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
 
@@ -112,6 +112,7 @@ def _step(reader: EntryReader, path: Path, index: int, table: schema.StepTable, 
     common = {
         "context": table.context,
         "after": tuple(table.after),
+        "earlier": tuple(table.earlier.items()),
         "reads": table.reads,
         "writes": table.writes,
         "span": span,
@@ -173,7 +174,7 @@ def _named(reader: TableReader, path: Path, name: str, kind: str, known: Mapping
 def _check_names(
     reader: TableReader, path: Path, table: schema.ProgramTable, steps: Sequence[Step], regions: Mapping[str, Region]
 ) -> None:
-    names = [step.name for step in steps]
+    names, bodies = [step.name for step in steps], bodies_of(steps)
     for index, step in enumerate(steps):
         here: Path = (*path, "step", index)
         if names.index(step.name) != index:
@@ -182,6 +183,13 @@ def _check_names(
         for at, other in enumerate(step.after):
             if other not in names:
                 _unknown(reader, (*here, "after", at), "step", other, names)
+        for other, _ in step.earlier:
+            if other not in names:
+                _unknown(reader, (*here, "earlier", other), "step", other, names)
+            elif bodies[index] < 0 or bodies[names.index(other)] != bodies[index]:
+                message = f"`{step.name}` and `{other}` are not in one loop: there is no iteration before"
+                hint = "steps that stand in a row with the same `loop` are one; elsewhere write `after`"
+                reader.errors.append(InputError(message, reader.doc.key_span((*here, "earlier", other)), hint))
         for key in ("reads", "writes"):
             region = getattr(step, key)
             if region is not None and region not in table.regions:

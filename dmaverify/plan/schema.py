@@ -306,6 +306,10 @@ class StepTable(PlanFileTable, frozen=True):
     scatter: Annotated[str | None, Meta(description="the name of a scatter of the plan")] = None
     loop: Loops = {}
     after: Annotated[list[str], Meta(description="steps that end before this one begins (a sync)")] = []
+    earlier: Annotated[
+        dict[str, Annotated[int, Meta(ge=1, le=64)]],
+        Meta(description="steps of the same loop of which the iteration so many before has ended when this one begins"),
+    ] = {}
     reads: Annotated[str | None, Meta(description="the region that holds what it reads")] = None
     writes: Annotated[str | None, Meta(description="the region that holds what it writes")] = None
 

@@ -6,7 +6,8 @@ Law: two pieces of work are ordered exactly when one reaches the other over edge
 context) of one step. Nothing is enumerated: reachability is one bit per pair of pieces.
 
 Edges: pieces of one lane in the written order; an `after` puts every piece of a step behind every piece of the other;
-`order = "written"` puts every step behind the one above it; `order = "none"` leaves the `after` edges alone.
+`order = "written"` puts every step behind the one above it; `order = "none"` leaves the `after` edges alone. In a loop,
+`earlier` puts a step behind what another one of the body did so many iterations before.
 
 Source: "DMA Engine" (Implementation Details: commands of an engine in sequence, engines in parallel), "Memory
 Performance" (Scheduling model: an operation waits for its context), docs/machines/rngd.md 7.4.
@@ -40,6 +41,7 @@ class Step:
     accesses: tuple[Access, ...] = ()
     context: str | None = None
     after: tuple[str, ...] = ()
+    earlier: tuple[tuple[str, int], ...] = ()  # (step of the same loop body, iterations before)
     reads: str | None = None
     writes: str | None = None
     inline: bool = False
@@ -227,6 +229,18 @@ def torn_body(program: Program, order: Order) -> tuple[str, str] | None:
     return None
 
 
+def earlier_edges(program: Program, of_step: Sequence[Sequence[int]]) -> list[tuple[int, int, int]]:
+    """Pieces (p, q, d): all of p in iteration n ends before q in iteration n + d begins, as `earlier` says."""
+    index = {step.name: number for number, step in enumerate(program.steps)}
+    return [
+        (p, q, distance)
+        for number, step in enumerate(program.steps)
+        for name, distance in step.earlier
+        for p in of_step[index[name]]
+        for q in of_step[number]
+    ]
+
+
 def _later(
     program: Program, pieces: Sequence[LaneWork], of_step: Sequence[tuple[int, ...]], before: Sequence[int],
     bodies: Sequence[int],
@@ -238,22 +252,29 @@ def _later(
     for body in sorted(set(bodies) - {-1}):
         steps = [i for i, number in enumerate(bodies) if number == body]
         members = [p for i in steps for p in of_step[i]]
-        around = {p: 1 << p for p in members}
+        around = {p: {1: 1 << p} for p in members}
         lanes: dict[str, list[int]] = {}
         for p in members:
             lanes.setdefault(pieces[p].lane, []).append(p)
         if program.order == "contexts":
             for found in lanes.values():
-                around[found[0]] |= 1 << found[-1]
+                around[found[0]][1] |= 1 << found[-1]
         elif program.order == "written":
             for p in of_step[steps[0]]:
-                around[p] |= sum(1 << q for q in of_step[steps[-1]])
+                around[p][1] |= sum(1 << q for q in of_step[steps[-1]])
+        for p, q, far in earlier_edges(program, of_step) if any(program.steps[i].earlier for i in steps) else ():
+            if q in around:
+                around[q][far] = around[q].get(far, 0) | 1 << p
         own = sum(1 << p for p in members)
-        now = {p: before[p] & own | 1 << p for p in members}  # what ends before p, or is p, in the same iteration
-        for distance in range(1, len(members) + 2):
-            wrapped = {p: _united(now, around[p]) for p in members}
-            now = {p: _united(wrapped, before[p] & own | 1 << p) for p in members}
-            fresh = [(a, p) for p in members for a in _bits(now[p]) if (a, p) not in out]
+        inside = {p: before[p] & own | 1 << p for p in members}  # what ends before p, or is p, in the same iteration
+        behind = [inside]  # by distance
+        for distance in range(1, (len(members) + 1) * max(max(one) for one in around.values()) + 1):
+            wrapped = dict.fromkeys(members, 0)
+            for p, edges in around.items():
+                for far, mask in edges.items():
+                    wrapped[p] |= _united(behind[distance - far], mask) if far <= distance else 0
+            behind.append({p: _united(wrapped, inside[p]) for p in members})
+            fresh = [(a, p) for p in members for a in _bits(behind[-1][p]) if (a, p) not in out]
             out.update({pair: distance for pair in fresh if pair[0] == pair[1] or not before[pair[1]] >> pair[0] & 1})
     return out
 

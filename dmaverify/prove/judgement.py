@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dmaverify.prove.options import Options
 from dmaverify.prove.smt import solver_version
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass, field
+from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, settled
 
 
@@ -46,9 +46,10 @@ class Judgement:
             broken = any(f.severity is Severity.ERROR and not f.rule.startswith("core/") for f in self.findings)
             by = self.by.get("rules", f"{self.rules} rules folded")
             obligations.append(Obligation(f"{self.target.name}/*", "refuted" if broken else "proved", by))
-        status = settled(self.findings, self.status.values())
+        status, cites = settled(self.findings, self.status.values()), self.target.cites
+        findings = tuple(replace(f, source=cites.get(f.rule, f.source)) for f in self.findings)
         return Verdict(
-            name, self.target.name, status, tuple(self.findings),
+            name, self.target.name, status, findings,
             tuple(obligations), tuple(dict.fromkeys(self.assumptions)), dict(self.options.readings),
             time.perf_counter() - self.started, solver_version(), path, line, expect, claim,
             conditions=tuple(dict.fromkeys(self.conditions)),

@@ -38,7 +38,8 @@ class Walk:
 
     @property
     def high(self) -> int:
-        return self.base + sum(max(0, stride * (count - 1)) for count, stride in self.loops)
+        # in this order: a size at which it is 0 is no case of its own
+        return self.base + sum(max(stride * (count - 1), 0) for count, stride in self.loops)
 
     @property
     def straight(self) -> Walk:

@@ -111,11 +111,12 @@ def plan_copies(transfer: Transfer, target: Target) -> Fewest:
     if bits % 8:
         raise InputError("elements that are no whole bytes have no copies", transfer.span)
     source, dest = transfer.source, transfer.dest
-    kind = {("gm", "ub"): "load", ("ub", "gm"): "store", ("ub", "ub"): "local"}.get((source.tier, dest.tier))
-    if kind is None:
+    route = target.routes.get((source.tier, dest.tier))
+    if route is None or not route.levels:
         raise InputError(
             f"no copy goes from {source.tier} to {dest.tier}", transfer.span, "gm to ub, ub to gm, or ub to ub"
         )
+    kind = route.engine
     if max(source.element.size, dest.element.size) > MOST:
         raise InputError(f"a side has more than {MOST:,} positions", transfer.span, "take a smaller tile")
     axes = dict(axes_of(source.element))

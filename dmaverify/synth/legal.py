@@ -43,7 +43,8 @@ class Law:
 
     def _ruling(self) -> Ruling:
         move = self.transfer
-        return Ruling(self.target, "dma", move.source.tier, move.dest.tier, move.dtype, self.limits, self.readings)
+        tiers = move.source.tier, move.dest.tier
+        return Ruling(self.target, self.target.engine_of(*tiers), *tiers, move.dtype, self.limits, self.readings)
 
     def of_move(self) -> list[Finding]:
         """Errors that no plan can avoid."""
@@ -92,12 +93,13 @@ class Law:
         """Each rule that may refuse a command, applied to its numbers, as SMT-LIB 2: `(rngd/packet-max 256 4096)`."""
         out: dict[str, Rule] = {}
         move, instances = self.transfer, self.instances(one)
+        tiers = move.source.tier, move.dest.tier
         for rule in self.target.rules.values():
             severity = rule.severity_under(self.readings)
             for instance in instances:
                 soft = instance.scope == "sequencer" and not self.lenient and severity is Severity.WARNING
                 bound = rule.scope == instance.scope and rule.applies(
-                    "dma", move.source.tier, move.dest.tier, instance.side, instance.tier
+                    self.target.engine_of(*tiers), *tiers, instance.side, instance.tier
                 )
                 if bound and (severity is Severity.ERROR or soft):
                     values = {**self.limits, **instance.values, **rule.limits_under(self.readings)}

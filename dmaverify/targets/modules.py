@@ -111,8 +111,11 @@ def queue_of(target: Target, transfer: Transfer) -> str | None:
     where an arbiter, or several engines at once, carry it out: then nothing orders it.
     """
     own = getattr(part_of(target, "derive"), "queue_of", None)
-    found: str | None = "" if own is None else own(target, transfer)
-    return found
+    if own is not None:
+        found: str | None = own(target, transfer)
+        return found
+    route = target.routes.get((transfer.source.tier, transfer.dest.tier))
+    return "" if route is None else route.queue
 
 
 def kept_memory(target: Target, transfer: Transfer) -> Sequence[tuple[str, str, int, int]]:

@@ -6,7 +6,7 @@ Law: a part is read whole or refused with its place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from dmaverify.targets.rule import Figure
@@ -84,13 +84,22 @@ class Engines:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A legal pair of tiers."""
+    """A legal pair of tiers. `engine` is what rules call what moves there, `queue` the queue of transfers that name no
+    engine (empty: one for all). On a machine that moves by copy instructions, `levels` is how many loops one has, rows
+    included (0: it has commands); `block` the bytes in which it counts rows and gaps (0: it counts bytes), `fills` the
+    bytes up to whose next multiple a row changes what lies behind it (0: nothing).
+    """
 
     source_tier: str
     dest_tier: str
     says: str
     source: str
     basis: str
+    engine: str = "dma"
+    queue: str = ""
+    levels: int = 0
+    block: int = 0
+    fills: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,15 +190,26 @@ def _engines(table: Table) -> Engines:
     return engines
 
 
-def _routes(table: Table, tiers: Mapping[str, Tier]) -> dict[tuple[str, str], Route]:
+def _routes(
+    table: Table, tiers: Mapping[str, Tier], kinds: Sequence[str], limits: Mapping[str, Figure]
+) -> dict[tuple[str, str], Route]:
     routes: dict[tuple[str, str], Route] = {}
     for part in table.list_of_tables("route"):
         sources, dests = part.texts("source_tiers"), part.texts("dest_tiers")
         says, source, basis = part.text("says"), part.text("source"), basis_of(part)
+        engine, queue = part.choice("engine", kinds, "dma"), part.text("queue", "")
+        levels = part.integer("levels", 0)
+        block, fills = (limits[name].value if name else 0 for name in (
+            part.choice(key, limits, "") for key in ("block", "fills")
+        ))  # fmt: skip
         part.finish()
         for key, names in (("source_tiers", sources), ("dest_tiers", dests)):
             declared_tiers(part, key, names, tiers)
-        routes |= {(a, b): Route(a, b, says, source, basis) for a in sources for b in dests}
+        routes |= {
+            (a, b): Route(a, b, says, source, basis, engine, queue, levels, block, fills)
+            for a in sources
+            for b in dests
+        }
     return routes
 
 

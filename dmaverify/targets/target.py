@@ -84,6 +84,17 @@ class Target:
         facts = {"dtype_known": int(dtype in self.dtypes), "dtype_current": int(dtype not in self.removed_dtypes)}
         return {**facts, "dtype_bits": self.dtypes[dtype]} if dtype in self.dtypes else facts
 
+    @property
+    def cites(self) -> Mapping[str, str]:
+        """Where what obligations of every machine ask is written for this one."""
+        found: Mapping[str, str] = self.raw.get("machine", {}).get("cites", {})
+        return found
+
+    def engine_of(self, source_tier: str, dest_tier: str) -> str:
+        """What rules call the engine that moves from one tier to another."""
+        route = self.routes.get((source_tier, dest_tier))
+        return "dma" if route is None else route.engine
+
     def memory_of(self, tier: str) -> str:
         """The memory whose addresses a tier has."""
         return self.tiers[tier].memory if tier in self.tiers else tier
@@ -218,7 +229,7 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
         dtypes=MappingProxyType(dtypes[0]),
         removed_dtypes=MappingProxyType(dtypes[1]),
         internal_dtypes=MappingProxyType(dtypes[2]),
-        routes=MappingProxyType(_routes(table, tiers)),
+        routes=MappingProxyType(_routes(table, tiers, engines.kinds, limits)),
         knobs=MappingProxyType(knobs),
         rules=MappingProxyType(read_rules(table, predicates, names)),
         scopes=MappingProxyType(scopes),

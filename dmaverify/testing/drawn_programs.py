@@ -113,7 +113,9 @@ def banks(draw: Draw, fault: str) -> tuple[str, str]:
 
 
 def pipeline(draw: Draw, fault: str) -> tuple[str, str]:
-    """Load, use, store tile by tile in one loop, with the orders that it needs."""
+    """Load and store tile by tile in one loop, with the orders that it needs. The fault `earlier` waits for the store
+    of one iteration too many before.
+    """
     tiles, rows = draw.choice((1, 2, 3, 4)), draw.choice((1, 2))
     page = Page({"A": tiles * rows, "C": 8})
     piece = f"A = {rows}" if tiles > 1 else "A"
@@ -135,8 +137,12 @@ def pipeline(draw: Draw, fault: str) -> tuple[str, str]:
         "transfer.store", 'dtype = "i8"', loop, f"source = {buffer_}",
         f"dest = {tensor('hbm', 65536, 'A, C', view=view)}", stream([piece], "C"),
     )  # fmt: skip
-    context = ', context = "other"' if draw.chance(50) or fault == "order" else ""
+    context = ', context = "other"' if draw.chance(50) or fault in ("order", "earlier") else ""
     after = "" if fault == "order" else ', after = ["load"]'
     order = "" if not context or fault == "order" else 'order = "written"'
-    page.lines += ["[program.p]", order, f'step = [{{ transfer = "load" }}, {{ transfer = "store"{after}{context} }}]']
+    earlier = ""
+    if context and (fault == "earlier" or (not fault and draw.chance(50))):
+        order, earlier = "", f", earlier = {{ store = {1 + double + (fault == 'earlier')} }}"
+    steps = f'{{ transfer = "load"{earlier} }}, {{ transfer = "store"{after}{context} }}'
+    page.lines += ["[program.p]", order, f"step = [{steps}]"]
     return page.text(), "p"

@@ -49,7 +49,7 @@ KINDS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "padding": (moves.padded, ("stream", "twice", "short")),
     "split-padding": (moves.split_padding, ("stream",)),
     "banks": (programs.banks, ("rows",)),
-    "pipeline": (programs.pipeline, ("start", "order")),
+    "pipeline": (programs.pipeline, ("start", "order", "earlier")),
     "both": (views.both, ("start",)),
     "turning-slices": (views.slices_in_turn, ("again", "beyond")),
     "twin": (views.twin, ("start", "count", "twice", "stream")),

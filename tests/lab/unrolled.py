@@ -16,12 +16,15 @@ from dmaverify.program.schedule import Program, Step, bodies_of
 from dmaverify.program.turns import Turn, turns_of
 from dmaverify.prove.flow.touches import StepWork, Touch
 from dmaverify.prove.meet import Walk
+from dmaverify.values import replace
 
 Node = tuple[int, int, str, str]  # step, iteration, lane, side ("" where an engine is one)
 
 
-def draw_steps(rng: random.Random) -> tuple[Program, list[StepWork]]:
-    """Two to five steps on one to three lanes, some in loops whose digits move what they touch."""
+def draw_steps(rng: random.Random, *, back: bool = False) -> tuple[Program, list[StepWork]]:
+    """Two to five steps on one to three lanes, some in loops whose digits move what they touch; `back`: some wait for
+    what others did one to three iterations before.
+    """
     lanes, loops = [f"L{i}" for i in range(rng.randint(1, 3))], ()
     steps, works = [], []
     for number in range(rng.randint(2, 5)):
@@ -43,6 +46,11 @@ def draw_steps(rng: random.Random) -> tuple[Program, list[StepWork]]:
         steps.append(Step(f"s{number}", loops=loops, after=after))
         works.append(StepWork(tuple(own), tuple(touches), accesses=((None, None),) if operation else ()))  # type: ignore[arg-type]
     order = rng.choice(["contexts", "contexts", "contexts", "none", "written"])
+    bodies = bodies_of(steps)
+    for number, step in enumerate(steps) if back else ():
+        fellows = [other.name for other, body in zip(steps, bodies, strict=True) if body == bodies[number] >= 0]
+        waits = tuple((name, rng.randint(1, 3)) for name in fellows if rng.random() < 0.4)
+        steps[number] = replace(step, earlier=waits)
     return Program("p", "rngd", tuple(steps), order=order), works
 
 
@@ -96,6 +104,8 @@ def _before(program: Program, nodes: list[Node]) -> list[int]:
             edge |= program.order == "contexts" and lane == its and begins
             edge |= (other, lane) == (step, its) and begins
             edge |= program.order == "written" and (other, when) != (step, turn)
+            waits = {(index[name], turn - far) for name, far in program.steps[step].earlier}
+            edge |= one_body and (other, when) in waits
             edge |= other in {index[name] for name in program.steps[step].after} and (when == turn or not one_body)
             mask |= (1 << i | out[i]) if edge else 0
         out.append(mask)

@@ -21,7 +21,6 @@ from dmaverify.machines.pto.contested import alternatives
 from dmaverify.machines.pto.emit import fields_of
 from dmaverify.machines.pto.judged import finding_of, is_open, judged_kernel, lowered_later, settings_of
 from dmaverify.machines.pto.meaning import meaning_of
-from dmaverify.machines.pto.moves import SOURCES
 from dmaverify.machines.pto.ops import CopyOp, KernelFunction
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.replay import confirm
@@ -136,7 +135,7 @@ def check_function(
         asked += judged.asked
     findings = [*map(finding_of, (*kernel.remarks, *_idle(notes, kernel))), *judged.findings]
     findings = _with_corruption(findings, kernel)
-    findings = [replace(f, source=f.source or SOURCES.get(f.rule, "")) for f in findings]
+    findings = [replace(f, source=f.source or target.cites.get(f.rule, "")) for f in findings]
     open_ = {name for name, found in judged.obligations.items() if found[0] == "unknown"}
     findings, allowed = _suppressed(findings, notes, open_)
     known = (findings, is_open(kernel, judged, notes))

@@ -18,6 +18,12 @@ def limits() -> Mapping[str, int]:
     return load_target("pto").limits
 
 
+@lru_cache(maxsize=1)
+def pipes() -> Mapping[str, str]:
+    """Kind of copy -> the pipe that runs it."""
+    return {route.engine: route.queue for route in load_target("pto").routes.values()}
+
+
 def block_bytes() -> int:
     """Bytes of a block of UB."""
     return limits()["ub_line_bytes"]

@@ -1,6 +1,6 @@
 """What a copy instruction of Ascend A5 touches, byte by byte, under each reading of the contested points.
 
-Knows: blocks of 32 bytes in UB, padding, tails, compact rows, over-read; which pipe runs which copy.
+Knows: blocks of 32 bytes in UB, padding, tails, compact rows, over-read.
 Does not know: text, proofs, whether any of it is allowed.
 Law: the touches of a copy name every byte that it reads or changes, each once for each row; what no text states is
 `unknown`, never assumed.
@@ -17,20 +17,9 @@ from dmaverify.language.affine import ONE, ZERO, Lin, World
 from dmaverify.machines.pto.limits import block_bytes
 from dmaverify.program.instructions import Copy, CopyTouch
 
-PIPE_OF = {"load": "MTE2", "store": "MTE3", "local": "LOCAL"}
 ORDERED_PIPES = ("V", "S")
 """Pipes whose own work is done in order, also on the same bytes."""
 UB_MEMORY = ("ub", 262_144)
-SOURCES: Mapping[str, str] = {
-    "core/flags": "PTO pipeline synchronisation, 2026-08",
-    "core/hazard-raw": "PTO pipeline synchronisation, 2026-08 (no order across pipes but by flags and barriers)",
-    "core/hazard-war": "PTO pipeline synchronisation, 2026-08 (buffers are reused only after a flag back)",
-    "core/hazard-waw": "PTO pipeline synchronisation, 2026-08; MindStudio sanitizer (one pipe, overlapping bytes)",
-    "core/other-core": "PTO v0.6, inter-block synchronisation (a set waits for its pipe, a wait holds its pipe)",
-    "core/definite": "PTO v0.6; vendor text of 2026-09 (tails of rows)",
-    "core/registers": "PTO v0.6 (sticky state); DMA Copy (registers are set before the copy)",
-}
-"""Where each obligation of a kernel's order and state is written for this machine."""
 KNOBS: Mapping[str, tuple[str, str]] = {
     "pad-extent": ("block32", "gap"),
     "pad-unit": ("elements", "bytes"),

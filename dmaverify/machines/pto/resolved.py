@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Lin
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.limits import block_bytes
-from dmaverify.machines.pto.moves import PIPE_OF, touches_of
+from dmaverify.machines.pto.limits import block_bytes, pipes
+from dmaverify.machines.pto.moves import touches_of
 from dmaverify.machines.pto.ops import LOCAL, STORE
 from dmaverify.machines.pto.registers import Registers
 from dmaverify.machines.pto.stated import Register
@@ -48,7 +48,7 @@ class ResolvedCopies(Registers):
         steps, row, fill, ports, spans, setup = made
         ports |= {"read_item_bytes": Lin(sides[0].item_bytes), "write_item_bytes": Lin(sides[1].item_bytes)}
         vector = stmt.kind == LOCAL and self.setting.readings.get("local-pipe") == "vector"
-        pipe = "V" if vector else PIPE_OF[stmt.kind]
+        pipe = "V" if vector else pipes()[stmt.kind]
         copy = Copy(
             number,
             stmt.kind,

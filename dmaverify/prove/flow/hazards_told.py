@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from dmaverify.program.schedule import DMA_CONTEXT, Order, Program, order_of
 from dmaverify.prove.flow.hazards import Hazard, Hazards, hazards
-from dmaverify.prove.flow.touches import StepWork, named, where
+from dmaverify.prove.flow.touches import StepWork, flat_weights, named, where
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
@@ -53,10 +53,12 @@ def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
         words = f"the accesses of `{first.name}` run together: {hazard.first.what} and {hazard.second.what} share bytes"
     hint = f'add `after = ["{first.name}"]` to `{second.name}`, or move one of the tensors'
     if hazard.first.step > hazard.second.step:
-        words = f"in the next iteration, {words}"
+        far = _iterations_between(hazard)
+        words = f"in the next iteration, {words}" if far < 2 else f"{far} iterations later, {words}"
         hint = (
-            f"put `{first.name}` and `{second.name}` into one context, or let them use two buffers in turn (a tile "
-            "that starts at `t % 2`): `after` orders an iteration, not the next one"
+            f"put `{first.name}` and `{second.name}` into one context, let `{second.name}` wait with `earlier = "
+            f"{{ {first.name} = {far} }}`, or let them use more buffers in turn (a tile that starts at `t % 2`): "
+            "`after` orders an iteration, not the next one"
         )
     if same:
         hint = "give the commit memory of its own, or make two steps of them"
@@ -80,6 +82,17 @@ def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
         notes=(", ".join(sides),),
         labels=(Label(first.span, f"`{first.name}`"),) if first.span and not same else (),
     )
+
+
+def _iterations_between(hazard: Hazard) -> int:
+    """After how many iterations the two meet, where that is known; else 1."""
+    if hazard.meeting is None:
+        return 1
+    numbers = [
+        sum(weight * counter for weight, counter in zip(flat_weights(touch.turns), counters, strict=False))
+        for touch, counters in ((hazard.first, hazard.meeting.first), (hazard.second, hazard.meeting.second))
+    ]
+    return max(1, numbers[1] - numbers[0])
 
 
 def one_engine(program: Program, works: Sequence[StepWork], result: Hazards, rlimit: int, target: Target) -> list[str]:

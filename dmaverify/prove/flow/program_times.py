@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from dmaverify.program.schedule import Order, Program
+from dmaverify.program.schedule import Order, Program, earlier_edges
 from dmaverify.prove.flow.touches import StepWork, Touch
 from dmaverify.prove.move.script import ScriptWriter
 from dmaverify.values import dataclass
@@ -41,8 +41,9 @@ class Times:
         self.reach = max(order.later.values(), default=0)
         if self.apart:
             bodies = [self._body(piece) for piece in range(len(order.pieces))]
+            far = max((d for _, _, d in earlier_edges(program, order.of_step)), default=1)
             self.reach = (
-                max((bodies.count(body) for body in {*bodies} - {-1}), default=0) + 1 if max(bodies) >= 0 else 0
+                max((bodies.count(body) for body in {*bodies} - {-1}), default=0) + far if max(bodies) >= 0 else 0
             )
         self.every = [
             self.at(TimedWork(p, part), i)
@@ -138,6 +139,9 @@ class Times:
             yield from self._one_behind(self._all_of(p, q))
         for p, q in lane_edges(self.program, self.order):
             yield from self._one_behind(self._alike(p, q))
+        for p, q, far in earlier_edges(self.program, self.order.of_step):
+            for one, other in self._all_of(p, q):
+                yield from ((self.at(one, i), self.at(other, i + far)) for i in range(self.reach + 1 - far))
         for one, other in self._around():
             yield from ((self.at(one, i), self.at(other, i + 1)) for i in range(self.reach))
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 from dmaverify.errors import Source, Span
 from dmaverify.language.affine import ONE, ZERO, Lin, World
 from dmaverify.program.instructions import CopyTouch, Event, Fence, KernelLoop, Place, Signal, Use
-from dmaverify.program.schedule import Order, Program
+from dmaverify.program.schedule import Order, Program, earlier_edges
 from dmaverify.program.turns import Turn
 from dmaverify.prove.flow.touches import StepWork, Touch, in_one_unit
 from dmaverify.prove.meet import Walk
@@ -43,6 +43,7 @@ class StepEvents:
     made: dict[int, Made] = field(default_factory=dict)
     uses: list[Use] = field(default_factory=list)
     _edges: list[tuple[int, int]] = field(default_factory=list)
+    _earlier: list[tuple[int, int, int]] = field(default_factory=list)
     _ports: dict[str, dict[str, None]] = field(default_factory=dict)
     _by_piece: dict[tuple[int, str], list[tuple[Touch, Walk]]] = field(default_factory=dict)
 
@@ -62,6 +63,7 @@ class StepEvents:
             for p in self.order.of_step[index[name]]
             for q in self.order.of_step[number]
         ]
+        self._earlier = earlier_edges(self.program, self.order.of_step)
         blocks: dict[int, list[int]] = {}
         for number, body in enumerate(self.order.bodies):
             blocks.setdefault(number if body < 0 else body, []).append(number)
@@ -87,7 +89,7 @@ class StepEvents:
         if not self.blunt:
             turns = {turn for step in steps for touch in self.works[step].touches for turn in touch.turns}
             digits = {turn: self._digit(turn, counter, loops) for turn in turns}
-        body = tuple(event for step in steps for event in self._step(step, digits))
+        body = (*self._aged(steps), *(event for step in steps for event in self._step(step, digits)))
         yield KernelLoop(counter.terms[0][0], trip, body, self.program.steps[block[0]].span or NOWHERE)
 
     def _digit(self, turn: Turn, counter: Lin, loops: Sequence[tuple[str, int]]) -> Lin:
@@ -95,6 +97,13 @@ class StepEvents:
         at = next(i for i, (name, _) in enumerate(loops) if name == turn.loop)
         inside = prod(count for _, count in loops[at + 1 :])
         return self.world.modulo(self.world.divide(counter, inside * turn.weight), turn.count)
+
+    def _aged(self, steps: Sequence[int]) -> Iterator[Event]:
+        """At the start of an iteration: what was known of a piece one iteration before is now known of two before."""
+        far = {p: d for p, _, d in sorted(self._earlier, key=lambda one: one[2]) if self.order.pieces[p].step in steps}
+        for piece, most in far.items():
+            for distance in range(most, 0, -1):
+                yield from hand(_edge(piece, distance - 1), _edge(piece, distance))
 
     # ------------------------------------------------------------ one step
 
@@ -105,12 +114,15 @@ class StepEvents:
             for p, q in self._edges:
                 if q == piece:
                     yield from hand(_edge(p), parts[0][0])
+            for p, q, far in self._earlier:
+                if q == piece:
+                    yield from hand(_edge(p, far), parts[0][0])
             for number, (pipe, some) in enumerate(parts):
                 if number:
                     yield from hand(parts[0][0], pipe)
                 if some:
                     yield self._use(step, pipe, tuple(some), digits)
-            if any(p == piece for p, _ in self._edges):
+            if any(p == piece for p, *_ in (*self._edges, *self._earlier)):
                 for pipe, _ in parts:
                     yield from hand(pipe, _edge(piece))
         if self.program.order == "written":
@@ -136,9 +148,9 @@ class StepEvents:
         return self.uses[-1]
 
 
-def _edge(piece: int) -> str:
-    """The pipe that hands on what is known at the end of a piece."""
-    return f"behind {piece}"
+def _edge(piece: int, iterations: int = 0) -> str:
+    """The pipe that hands on what is known at the end of a piece, so many iterations before."""
+    return f"behind {piece}, {iterations} before" if iterations else f"behind {piece}"
 
 
 def hand(source: str, dest: str) -> Iterator[Event]:

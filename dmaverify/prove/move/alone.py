@@ -10,7 +10,7 @@ Source: docs/design.md; docs/machines/rngd.md 1.4, 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dmaverify.language.expr import axes_of
 from dmaverify.language.numbers import gcd
@@ -19,6 +19,7 @@ from dmaverify.layout.addresses import Layout
 from dmaverify.layout.held import TooMany
 from dmaverify.program.space import divisor_bytes, layout_of, unit_bits_of
 from dmaverify.prove.move.case import Case
+from dmaverify.prove.move.copy_ports import span_facts, told_of_span
 from dmaverify.prove.move.feasible import Clash, ContiguousRun, clashes, entangled, longest_run, missing, without_start
 from dmaverify.prove.move.scene import Side
 from dmaverify.prove.move.static import Instance, RuleReport, Ruling
@@ -48,6 +49,7 @@ def judge_move(case: Case) -> None:
         _absent(case, source, dest)
     report = case.rules_on(())
     findings = [*report.findings, *_alignment(case, longest_run(source, dest)).findings]
+    findings += _room(case, (source, dest)).findings
     case.take(replace(report, findings=tuple(findings)))
 
 
@@ -145,12 +147,25 @@ def _alignment(case: Case, run: ContiguousRun) -> RuleReport:
     """The rules of a command on the best packet that a stream could have."""
     limits = case.target.limits_with(case.transfer.limits)
     facts = best_packet(run, case.bits)
-    ruling = Ruling(
-        case.target, "dma", case.transfer.source.tier, case.transfer.dest.tier, case.transfer.dtype, limits,
-        case.options.readings,
-    )  # fmt: skip
+    tiers = case.transfer.source.tier, case.transfer.dest.tier
+    engine = case.target.engine_of(*tiers)
+    ruling = Ruling(case.target, engine, *tiers, case.transfer.dtype, limits, case.options.readings)
     place = Instance("command", facts, "any stream", case.transfer.dest.element.span or case.transfer.span)
     return ruling.judge([place], only=told_of_packet(case.target, facts, limits))
+
+
+def _room(case: Case, layouts: Sequence[Layout]) -> RuleReport:
+    """The rules of how far copies reach, on the live cells of both sides."""
+    tensors = case.transfer.source, case.transfer.dest
+    tiers = tensors[0].tier, tensors[1].tier
+    engine, limits = case.target.engine_of(*tiers), case.target.limits_with(case.transfer.limits)
+    ruling = Ruling(case.target, engine, *tiers, case.transfer.dtype, limits, case.options.readings)
+    places = []
+    for side, tensor, layout in zip(("read", "write"), tensors, layouts, strict=True):
+        if not entangled(layout):
+            one = span_facts(layout, tensor.tier, side, unit_bits_of(case.bits))
+            places.append(Instance(one.scope, one.values, one.what, tensor.element.span, side, tensor.tier))
+    return ruling.judge(places, only=told_of_span(case.target, limits))
 
 
 def best_packet(run: ContiguousRun, dtype_bits: int) -> dict[str, int]:

@@ -312,9 +312,8 @@ class Case(Judgement):
     def rules_on(self, commands: Sequence[Command]) -> RuleReport:
         transfer, target = self.transfer, self.target
         limits = target.limits_with(transfer.limits)
-        ruling = Ruling(
-            target, "dma", transfer.source.tier, transfer.dest.tier, transfer.dtype, limits, self.options.readings
-        )
+        tiers = transfer.source.tier, transfer.dest.tier
+        ruling = Ruling(target, target.engine_of(*tiers), *tiers, transfer.dtype, limits, self.options.readings)
         instances = transfer_instances(
             transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span,
             self.transfer.buffers,
@@ -342,8 +341,6 @@ class Case(Judgement):
         ]
         self.assumptions += [f"{rule}: the verdict differs under another reading" for rule in self.differs]
         word = "half bytes" if unit_bits_of(self.bits) == 4 else "bytes"
-        cites = self.target.raw.get("machine", {}).get("cites", {})
-        self.findings = [replace(f, source=cites.get(f.rule, f.source)) for f in self.findings]
         return self.concluded(self.transfer.name, order, path, line, self.transfer.expect, self._claim(word))
 
     def _claim(self, word: str) -> str:

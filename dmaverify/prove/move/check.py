@@ -22,6 +22,7 @@ from dmaverify.program.space import LOCAL_LIMIT, Space, has_ports, unit_bits_of
 from dmaverify.program.views import corners
 from dmaverify.prove.move.alone import judge_move
 from dmaverify.prove.move.case import Case, Options
+from dmaverify.prove.move.copy_ports import left_behind
 from dmaverify.prove.move.full import ask_from_definitions
 from dmaverify.prove.move.in_place import judge_in_place
 from dmaverify.prove.move.names import misnamed
@@ -128,6 +129,7 @@ def _judge_programs(case: Case) -> tuple[Program, Program]:
         given = given_program(transfer.given, *args, case.bits, case.target)
     judged, other = _judge_both(case, derived, given)
     case.take(case.rules_on(judged))
+    case.conditions += left_behind(transfer, judged, case.target, case.spaces[1], case.bits)
     return judged, other
 
 

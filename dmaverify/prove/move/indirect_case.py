@@ -26,6 +26,7 @@ from dmaverify.program.views import ViewError
 from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.move.check import check_transfer
+from dmaverify.prove.move.copy_ports import left_behind
 from dmaverify.prove.move.ports import tensor_facts
 from dmaverify.prove.move.preconditions import unmet
 from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
@@ -287,7 +288,8 @@ class IndirectCase(Judgement):
         limits = target.limits_with(move.limits)
         told = {f.rule for f in self.findings}
         whole = [self.whole_command(c) for c in commands]
-        dma = Ruling(target, "dma", move.source.tier, move.dest.tier, move.dtype, limits, self.options.readings)
+        tiers = move.source.tier, move.dest.tier
+        dma = Ruling(target, target.engine_of(*tiers), *tiers, move.dtype, limits, self.options.readings)
         stream = move.stream
         index = move.index
         listed = tensor_facts(index.tensor, target.dtypes[index.dtype])
@@ -301,6 +303,7 @@ class IndirectCase(Judgement):
         for found in report.findings:  # a list may fill fewer slices than a tensor of the device
             if found.rule not in told and (found.place != "index" or found.severity is Severity.ERROR):
                 self.findings.append(found)
+        self.conditions += left_behind(move.whole, whole, target, space_of(target, move.dest.tier), self.bits)
         facts = self.facts()
         ruling = Ruling(target, move.kind, move.source.tier, move.dest.tier, move.dtype, limits, self.options.readings)
         own = ruling.judge([Instance("indirect", facts, "index", move.index.span or move.span)])

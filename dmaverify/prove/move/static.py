@@ -17,6 +17,7 @@ from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.move import Stream
 from dmaverify.program.tensor import Tensor
+from dmaverify.prove.move.copy_ports import copy_facts
 from dmaverify.prove.move.ports import (
     command_facts,
     dimension_facts,
@@ -196,7 +197,21 @@ def transfer_instances(
     ]
     for index, command in enumerate(commands):
         out.extend(_command_instances(index, command, commands, source, dest, stream, limits))
+        out.extend(_copy_instances(index, command, len(commands), (source, dest), target, bits))
     return out
+
+
+def _copy_instances(
+    index: int, command: Command, many: int, tensors: tuple[Tensor, Tensor], target: Target, bits: int
+) -> Iterator[Instance]:
+    """The command as a copy instruction, where the machine has those."""
+    source, dest = tensors
+    route = target.routes.get((source.tier, dest.tier))
+    suffix = f" of command {index}" if many > 1 else ""
+    for one in copy_facts(command, route, bits // 8) if route is not None else ():
+        text, tensor = (command.read_text, source) if one.side == "read" else (command.write_text, dest)
+        span = (text.span if text is not None else None) or command.span or tensor.span
+        yield Instance(one.scope, one.values, one.what + suffix, span, one.side, one.tier)
 
 
 def _command_instances(

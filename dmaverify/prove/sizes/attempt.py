@@ -42,12 +42,13 @@ from dmaverify.program.access import Access
 from dmaverify.program.command import Command
 from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.schedule import Circle, Program, order_of, torn_body
-from dmaverify.program.space import aliased_place, layout_of
+from dmaverify.program.space import aliased_place, layout_of, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import Views, corners
 from dmaverify.prove.flow.touches import work_of
 from dmaverify.prove.move.alone import best_packet, told_of_packet
 from dmaverify.prove.move.cells import has_window
+from dmaverify.prove.move.copy_ports import left_behind, span_facts, told_of_span
 from dmaverify.prove.move.feasible import longest_run
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.reach import walks_off
@@ -59,7 +60,7 @@ from dmaverify.prove.sizes.divisors import traced
 from dmaverify.prove.sizes.facts import FactReason, SizeFact, SizeRegion, Template
 from dmaverify.prove.sizes.judge import Unproved, cells_of, judge
 from dmaverify.prove.sizes.programs import judge_together
-from dmaverify.prove.sizes.rules import BrokenRule, RulePlace, SizedRules, access_places, transfer_places
+from dmaverify.prove.sizes.rules import BrokenRule, RulePlace, SizedRules, access_places, as_they_are, transfer_places
 from dmaverify.prove.sizes.shadow import number_of
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.targets.target import Target, load_obligations
@@ -154,6 +155,7 @@ class _SizeRun:
         self.structure: list[SizeFact] = []
         self.as_read: list[SizeFact] = []
         self.records = load_obligations()
+        self.said: list[str] = []
 
     def run(self) -> Attempt:
         numbers = {one.name: self._number(one.name) for one in self.template.symbols}
@@ -166,13 +168,13 @@ class _SizeRun:
         if any(True for _ in instance.problems):
             raise BrokenRule("core/well-formed", list(self.trace.facts.values()))
         machine = self.template.machine
-        said: tuple[str, ...] = ()
         if isinstance(instance.item, Program):
-            said = self._program(instance.item, machine)
+            self.said += self._program(instance.item, machine)
         else:
             self._one(instance.item, machine)
         if self.breaking:
             return Attempt("open", None, "no rule is broken")
+        said = tuple(dict.fromkeys(self.said))
         if self.asked is None:
             return Attempt("proved", self.trace.region(), said=said)
         scripts, region = self.asked.scripts_at(self.template, self.trace)
@@ -237,9 +239,10 @@ class _SizeRun:
             self._core(transfer, target, bits, program)
         self._apart(transfer, target, bits)
         limits = target.limits_with(transfer.limits)
-        rules = self._rules(target, "dma", transfer, limits)
+        rules = self._rules(target, target.engine_of(transfer.source.tier, transfer.dest.tier), transfer, limits)
         commands = programs[-1]
         rules.hold(transfer_places(transfer, target, commands, limits))
+        self.said += left_behind(transfer, commands, target, space_of(target, transfer.dest.tier), bits)
         for moved in self._moved(transfer.views, commands, target):
             rules.hold(transfer_places(transfer, target, moved, limits), moved=True)
 
@@ -253,10 +256,17 @@ class _SizeRun:
         self._core(transfer, target, bits, program)
         self._apart(transfer, target, bits)
         limits = target.limits_with(transfer.limits)
-        rules = self._rules(target, "dma", transfer, limits)
+        rules = self._rules(target, target.engine_of(transfer.source.tier, transfer.dest.tier), transfer, limits)
         rules.hold(transfer_places(transfer, target, (), limits))
         packet = RulePlace("command", partial(self._packet, transfer, target, bits))
         rules.hold([packet], only=told_of_packet(target, packet.facts(()), limits))
+        rules.hold(self._spans(transfer, target, bits), only=told_of_span(target, limits))
+
+    def _spans(self, transfer: Transfer, target: Target, bits: int) -> Iterator[RulePlace]:
+        for side, tensor in (("read", transfer.source), ("write", transfer.dest)):
+            layout, _ = layout_of(tensor, space_of(target, tensor.tier), bits)
+            one = span_facts(layout, tensor.tier, side, unit_bits_of(bits))
+            yield RulePlace(one.scope, partial(as_they_are, one.values), one.side, one.tier)
 
     def _packet(self, transfer: Transfer, target: Target, bits: int, _: Collection[str]) -> Mapping[str, Any]:
         generic, self.trace.generic = self.trace.generic, False  # nobody judges what comes out: all is recorded

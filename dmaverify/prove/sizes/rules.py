@@ -15,6 +15,7 @@ from dmaverify.program.access import Access
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
+from dmaverify.prove.move.copy_ports import copy_facts
 from dmaverify.prove.move.ports import command_facts, dimension_facts, sequencer_facts, tensor_facts, transfer_facts
 from dmaverify.prove.sizes.facts import FactReason, SizeFact
 from dmaverify.prove.sizes.predicate import decide
@@ -34,7 +35,7 @@ LOOP_PORTS = frozenset({
 """Ports that may be others where a loop that runs once is left out of a nest, or two that step as one are joined."""
 PLAIN_SCOPES = frozenset({"command", "sequencer", "tensor", "transfer", "access"})
 OTHER_SCOPES = frozenset({"copy", "step", "reach", "flag", "buffer", "indirect"})
-"""Scopes of kernels, gathers and scatters, which no transfer has."""
+"""Scopes of kernels, gathers and scatters: a transfer has them only where its commands are copies."""
 
 
 class BrokenRule(Exception):
@@ -73,9 +74,12 @@ def transfer_places(
                 ports = _ports(sequencer_facts, text, command, limits, command.unit_bits)
                 yield RulePlace("sequencer", ports, side, tensor.tier)
                 for facts in dimension_facts(text, command.unit_bits) if looped else ():  # asks whether strides are 1
-                    yield RulePlace("dimension", _ports(_as_they_are, facts), side, tensor.tier)
+                    yield RulePlace("dimension", _ports(as_they_are, facts), side, tensor.tier)
+        route = target.routes.get((source.tier, dest.tier))
+        for own in copy_facts(command, route, bits // 8) if route is not None else ():
+            yield RulePlace(own.scope, _ports(as_they_are, own.values), own.side, own.tier)
     for one in derived_facts(transfer, target, commands):
-        yield RulePlace(one.scope, _ports(_as_they_are, getattr(one.values, "raw", one.values)), one.side)
+        yield RulePlace(one.scope, _ports(as_they_are, getattr(one.values, "raw", one.values)), one.side)
 
 
 def access_places(
@@ -88,7 +92,7 @@ def access_places(
     yield RulePlace("access", lambda only: access_facts(command, access, bits, only, sliced=sliced), side, tier)
 
 
-def _as_they_are(values: Mapping[str, Any], only: Collection[str]) -> Mapping[str, Any]:
+def as_they_are(values: Mapping[str, Any], only: Collection[str]) -> Mapping[str, Any]:
     return values
 
 

@@ -1,0 +1,172 @@
+"""Plans of Ascend A5 without instructions: moves by commands are copies, and programs of them have pipes and flags."""
+
+from __future__ import annotations
+
+import pytest
+
+from dmaverify import api
+from dmaverify.errors import InputError, InputErrors
+from dmaverify.plan.read import read_plan_text
+from dmaverify.program.command import Command, Loop, Port
+from dmaverify.program.schedule import Order, Program, Step, order_of
+from dmaverify.prove.move.copy_ports import copy_facts
+from dmaverify.targets.target import load_target
+from dmaverify.verdict import Status, Verdict
+
+HEAD = 'schema = 1\ntarget = "pto"\naxes = { R = 64, C = 128, D = 2, N = 8 }\n'
+
+
+def transfer(name: str, source: str, dest: str, *more: str) -> str:
+    return "\n".join(
+        [f"[transfer.{name}]", 'dtype = "f16"', f"source = {{ {source} }}", f"dest = {{ {dest} }}", *more, ""]
+    )
+
+
+def judged(*parts: str, name: str = "t", buffers: int = 2) -> Verdict:
+    return api.check(HEAD.replace("}", f", B = {buffers} }}") + "\n".join(parts), name)[0]
+
+
+def rules(verdict: Verdict) -> set[str]:
+    return {finding.rule for finding in verdict.errors}
+
+
+GM, UB = 'tier = "gm", element = "{}"', 'tier = "ub", base = {}, element = "{}"'
+STREAM = 'stream = { time = "R", packet = "C" }'
+
+MOVES = {
+    "rows on blocks": (GM.format("R, C"), UB.format(32, "R, C # 144"), STREAM, set()),
+    "a base between blocks": (GM.format("R, C"), UB.format(16, "R, C"), STREAM, {"pto/ub-align"}),
+    "a pitch between blocks": (GM.format("R, C"), UB.format(0, "R, C # 136"), STREAM, {"pto/ub-pitch"}),
+    "up to the end": (GM.format("R, C"), UB.format(262144 - 16384, "R, C"), STREAM, set()),
+    "beyond the end": (GM.format("R, C"), UB.format(262144 - 16384 + 32, "R, C"), STREAM, {"pto/ub-capacity"}),
+    "a store between blocks": (UB.format(16, "R, C"), GM.format("R, C"), STREAM, {"pto/ub-align"}),
+    "inside UB": (UB.format(0, "R, C"), UB.format(65536, "R, C"), STREAM, set()),
+    "inside UB, no blocks": (
+        UB.format(0, "R, C = 100 # 128"), UB.format(65536, "R, C = 100 # 128"), STREAM.replace('"C"', '"C = 100"'),
+        {"pto/local-length", "pto/local-gap"},
+    ),
+    "inside UB, rows one behind the other": (
+        UB.format(0, "R, C = 100"), UB.format(65536, "R, C = 100"), STREAM.replace('"C"', '"C = 100"'), set()
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_a_move_by_commands_keeps_the_rules_of_copies(name: str) -> None:
+    source, dest, stream, wanted = MOVES[name]
+    assert rules(judged(transfer("t", source, dest, stream))) == wanted
+
+
+def test_loops_beyond_those_of_an_instruction_issue_it_again_from_a_base_of_their_own() -> None:
+    """Rows of 32 bytes in four loops: three are the instruction's, the last one moves its base."""
+    loops = (Loop(2, 4096, 264), Loop(2, 1024, 128), Loop(2, 256, 64), Loop(2, 64, 32))
+    command = Command(Port("gm", 0), Port("ub", 512), loops, 32, 32)
+    facts = list(copy_facts(command, load_target("pto").routes["gm", "ub"], 2))
+    (whole,) = (one.values for one in facts if one.scope == "copy")
+    assert [whole[name] for name in ("rows", "row_bytes", "inner_count", "outer_count")] == [2, 32, 2, 2]
+    steps = [one.values["stride_bytes"] for one in facts if one.scope == "step" and one.side == "write"]
+    assert steps == [32, 64, 128]
+    reach = [one.values for one in facts if one.scope == "reach" and one.side == "write"]
+    assert [one["base_bytes"] for one in reach] == [512, 776]
+    assert {(one["low_bytes"], one["end_bytes"]) for one in reach} == {(512, 512 + 264 + 128 + 64 + 32 + 32)}
+
+
+def test_a_move_alone_fits_into_the_memory() -> None:
+    assert rules(judged(transfer("t", GM.format("N, R, C"), UB.format(0, "N, R, C")))) == set()
+    assert rules(judged(transfer("t", GM.format("2, N, R, C"), UB.format(262144 - 131072, "N, R, C")))) == set()
+    assert rules(judged(transfer("t", GM.format("N, R, C"), UB.format(160000, "N, R, C")))) == {"pto/ub-capacity"}
+    padded = UB.format(262144 - 16384, "R, C # 160")
+    assert rules(judged(transfer("t", GM.format("R, C"), padded))) == {"pto/ub-capacity"}
+
+
+TAILS = {
+    "whole blocks": ("C", "R, C", True),
+    "padding of the row": ("C = 100", "R, C = 100 # 128", True),
+    "the next row": ("C = 100", "R, C = 100 # 104", False),
+    "zeros of somebody": ("C = 100", "R, C = 100 #{!} 128", False),
+}
+
+
+@pytest.mark.parametrize("name", TAILS)
+def test_what_a_row_leaves_behind_it_is_named_where_it_is_no_padding(name: str) -> None:
+    packet, element, quiet = TAILS[name]
+    move = transfer("t", GM.format(f"R, {packet}"), UB.format(0, element), STREAM.replace('"C"', f'"{packet}"'))
+    said = [one for one in judged(move).conditions if "leaves it unknown" in one]
+    assert bool(said) is not quiet
+
+
+def tiles(buffers: int, turns: int = 8) -> str:
+    start = f"t % {buffers}" if buffers > 1 else "0"
+    near = f'tier = "ub", element = "B, C", view = {{ tile = "B", start = "{start}" }}'
+    near = near if buffers > 1 else 'tier = "ub", element = "C"'
+    loop, stream = f"loop = {{ t = {turns} }}", 'stream = { packet = "C" }'
+    far = 'tier = "gm", base = {}, element = "N, C", view = {{ tile = "N", start = "t" }}'
+    return transfer("load", far.format(0), near, loop, stream) + transfer(
+        "store", near, far.format(65536), loop, stream
+    )
+
+
+def program(load: str = "", store: str = ', after = ["load"]') -> str:
+    return f'[program.p]\nstep = [{{ transfer = "load"{load} }}, {{ transfer = "store"{store} }}]\n'
+
+
+@pytest.mark.parametrize("buffers", [1, 2, 4])
+def test_a_buffer_is_handed_back_as_often_as_there_are_buffers(buffers: int) -> None:
+    for distance in range(1, buffers + 2):
+        wait = f", earlier = {{ store = {distance} }}"
+        found = judged(tiles(buffers), program(wait), name="p", buffers=buffers)
+        assert rules(found) == (set() if distance <= buffers else {"core/hazard-war"}), distance
+        assert found.status is (Status.PROVED if distance <= buffers else Status.REFUTED)
+        assert not found.conditions
+
+
+def test_loads_and_stores_have_pipes_of_their_own() -> None:
+    assert rules(judged(tiles(1), program(store=""), name="p")) == {"core/hazard-raw", "core/hazard-war"}
+    assert rules(judged(tiles(1), program(', context = "one"', ', context = "one"'), name="p")) == set()
+
+
+def test_a_finding_tells_the_wait_that_would_do() -> None:
+    (finding,) = judged(tiles(2), program(), name="p").errors
+    assert "2 iterations later" in finding.message
+    assert "`earlier = { store = 2 }`" in finding.hint
+    assert finding.source.startswith("PTO pipeline synchronisation")
+
+
+WRONG = {
+    "no step": (", earlier = { stor = 1 }", "no step `stor`"),
+    "no loop": (", earlier = { once = 1 }", "`load` and `once` are not in one loop"),
+    "none before": (", earlier = { store = 0 }", "`store` must be at least 1"),
+    "too many": (", earlier = { store = 65 }", "`store` is too large"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wait_for_what_is_no_iteration_before_is_refused(name: str) -> None:
+    wait, said = WRONG[name]
+    once = transfer("once", GM.format("C"), UB.format(65536, "C"), 'stream = { packet = "C" }')
+    text = HEAD + tiles(1) + once + program(wait)[:-2] + ', { transfer = "once" }]\n'
+    with pytest.raises((InputError, InputErrors)) as raised:
+        read_plan_text(text)
+    assert said in str(raised.value)
+
+
+def test_pipes_and_kinds_of_copies_stand_in_the_data() -> None:
+    routes = load_target("pto").routes
+    assert {(r.engine, r.queue, r.levels) for r in routes.values()} == {
+        ("load", "MTE2", 3), ("store", "MTE3", 3), ("local", "LOCAL", 1)
+    }  # fmt: skip
+
+
+def test_an_order_reaches_as_many_iterations_as_it_says() -> None:
+    loops = (("t", 9),)
+    steps = (
+        Step("load", loops=loops, earlier=(("store", 2), ("use", 1))),
+        Step("use", loops=loops, after=("load",), earlier=(("store", 3),)),
+        Step("store", loops=loops, after=("use",)),
+    )
+    order = order_of(Program("p", "pto", steps, order="none"), [["a"], ["b"], ["c"]])
+    assert isinstance(order, Order)
+    gaps = {(a, b): order.gap(a, b) for a in range(3) for b in range(3)}
+    assert gaps == {
+        (0, 0): 1, (0, 1): 0, (0, 2): 0, (1, 0): 1, (1, 1): 1, (1, 2): 0, (2, 0): 2, (2, 1): 2, (2, 2): 1
+    }  # fmt: skip
