@@ -236,3 +236,69 @@ def test_a_row_that_is_written_again_is_written_though_its_tail_is_not() -> None
 def test_a_tail_that_may_fall_on_a_row_does_not_unwrite_it(size: str) -> None:
     assert lengths(SHORT, "load size at z", f"load {size} at next", "store size at z") is UNKNOWN
     assert lengths(SHORT, "load size at z", f"load {size} at next", "store c32 at z") is REFUTED
+
+
+TURNS = f"""// dmaverify: gm %in = 4096 bytes
+// dmaverify: gm %out = 4096 bytes
+// dmaverify: assume %n in RANGE
+func.func @k(%in: {GM}, %out: {GM}, %n: index) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c64 = arith.constant 64 : index
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %c36 = arith.constant 36 : i64
+  %k64 = arith.constant 64 : i64
+  %k128 = arith.constant 128 : i64
+  %all = pto.castptr %z : i64 -> {UB}
+  pto.mte_gm_ub %in, %all, %z, %k128 nburst(%one, %z, %z) : {GM}, {UB}, i64, i64, i64, i64, i64
+  pto.barrier #pto.pipe<PIPE_ALL>
+  %odd = arith.remui %n, %c2 : index
+  %even = arith.cmpi eq, %odd, %c0 : index
+  scf.for %i = %c0 to %n step %c1 {{
+    %t = arith.remui %i, %c2 : index
+    %at = arith.muli %t, %c64 : index
+    %w = arith.index_cast %at : index to i64
+    %p = pto.castptr %w : i64 -> {UB}
+    LOOP
+    pto.barrier #pto.pipe<PIPE_ALL>
+  }}
+  %x = arith.muli %odd, %c64 : index
+  %y = arith.subi %c64, %x : index
+  %first = arith.cmpi eq, %n, %c0 : index
+  %wx = arith.index_cast %x : index to i64
+  %wy = arith.index_cast %y : index to i64
+  %next = pto.castptr %wx : i64 -> {UB}
+  %last = pto.castptr %wy : i64 -> {UB}
+  AFTER
+  return
+}}
+"""
+PART = f"pto.mte_gm_ub %in, %p, %z, %c36 nburst(%one, %z, %z) : {GM}, {UB}, i64, i64, i64, i64, i64"
+WHOLE = PART.replace("%c36", "%k64")
+STORE = f"pto.mte_ub_gm NAME, %out, %k64 nburst(%one, %k64, %k64) : {COPY}"
+MEND = f"""  pto.barrier #pto.pipe<PIPE_ALL>
+    %u = arith.subi %c64, %at : index
+    %v = arith.index_cast %u : index to i64
+    %q = pto.castptr %v : i64 -> {UB}
+    {WHOLE.replace("%p", "%q")}"""
+WHERE_EVEN = f"scf.if %even {{ {STORE.replace('NAME', '%next')} }}"
+
+
+@pytest.mark.parametrize("range_", ["1..8", "1..40"])
+@pytest.mark.parametrize(
+    ("loop", "after", "status"),
+    [
+        (f"{PART}\n{MEND}", STORE.replace("NAME", "%next"), PROVED),
+        (f"{PART}\n{MEND}", STORE.replace("NAME", "%last"), REFUTED),
+        (f"scf.if %even {{ {WHOLE} }} else {{ {PART} }}", WHERE_EVEN, PROVED),
+        (f"scf.if %even {{ {PART} }} else {{ {WHOLE} }}", WHERE_EVEN, REFUTED),
+        (PART, f"scf.if %first {{ {STORE.replace('NAME', '%all')} }}", PROVED),
+    ],
+)
+def test_what_a_loop_leaves_follows_from_how_often_it_ran(loop: str, after: str, status: Status, range_: str) -> None:
+    text = TURNS.replace("LOOP", loop).replace("AFTER", after)
+    least = "0" if "%first {" in after else "1"
+    (found,) = check_text(Source("k.mlir", text.replace("RANGE", least + range_[1:])))
+    assert found.status is status

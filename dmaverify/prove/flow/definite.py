@@ -163,39 +163,26 @@ class DefiniteJudge(ReadBytes):
     ) -> list[Path]:
         """So many iterations one by one, with what holds where the loop ends behind each of them.
 
-        With a `period` the loop may go on: later iterations find the memory as those one period before did.
+        With a `period` the loop may go on: later iterations find the memory as those one period before did, so that
+        the last of them stand for all counts that are at least theirs, and the same up to the period.
         """
         ends: list[Path] = []
-        known = {f for p in paths for f in p.facts}
         if period is not None and trip.is_const:
             steps += (trip.const - steps) % period
         outside, self._spread = self._spread, self._spread * max(1, steps)
-        alike: list[list[Path]] = [[] for _ in range(period or 0)]
         for step in range(steps + 1):
             over = compare("le", trip - step)
-            out = [self._assuming(p.copy(), over) for p in paths if self._feasible(p, over)]
+            last = over
             if period is not None and step > steps - period:
-                alike[step % period] = out  # those that go on for some more periods end like these
-            else:
-                ends += out
+                last = compare("eq", self.world.modulo(trip - step, period))
+            ends += [self._assuming(p.copy(), last) for p in paths if self._feasible(p, last)]
             if step == steps:
                 break
             paths = [self._assuming(p, over.negated()) for p in paths if self._feasible(p, over.negated())]
             paths = self._once(loop, paths, at, Lin(step)) if paths else paths
             paths = self._merged(paths)
         self._spread = outside
-        if period is None:
-            return self._ended(ends, trip)
-        if trip.is_const:
-            return paths
-        for group in alike:
-            for path in group:
-                path.facts = tuple(f for f in path.facts if f in known)
-        last = [p for group in alike for p in group]
-        going = [self._assuming(p, over.negated()) for p in paths if self._feasible(p, over.negated())]
-        for path in going:
-            path.facts = tuple(f for f in path.facts if f in known)
-        return self._ended([*ends, *last, *going], trip)
+        return paths if period is not None and trip.is_const else self._ended(ends, trip)
 
     def _summed(self, loop: KernelLoop, trip: Lin, paths: list[Path], at: At) -> list[CopyTouch]:
         """What all iterations together write, on every path, if nothing that they write is lost again."""
