@@ -151,14 +151,13 @@ def _of_plan(path: str, options: Mapping[str, int | str]) -> Iterator[Named]:
 def traced(paths: Sequence[str], trace: str, engine: Sequence[str] | None, dims: int | None) -> Verdict:
     """The verdict on a bus trace: the transfers of one file, in order, beat by beat. Raises InputError."""
     from dmaverify.machines.idma.bus.beats import read_beats
-    from dmaverify.machines.idma.bus.scoreboard import judged
+    from dmaverify.machines.idma.bus.scoreboard import channels_of, judged
     from dmaverify.machines.idma.bus.told import verdict_of_trace
 
     if len(paths) != 1 or Path(paths[0]).is_dir():
         raise InputError("--trace is held against one file", None, "check PLAN.toml[::NAME] --trace FILE.vcd")
     if Path(paths[0]).suffix not in (".toml", "") and "::" not in paths[0]:
         _without_errors(paths[0], engine_options(engine or ()), dims)
-    beats = read_beats(trace)
     every = list(_requests(paths[0], engine_options(engine or ()), dims))
     if not every:
         raise InputError(f"{paths[0]} has no transfer for a trace", None, "a plan with target idma, or a job file")
@@ -167,11 +166,12 @@ def traced(paths: Sequence[str], trace: str, engine: Sequence[str] | None, dims:
         raise InputError("a trace is that of one back-end", None, "name one transfer: PATH::NAME")
     if sum(count for _, _, count, _ in every) > MOST_LISTED:
         raise InputError("too many 1D transfers for a trace", None, f"up to {MOST_LISTED:,}")
-    found = judged(setups[0].backend, (request for *_, own in every for request in own), beats)
+    requests = [request for *_, own in every for request in own]
+    beats = read_beats(trace, channels_of(requests))
+    found = judged(setups[0].backend, requests, beats)
     names = [(name, count) for name, _, count, _ in every]
     cycles = beats[-1].cycle - beats[0].cycle + 1 if beats else 0
-    again = _requests(paths[0], engine_options(engine or ()), dims)
-    law = _law_of(setups[0], [request for *_, own in again for request in own])
+    law = _law_of(setups[0], requests)
     return verdict_of_trace(trace, found, names, _tensors(paths[0]), cycles, law)
 
 

@@ -1,4 +1,4 @@
-"""An AXI port of a simulation recorded as the table that `check --trace` reads, for cocotb test benches.
+"""AXI and OBI ports of a simulation recorded as the table that `check --trace` reads, for cocotb test benches.
 
 Knows: names of the signals of a port, handshakes. Does not know: a simulator; what of it is needed is handed in.
 Law: one line a handshake, in order of time; a field with bits that are not 0 or 1 is written as x, data bit by bit.
@@ -8,18 +8,26 @@ Law: one line a handshake, in order of time; a field with bits that are not 0 or
     ...
     port.save("run.csv")        then    dmaverify check plan.toml --trace run.csv
 
-Source: AMBA AXI, issue H.c, A3.2 (handshake), A2 (signals).
+An engine that reads AXI and writes OBI has two: `reads = AxiPort(dut, "axi_", ("ar", "r"))` and
+`writes = ObiPort(dut, "obi_write_", "write")`, both watched; `reads.save("run.csv", writes)` puts them in one table.
+
+Source: AMBA AXI, issue H.c, A3.2 (handshake), A2 (signals); OpenHW Open Bus Interface, version 1.6, 3 and 4.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 CHANNELS = ("ar", "r", "aw", "w", "b")
-FIELDS = ("addr", "len", "size", "burst", "strb", "last", "data", "resp")
+FIELDS = ("addr", "len", "size", "burst", "strb", "last", "data", "resp", "we")
+_OBI: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "a": {"valid": ("req",), "ready": ("gnt",), "addr": ("addr",), "we": ("we",), "strb": ("be",), "data": ("wdata",)},
+    "r": {"valid": ("rvalid", "valid"), "ready": ("rready", "ready"), "data": ("rdata", "data"), "resp": ("err",)},
+}
+"""Signals of an OBI port by the names that a table has."""
 
 
 class AxiPort:
@@ -27,23 +35,30 @@ class AxiPort:
     with or without "_i" or "_o" behind; or members of its structures, as in axi_req_o.ar.addr and axi_rsp_i.r_valid.
     """
 
-    def __init__(self, dut: Any, prefix: str = "") -> None:
+    def __init__(self, dut: Any, prefix: str = "", channels: Sequence[str] = CHANNELS) -> None:
+        wires = {(c, n): list(_spellings(prefix, c, n)) for c in channels for n in ("valid", "ready", *FIELDS)}
+        needed = [(c, n) for c in channels for n in ("valid", "ready")]
+        self._found(dut, wires, needed)
+
+    def _found(
+        self, dut: Any, wires: Mapping[tuple[str, str], Sequence[str]], needed: Sequence[tuple[str, str]]
+    ) -> None:  # fmt: skip
         self.lines: list[str] = []
         self._wires: dict[tuple[str, str], Any] = {}
-        for channel in CHANNELS:
-            for name in ("valid", "ready", *FIELDS):
-                wires = (_member(dut, spelled) for spelled in _spellings(prefix, channel, name))
-                found = next((wire for wire in wires if wire is not None), None)
-                if found is not None:
-                    self._wires[channel, name] = found
-        missing = [f"{c}_{n}" for c in CHANNELS for n in ("valid", "ready") if (c, n) not in self._wires]
+        for key, spelled in wires.items():
+            own = (_member(dut, one) for one in spelled)
+            found = next((wire for wire in own if wire is not None), None)
+            if found is not None:
+                self._wires[key] = found
+        missing = [f"{c}_{n}" for c, n in needed if (c, n) not in self._wires]
         if missing:
             raise ValueError(f"the port has no {', '.join(missing)}: give the prefix of its signals")
 
     def sample(self, time: int) -> None:
         """What the port shows at a rising edge, before the edge takes effect."""
-        for channel in CHANNELS:
-            if self._value(channel, "valid") == "1" and self._value(channel, "ready") == "1":
+        for channel in dict.fromkeys(channel for channel, _ in self._wires):
+            ready = (channel, "ready") not in self._wires or self._value(channel, "ready") == "1"
+            if self._value(channel, "valid") == "1" and ready:
                 cells = (self._value(channel, name) for name in FIELDS)
                 self.lines.append(",".join((str(time), channel, *cells)))
 
@@ -53,12 +68,15 @@ class AxiPort:
             await edge
             self.sample(int(now()))
 
-    def save(self, path: str) -> None:
-        """Writes the table."""
+    def save(self, path: str, *others: AxiPort) -> None:
+        """Writes the table, with what other ports recorded."""
         header = ",".join(("time", "channel", *FIELDS))
         from dmaverify.language.files import write_text
 
-        write_text(path, "\n".join((header, *self.lines)) + "\n")
+        lines = sorted(
+            (line for port in (self, *others) for line in port.lines), key=lambda one: int(one.split(",")[0])
+        )
+        write_text(path, "\n".join((header, *lines)) + "\n")
 
     def _value(self, channel: str, name: str) -> str:
         wire = self._wires.get((channel, name))
@@ -69,6 +87,32 @@ class AxiPort:
         except ValueError:
             bits = str(wire.value).lower() if name == "data" else ""
             return f"0b{bits}" if re.fullmatch("[01xz]+", bits) else "x"
+
+
+class ObiPort(AxiPort):
+    """The handshakes of an OBI port that reads or writes (`way`): signals PREFIX + "req", "gnt", "addr", "we", "be",
+    "wdata", "rvalid", "rready", "rdata", "err", or those of v0.7.0, as in obi_write_req_a_addr_o and
+    obi_write_rsp_r_valid_i; or members of structures. A port without `rready` takes every response.
+    """
+
+    def __init__(self, dut: Any, prefix: str = "", way: str = "write") -> None:
+        wires = {
+            (f"{channel}_{way}", name): [spelled for own in names for spelled in _obi_spellings(prefix, channel, own)]
+            for channel, fields in _OBI.items() for name, names in fields.items()
+        }  # fmt: skip
+        self._found(dut, wires, [(f"a_{way}", "valid"), (f"a_{way}", "ready"), (f"r_{way}", "valid")])
+
+
+def _obi_spellings(prefix: str, channel: str, name: str) -> Iterator[str]:
+    bare = name.removeprefix("r") if channel == "r" and name != "rready" else name
+    for end in ("", "_i", "_o"):
+        yield f"{prefix}{name}{end}"
+    for structure, end in product(("req", "rsp", "resp"), ("", "_i", "_o")):
+        for own in (name, bare):
+            yield f"{prefix}{structure}_{channel}_{own}{end}"
+            yield from (
+                f"{prefix}{structure}{end}.{dotted}" for dotted in (own, f"{channel}.{own}", f"{channel}_{own}")
+            )
 
 
 def _spellings(prefix: str, channel: str, name: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from dmaverify.cli.idma import traced
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.bus.beats import Beat, read_beats
 from dmaverify.machines.idma.bus.scoreboard import judged
-from dmaverify.machines.idma.engine import OBI, Backend, Request, variant_named
+from dmaverify.machines.idma.engine import AXI, TILELINK, Backend, Request, variant_named
 from dmaverify.machines.idma.legalizer import legalize
 from dmaverify.machines.idma.wire import beats_of
 from dmaverify.verdict import Status, Verdict
@@ -214,8 +214,8 @@ def test_traces_that_cannot_be_judged_are_refused(tmp_path: Path) -> None:
     for name in ("bad.vcd", "bad.csv", "none.vcd"):
         with pytest.raises(InputError):
             read_beats(str(tmp_path / name))
-    with pytest.raises(InputError, match="AXI to AXI"):
-        judged(BACKEND, [Request(0, 64, 4, OBI, OBI)], [])
+    with pytest.raises(InputError, match="AXI and OBI"):
+        judged(BACKEND, [Request(0, 64, 4, TILELINK, AXI)], [])
 
 
 def test_no_byte_is_written_before_it_is_read_and_undefined_reads_are_told() -> None:

@@ -1,21 +1,22 @@
-"""Beats of an AXI port from a trace: the dump of a simulator or a table.
+"""Beats of AXI and OBI ports from a trace: the dump of a simulator or a table.
 
-Knows: names of signals, handshakes at the rising edge of a clock. Does not know: which beats are right.
+Knows: handshakes at the rising edge of a clock. Does not know: names of signals (`ports`), which beats are right.
 Law: a beat is a rising edge at which valid and ready were 1 just before; a field that was not 0 or 1 in all its bits
 has no value, and of data each bit is told for itself.
 
-    time,channel,addr,len,size,strb,last,data        a table: one beat a line, channel ar, r, aw, w or b
-    ar_valid, ar_ready, ar_addr, ..., clk            a dump: signals of one port, `FILE::SCOPE` where there are more
-    axi_req_o.ar_valid, axi_rsp_i.r.data, ...        the same in structures; axi_read_* and axi_write_* are one port
+    time,channel,addr,len,size,strb,last,data        a table: one beat a line, channel ar, r, aw, w or b, and of OBI
+                                                     a_read, r_read, a_write, r_write
+    ar_valid, ar_ready, ar_addr, ..., clk            a dump: signals of the ports, `FILE::SCOPE` where there are more
 
-Source: AMBA AXI, issue H.c, A3.2 (handshake), A2 (signals); IEEE 1364, 18 (value change dump); pywellen (FST, GHW).
+Source: AMBA AXI, issue H.c, A3.2 (handshake); OpenHW Open Bus Interface, version 1.6, 4 (request, grant, response);
+IEEE 1364, 18 (value change dump); pywellen (FST, GHW).
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from math import gcd
 from pathlib import Path
@@ -24,17 +25,13 @@ from typing import Any
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import read_bytes
 from dmaverify.language.toml_spans import read_source
+from dmaverify.machines.idma.bus.ports import AXI_CHANNELS, CHANNELS, FIELDS, Ports, ports_of
 from dmaverify.machines.idma.columns import cells_in
 from dmaverify.values import dataclass, replace
 
-CHANNELS = ("ar", "r", "aw", "w", "b")
-FIELDS = ("addr", "len", "size", "burst", "strb", "last", "data", "resp")
 DUMPS = (".vcd", ".fst", ".ghw")
 MOST_BYTES, MOST_BITS = 1 << 28, 1 << 16
 _WIDTH = re.compile(rb"\$var\s+\w+\s+(\d{1,20})\s")
-_SIGNAL = re.compile(rf"(?:^|(?<=[_.]))(ar|aw|r|w|b)[_.]?(valid|ready|{'|'.join(FIELDS)})(?:_[io])?$")
-_STRUCTURE = re.compile(r"_?(?:req|resp|rsp)(?:_[io])?[._]$")
-_CLOCK = re.compile(r"(?:^|[_.])(?:a?clk|clock)(?:_?i)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +48,15 @@ class Beat:
     cycle: int = 0
 
 
-def read_beats(path: str) -> list[Beat]:
-    """The beats of a trace in order of time. Raises InputError."""
+def read_beats(path: str, channels: Collection[str] = AXI_CHANNELS) -> list[Beat]:
+    """The beats of a trace that has `channels`, in order of time. Raises InputError."""
     file, _, scope = path.partition("::")
     if not Path(file).is_file():
         raise InputError(f"{file} is no file", None, "a trace: FILE.vcd, FILE.fst, FILE.csv, or FILE.vcd::SCOPE")
     if file.endswith(".csv"):
         return _table(read_source(file))
     if file.endswith(DUMPS):
-        return _dump(file, scope)
+        return _dump(file, scope, channels)
     raise InputError(f"{file} is no trace that is read", None, f"a table .csv, or a dump {', '.join(DUMPS)}")
 
 
@@ -120,7 +117,7 @@ def _number(text: str, name: str, span: Span) -> int | None:
 # ---------------------------------------------------------------- dumps
 
 
-def _dump(file: str, scope: str) -> list[Beat]:
+def _dump(file: str, scope: str, channels: Collection[str]) -> list[Beat]:
     try:
         from pywellen import Waveform
     except ImportError:
@@ -140,16 +137,17 @@ def _dump(file: str, scope: str) -> list[Beat]:
             for one in Waveform(file).all_vars():
                 names.setdefault(str(one.signal_id), []).append(one.full_name)
                 signals[str(one.signal_id)] = one
-            port, clock = _port(file, names, scope)
+            narrow = {code for code, one in signals.items() if one.is_1bit}
+            ports = ports_of(file, names, scope, channels, narrow)
             changes: dict[int, dict[str, int | str]] = {}
-            for code in {*port.values(), clock}:
+            for code in {*ports.axi.values(), *(c for own in ports.obi.values() for c in own.values()), ports.clock}:
                 for time, value in signals[code].tv:
                     changes.setdefault(time, {})[code] = value if isinstance(value, int) else str(value)
     except (KeyboardInterrupt, SystemExit, InputError):
         raise
     except BaseException as error:  # the library panics at damaged files, which is no Exception
         raise InputError(f"{file} is no dump: {error}", None, "a .vcd, .fst or .ghw that a simulator wrote") from None
-    return list(_sampled(changes, port, clock))
+    return list(_sampled(changes, ports))
 
 
 @contextmanager
@@ -167,68 +165,40 @@ def _hushed() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _port(file: str, names: Mapping[str, list[str]], scope: str) -> tuple[dict[tuple[str, str], str], str]:
-    """Codes of the signals of the one port that has all handshakes, and of the clock."""
-    ports: dict[str, dict[tuple[str, str], str]] = {}
-    clocks: dict[str, str] = {}
-    for code, own in names.items():
-        for name in own:
-            found = _SIGNAL.search(name.lower())
-            if found is not None:
-                prefix = _STRUCTURE.sub("_", name[: found.start()])
-                ports.setdefault(prefix, {})[(found[1], found[2])] = code
-            elif _CLOCK.search(name.lower()):
-                clocks[name] = code
-    needed = {(channel, wire) for channel in CHANNELS for wire in ("valid", "ready")}
-    every = {prefix: port for prefix, port in ports.items() if needed <= set(port)}
-    whole = {prefix: port for prefix, port in _joined(every).items() if prefix.startswith(scope)}
-    whole = whole or {prefix: port for prefix, port in every.items() if prefix.startswith(scope)}
-    distinct = {tuple(sorted(port.items())): prefix for prefix, port in whole.items()}
-    if len(distinct) != 1:
-        seen = ", ".join(f"{file}::{prefix}" for prefix in sorted(distinct.values())) or "none"
-        raise InputError(
-            f"{file} has {len(distinct)} AXI ports with all five handshakes", None,
-            f"signals such as axi_ar_valid, axi_ar_ready, axi_ar_addr; name one: {seen}",
-        )  # fmt: skip
-    prefix = next(iter(distinct.values()))
-    if not clocks:
-        raise InputError(f"{file} has no clock", None, "a signal clk, clk_i or aclk")
-    near = max(sorted(clocks), key=lambda name: _shared(name, prefix))
-    return whole[prefix], clocks[near]
-
-
-def _joined(ports: Mapping[str, dict[tuple[str, str], str]]) -> dict[str, dict[tuple[str, str], str]]:
-    """Ports, where one for reads and one for writes are one: each of them shows the channels of the other, unused."""
-    out = dict(ports)
-    for prefix in ports:
-        other = prefix[: -len("read_")] + "write_"
-        if prefix.endswith("read_") and other in ports:
-            own = {key: code for key, code in out.pop(prefix).items() if key[0] in ("ar", "r")}
-            out[prefix[: -len("read_")]] = own | {k: c for k, c in out.pop(other).items() if k[0] in ("aw", "w", "b")}
-    return out
-
-
-def _shared(name: str, prefix: str) -> int:
-    """Scopes that two names have in common."""
-    pairs = zip(name.split(".")[:-1], prefix.split("."), strict=False)
-    return next((n for n, (a, b) in enumerate(pairs) if a != b), 99)
-
-
-def _sampled(
-    changes: Mapping[int, Mapping[str, int | str]], port: Mapping[tuple[str, str], str], clock: str
-) -> Iterator[Beat]:
+def _sampled(changes: Mapping[int, Mapping[str, int | str]], ports: Ports) -> Iterator[Beat]:
     """Handshakes at rising edges, by the values just before each."""
     held: dict[str, int | str] = {}
+    asked: list[str] = []  # directions of what one OBI port for both was asked and has not answered
     cycle = 0
     for time, after in sorted(changes.items()):
-        if after.get(clock) == 1 and held.get(clock) == 0:
+        if after.get(ports.clock) == 1 and held.get(ports.clock) == 0:
             cycle += 1
-            for channel in CHANNELS:
-                if held.get(port[channel, "valid"]) == 1 and held.get(port[channel, "ready"]) == 1:
-                    shown = {name: held.get(port[channel, name]) for name in FIELDS if (channel, name) in port}
-                    fields = {name: value if isinstance(value, int) else None for name, value in shown.items()}
-                    data, undefined = shown.get("data"), 0
-                    if isinstance(data, str):
-                        fields["data"], undefined = _bits(data)
-                    yield Beat(time, channel, fields, undefined=undefined, cycle=cycle)
+            for channel in AXI_CHANNELS:
+                if (channel, "valid") in ports.axi and (channel, "ready") in ports.axi and all(
+                    held.get(ports.axi[channel, wire]) == 1 for wire in ("valid", "ready")
+                ):  # fmt: skip
+                    yield _beat(time, channel, channel, ports.axi, held, cycle)
+            for way, port in ports.obi.items():
+                for channel in ("a", "r"):
+                    ready = port.get((channel, "ready"))
+                    if held.get(port[channel, "valid"]) != 1 or (ready is not None and held.get(ready) != 1):
+                        continue
+                    own = way
+                    if way == "both" and channel == "a":
+                        own = "write" if held.get(port["a", "we"]) == 1 else "read"
+                        asked.append(own)
+                    elif way == "both":
+                        own = asked.pop(0) if asked else "read"
+                    yield _beat(time, f"{channel}_{own}", channel, port, held, cycle)
         held.update(after)
+
+
+def _beat(
+    time: int, channel: str, wires: str, port: Mapping[tuple[str, str], str], held: Mapping[str, int | str], cycle: int
+) -> Beat:
+    shown = {name: held.get(port[wires, name]) for name in FIELDS if (wires, name) in port}
+    fields = {name: value if isinstance(value, int) else None for name, value in shown.items()}
+    data, undefined = shown.get("data"), 0
+    if isinstance(data, str):
+        fields["data"], undefined = _bits(data)
+    return Beat(time, channel, fields, undefined=undefined, cycle=cycle)

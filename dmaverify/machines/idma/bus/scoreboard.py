@@ -1,10 +1,11 @@
-"""Beats of an AXI port against the bursts of some 1D transfers.
+"""Beats of AXI and OBI ports against the bursts of some 1D transfers.
 
 Knows: which bursts the engine makes, what each beat of them must be, in which order. Does not know: files, plans.
 Law: all beats are as the transfers ask for, or the first one in time that is not is told. A field that the trace does
 not have is not judged, and that is said; a beat that is missing is wrong at the end of the trace.
 
-Source: AMBA AXI, issue H.c, A3.3 (dependencies between channels), A3.4 (bursts, strobes); `legalizer`, `wire`.
+Source: AMBA AXI, issue H.c, A3.3 (dependencies between channels), A3.4 (bursts, strobes); OpenHW Open Bus Interface,
+version 1.6, 4 (requests and responses in order); `legalizer`, `wire`.
 """
 
 from __future__ import annotations
@@ -14,14 +15,27 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from dmaverify.errors import InputError
-from dmaverify.machines.idma.bus.beats import CHANNELS, Beat
-from dmaverify.machines.idma.engine import AXI, Backend, Request, refusal
+from dmaverify.machines.idma.bus.beats import Beat
+from dmaverify.machines.idma.bus.ports import CHANNELS
+from dmaverify.machines.idma.engine import AXI, OBI, Backend, Request, refusal
 from dmaverify.machines.idma.legalizer import burst_count, legalize
 from dmaverify.machines.idma.wire import byte_enables, on_the_wire
 from dmaverify.values import dataclass
 
 MOST_BEATS = 1 << 21
 INCR = 1
+JUDGED = frozenset({AXI, OBI})
+CARRY = ("r", "w", "r_read", "a_write")
+"""Channels that carry data."""
+
+
+def channels_of(requests: Iterable[Request]) -> tuple[str, ...]:
+    """The channels that a trace of these transfers has."""
+    every = {(side, protocol) for one in requests
+             for side, protocol in (("read", one.src_protocol), ("write", one.dst_protocol))}  # fmt: skip
+    axi = {"read": ("ar", "r"), "write": ("aw", "w", "b")}
+    found = {c for side, protocol in every for c in ((f"a_{side}", f"r_{side}") if protocol == OBI else axi[side])}
+    return tuple(channel for channel in CHANNELS if channel in found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,39 +74,57 @@ class _Board:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.queues: dict[str, list[Wanted]] = {channel: [] for channel in CHANNELS}
-        self.sources: list[tuple[int, int, int]] = []  # (first, count, shift) of the data of each read beat
-        self.stream: list[list[tuple[int, int]]] = [[], []]  # bytes of read and write beats: (beat, lane)
+        self.stream: list[list[tuple[str, int, int]]] = [[], []]  # bytes read and written: (channel, beat, lane)
 
     def add(self, number: int, request: Request) -> None:
         """The beats of one 1D transfer. Raises InputError."""
-        backend, word = self.backend, self.backend.word
-        if (request.src_protocol, request.dst_protocol) != (AXI, AXI):
-            raise InputError("a trace is judged of AXI to AXI transfers alone", None, "--engine rw_axi")
+        backend = self.backend
+        if not {request.src_protocol, request.dst_protocol} <= JUDGED:
+            raise InputError("a trace is judged of AXI and OBI transfers alone", None, "--engine rw_axi")
         refused = refusal(backend, request)
         if refused is not None:
             raise refused
         if request.length and sum(burst_count(backend, request)) > MOST_BEATS:
             raise InputError("the transfers have too many bursts for a trace", None, f"up to {MOST_BEATS:,}")
         bursts = legalize(backend, request)
-        for side, ask, data in (("read", "ar", "r"), ("write", "aw", "w")):
+        for side, protocol in (("read", request.src_protocol), ("write", request.dst_protocol)):
             done = 0
             for address, count in bursts.pairs(side):
-                sent = on_the_wire(backend, AXI, address, count, write=side == "write")
-                fields = {"addr": sent.address, "len": sent.field, "size": sent.size, "burst": INCR}
-                # AxADDR of the engine is word aligned: the bytes of an unaligned head are those of the strobes.
-                self.queues[ask].append(Wanted(fields, number, done, address))
-                for k, mask in enumerate(byte_enables(address, count, word)):
-                    beat = {"last": int(k == sent.beats - 1)} | ({"strb": mask} if side == "write" else {"resp": 0})
-                    queue = self.queues[data]
-                    first = max(0, k * word - address % word)
-                    own = self.stream[side == "write"]
-                    own += [(len(queue), lane) for lane in range(word) if mask >> lane & 1]
-                    queue.append(Wanted(beat, number, done + first, address + first))
-                if side == "write":
-                    self.queues["b"].append(Wanted({"resp": 0}, number, done, address))
+                burst = self._obi_access if protocol == OBI else self._axi_burst
+                burst(side, number, done, address, count)
                 done += count
         if sum(map(len, self.queues.values())) > MOST_BEATS:
             raise InputError("the transfers have too many beats for a trace", None, f"up to {MOST_BEATS:,}")
+
+    def _axi_burst(self, side: str, number: int, done: int, address: int, count: int) -> None:
+        word, writes = self.backend.word, side == "write"
+        ask, data = ("aw", "w") if writes else ("ar", "r")
+        sent = on_the_wire(self.backend, AXI, address, count, write=writes)
+        fields = {"addr": sent.address, "len": sent.field, "size": sent.size, "burst": INCR}
+        # AxADDR of the engine is word aligned: the bytes of an unaligned head are those of the strobes.
+        self.queues[ask].append(Wanted(fields, number, done, address))
+        for k, mask in enumerate(byte_enables(address, count, word)):
+            beat = {"last": int(k == sent.beats - 1)} | ({"strb": mask} if writes else {"resp": 0})
+            first = max(0, k * word - address % word)
+            self._data(data, mask, Wanted(beat, number, done + first, address + first))
+        if writes:
+            self.queues["b"].append(Wanted({"resp": 0}, number, done, address))
+
+    def _obi_access(self, side: str, number: int, done: int, address: int, count: int) -> None:
+        """One word: what is written goes with the address, what is read comes with the response."""
+        writes = side == "write"
+        sent = on_the_wire(self.backend, OBI, address, count, write=writes)
+        (mask,) = byte_enables(address, count, self.backend.word)
+        asked = {"addr": sent.address, "we": int(writes), "strb": mask if writes else (1 << self.backend.word) - 1}
+        ask, answer = (Wanted(own, number, done, address) for own in (asked, {"resp": 0}))
+        for channel, own, carries in ((f"a_{side}", ask, writes), (f"r_{side}", answer, not writes)):
+            self._data(channel, mask if carries else 0, own)
+
+    def _data(self, channel: str, mask: int, wanted: Wanted) -> None:
+        queue = self.queues[channel]
+        own = self.stream[channel in ("w", "a_write")]
+        own += [(channel, len(queue), lane) for lane in range(self.backend.word) if mask >> lane & 1]
+        queue.append(wanted)
 
 
 def judged(backend: Backend, requests: Iterable[Request], beats: Sequence[Beat]) -> JudgedTrace:
@@ -114,7 +146,7 @@ def judged(backend: Backend, requests: Iterable[Request], beats: Sequence[Beat])
         queue, number = board.queues[channel], seen[channel]
         if number < len(queue):
             left = f"{len(queue) - number:,} of {len(queue):,} are missing"
-            message = f"{channel.upper()} beat {number} never comes: {left}"
+            message = f"{shown_channel(channel)} beat {number} never comes: {left}"
             return JudgedTrace(
                 Wrong(message, end, None, queue[number]), len(beats), tuple(lacking), len(board.stream[1])
             )
@@ -125,7 +157,7 @@ def _wrong(board: _Board, beat: Beat, seen: Counter[str], lacking: dict[str, Non
     """What is wrong with a beat, given all before it."""
     channel, number = beat.channel, seen[beat.channel]
     queue = board.queues[channel]
-    name = f"{channel.upper()} beat {number}"
+    name = f"{shown_channel(channel)} beat {number}"
     if number >= len(queue):
         return Wrong(f"{name} is one too many: {len(queue):,} are asked for", beat.time, beat, None)
     wanted = queue[number]
@@ -145,33 +177,46 @@ def _wrong(board: _Board, beat: Beat, seen: Counter[str], lacking: dict[str, Non
 def _early(board: _Board, beat: Beat, seen: Counter[str], asked: Sequence[int], ended: Sequence[int]) -> Wrong | None:
     """A beat that comes before what it depends on: `asked` read beats by so many AR, `ended` writes by so many W."""
     number = seen[beat.channel]
-    name, wanted = f"{beat.channel.upper()} beat {number}", board.queues[beat.channel][number]
+    name, wanted = f"{shown_channel(beat.channel)} beat {number}", board.queues[beat.channel][number]
     if beat.channel == "r" and number >= asked[seen["ar"]]:
         return Wrong(f"{name} comes before the read that asks for it", beat.time, beat, wanted)
     if beat.channel == "b" and (number >= ended[seen["w"]] or number >= seen["aw"]):
         return Wrong(f"{name} answers a write that is not complete", beat.time, beat, wanted)
+    if beat.channel.startswith("r_") and number >= seen[f"a{beat.channel[1:]}"]:
+        return Wrong(f"{name} answers a request that is not granted", beat.time, beat, wanted)
     return None
 
 
 def _data(board: _Board, beats: Sequence[Beat], lacking: dict[str, None]) -> Wrong | None:
     """The bytes written are the bytes read, in order, and none is written before it is read."""
-    read, write = ([b for b in beats if b.channel == channel] for channel in ("r", "w"))
-    for (a, _), (b, to) in zip(*board.stream, strict=True):
-        if write[b].time < read[a].time:
-            message = f"W beat {b}: byte {to} is written before R beat {a} brings it"
-            return Wrong(message, write[b].time, write[b], board.queues["w"][b])
-    if any("data" not in beat.fields for beat in (*read, *write)):
+    by: dict[str, list[Beat]] = {}
+    for beat in beats:
+        by.setdefault(beat.channel, []).append(beat)
+    pairs = [(by[c][a], lane, by[d][b], to, (c, a), (d, b))
+             for (c, a, lane), (d, b, to) in zip(*board.stream, strict=True)]  # fmt: skip
+    for read, _, written, to, (source, a), (dest, b) in pairs:
+        if written.time < read.time:
+            late = f"{shown_channel(source)} beat {a}"
+            message = f"{shown_channel(dest)} beat {b}: byte {to} is written before {late} brings it"
+            return Wrong(message, written.time, written, board.queues[dest][b])
+    if any("data" not in beat.fields for channel in by if channel in CARRY for beat in by[channel]):
         lacking["data"] = None
         return None
-    for (a, lane), (b, to) in zip(*board.stream, strict=True):
-        src, dst = _byte(read[a], lane), _byte(write[b], to)
+    for read, lane, written, to, _, (dest, b) in pairs:
+        src, dst = _byte(read, lane), _byte(written, to)
         if src is None:
             lacking["data"] = None  # of a byte that memory does not know
         elif src != dst:
             found = "undefined" if dst is None else f"0x{dst:02x}"
-            message = f"W beat {b}: byte {to} is {found}, read as 0x{src:02x}"
-            return Wrong(message, write[b].time, write[b], board.queues["w"][b])
+            message = f"{shown_channel(dest)} beat {b}: byte {to} is {found}, read as 0x{src:02x}"
+            return Wrong(message, written.time, written, board.queues[dest][b])
     return None
+
+
+def shown_channel(channel: str) -> str:
+    """`AW`, and of OBI `A (write)`."""
+    name, _, way = channel.partition("_")
+    return f"{name.upper()} ({way})" if way else name.upper()
 
 
 def _byte(beat: Beat, lane: int) -> int | None:

@@ -16,7 +16,9 @@ from dmaverify.program.tensor import Tensor
 from dmaverify.verdict import Finding, Obligation, Severity, Verdict, settled
 
 RULE = "core/trace"
-NEEDED = frozenset({"ar_addr", "ar_len", "aw_addr", "aw_len", "w_strb"})
+NEEDED = frozenset({
+    "ar_addr", "ar_len", "aw_addr", "aw_len", "w_strb", "a_read_addr", "a_write_addr", "a_write_strb", "a_write_we",
+})  # fmt: skip
 """Fields without which a trace says nothing of the bytes that were moved."""
 SOURCE = "AMBA AXI, issue H.c, A3.2 to A3.4; iDMA v0.7.0, idma_legalizer"
 
@@ -61,7 +63,7 @@ def _finding(
             transfer, bits = tensors[name]
             for side, tensor in (("source", transfer.source), ("destination", transfer.dest)):
                 held = _element(tensor, wanted.address, bits)
-                if held and (side == "source") == (wrong.message.startswith(("AR", "R"))):
+                if held and (side == "source") == (wrong.message.startswith(("AR", "R ", "A (read", "R (read"))):
                     notes.append(f"{side} {held}")
     span = wrong.beat.span if wrong.beat is not None else None
     hint = "compare with `dmaverify bursts --wire`"
