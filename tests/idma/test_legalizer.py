@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -27,6 +28,7 @@ from dmaverify.machines.idma.legalizer import (
     _step,
     is_coupled,
     legalize,
+    shown_bursts,
     tilelink_page_bits,
     window_bits,
     window_count,
@@ -295,3 +297,42 @@ def test_a_row_that_makes_no_request_is_refused(row: dict[str, object]) -> None:
     with pytest.raises(InputError):
         request_of(row)
     assert request_of({"src_addr": "0x10", "dst_addr": "32", "length": 1, "src_protocol": "axi"})[1].src == 16
+
+
+@pytest.mark.parametrize("variant", ["rw_tilelink", "r_axi_w_tilelink", "r_tilelink_w_axi", "rw_axi_rw_tilelink"])
+def test_bursts_that_stand_for_all_lie_where_all_lie(variant: str) -> None:
+    draw = random.Random(variant)
+    for _ in range(60):
+        backend = Backend(
+            variant_named(variant), 8 << draw.randrange(1, 8), tilelink_ul=draw.random() < 0.1,
+            specified=draw.random() < 0.3,
+        )  # fmt: skip
+        base = draw.choice([0, draw.randrange(1 << 13), 64 * draw.randrange(1 << 8), (1 << 32) - 5])
+        length = draw.choice([draw.randint(1, 300), draw.randint(1, 70_000), 4096 * draw.randint(1, 30)])
+        for side in ("read", "write"):
+            protocol = "src_protocol" if side == "read" else "dst_protocol"
+            if TILELINK not in (backend.variant.reads if side == "read" else backend.variant.writes):
+                continue
+            request = replace(Request(base, base, length), **{protocol: TILELINK})
+            full = legalize(backend, request)
+            cuts = full.read if side == "read" else full.write
+            ends = [0, *cuts.cuts, cuts.length] if cuts.length > 0 else [0]
+            every = {(n, low, high - low) for n, (low, high) in enumerate(pairwise(ends))}
+            shown = shown_bursts(backend, request, side)
+            going = [one for one in shown if one[2]]
+            assert every.issuperset(going)
+            page = 2 << tilelink_page_bits(backend)
+            assert {((base + at) % page, n) for _, at, n in every} == {((base + at) % page, n) for _, at, n in going}
+            assert [one[:2] for one in shown if not one[2]] == (
+                [] if cuts.stuck is None else [(len(every), cuts.stuck)]
+            )
+            assert cuts.stuck is not None or going[-1] == max(every)
+            assert len(shown) <= 8 * page // min(backend.word, 64) + 40
+
+
+def test_a_move_of_4_gib_over_tilelink_is_decided_by_its_pages() -> None:
+    backend = Backend(variant_named("rw_tilelink"), 32, address_width=64, length_width=40)
+    request = Request(0x1000, 1 << 40, 1 << 32, TILELINK, TILELINK)
+    shown = shown_bursts(backend, request, "read")
+    assert len(shown) <= 16
+    assert shown[-1] == ((1 << 21) - 1, (1 << 32) - 2048, 2048)

@@ -10,10 +10,11 @@ Source: `encodings/idma/target.toml`, scope `burst`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from math import gcd
 
 from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK, Backend, Request, bus_limits
-from dmaverify.machines.idma.legalizer import is_coupled, legalize
+from dmaverify.machines.idma.legalizer import is_coupled, shown_bursts
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.wire import beats_of, on_the_wire
 from dmaverify.targets.modules import Derived
@@ -32,29 +33,30 @@ def burst_facts(backend: Backend, request: Request, read: Pairs, write: Pairs) -
     coupled = is_coupled(request)
     for side, base, own, other in (("read", request.src, read, write), ("write", request.dst, write, read)):
         pairs: list[tuple[int, ...]] = list(own) or ([(base, 0)] if request.length else [])
-        yield from _side(backend, request, side, base, pairs, list(other) if coupled else None)
+        ends = accumulate((pair[1] for pair in pairs), initial=0)
+        listed = [(number, done, pair) for number, (done, pair) in enumerate(zip(ends, pairs, strict=False))]
+        yield from _side(backend, request, side, base, listed, list(other) if coupled else None)
 
 
 def own_bursts(setup: Setup, request: Request, side: str, starts: Iterable[int]) -> Iterator[Derived]:
     """The instances of the bursts that the legalizer itself makes of a side, for transfers that start at `starts`.
 
-    A list that does not end has a burst of no bytes where it stops.
+    A list that does not end has a burst of no bytes where it stops. Of bursts that come back at the same places of two
+    pages, two rounds are there: what rules look at repeats with them.
     """
+    backend = setup.backend
     for start in starts:
         at = replace(request, src=start) if side == "read" else replace(request, dst=start)
-        bursts = legalize(setup.backend, at)
-        cuts = bursts.read if side == "read" else bursts.write
         protocol = request.src_protocol if side == "read" else request.dst_protocol
-        pairs: list[tuple[int, ...]] = []
-        for address, count in bursts.pairs(side):
-            if not setup.backend.legalizer:  # what is on the bus is the software's business
-                pairs.append((address, count))
-                continue
-            sent = on_the_wire(setup.backend, protocol, address, count, write=side == "write")
-            pairs.append((address, count, sent.address, sent.field))
-        if cuts.stuck is not None:
-            pairs.append(((start + cuts.stuck) % bursts.space, 0))
-        yield from _side(setup.backend, at, side, start, pairs, None)
+        listed: list[tuple[int, int, tuple[int, ...]]] = []
+        for number, done, count in shown_bursts(backend, at, side):
+            address = (start + done) % setup.space
+            bus: tuple[int, ...] = ()
+            if backend.legalizer and count:  # else what is on the bus is the software's business
+                sent = on_the_wire(backend, protocol, address, count, write=side == "write")
+                bus = sent.address, sent.field
+            listed.append((number, done, (address, count, *bus)))
+        yield from _side(backend, at, side, start, listed, None)
 
 
 def starts_of(base: int, dims: Sequence[tuple[int, int]], modulus: int) -> set[int]:
@@ -82,15 +84,17 @@ def _on_bus(backend: Backend, protocol: int, address: int, count: int, seen: Seq
 
 
 def _side(
-    backend: Backend, request: Request, side: str, base: int, pairs: Pairs, other: Pairs | None
-) -> Iterator[Derived]:
+    backend: Backend, request: Request, side: str, base: int, listed: Sequence[tuple[int, int, tuple[int, ...]]],
+    other: Pairs | None,
+) -> Iterator[Derived]:  # fmt: skip
+    """The instances of bursts as (number, bytes before it, burst); the last of them is the last of the side."""
     write = side == "write"
     protocol = request.dst_protocol if write else request.src_protocol
     reduced, llen = (
         (request.dst_reduce_len, request.dst_max_llen) if write else (request.src_reduce_len, request.src_max_llen)
     )
-    space, word, done = 1 << backend.address_width, backend.word, 0
-    for number, (address, count, *bus) in enumerate(pairs):
+    space, word = 1 << backend.address_width, backend.word
+    for number, done, (address, count, *bus) in listed:
         pair = count if other is None else other[number][1] if number < len(other) else 0
         values = {
             "protocol": protocol,
@@ -105,10 +109,9 @@ def _side(
             "word": word,
             "space": space,
             "tilelink_most": word if backend.tilelink_ul else bus_limits()["tilelink_page_bytes"],
-            "last": int(number == len(pairs) - 1),
+            "last": int(number == listed[-1][0]),
             "left": request.length - done - count,
             "addressed": int(protocol not in NO_ADDRESS),
             **_on_bus(backend, protocol, address, count, bus),
         }
         yield Derived("burst", values, f"{side} burst {number}", side)
-        done += count

@@ -14,7 +14,7 @@ idma-tilelink-aligned, idma-tilelink-misaligned, idma-tilelink-stuck, idma-windo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from dmaverify.machines.idma.engine import (
@@ -175,6 +175,9 @@ def _side(
     return Cuts(base, length, window_cuts(base, length, window_bits(backend, protocol, reduce_len, max_llen)))
 
 
+MOST_ALIKE = 16
+"""Cuts of one progression that are looked at one by one."""
+
 # ---------------------------------------------------------------- TileLink
 
 
@@ -216,17 +219,61 @@ def _power_below(number: int) -> int:
 
 def _tilelink(backend: Backend, base: int, length: int, write: bool) -> Cuts:
     """Steps until nothing is left. Addresses wrap at 2^address_width, which every page divides."""
-    bits, word, most = tilelink_page_bits(backend), backend.word, _tilelink_most(backend, write)
     cuts: list[int] = []
-    at = 0
-    while True:
+    for _, at, step in _steps(backend, base, length, write):
+        if step == 0:
+            return Cuts(base, at, tuple(cuts[:-1]), at) if at else Cuts(base, -1, (), 0)
+        if at + step >= length:
+            return Cuts(base, length, tuple(cuts))
+        cuts.append(at + step)
+    raise AssertionError(length)
+
+
+def _steps(
+    backend: Backend, base: int, length: int, write: bool, *, rounds: bool = False
+) -> Iterator[tuple[int, int, int]]:  # fmt: skip
+    """(number, offset, bytes) of every burst; one of no bytes is the last. With `rounds`, of the bursts that come back
+    at the same place of a page, as long as more than a page is left, two rounds stand for all: a step depends on the
+    address within two pages, and on what is left where that is less than a page.
+    """
+    bits, word, most = tilelink_page_bits(backend), backend.word, _tilelink_most(backend, write)
+    pages = 2 << bits
+    enough = 2 * max(pages, most)
+    seen: dict[int, tuple[int, int]] = {}
+    at, number, repeated = 0, 0, False
+    while at < length:
+        place, left = (base + at) % pages, length - at
+        if not rounds or left < enough:
+            pass
+        elif place not in seen:
+            seen |= {} if repeated else {place: (at, number)}
+        elif not repeated:
+            seen, repeated = {place: (at, number)}, True
+        else:
+            first, many = seen[place]
+            skipped = (left - enough) // (at - first)
+            at, number, rounds = at + skipped * (at - first), number + skipped * (number - many), False
         if backend.specified:
             step = _specified_step(base + at, length - at, most)
         else:
             step = _step(base + at, length - at, bits, word, most)
+        yield number, at, step
         if step == 0:
-            return Cuts(base, at, tuple(cuts[:-1]), at) if at else Cuts(base, -1, (), 0)
-        at += step
-        if at >= length:
-            return Cuts(base, length, tuple(cuts))
-        cuts.append(at)
+            return
+        at, number = at + step, number + 1
+
+
+def shown_bursts(backend: Backend, request: Request, side: str) -> list[tuple[int, int, int]]:
+    """(number, offset, bytes) of bursts of one side that stand for all of them: the others lie at the same places of
+    two pages, and have as many bytes. One of no bytes is where a list stops. Length above 0, sides not coupled.
+    """
+    write = side == "write"
+    base, protocol = (request.dst, request.dst_protocol) if write else (request.src, request.src_protocol)
+    if backend.legalizer and protocol == TILELINK:
+        return list(_steps(backend, base, request.length, write, rounds=True))
+    found = legalize(backend, request)
+    cuts = found.write if write else found.read
+    inner, last = cuts.cuts, len(cuts.cuts)
+    numbers = range(last + 1) if last < MOST_ALIKE else (0, 1, 2, last - 1, last)  # between them the same window again
+    edges = [(n, inner[n - 1] if n else 0, inner[n] if n < last else cuts.length) for n in numbers]
+    return [(n, low, high - low) for n, low, high in edges]

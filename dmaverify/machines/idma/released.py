@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 
 from dmaverify.machines.idma.engine import TILELINK, Request
-from dmaverify.machines.idma.legalizer import legalize
+from dmaverify.machines.idma.legalizer import legalize, shown_bursts
 from dmaverify.machines.idma.midends import StripedRegion, mp_split
 from dmaverify.machines.idma.nd import Descriptor, requests
 from dmaverify.machines.idma.setup import Setup
@@ -67,29 +67,33 @@ def _tilelink_sides(case: ReleaseCase) -> Iterator[tuple[str, Request]]:
                 yield side, request
 
 
-def _misaligned(case: ReleaseCase) -> str:
+def _tilelink_bursts(case: ReleaseCase) -> Iterator[tuple[str, int, int, int]]:
+    """(side, address, bytes, bytes left) of bursts that stand for all."""
     for side, request in _tilelink_sides(case):
-        for address, count in legalize(case.setup.backend, request).pairs(side):
-            if count and address % count:
-                return f"{side} burst of {count} B at 0x{address:x}, no multiple of {count}"
+        base = request.src if side == "read" else request.dst
+        for _, done, count in shown_bursts(case.setup.backend, request, side) if request.length else ():
+            yield side, (base + done) % case.setup.space, count, request.length - done
+
+
+def _misaligned(case: ReleaseCase) -> str:
+    for side, address, count, _ in _tilelink_bursts(case):
+        if count and address % count:
+            return f"{side} burst of {count} B at 0x{address:x}, no multiple of {count}"
     return ""
 
 
 def _stuck(case: ReleaseCase) -> str:
-    for side, request in _tilelink_sides(case):
-        found = legalize(case.setup.backend, request)
-        cuts, base = (found.read, request.src) if side == "read" else (found.write, request.dst)
-        if cuts.stuck is not None:
-            return f"{side} stands still at 0x{base + cuts.stuck:x}, {request.length - cuts.stuck:,} B left"
+    for side, address, count, left in _tilelink_bursts(case):
+        if count == 0:
+            return f"{side} stands still at 0x{address:x}, {left:,} B left"
     return ""
 
 
 def _size_zero(case: ReleaseCase) -> str:
-    for side, request in _tilelink_sides(case):
-        for address, count in legalize(case.setup.backend, request).pairs(side):
-            sent = on_the_wire(case.setup.backend, TILELINK, address, count, write=side == "write")
-            if count > 1 and sent.field == 0:
-                return f"{side} burst of {count} B at 0x{address:x} has size field 0"
+    for side, address, count, _ in _tilelink_bursts(case):
+        sent = on_the_wire(case.setup.backend, TILELINK, address, count, write=side == "write")
+        if count > 1 and sent.field == 0:
+            return f"{side} burst of {count} B at 0x{address:x} has size field 0"
     return ""
 
 
