@@ -57,21 +57,28 @@ class OnWay:
 
     def holds(self, chosen: dict[str, WayChoice]) -> bool | None:
         """Whether it happens; None where that hangs on what is not chosen yet."""
-        found = [_all(self.path, chosen), *(_not(_all(way, chosen)) for way in self.exits)]
-        return False if False in found else None if None in found else True
+        found = _all(self.path, chosen)
+        for way in self.exits if found is not False else ():
+            left = _all(way, chosen)
+            if left:
+                return False
+            found = None if left is None else found
+        return found
 
     @property
     def choices(self) -> Way:
         return (*self.path, *(choice for way in self.exits for choice in way))
 
 
-def _not(value: bool | None) -> bool | None:
-    return None if value is None else not value
-
-
 def _all(way: Way, chosen: dict[str, WayChoice]) -> bool | None:
-    found = [None if c.decision not in chosen else chosen[c.decision].arm == c.arm for c in way]
-    return False if False in found else None if None in found else True
+    found: bool | None = True
+    for choice in way:
+        taken = chosen.get(choice.decision)
+        if taken is None:
+            found = None
+        elif taken.arm != choice.arm:
+            return False
+    return found
 
 
 @dataclass(frozen=True)
@@ -98,17 +105,21 @@ def way_past(need: OnWay, accesses: Sequence[OnWay]) -> Passed | None:
         known.setdefault(choice.decision, {})[choice.arm] = choice
     if len(known) > MOST_DECISIONS:
         raise WaysUndecided
-    steps = [0]
+    steps, others = [0], tuple(dict.fromkeys(accesses))
 
     def search(chosen: dict[str, WayChoice], left: list[str]) -> dict[str, WayChoice] | None:
         steps[0] += 1
         if steps[0] > MOST_STEPS:
             raise WaysUndecided
         held = need.holds(chosen)
-        found = [one.holds(chosen) for one in accesses]
-        if held is False or True in found:
+        if held is False:
             return None
-        if held and None not in found:
+        for one in others:
+            found = one.holds(chosen)
+            if found:
+                return None
+            held = None if found is None else held
+        if held:
             return chosen
         for number, name in enumerate(left):
             some = next(iter(known[name].values()))
