@@ -10,7 +10,6 @@ keeps the promise and the other does not is different.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from dmaverify.errors import Span
 from dmaverify.lower.adapters import STREAM
@@ -22,10 +21,6 @@ from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
 from dmaverify.values import replace
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 COMPARE_UNITS = 1 << 20
 
@@ -120,33 +115,6 @@ def canonical(command: Command) -> tuple[object, ...]:
 
 def same_nests(a: Sequence[Command], b: Sequence[Command]) -> bool:
     return sorted(map(repr, map(canonical, a))) == sorted(map(repr, map(canonical, b)))
-
-
-def same_units(a: Sequence[Command], b: Sequence[Command]) -> bool | None:
-    """Whether both copy the same set of (read, write) units; None where they are too many to compare."""
-    if sum(c.amount for c in (*a, *b)) > COMPARE_UNITS:
-        return None
-    import numpy as np
-
-    sets = []
-    for program in (a, b):
-        rows = [np.stack(_unit_addresses(command), axis=1) for command in program]
-        sets.append(np.unique(np.concatenate(rows), axis=0))
-    return bool(sets[0].shape == sets[1].shape and (sets[0] == sets[1]).all())
-
-
-def _unit_addresses(command: Command) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    import numpy as np
-
-    from dmaverify.program.space import global_address
-
-    read = np.array([global_address(command.read, command.read.base)], dtype=np.int64)
-    write = np.array([global_address(command.write, command.write.base)], dtype=np.int64)
-    for count, r, w in [*((x.count, x.read, x.write) for x in command.loops), (command.burst, 1, 1)]:
-        counter = np.arange(count, dtype=np.int64)
-        read = (read[:, None] + r * counter).ravel()
-        write = (write[:, None] + w * counter).ravel()
-    return read, write
 
 
 def first_difference(given: Command, wanted: Command) -> tuple[str, Span | None, int, int] | None:

@@ -357,8 +357,7 @@ class PlanExecution:
         return RunProgram(name, steps, table.order), machine
 
     def step(self, spare: str, table: schema.StepTable) -> RunStep:
-        work: list[Any] = []
-        name = table.name
+        work, name = list[Any](), table.name
         if isinstance(table.transfer, str):
             work, name = [self.work(table.transfer)[0]], name or table.transfer
         elif table.transfer is not None:
@@ -376,8 +375,8 @@ class PlanExecution:
             loops = loops or one.loops
             if one.loops and one.loops != loops:
                 raise Beyond("two loops")
-        earlier = tuple(table.earlier.items())
-        return RunStep(name or spare, tuple(work), table.context or "", tuple(table.after), loops, earlier)
+        waits = tuple(table.after), loops, tuple(table.earlier.items())
+        return RunStep(name or spare, tuple(work), table.context or "", *waits)
 
 
 def _numbers(given: list[int] | str) -> list[int]:

@@ -81,10 +81,14 @@ def read_program(reader: EntryReader, name: str, table: schema.ProgramTable, par
         _check_names(reader, path, table, steps, parts.regions)
     for index, made in enumerate(steps):
         _same_machine(reader, (*path, "step", index), made, key)
-    for at, one in enumerate(table.holds):
-        if one not in (*table.regions, *target.tiers):
-            known = (*table.regions, *target.tiers)
-            _unknown(reader, (*path, "holds", at), "region of this program or memory", one, known)
+    known = (*table.regions, *target.tiers)
+    for said, names in (("holds", table.holds), ("empty", table.empty)):
+        for at, one in enumerate(names):
+            if one not in known:
+                _unknown(reader, (*path, said, at), "region of this program or memory", one, known)
+            elif said == "empty" and one in table.holds:
+                message = f"`{one}` cannot hold what is read of it and be empty"
+                reader.errors.append(InputError(message, reader.doc.span((*path, said, at)), "say one of the two"))
     used = tuple(parts.regions[one] for one in dict.fromkeys(table.regions) if one in parts.regions)
     return Program(
         name,
@@ -97,6 +101,7 @@ def read_program(reader: EntryReader, name: str, table: schema.ProgramTable, par
         tuple(_foreign_regions(used, target)),
         reader.doc.key_span(path).line,
         reader.doc.key_span(path),
+        tuple(dict.fromkeys(table.empty)),
     )
 
 

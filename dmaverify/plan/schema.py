@@ -44,6 +44,7 @@ class Complaint(NamedTuple):
 # A pattern ends in `$(?!\n)`: `$` alone would let a name end in a line break.
 Natural = Annotated[int, Meta(ge=0, le=MAX_NUMBER)]
 Positive = Annotated[int, Meta(ge=1, le=MAX_NUMBER)]
+Turns = Annotated[int, Meta(ge=1, le=64)]
 Address = Annotated[int, Meta(ge=0)]  # below 2^64: the reader says so, a schema of 63 bits cannot
 LoopName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$(?!\n)")]
 AxisName = Annotated[str, Meta(pattern=r"^[A-Z][A-Za-z0-9_']*$(?!\n)")]
@@ -288,9 +289,7 @@ class RegionTable(PlanFileTable, frozen=True, kw_only=True):
 class StepTable(PlanFileTable, frozen=True):
     """One operation of a program: a transfer, or an access (several: those that run together)."""
 
-    name: Annotated[MoveName | None, Meta(description="how `after` and `lifetime` call it; default: what it does")] = (
-        None
-    )
+    name: Annotated[MoveName | None, Meta(description="its name in `after` and others; default: what it does")] = None
     transfer: Annotated[
         str | TransferTable | None, Meta(description="the name of a transfer of the plan, or a transfer written here")
     ] = None
@@ -306,10 +305,7 @@ class StepTable(PlanFileTable, frozen=True):
     scatter: Annotated[str | None, Meta(description="the name of a scatter of the plan")] = None
     loop: Loops = {}
     after: Annotated[list[str], Meta(description="steps that end before this one begins (a sync)")] = []
-    earlier: Annotated[
-        dict[str, Annotated[int, Meta(ge=1, le=64)]],
-        Meta(description="steps of the same loop of which the iteration so many before has ended when this one begins"),
-    ] = {}
+    earlier: Annotated[dict[str, Turns], Meta(description="`after`, of steps of its loop so many turns before")] = {}
     reads: Annotated[str | None, Meta(description="the region that holds what it reads")] = None
     writes: Annotated[str | None, Meta(description="the region that holds what it writes")] = None
 
@@ -322,6 +318,7 @@ class ProgramTable(PlanFileTable, frozen=True):
     holds: Annotated[
         list[str], Meta(description="regions and memories that hold what is read of them where the program begins")
     ] = []
+    empty: Annotated[list[str], Meta(description="regions and memories that hold nothing there")] = []
     order: Annotated[
         Literal["contexts", "written", "none"],
         Meta(

@@ -102,7 +102,7 @@ class Region:
 @dataclass(frozen=True, slots=True)
 class Program:
     """Steps in the written order. `expect` is None where the plan says nothing, () for proved. `holds` names regions
-    and tiers that hold what is read of them where the program begins.
+    and tiers that hold what is read of them where the program begins, `empty` those that hold nothing.
     """
 
     name: str
@@ -115,6 +115,7 @@ class Program:
     problems: tuple[PlanProblem, ...] = ()
     line: int = 0
     span: Span | None = field(default=None, compare=False, repr=False)
+    empty: tuple[str, ...] = ()
 
 
 # ---------------------------------------------------------------- order

@@ -17,11 +17,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PROVE = str(ROOT / "dmaverify" / "prove")
 MACHINES = ("rngd", "pto", "idma")
-KERNELS = {".rs": "rngd", ".pto": "pto", ".mlir": "pto"}
+KERNELS = {".rs": "rngd", ".pto": "pto", ".mlir": "pto", ".c": "idma", ".job": "idma", ".csv": "idma"}
 
 
 def files_of(machine: str) -> list[Path]:
-    """The examples of a machine: plan files that name it, and kernels in its language."""
+    """The examples of a machine: plan files that name it, kernels, drivers and jobs in its language."""
     every = sorted(p for p in (ROOT / "examples").rglob("*") if p.suffix in {".toml", *KERNELS})
     return [p for p in every if KERNELS.get(p.suffix) == machine or f'target = "{machine}"' in p.read_text("utf-8")]
 

@@ -15,6 +15,8 @@ from dmaverify.machines.idma.check import verdict_of_file
 from dmaverify.prove.smt import Answer
 from dmaverify.verdict import Status
 
+DRIVER = Path(__file__).parents[2] / "examples" / "idma" / "driver.c"
+
 
 def driver(body: str, *, before: str = "", front_end: str = "", **defines: str) -> Driver:
     return read_driver(Source("d.c", f"{before}\nint main(void) {{ {body} }}\n"), defines, front_end)
@@ -587,3 +589,15 @@ def test_the_table_of_the_documents_has_every_call_that_is_read() -> None:
 def test_a_power_of_two_less_one_is_no_factor_in_a_condition() -> None:
     said = symbolic._shown("n <= 4294967295 and 4294967295 * m + 65536 * n >= (n + 4)")
     assert said == "n <= 2^32 - 1 and 4294967295 * m + 2^16 * n >= [n + 4]"
+
+
+def test_the_driver_among_the_examples_waits_where_it_must(tmp_path: Path) -> None:
+    text = DRIVER.read_text(encoding="utf-8")
+    hasty = text.replace("snrt_dma_wait_all();\n        snrt", "snrt", 1)
+    assert hasty != text
+    (tmp_path / "hasty.c").write_text(hasty, encoding="utf-8")
+    right, wrong = (verdict_of_file(str(file)) for file in (DRIVER, tmp_path / "hasty.c"))
+    assert right is not None
+    assert wrong is not None
+    assert right.status is Status.PROVED
+    assert {found.rule for found in wrong.errors} == {"idma/wait"}

@@ -6,6 +6,7 @@ import random
 import re
 
 import pytest
+from lab.started import StartedProgram, StartedStep, draw_started
 
 from dmaverify import api
 from dmaverify.plan.read import read_plan_text
@@ -191,3 +192,120 @@ def test_every_read_of_a_byte_that_nothing_wrote_is_named(count: int) -> None:
         named_too += len(named - read_unwritten(steps))
     assert unwritten > 2 * count // 3
     assert named_too < count // 12
+
+
+def test_reads_in_long_and_nested_loops_are_named_where_some_turn_finds_nothing() -> None:
+    """What a body reads an earlier turn wrote, or another loop, or the same turn: each row moves in its own way."""
+    too_many = unwritten = 0
+    for seed in range(120):
+        drawn = draw_started(random.Random(f"started {seed}"))
+        program = read_plan_text(drawn.text(), partly=True).programs[0]
+        works = [work_of(number, step, TARGET) for number, step in enumerate(program.steps)]
+        order = order_of(program, [work.lanes for work in works])
+        assert isinstance(order, Order)
+        _, said = there_at_start(program, works, order, TARGET)
+        named = {int(re.findall(r"`x(\d+)`", one)[0]) for one in said}
+        assert drawn.unwritten() <= named, drawn.text()
+        unwritten += len(drawn.unwritten())
+        too_many += len(named - drawn.unwritten())
+    assert unwritten > 120
+    assert too_many < 8
+
+
+@pytest.mark.parametrize(("loads", "named"), [({"t": 1}, False), ({"t": -1}, True)])
+def test_what_other_turns_write_is_not_there_in_each(loads: dict[str, int], named: bool) -> None:
+    """300 rows, brought in the order in which they leave, or in the other one: the first to leave comes last."""
+    brought = StartedStep(0, True, True, loads, 0 if loads["t"] > 0 else 299)
+    program = StartedProgram({"t": 300}, (brought, StartedStep(0, False, True, {"t": 1})))
+    assert bool(program.unwritten()) is named
+    verdict = api.check(program.text(), "p")[0]
+    assert any(BEGINS in one for one in verdict.conditions) is named
+
+
+AHEAD = move("ahead", hbm(0, 'tile = "A", start = 0'), dm(0, view='tile = "A", start = 0'))
+NEXT = move("next", hbm(0, 'tile = "A", start = "t + 1"'), dm(0, view='tile = "A", start = "t + 1", partial = true'), 3)
+SENT = move("sent", dm(0, view='tile = "A", start = "t", partial = true'), hbm(1 << 20, f"{TILE}, partial = true"), 3)
+
+
+@pytest.mark.parametrize("primed", [True, False])
+def test_a_loop_that_loads_ahead_needs_the_first_tile_alone(primed: bool) -> None:
+    verdict = judged(AHEAD, SENT, NEXT, steps=f"{'ahead ' if primed else ''}sent next", more='order = "written"')
+    assert any(BEGINS in one for one in verdict.conditions) is not primed
+
+
+SIZED = """\
+schema = 1
+target = "rngd"
+axes = { S = { min = 2, max = 64 }, C = 256 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "more", "named"),
+    [
+        ("store", "", True),
+        ("load store<load", "", False),
+        ("store load<store", "", True),
+        ("far store<far", "", True),
+        ("store", 'holds = ["dm"]', False),
+    ],
+)
+def test_what_programs_with_symbols_read_at_their_start_is_named(steps: str, more: str, named: bool) -> None:
+    far = move("far", hbm(0), dm(256, "S # 64"))
+    parts = (move("load", hbm(0), dm(0, "S # 64")), move("store", dm(0, "S # 64"), hbm(1 << 20)), far)
+    listed = ", ".join(
+        f'{{ transfer = "{name}"' + (f', after = ["{after}"] }}' if after else " }")
+        for name, _, after in (one.partition("<") for one in steps.split())
+    )
+    verdict = api.check(f"{SIZED}{''.join(parts)}\n[program.p]\n{more}\nstep = [{listed}]\n", "p")[0]
+    assert any(BEGINS in one for one in verdict.conditions) is named
+    assert (f"dm holds what is read of it {BEGINS}" in verdict.assumptions) is bool(more)
+
+
+EMPTY = {
+    "a region that is filled": ('regions = ["room"]\nempty = ["room"]', "load store<load", set[str]()),
+    "a region that is not": ('regions = ["room"]\nempty = ["room"]', "store", {"store"}),
+    "a region that is filled too late": ('regions = ["room"]\nempty = ["room"]', "store load<store", {"store"}),
+    "a region beside it": ('regions = ["beside"]\nempty = ["beside"]', "store", set[str]()),
+    "the memory": ('empty = ["mem"]', "load store<load", {"load"}),
+    "nothing": ("", "store", set[str]()),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_program_states_which_memory_is_empty_where_it_begins(name: str) -> None:
+    more, steps, wanted = EMPTY[name]
+    text = PLAN.replace('"rngd"', '"idma"').split("[region.low]")[0]
+    for region, base in (("room", 4096), ("beside", 4352)):
+        text += f'[region.{region}]\ntier = "mem"\nbase = {base}\nsize = 256\n'
+    near, far = 'tier = "mem", base = 4096, element = "C"', 'tier = "mem", base = {}, element = "C"'
+    for transfer, source, dest in (("load", far.format(65536), near), ("store", near, far.format(131072))):
+        text += f'[transfer.{transfer}]\ndtype = "i8"\nsource = {{ {source} }}\ndest = {{ {dest} }}\n'
+    listed = ", ".join(
+        f'{{ transfer = "{one}"' + (f', after = ["{after}"] }}' if after else " }")
+        for one, _, after in (step.partition("<") for step in steps.split())
+    )
+    verdict = api.check(f"{text}[program.p]\n{more}\nstep = [{listed}]\n", "p")[0]
+    assert {one.split("`")[1] for one in verdict.conditions if BEGINS in one} == wanted
+
+
+def test_memory_is_not_both_empty_and_held() -> None:
+    with pytest.raises(Exception, match="`dm` cannot hold what is read of it and be empty"):
+        judged(STORE, steps="store", more='holds = ["dm"]\nempty = ["dm"]')
+
+
+def test_the_list_of_a_gather_is_read_as_it_was_written() -> None:
+    gather = """
+[gather.g]
+dtype = "i8"
+source = { tier = "hbm", element = "S, C" }
+dest = { tier = "dm", base = 4096, slice = "A # 64", element = "C" }
+index = { tier = "dm", base = 0, element = "A", scaled = false, rows = [0, 63] }
+stream = { time = "A", packet = "C" }
+"""
+    listing = '\n[transfer.list]\ndtype = "i32"\nsource = { tier = "hbm", base = 1048576, element = "A" }\n'
+    listing += 'dest = { tier = "dm", base = 0, element = "A" }\nstream = { packet = "A" }\n'
+    for base, named in ((0, False), (8, True)):
+        text = PLAN + gather + listing.replace("base = 0", f"base = {base}")
+        steps = '[program.p]\nstep = [{ transfer = "list" }, { gather = "g", after = ["list"] }]\n'
+        assert any(BEGINS in one for one in api.check(text + steps, "p")[0].conditions) is named

@@ -150,3 +150,24 @@ def test_a_stream_that_is_wrong_does_not_ask_to_change_commands_that_are_right()
     (found,) = [f for f in verdict.errors if f.rule == "core/same-program"]
     assert "change the stream" in found.hint
     assert not found.edits
+
+
+@pytest.mark.parametrize(("apart", "same"), [(0, True), (1, False)])
+def test_two_programs_that_both_break_the_promise_are_compared_whatever_their_size(apart: int, same: bool) -> None:
+    """Half of 2^24 bytes is moved: by the stream the first half, by the printed commands that one or the other."""
+    read, write = 8388608 * apart, 268435456 + 131072 * apart
+    text = (
+        'schema = 1\ntarget = "rngd"\n[axes]\nA = 4096\nB = 64\nC = 64\n[transfer.t]\ndtype = "i8"\n'
+        'source = { tier = "hbm", element = "A, B, C" }\n'
+        'dest = { tier = "hbm", base = 268435456, element = "B, A, C" }\n'
+        'stream = { time = "A = 2048, B", packet = "C" }\n'
+        f'read = "[64:64, 1024:8192, 2:4096, 64:1]:64 HBM/D@{read}"\n'
+        f'write = "[64:262144, 1024:128, 2:64, 64:1]:64 HBM/D@{write}"\n'
+    )
+    (verdict,) = api.check(text, "t", options=OPTIONS)
+    assert "core/covers" in {f.rule for f in verdict.errors}
+    found = [f for f in verdict.errors if f.rule == "core/same-program"]
+    assert [one.witness is not None for one in found] == ([] if same else [True])
+    assert next(o.status for o in verdict.obligations if o.id == "core/same-program") == (
+        "proved" if same else "refuted"
+    )

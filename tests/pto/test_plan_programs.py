@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from dmaverify import api
-from dmaverify.errors import InputError, InputErrors
+from dmaverify.errors import InputError, InputErrors, Source
+from dmaverify.machines.pto.check import check_text
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.schedule import Order, Program, Step, order_of
@@ -170,3 +173,68 @@ def test_an_order_reaches_as_many_iterations_as_it_says() -> None:
     assert gaps == {
         (0, 0): 1, (0, 1): 0, (0, 2): 0, (1, 0): 1, (1, 1): 1, (1, 2): 0, (2, 0): 2, (2, 1): 2, (2, 2): 1
     }  # fmt: skip
+
+
+def drawn_copy(draw: random.Random) -> tuple[Command, bool]:
+    """A copy of up to three levels that do not go on where the one inside ends, and whether it is a load."""
+    row = draw.choice((16, 32, 40, 64, 256, 4096))
+    loops = []
+    for count in draw.choices((2, 3, 8, 64), k=draw.randint(0, 3)):
+        ub = draw.choice((row, row + 32, 32, 48, 256, 4096, 70000, 3 << 20))
+        loops.append(Loop(count, draw.choice((row + 8, 512, 100_000, 1 << 41)), ub))
+    load = draw.random() < 0.6
+    gm, ub = Port("gm", 0), Port("ub", draw.choice((0, 32, 16, 4096, 200_000, 262_112)))
+    if not load:
+        loops = [Loop(one.count, one.write, one.read) for one in loops]
+    return Command(*((gm, ub) if load else (ub, gm)), tuple(loops), row, row), load
+
+
+def as_plan(name: str, command: Command, load: bool) -> str:
+    """The copy as printed commands of a transfer; what it moves is no promise that it keeps."""
+    texts = [
+        "[" + ", ".join([*(f"{one.count}:{getattr(one, side)}" for one in command.loops), f"{command.burst}:1"])
+        + f"]:{command.burst} @{getattr(command, side).base}"
+        for side in ("read", "write")
+    ]  # fmt: skip
+    tiers = ("gm", "ub") if load else ("ub", "gm")
+    source, dest = (f'{{ tier = "{tier}", element = "C" }}' for tier in tiers)
+    tensors = f'dtype = "i8"\nsource = {source}\ndest = {dest}\n'
+    return f'[transfer.{name}]\n{tensors}read = "{texts[0]}"\nwrite = "{texts[1]}"\n'
+
+
+def as_kernel(name: str, command: Command, load: bool) -> str:
+    """The copy as an instruction with inline loops."""
+    numbers = {one: f"%c{one}" for one in (0, 1, command.burst, command.read.base, command.write.base)}
+    levels = list(reversed(command.loops)) or [Loop(1, command.burst, command.burst)]
+    numbers |= {n: f"%c{n}" for one in levels for n in (one.count, one.read, one.write)}
+    groups = [f"({numbers[one.count]}, {numbers[one.read]}, {numbers[one.write]})" for one in levels]
+    text = " ".join(f"{'loop' if i else 'nburst'}{group}" for i, group in enumerate(groups))
+    gm, ub = "!pto.ptr<i8, gm>", "!pto.ptr<i8, ub>"
+    types = f"{gm}, {ub}, i64" if load else f"{ub}, {gm}"
+    types += ", i64, i64, i64, i64" + ", loop i64, i64, i64" * (len(levels) - 1)
+    base = numbers[(command.write if load else command.read).base]
+    head = f"pto.mte_gm_ub %t, %u, {numbers[0]}, {numbers[command.burst]}" if load else (
+        f"pto.mte_ub_gm %u, %t, {numbers[command.burst]}"
+    )  # fmt: skip
+    lines = [f"  {name} = arith.constant {value} : i64" for value, name in sorted(numbers.items())]
+    lines += [f"  %u = pto.castptr {base} : i64 -> {ub}", f"  {head} {text} : {types}"]
+    return "\n".join([f"func.func @{name}(%t: {gm}) {{", *lines, "  return", "}", ""])
+
+
+def test_commands_of_a_plan_break_the_rules_that_the_same_instruction_breaks() -> None:
+    draw = random.Random(7)
+    copies = [drawn_copy(draw) for _ in range(60)]
+    normal = [(command, load) for command, load in copies if command.normal is command]
+    plan = "".join(as_plan(f"t{n}", *one) for n, one in enumerate(normal))
+    kernels = "".join(as_kernel(f"t{n}", *one) for n, one in enumerate(normal))
+    by_plan = [{rule for rule in rules(one) if rule.startswith("pto/")} for one in api.check(HEAD + plan)]
+    found = check_text(Source("copies.mlir", kernels))
+    by_kernel = [{rule for rule in rules(one) if rule.startswith("pto/")} for one in found]
+    assert by_plan == by_kernel
+    assert len(normal) > 40
+    assert {rule for found in by_plan for rule in found} > {
+        "pto/ub-align",
+        "pto/ub-pitch",
+        "pto/ub-stride",
+        "pto/gm-stride",
+    }

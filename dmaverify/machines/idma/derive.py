@@ -17,7 +17,7 @@ from dmaverify.machines.idma.built import SUFFIXES, built_options, is_built
 from dmaverify.machines.idma.engine import AXI, INIT, NAMES, NO_ADDRESS, TILELINK, Request, bus_limits
 from dmaverify.machines.idma.judge import own_bursts, starts_of
 from dmaverify.machines.idma.legalizer import tilelink_page_bits
-from dmaverify.machines.idma.nd import Descriptor, Dim, relative
+from dmaverify.machines.idma.nd import Descriptor, Dim, corners, relative
 from dmaverify.machines.idma.order import beside, scattered
 from dmaverify.machines.idma.released import ReleaseCase, release_facts
 from dmaverify.machines.idma.setup import OF_ENGINE, SPECIFICATION, Setup, full_options, setup_of, setup_of_commands
@@ -240,12 +240,6 @@ def _own_bursts(setup: Setup, bases: Mapping[str, int], dims: Sequence[Dim], len
         page = 2 * max(most, backend.word, 1 << tilelink_page_bits(backend))
         at = replace(setup.at(0, 0, length), decouple_rw=large or setup.request.decouple_rw)
         yield from own_bursts(setup, at, side, sorted(starts_of(bases[side], strides, page)))
-
-
-def corners(base: int, reps: Sequence[int], strides: Sequence[int], length: int) -> tuple[int, int]:
-    """Lowest address and end of everything that a side reaches (proofs/corner-step.smt2)."""
-    jumps = [(count - 1) * stride for count, stride in zip(reps, strides, strict=True)]
-    return base + sum(min(0, j) for j in jumps), base + sum(max(0, j) for j in jumps) + length
 
 
 def _over(reached: tuple[int, int], tensor: tuple[int, int], word: int) -> int:

@@ -64,12 +64,8 @@ def emitted(transfer: Transfer, target: Target, axes: Mapping[str, int], command
 
 def _apart(commands: Sequence[Command]) -> int:
     """A place for descriptors that no source and no destination covers: 0x8000, or behind all of them."""
-    ends: list[tuple[int, int]] = []
-    for command in commands:
-        for port, side in ((command.read, "read"), (command.write, "write")):
-            reach = [(loop.count - 1) * getattr(loop, side) for loop in command.loops]
-            low = port.base + sum(min(0, r) for r in reach)
-            ends.append((low, port.base + sum(max(0, r) for r in reach) + command.burst))
+    reached = [command.reach(writes=writes) for command in commands for writes in (False, True)]
+    ends = [(low, last + 1) for low, last in reached]
     most = sum(max(1, c.amount // c.burst) for c in commands) * SIZE
     here = STANDARD_HEAD
     if all(end <= here or here + most <= low for low, end in ends):

@@ -161,11 +161,15 @@ class Corners:
     end: int
 
 
+def corners(base: int, reps: Sequence[int], strides: Sequence[int], length: int) -> tuple[int, int]:
+    """Lowest address and end of everything that a side reaches (proofs/corner-step.smt2)."""
+    jumps = [(count - 1) * stride for count, stride in zip(reps, strides, strict=True)]
+    return base + sum(min(0, j) for j in jumps), base + sum(max(0, j) for j in jumps) + length
+
+
 def extent(descriptor: Descriptor, side: str, width: int) -> Corners:
     """The corners of a side: no wrap in it means that every 1D transfer lies in [0, 2^width)."""
-    base = descriptor.request.src if side == "read" else descriptor.request.dst
-    low = high = base
-    for dim in placed(descriptor, width):
-        jump = (dim.reps - 1) * (dim.src_stride if side == "read" else dim.dst_stride)
-        low, high = low + min(0, jump), high + max(0, jump)
-    return Corners(low, high + descriptor.request.length)
+    request, dims = descriptor.request, placed(descriptor, width)
+    strides = [dim.src_stride if side == "read" else dim.dst_stride for dim in dims]
+    base = request.src if side == "read" else request.dst
+    return Corners(*corners(base, [dim.reps for dim in dims], strides, request.length))

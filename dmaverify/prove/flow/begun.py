@@ -1,78 +1,243 @@
 """What a program reads that none of its steps wrote before: it must be there when the program begins.
 
-Knows: what steps touch and declare, who comes before whom, memories in which nothing is when a program begins.
-Does not know: hazards, findings, what a memory held before.
-Law: nothing is said of a read whose bytes an earlier step wrote for sure: all of them in earlier steps, or in the same
-iteration by steps of its body, as far as walks of equal distance show it at the first. All else is named as a
-condition, also what could not be decided: err on the side of naming.
+Knows: what steps touch and declare, memories in which nothing is when a program begins.
+Does not know: hazards, findings, what a memory held before; how loops are followed (`definite`, as for kernels).
+Law: nothing is said of a read whose bytes earlier steps, or earlier iterations, wrote for sure, in one order that the
+program allows: what another order would change is a hazard. All else is named as a condition, also what could not be
+decided: err on the side of naming.
 
 Source: docs/design.md (definite initialization).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from dmaverify.language.affine import World
+from dmaverify.language.numbers import same
 from dmaverify.lower.programs import space_of
-from dmaverify.program.schedule import Order, Program, Step
+from dmaverify.program.instructions import Copy, CopyTouch, Use
+from dmaverify.program.schedule import Box, Order, Program, Step
 from dmaverify.program.space import LOCAL_LIMIT, layout_of, local_address
+from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.covered import Lifted
 from dmaverify.prove.flow.declarations import may_share, side_names
+from dmaverify.prove.flow.definite import DefiniteJudge
+from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.regions import boxes_of, in_memory
+from dmaverify.prove.flow.step_events import StepEvents
 from dmaverify.prove.flow.tile_outputs import dtypes_of, sides_of
-from dmaverify.prove.flow.touches import Memory, StepWork, Touch, in_one_unit
-from dmaverify.prove.meet import Walk
+from dmaverify.prove.flow.touches import INDEX, Memory, StepWork, Touch
+from dmaverify.prove.flow.written import Path
+from dmaverify.prove.meet import Walk, apart, difference
 from dmaverify.targets.target import Target
-from dmaverify.values import replace
+from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+MOST_ITERATIONS = 64  # accesses in loops that are followed one by one
 MOST_RUNS = 1 << 18
+STATED = "{} holds what is read of it where the program begins"
+Shaped = tuple[Walk, object]
+"""A walk, and what it is without the way in which its loops are cut."""
 
 
 def there_at_start(
     program: Program, works: Sequence[StepWork], order: Order, target: Target
 ) -> tuple[list[str], list[str]]:
     """What must be in memory where the program begins, in words: what the program states, and what nobody does."""
+    return _told(program, _read_at_start(program, works, order, target), target)
+
+
+def there_at_sizes(
+    program: Program, works: Sequence[StepWork], order: Order, target: Target
+) -> tuple[list[str], list[str]]:
+    """As `there_at_start`, of works with symbols: only what an earlier step writes alike, at every size, is known."""
+    kept = _followed(program, works, target)
+    writes = [touch for work in kept for touch in work.touches if touch.writes]
+    found = []
+    for read in (touch for work in kept for touch in work.touches if not touch.writes):
+        others = [w for w in writes if w.memory == read.memory and w.step != read.step]
+        if not any(order.step_precedes(w.step, read.step) and _has_all(w, read, order) for w in others):
+            found.append((read, bool(others)))
+    return _told(program, found, target)
+
+
+def _has_all(write: Touch, read: Touch, order: Order) -> bool:
+    """Whether all that is read is written at every size, of one body in each iteration: by the same loops, or more."""
+    inside = bool(order.bodies) and order.bodies[write.step] == order.bodies[read.step] >= 0
+    if write.unit_bits != read.unit_bits or (inside and write.turns != read.turns):
+        return False
+    around = len(read.turns) if inside else 0
+    both = [touch.walk.loops[:around] for touch in (write, read)]
+    alike = all(_same(one, other) for one, other in zip(*both, strict=True))
+    more = iter(_lined(write.walk.loops[around:]))
+    rest = all(any(_same(one, other) for one in more) for other in _lined(read.walk.loops[around:]))
+    return alike and rest and same(write.walk.base, read.walk.base)
+
+
+def _same(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return same(one[0], other[0]) and same(one[1], other[1])
+
+
+def _lined(loops: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The loops of a walk that move it, from the inside out; those that go on where the one inside ends are one."""
+    out: list[tuple[int, int]] = []
+    for count, stride in reversed(loops):
+        if same(count, 1) or same(stride, 0):
+            continue
+        if out and same(stride, out[-1][0] * out[-1][1]):
+            out[-1] = (out[-1][0] * count, out[-1][1])
+        else:
+            out.append((count, stride))
+    return out
+
+
+def _told(program: Program, reads: Iterable[tuple[Touch, bool]], target: Target) -> tuple[list[str], list[str]]:
     held = {one.name: in_memory(one, target).box for one in program.regions if one.name in program.holds}
     found: tuple[dict[str, None], dict[str, None]] = {}, {}
-    for read, partly in _read_at_start(program.steps, works, order, target):
+    for read, partly in reads:
         step, tier = program.steps[read.step], read.memory[0]
-        boxes = [one.box for one in boxes_of(step, target) if not one.writes and one.what in ("", read.what)]
-        names = [name for name, box in held.items() if all(box.holds(one) for one in boxes if one.tier == tier)]
+        names = [name for name, box in held.items() if all(box.holds(one) for one in _boxes(step, read, target))]
         names += [tier] if tier in program.holds else []
         why = "no step writes all of it before" if partly else "no step writes it before"
         said = f"{tier} holds what `{step.name}` reads where the program begins ({why})"
-        found[not names][f"{names[0]} holds what is read of it where the program begins" if names else said] = None
+        found[not names][STATED.format(names[0]) if names else said] = None
     return list(found[0]), list(found[1])
 
 
+def _boxes(step: Step, read: Touch, target: Target) -> list[Box]:
+    """The declared regions of what a step reads there."""
+    every = (one for one in boxes_of(step, target) if not one.writes and one.what in ("", read.what))
+    return [one.box for one in every if one.box.tier == read.memory[0]]
+
+
 def _read_at_start(
-    steps: Sequence[Step], works: Sequence[StepWork], order: Order, target: Target
+    program: Program, works: Sequence[StepWork], order: Order, target: Target
 ) -> Iterator[tuple[Touch, bool]]:
     """Reads of bytes that no step surely wrote before, and whether some step wrote a part of them."""
-    touches = [touch for work in works for touch in work.touches]
-    sure: dict[Memory, list[Touch]] = {}
-    for touch in touches:
-        if touch.writes and not _perhaps(steps[touch.step]):
-            sure.setdefault(touch.memory, []).append(touch)
-    told: set[tuple[int, str, Memory]] = set()
-    for read in touches:
-        side = read.step, read.what if steps[read.step].accesses else "", read.memory
-        if read.writes or side in told or not target.tiers[read.memory[0]].empty_at_start:
-            continue
-        told.add(side)
-        needed = replace(read, walk=_live(steps[read.step], read, target))
-        own = [w for w in sure.get(read.memory, ()) if w.step != read.step]
-        before = [w for w in own if order.step_precedes(w.step, read.step)]
-        here = [w for w in before if _one_body(order, w.step, read.step)]
-        before = [w for w in before if not _one_body(order, w.step, read.step)]
-        here = [w for w in here if _moves_alike(w, needed)]
-        if not _covered(needed, before, 0) and not _covered(needed, here, len(read.turns)):
-            yield read, any(may_share((needed, w)) for w in own)
+    steps, kept = program.steps, _followed(program, works, target)
+    reads = [touch for work in kept for touch in work.touches if not touch.writes]
+    told = StepEvents(program, kept, order, World(), whole=True)
+    events = told.events() if reads else ()
+    judge = StepReads(Asker(told.world, 1), "", 0, most_events=MOST_ITERATIONS)
+    judge.judge(events or ())  # steps that wait for each other are told as such
+    open_ = {_side(told.made[number][index][0], steps): None for number, index in judge.unwritten()}
+    writes = [touch for work in kept for touch in work.touches if touch.writes]
+    for read in (touch for work in works for touch in work.touches if not touch.writes):
+        if _side(read, steps) in open_:
+            del open_[_side(read, steps)]
+            yield read, any(w.step != read.step and w.memory == read.memory and may_share((read, w)) for w in writes)
+
+
+def _side(read: Touch, steps: Sequence[Step]) -> tuple[int, str, Memory]:
+    return read.step, read.what if steps[read.step].accesses else "", read.memory
+
+
+def _followed(program: Program, works: Sequence[StepWork], target: Target) -> list[StepWork]:
+    """What steps read of memory that is empty where the program begins, and what they surely write there."""
+    empty = {target.memory_of(name) for name in program.empty if name in target.tiers}
+    empty |= {name for name, tier in target.tiers.items() if tier.empty_at_start}
+    rooms = [in_memory(one, target).box for one in program.regions if one.name in program.empty]
+
+    def counts(touch: Touch) -> bool:
+        step, memory = program.steps[touch.step], touch.memory[0]
+        if touch.writes:  # a scatter may leave bytes as they were
+            return step.indirect is None or not step.indirect.scatter
+        return memory in empty or any(box.meets(room) for box in _boxes(step, touch, target) for room in rooms)
+
+    asked = empty | {room.tier for room in rooms}
+    kept = [[t for t in work.touches if t.memory[0] in asked and counts(t)] for work in works]
+    return [
+        replace(work, touches=tuple(_needed(touch, program.steps, target) for touch in touches))
+        for work, touches in zip(works, kept, strict=True)
+    ]
+
+
+def _needed(touch: Touch, steps: Sequence[Step], target: Target) -> Touch:
+    if touch.writes or touch.what == INDEX:  # a list has no padding
+        return touch
+    return replace(touch, walk=_live(steps[touch.step], touch, target))
+
+
+@dataclass
+class StepReads(DefiniteJudge):
+    """Follows steps through memories that are too wide for a state of each byte: what was written stays rows."""
+
+    _walks: dict[int, Shaped | None] = field(default_factory=dict)
+
+    def unwritten(self) -> Iterator[tuple[int, int]]:
+        """Reads, by the number of their access and which of its touches they are."""
+        for key in self.unjudged:
+            number, _, index = key.partition(" ")
+            yield int(number), int(index)
+
+    def _mine(self, touch: CopyTouch) -> bool:
+        return True
+
+    def _rows(self, touch: CopyTouch) -> None:
+        return None
+
+    def _access(self, event: Copy | Use, path: Path, at: At) -> None:
+        for index, touch in enumerate(event.touches):
+            if not touch.writes and not self._written(touch, path, at):
+                self.unjudged[f"{event.number} {index}"] = None
+        for touch in event.touches:
+            if touch.writes:
+                row = self._put(touch, at)
+                path.rows.append(row)
+                self._loops[id(row)] = (row, at.lifted, self._put(touch, At(at.counters)))
+                self._walks[id(row)] = _shaped(_walk(row, {}))
+
+    def _written(self, read: CopyTouch, path: Path, at: At) -> bool:
+        """Whether rows of before have all of it: all iterations of it, or each what the same iteration wrote."""
+        around, plain = {name for name, _ in at.lifted}, self._put(read, At(at.counters))
+        moving = dict(plain.place.address.terms)
+        ways: dict[frozenset[str], list[Shaped]] = {frozenset(): []}
+        for row in reversed(path.rows):
+            _, loops, written = self._loops[id(row)]
+            common = frozenset(around & {name for name, _ in loops}) if around else frozenset()
+            one = self._walks[id(row)]
+            if common:
+                one = _shaped(self._first(written, loops, common, moving))
+            if one is not None and row.place.space == read.place.space:
+                ways.setdefault(common, []).append(one)
+        wanted = ((self._first(plain, at.lifted, common, moving), rows) for common, rows in ways.items())
+        return any(walk is not None and covered(walk, rows) for walk, rows in wanted)
+
+    def _first(self, touch: CopyTouch, loops: Lifted, common: Set[str], moving: Mapping[str, int]) -> Walk | None:
+        """At the first iteration of the loops in `common`, where those move it so; over all of the others."""
+        rest = At({}, (), tuple(pair for pair in loops if pair[0] not in common))
+        return _walk(self._put(touch, rest), {name: k for name, k in moving.items() if name in common})
+
+
+def _walk(row: CopyTouch, moving: Mapping[str, int]) -> Walk | None:
+    """The row as a walk at the first of the loops that move it so; None where it moves otherwise."""
+    at = row.place.address + row.offset
+    numbers = (row.length, *(number for step in row.steps for number in step))
+    if dict(at.terms) != moving or not all(number.is_const for number in numbers):
+        return None
+    steps = tuple((count.const, stride.const) for count, stride in row.steps)
+    return Walk(at.const, (*reversed(steps), (row.length.const, 1)))
+
+
+def _shaped(walk: Walk | None) -> Shaped | None:
+    return None if walk is None else (walk, _plain(walk))
+
+
+def covered(read: Walk, rows: Sequence[Shaped]) -> bool:
+    """Whether the rows together have all that is read."""
+    shape = _plain(read)
+    if any(own == shape for _, own in rows):
+        return True
+    near = [w for w, _ in rows if w.low <= read.high and read.low <= w.high and not apart(difference(w, read))]
+    runs = [_runs(walk) for walk in (read, *near)] if near else []
+    known = [one for one in runs if one is not None]
+    return bool(near) and len(known) == len(runs) and _within(known[0], known[1:])
 
 
 def _live(step: Step, read: Touch, target: Target) -> Walk:
@@ -88,40 +253,6 @@ def _live(step: Step, read: Touch, target: Target) -> Walk:
             own = [(d.live, d.step) for d in digits if d.live > 1]
             return Walk(local_address(space, layout.origin), (*read.walk.loops[: len(read.turns)], *own))
     return read.walk
-
-
-def _perhaps(step: Step) -> bool:
-    """Whether a step may leave some of what it touches as it was."""
-    return step.indirect is not None and step.indirect.scatter
-
-
-def _one_body(order: Order, one: int, other: int) -> bool:
-    return bool(order.bodies) and order.bodies[one] == order.bodies[other] >= 0
-
-
-def _moves_alike(one: Touch, other: Touch) -> bool:
-    """Whether an iteration moves both as far: then the first speaks for all."""
-    strides = [[s * t.unit_bits for _, s in t.walk.loops[: len(t.turns)]] for t in (one, other)]
-    return one.turns == other.turns and strides[0] == strides[1]
-
-
-def _covered(read: Touch, writes: Sequence[Touch], fixed: int) -> bool:
-    """Whether the writes together have all that is read, at the first of the loops around them where they are fixed."""
-    shape = _plain(_rest(read, fixed))
-    if any(w.unit_bits == read.unit_bits and _plain(_rest(w, fixed)) == shape for w in writes):
-        return True
-    near = [w for w in writes if may_share((read, w))]
-    if not near:
-        return False
-    walks = in_one_unit([replace(t, walk=_rest(t, fixed)) for t in (read, *near)])
-    runs = [_runs(walks[i]) for i in range(len(walks))]
-    known = [one for one in runs if one is not None]
-    return len(known) == len(runs) and _within(known[0], known[1:])
-
-
-def _rest(touch: Touch, fixed: int) -> Walk:
-    """The walk at the first of its first loops."""
-    return Walk(touch.walk.base, touch.walk.loops[fixed:])
 
 
 @lru_cache(maxsize=4096)

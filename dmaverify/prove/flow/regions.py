@@ -18,7 +18,7 @@ from dmaverify.lower.programs import space_of
 from dmaverify.program.access import Access
 from dmaverify.program.schedule import Box, Order, Program, Region, Step, box_of
 from dmaverify.program.tensor import PLACES, Tensor
-from dmaverify.prove.flow.touches import Memory, StepWork, touched_box, whole_tensor
+from dmaverify.prove.flow.touches import INDEX, Memory, StepWork, touched_box, whole_tensor
 from dmaverify.prove.meet import Walk, shared
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target
@@ -198,7 +198,7 @@ def _boxes(step: Step, target: Target) -> Iterator[TouchedBox]:
         yield TouchedBox(True, "", touched_box(one.dest, views, views.dest if views else None, bits))
     if step.indirect is not None:
         index = step.indirect.index
-        yield TouchedBox(False, "the index", box_of(index.tensor, target.dtypes[index.dtype]))
+        yield TouchedBox(False, INDEX, box_of(index.tensor, target.dtypes[index.dtype]))
     for access in step.accesses:
         views, what = access.views, f"{access.engine} {access.name}"
         view = None if views is None else views.source if is_fetch(access) else views.dest

@@ -6,6 +6,8 @@ Law: the events order exactly what the program orders. Every edge from one piece
 its own, which learns of the one at its end and tells the other at its start: in a loop, of every iteration so far. An
 engine that is `launched` is a pipe that reads and, behind it, one for each port that writes: it learns nothing of its
 writes. `blunt` events touch one byte of each memory, and their loops run as often as they like: whatever the numbers.
+`whole` events are the steps one after the other, as one order that the program allows: each is one access, which reads
+before it writes.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ class StepEvents:
     world: World
     launched: bool = False
     blunt: bool = False
+    whole: bool = False
     made: dict[int, Made] = field(default_factory=dict)
     uses: list[Use] = field(default_factory=list)
     _edges: list[tuple[int, int]] = field(default_factory=list)
@@ -81,6 +84,9 @@ class StepEvents:
         if not loops:
             yield from self._step(steps[0], {})
             return
+        if self.whole and len(every := {touch.turns for step in steps for touch in self.works[step].touches}) == 1:
+            yield from self._nest(steps, every.pop())
+            return
         trip, digits, most = self.world.free("trips", 0, None) if self.blunt else Lin(0), {}, None
         if not self.blunt:
             trip = Lin(prod(count for _, count in loops))
@@ -89,8 +95,18 @@ class StepEvents:
         if not self.blunt:
             turns = {turn for step in steps for touch in self.works[step].touches for turn in touch.turns}
             digits = {turn: self._digit(turn, counter, loops) for turn in turns}
-        body = (*self._aged(steps), *(event for step in steps for event in self._step(step, digits)))
+        aged = () if self.whole else self._aged(steps)
+        body = (*aged, *(event for step in steps for event in self._step(step, digits)))
         yield KernelLoop(counter.terms[0][0], trip, body, self.program.steps[block[0]].span or NOWHERE)
+
+    def _nest(self, steps: Sequence[int], turns: Sequence[Turn]) -> Sequence[Event]:
+        """The steps with a loop for each of the turns that all of them take."""
+        digits = {turn: self.world.free(f"n{steps[0]}", 0, max(0, turn.count - 1)) for turn in turns}
+        body = tuple(event for step in steps for event in self._step(step, digits))
+        for turn in reversed(turns):
+            ((name, _),) = digits[turn].terms
+            body = (KernelLoop(name, Lin(turn.count), body, self.program.steps[steps[0]].span or NOWHERE),)
+        return body
 
     def _digit(self, turn: Turn, counter: Lin, loops: Sequence[tuple[str, int]]) -> Lin:
         """The digit of the number of an iteration of all loops together."""
@@ -108,6 +124,11 @@ class StepEvents:
     # ------------------------------------------------------------ one step
 
     def _step(self, step: int, digits: dict[Turn, Lin]) -> Iterator[Event]:
+        if self.whole:
+            pieces = self.order.of_step[step]
+            made = [m for piece in pieces for m in self._by_piece.get((step, self.order.pieces[piece].lane), ())]
+            yield self._use(step, "", tuple(made), digits)
+            return
         for piece in self.order.of_step[step]:
             made = self._by_piece.get((step, self.order.pieces[piece].lane), [])
             parts = self._parts(piece, made)

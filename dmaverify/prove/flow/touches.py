@@ -33,6 +33,8 @@ from dmaverify.targets.modules import queue_of, write_port
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field, replace
 
+INDEX = "the index"
+"""What a gather or scatter reads besides its rows."""
 Memory = tuple[str, int, int]
 """A memory by tier, chip and cluster (0 where the tier has none)."""
 
@@ -129,7 +131,7 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
         if step.indirect is not None:
             touches = known_rows(index, lane, step.indirect, target) or touches
             index_bits = target.dtypes[step.indirect.index.dtype]
-            touches += _region(index, lane, step.indirect.index.tensor, index_bits, target, False, "the index")
+            touches += _region(index, lane, step.indirect.index.tensor, index_bits, target, False, INDEX)
         return StepWork((lane,), tuple(replace(t, port=port) for t in touches), whole=True)
     if isinstance(found, list):
         return StepWork((step.context or base,), (), troubles=tuple(found))

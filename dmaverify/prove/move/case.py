@@ -14,20 +14,22 @@ from collections.abc import Iterable, Sequence
 from dmaverify.errors import Disagreement, Span
 from dmaverify.layout.digits import NotDigits
 from dmaverify.lower.pairing import Trouble
-from dmaverify.lower.programs import first_difference, same_nests, same_units
+from dmaverify.lower.programs import first_difference, same_nests
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
-from dmaverify.program.space import Space, layout_of, unit_bits_of
+from dmaverify.program.space import Space, layout_of, local_address, unit_bits_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.move.names import other_size, wrong_numbers
+from dmaverify.prove.move.obligations import Subject
 from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.move.preconditions import Work, unmet
 from dmaverify.prove.move.repair import Repair, repairs
 from dmaverify.prove.move.scene import Scene, Side
 from dmaverify.prove.move.static import Instance, RuleReport, Ruling, transfer_instances
+from dmaverify.prove.move.units import Comparison, compare
 from dmaverify.prove.move.witness import finding_of
 from dmaverify.prove.options import Options as Options
 from dmaverify.prove.smt import Session
@@ -251,18 +253,35 @@ class Case(Judgement):
             return
         wrong = [any(b.obligation != "core/consumes" for b in r.broken) for r in results]
         # one keeps the promise and the other breaks it, with a witness: they differ. Not proved is not different
-        same: bool | None = False if (right[0] and wrong[1]) or (right[1] and wrong[0]) else same_units(derived, given)
-        if same is None:
-            self.status["core/same-program"] = "unknown"
-            self.by["core/same-program"] = "not both are proved, and there are too many units to compare"
-        elif same:
-            self.status["core/same-program"] = "proved"
-            self.by["core/same-program"] = "enumeration"
-        else:
-            self.status["core/same-program"] = "refuted"
-            self.differ(derived, given, stream_is_wrong=right[1])
+        found = Comparison("refuted", "one keeps the promise, the other does not")
+        if not (right[0] and wrong[1]) and not (right[1] and wrong[0]):
+            found = self._compared(derived, given)
+        self.status["core/same-program"], self.by["core/same-program"] = found.status, found.by
+        if found.status == "unknown":
+            self.by["core/same-program"] = f"not both are proved, and {found.why}"
+        elif found.status == "refuted":
+            self.differ(derived, given, stream_is_wrong=right[1], found=found)
 
-    def differ(self, derived: Sequence[Command], given: Sequence[Command], *, stream_is_wrong: bool = False) -> None:
+    def _compared(self, derived: Sequence[Command], given: Sequence[Command]) -> Comparison:
+        """Whether both copy the same units, as for two plans."""
+        session = Session(self.options.rlimit)
+        tensors = self.transfer.source, self.transfer.dest
+        source, dest = (layout_of(t, s, self.bits) for t, s in zip(tensors, self.spaces, strict=True))
+        subject = Subject(*tensors, source[1], dest[1])
+        found = compare(derived, given, subject, (source[0], dest[0]), session)
+        self.asked += [(f"core/same-program: {name}", text, status) for name, text, status in session.asked]
+        return found
+
+    def differ(
+        self, derived: Sequence[Command], given: Sequence[Command], *, stream_is_wrong: bool = False,
+        found: Comparison | None = None,
+    ) -> None:  # fmt: skip
+        """`found` is a unit that one of the two copies alone."""
+        witness: dict[str, object] | None = None
+        if found is not None and found.copy is not None:
+            ends = {"read_address": found.copy.read, "write_address": found.copy.write}
+            ends = {name: local_address(space, at) for (name, at), space in zip(ends.items(), self.spaces, strict=True)}
+            witness = {"only_in": "the printed commands" if found.only_in else "the stream", **ends}
         message, span, values, hint = "the printed commands do not do what the stream says", None, {}, ""
         stream = self.transfer.stream
         labels: tuple[Label, ...] = ()
@@ -282,9 +301,9 @@ class Case(Judgement):
         elif len(derived) != len(given):
             message += f": {len(given)} commands against {len(derived)}"
         for index, (one, other) in enumerate(zip(given, derived, strict=False)):
-            found = first_difference(one, other)
-            if found is not None:
-                what, span, have, want = found
+            other_number = first_difference(one, other)
+            if other_number is not None:
+                what, span, have, want = other_number
                 word = f" of command {index}" if len(given) > 1 else ""
                 message += f": {what}{word} is {have}, the stream asks for {want}"
                 values = {"printed": have, "stream": want}
@@ -302,7 +321,8 @@ class Case(Judgement):
                 "commands",
                 span or self.transfer.span,
                 values,
-                source="obligations of the core",
+                witness,
+                "obligations of the core",
                 hint=hint,
                 labels=labels,
                 edits=edits,

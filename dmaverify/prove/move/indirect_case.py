@@ -290,16 +290,12 @@ class IndirectCase(Judgement):
         whole = [self.whole_command(c) for c in commands]
         tiers = move.source.tier, move.dest.tier
         dma = Ruling(target, target.engine_of(*tiers), *tiers, move.dtype, limits, self.options.readings)
-        stream = move.stream
         index = move.index
         listed = tensor_facts(index.tensor, target.dtypes[index.dtype])
-        moved = transfer_instances(move.source, move.dest, stream, move.dtype, target, whole, limits, move.span)
-        report = dma.judge(
-            [
-                *(one for one in moved if one.scope in ("tensor", "command", "sequencer")),
-                Instance("tensor", listed, "index", index.tensor.span or index.span, "read", index.tensor.tier),
-            ]
-        )
+        moved = transfer_instances(move.source, move.dest, move.stream, move.dtype, target, whole, limits, move.span)
+        held = [one for one in moved if one.scope not in ("transfer", "dimension")]
+        span = index.tensor.span or index.span
+        report = dma.judge([*held, Instance("tensor", listed, "index", span, "read", index.tensor.tier)])
         for found in report.findings:  # a list may fill fewer slices than a tensor of the device
             if found.rule not in told and (found.place != "index" or found.severity is Severity.ERROR):
                 self.findings.append(found)

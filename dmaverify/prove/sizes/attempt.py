@@ -28,7 +28,7 @@ from dmaverify.language.expr import (
     Window,
     pair,
     terms_of,
-)
+)  # fmt: skip
 from dmaverify.language.numbers import Poly, Symbolic, same
 from dmaverify.language.wellformed import SIZE_LIMIT
 from dmaverify.layout.addresses import Layout
@@ -42,13 +42,13 @@ from dmaverify.program.access import Access
 from dmaverify.program.command import Command
 from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.schedule import Circle, Program, order_of, torn_body
-from dmaverify.program.space import aliased_place, layout_of, unit_bits_of
+from dmaverify.program.space import aliased_place, layout_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import Views, corners
 from dmaverify.prove.flow.touches import work_of
 from dmaverify.prove.move.alone import best_packet, told_of_packet
 from dmaverify.prove.move.cells import has_window
-from dmaverify.prove.move.copy_ports import left_behind, span_facts, told_of_span
+from dmaverify.prove.move.copy_ports import left_behind, told_of_span
 from dmaverify.prove.move.feasible import longest_run
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.reach import walks_off
@@ -60,7 +60,7 @@ from dmaverify.prove.sizes.divisors import traced
 from dmaverify.prove.sizes.facts import FactReason, SizeFact, SizeRegion, Template
 from dmaverify.prove.sizes.judge import Unproved, cells_of, judge
 from dmaverify.prove.sizes.programs import judge_together
-from dmaverify.prove.sizes.rules import BrokenRule, RulePlace, SizedRules, access_places, as_they_are, transfer_places
+from dmaverify.prove.sizes.rules import BrokenRule, RulePlace, SizedRules, access_places, span_places, transfer_places
 from dmaverify.prove.sizes.shadow import number_of
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.targets.target import Target, load_obligations
@@ -146,12 +146,10 @@ class _SizeRun:
         self, template: Template, trace: Trace, options: Options, pinned: Sequence[str], breaking: bool,
         asked: SizedQuestions | None,
     ) -> None:  # fmt: skip
-        self.breaking = breaking
-        self.asked = asked
+        self.breaking, self.asked = breaking, asked
         self.template = template
         self.trace = trace
-        self.options = options
-        self.pinned = pinned
+        self.options, self.pinned = options, pinned
         self.structure: list[SizeFact] = []
         self.as_read: list[SizeFact] = []
         self.records = load_obligations()
@@ -260,13 +258,7 @@ class _SizeRun:
         rules.hold(transfer_places(transfer, target, (), limits))
         packet = RulePlace("command", partial(self._packet, transfer, target, bits))
         rules.hold([packet], only=told_of_packet(target, packet.facts(()), limits))
-        rules.hold(self._spans(transfer, target, bits), only=told_of_span(target, limits))
-
-    def _spans(self, transfer: Transfer, target: Target, bits: int) -> Iterator[RulePlace]:
-        for side, tensor in (("read", transfer.source), ("write", transfer.dest)):
-            layout, _ = layout_of(tensor, space_of(target, tensor.tier), bits)
-            one = span_facts(layout, tensor.tier, side, unit_bits_of(bits))
-            yield RulePlace(one.scope, partial(as_they_are, one.values), one.side, one.tier)
+        rules.hold(span_places(transfer, target), only=told_of_span(target, limits))
 
     def _packet(self, transfer: Transfer, target: Target, bits: int, _: Collection[str]) -> Mapping[str, Any]:
         generic, self.trace.generic = self.trace.generic, False  # nobody judges what comes out: all is recorded

@@ -18,6 +18,7 @@ from dmaverify.errors import Disagreement, NoValue
 from dmaverify.language.numbers import Poly
 from dmaverify.program.access import Access
 from dmaverify.program.schedule import Program
+from dmaverify.prove.flow.begun import STATED
 from dmaverify.prove.flow.hazards import HAZARDS
 from dmaverify.prove.flow.hazards_told import SHARED
 from dmaverify.prove.flow.kernel import TILES, check_program
@@ -269,6 +270,8 @@ def _proved(cover: SizeCover) -> Verdict:
     names = ["core/well-formed", *OBLIGATIONS, "core/overlap"]
     if template.kind == "program":
         names = ["core/well-formed", "core/steps", *HAZARDS, *TILES]
+        whole = template.at(cover.at[0][0]).item
+        said += tuple(STATED.format(name) for name in whole.holds) if isinstance(whole, Program) else ()
     elif template.looped:
         said += (EACH_ITERATION,)
     names += [f"{template.machine.name}/*"]

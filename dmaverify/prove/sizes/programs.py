@@ -19,6 +19,7 @@ from dmaverify.lower.programs import space_of
 from dmaverify.program.schedule import Order, Program
 from dmaverify.program.tensor import Tensor
 from dmaverify.program.views import View, Views
+from dmaverify.prove.flow.begun import there_at_sizes
 from dmaverify.prove.flow.concurrency import SECTION
 from dmaverify.prove.flow.declarations import read_otherwise
 from dmaverify.prove.flow.hazards import KINDS, unordered
@@ -62,6 +63,7 @@ def judge_together(
         *_written_again(program, order),
         *read_otherwise(program.steps, works, order, partial(_may_meet_somewhere, trace, target, unit), target),
     ]
+    rests += there_at_sizes(program, works, order, target)[1]
     loose = engines_apart(program, works)
     more = unordered(program, *loose, launched=launched) if loose else None
     rests += [ONE_ENGINE] if loose and (more is None or len(more) > len(pairs or ())) else []

@@ -11,11 +11,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any
 
 from dmaverify.lower.adapters import access_facts, is_fetch, memory_facts
+from dmaverify.lower.programs import space_of
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
+from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.program.tensor import Tensor
-from dmaverify.prove.move.copy_ports import copy_facts
+from dmaverify.prove.move.copy_ports import copy_facts, span_facts
 from dmaverify.prove.move.ports import command_facts, dimension_facts, sequencer_facts, tensor_facts, transfer_facts
 from dmaverify.prove.sizes.facts import FactReason, SizeFact
 from dmaverify.prove.sizes.predicate import decide
@@ -74,12 +76,21 @@ def transfer_places(
                 ports = _ports(sequencer_facts, text, command, limits, command.unit_bits)
                 yield RulePlace("sequencer", ports, side, tensor.tier)
                 for facts in dimension_facts(text, command.unit_bits) if looped else ():  # asks whether strides are 1
-                    yield RulePlace("dimension", _ports(as_they_are, facts), side, tensor.tier)
+                    yield RulePlace("dimension", _ports(_as_they_are, facts), side, tensor.tier)
         route = target.routes.get((source.tier, dest.tier))
         for own in copy_facts(command, route, bits // 8) if route is not None else ():
-            yield RulePlace(own.scope, _ports(as_they_are, own.values), own.side, own.tier)
+            yield RulePlace(own.scope, _ports(_as_they_are, own.values), own.side, own.tier)
     for one in derived_facts(transfer, target, commands):
-        yield RulePlace(one.scope, _ports(as_they_are, getattr(one.values, "raw", one.values)), one.side)
+        yield RulePlace(one.scope, _ports(_as_they_are, getattr(one.values, "raw", one.values)), one.side)
+
+
+def span_places(transfer: Transfer, target: Target) -> Iterator[RulePlace]:
+    """How far copies of either side reach at least."""
+    bits = target.dtypes[transfer.dtype]
+    for side, tensor in (("read", transfer.source), ("write", transfer.dest)):
+        layout, _ = layout_of(tensor, space_of(target, tensor.tier), bits)
+        one = span_facts(layout, tensor.tier, side, unit_bits_of(bits))
+        yield RulePlace(one.scope, _ports(_as_they_are, one.values), one.side, one.tier)
 
 
 def access_places(
@@ -92,7 +103,7 @@ def access_places(
     yield RulePlace("access", lambda only: access_facts(command, access, bits, only, sliced=sliced), side, tier)
 
 
-def as_they_are(values: Mapping[str, Any], only: Collection[str]) -> Mapping[str, Any]:
+def _as_they_are(values: Mapping[str, Any], only: Collection[str]) -> Mapping[str, Any]:
     return values
 
 
