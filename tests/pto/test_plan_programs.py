@@ -8,11 +8,15 @@ import pytest
 
 from dmaverify import api
 from dmaverify.errors import InputError, InputErrors, Source
+from dmaverify.jobs.verdicts import verdicts_of
 from dmaverify.machines.pto.check import check_text
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.program.schedule import Order, Program, Step, order_of
+from dmaverify.prove.flow.hazards import HAZARDS
 from dmaverify.prove.move.copy_ports import copy_facts
+from dmaverify.prove.move.full import FROM_DEFINITIONS
+from dmaverify.prove.options import Options
 from dmaverify.targets.target import load_target
 from dmaverify.verdict import Status, Verdict
 
@@ -238,3 +242,11 @@ def test_commands_of_a_plan_break_the_rules_that_the_same_instruction_breaks() -
         "pto/ub-stride",
         "pto/gm-stride",
     }
+
+
+def test_waits_for_iterations_before_are_asked_from_definitions() -> None:
+    wait = program(", earlier = { store = 2 }")
+    plan = read_plan_text(HEAD.replace("}", ", B = 2 }") + tiles(2) + wait)
+    (verdict,) = (one for one in verdicts_of(plan, Options(prove="full")) if one.name == "p")
+    by = {one.id: one.by for one in verdict.obligations}
+    assert all(by[rule].startswith(FROM_DEFINITIONS) for rule in HAZARDS[:2])
