@@ -86,6 +86,18 @@ def test_a_move_alone_fits_into_the_memory() -> None:
     assert rules(judged(transfer("t", GM.format("R, C"), padded))) == {"pto/ub-capacity"}
 
 
+@pytest.mark.parametrize("start", ["8 * t", "{} - 8 * t"])
+@pytest.mark.parametrize("stream", [STREAM.replace("R", "N = 8"), ""])
+def test_a_tile_that_moves_stays_in_the_memory_in_each_iteration(start: str, stream: str) -> None:
+    for rows, wanted in ((1024, set[str]()), (1032, {"pto/ub-capacity"})):
+        view = f'view = {{ tile = "N", length = 8, start = "{start.format(rows - 8)}" }}'
+        move = transfer(
+            "t", f'tier = "gm", element = "N, C", {view}', f'tier = "ub", element = "N, C", {view}',
+            f"loop = {{ t = {rows // 8} }}", stream,
+        )  # fmt: skip
+        assert rules(api.check(HEAD.replace("N = 8", f"N = {rows}") + move, "t")[0]) == wanted
+
+
 TAILS = {
     "whole blocks": ("C", "R, C", True),
     "padding of the row": ("C = 100", "R, C = 100 # 128", True),

@@ -163,7 +163,7 @@ def _room(case: Case, layouts: Sequence[Layout]) -> RuleReport:
     places = []
     for side, tensor, layout in zip(("read", "write"), tensors, layouts, strict=True):
         if not entangled(layout):
-            one = span_facts(layout, tensor.tier, side, unit_bits_of(case.bits))
+            one = span_facts(layout, case.transfer, side, case.target)
             places.append(Instance(one.scope, one.values, one.what, tensor.element.span, side, tensor.tier))
     return ruling.judge(places, only=told_of_span(case.target, limits))
 

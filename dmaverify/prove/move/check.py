@@ -19,7 +19,6 @@ from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import LOCAL_LIMIT, Space, has_ports, unit_bits_of
-from dmaverify.program.views import corners
 from dmaverify.prove.move.alone import judge_move
 from dmaverify.prove.move.case import Case, Options
 from dmaverify.prove.move.copy_ports import left_behind
@@ -28,7 +27,7 @@ from dmaverify.prove.move.in_place import judge_in_place
 from dmaverify.prove.move.names import misnamed
 from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.move.static import RuleReport, Ruling, access_instances
-from dmaverify.prove.move.views import at_iteration, moved_commands, view_findings
+from dmaverify.prove.move.views import at_iteration, moved_commands, telling_iterations, view_findings
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target, load_obligations, load_target
 from dmaverify.values import replace
@@ -204,7 +203,7 @@ def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[Co
         case.status[finding.rule] = "refuted"
         case.by[finding.rule] = "the places of the views, for all iterations"
     case.findings += found
-    for counters in list(corners(views))[1:]:
+    for counters in telling_iterations(views, case.target):
         told = {f.rule for f in case.findings}
         report = rules(moved_commands(commands, views, counters, case.target))
         case.held += report.held

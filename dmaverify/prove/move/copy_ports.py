@@ -18,6 +18,7 @@ from dmaverify.program.command import Command, Loop
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of, unit_bits_of
 from dmaverify.program.tensor import Tensor
+from dmaverify.prove.move.views import shift_units
 from dmaverify.targets.parts import Route
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
@@ -94,11 +95,18 @@ def _padded(row: Any, fills: int, dest: Tensor, space: Space, dtype_bits: int) -
     return False
 
 
-def span_facts(layout: Layout, tier: str, side: str, unit_bits: int) -> CopyFacts:
-    """How far any copies of a side reach at least: its live cells, where no padding depends on several digits."""
+def span_facts(layout: Layout, transfer: Transfer, side: str, target: Target) -> CopyFacts:
+    """How far any copies of a side reach at least, in all iterations: its live cells, where no padding depends on
+    several digits.
+    """
+    bits, views = unit_bits_of(target.dtypes[transfer.dtype]), transfer.views
     low = layout.origin
     high = low + sum((d.live - 1) * d.step for i, d in enumerate(layout.digits) if i not in layout.beyond_index)
-    ends = {"low_bytes": low * unit_bits // 8, "end_bytes": (high + 1) * unit_bits // 8}
+    if views is not None:
+        moved = shift_units(views.source if side == "read" else views.dest, views, target, bits)
+        low, high = low + moved.least(views.turns), high + moved.most(views.turns)
+    tier = (transfer.source if side == "read" else transfer.dest).tier
+    ends = {"low_bytes": low * bits // 8, "end_bytes": (high + 1) * bits // 8}
     return CopyFacts("reach", ends, "any copy", side, tier)
 
 

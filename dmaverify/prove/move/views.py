@@ -24,7 +24,7 @@ from dmaverify.program.command import Command, Loop
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import PLACES
 from dmaverify.program.turns import Affine, Turn, loop_values
-from dmaverify.program.views import TileWindow, View, Views
+from dmaverify.program.views import TileWindow, View, Views, corners
 from dmaverify.prove.meet import Walk, found_meeting, shared
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target, load_obligations
@@ -64,6 +64,18 @@ def moved_commands(
         read, write = (a.at(counters) for a in _shifts(views, target, command.unit_bits))
         out.append(command.moved_to(command.read.base + read, command.write.base + write))
     return tuple(out)
+
+
+def telling_iterations(views: Views, target: Target) -> list[tuple[int, ...]]:
+    """Iterations besides the first that show what rules ask: every multiple, and where rules ask how far copies reach
+    in each iteration, the ends.
+    """
+    found = dict.fromkeys(corners(views))
+    tiers = [view.base.tier for view in (views.source, views.dest) if view is not None]
+    if any(route.levels and set(tiers) & set(pair) for pair, route in target.routes.items()):
+        shifts = _shifts(views, target, 8)
+        found |= dict.fromkeys(s.extreme(views.turns, most=most) for s in shifts for most in (False, True))
+    return list(found)[1:]
 
 
 def looped(command: Command, views: Views, target: Target) -> Command:

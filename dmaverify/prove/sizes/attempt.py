@@ -44,7 +44,7 @@ from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.schedule import Circle, Program, order_of, torn_body
 from dmaverify.program.space import aliased_place, layout_of
 from dmaverify.program.tensor import PLACES, Tensor
-from dmaverify.program.views import Views, corners
+from dmaverify.program.views import Views
 from dmaverify.prove.flow.touches import work_of
 from dmaverify.prove.move.alone import best_packet, told_of_packet
 from dmaverify.prove.move.cells import has_window
@@ -53,7 +53,7 @@ from dmaverify.prove.move.feasible import longest_run
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.reach import walks_off
 from dmaverify.prove.move.script import Script
-from dmaverify.prove.move.views import moved_commands, place_findings
+from dmaverify.prove.move.views import moved_commands, place_findings, telling_iterations
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.defined import SizedQuestions
 from dmaverify.prove.sizes.divisors import traced
@@ -313,7 +313,7 @@ class _SizeRun:
         found = next(place_findings(views), None)
         if found is not None:
             raise BrokenRule(found.rule, self._so_far(), needs_loops=True)
-        for counters in list(corners(views))[1:]:
+        for counters in telling_iterations(views, target):
             yield moved_commands(commands, views, counters, target)
 
     def _well_formed(self, exprs: Sequence[Expr]) -> None:

@@ -15,7 +15,7 @@ from dmaverify.lower.programs import space_of
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
-from dmaverify.program.space import layout_of, unit_bits_of
+from dmaverify.program.space import layout_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.copy_ports import copy_facts, span_facts
 from dmaverify.prove.move.ports import command_facts, dimension_facts, sequencer_facts, tensor_facts, transfer_facts
@@ -89,7 +89,7 @@ def span_places(transfer: Transfer, target: Target) -> Iterator[RulePlace]:
     bits = target.dtypes[transfer.dtype]
     for side, tensor in (("read", transfer.source), ("write", transfer.dest)):
         layout, _ = layout_of(tensor, space_of(target, tensor.tier), bits)
-        one = span_facts(layout, tensor.tier, side, unit_bits_of(bits))
+        one = span_facts(layout, transfer, side, target)
         yield RulePlace(one.scope, _ports(_as_they_are, one.values), one.side, one.tier)
 
 
