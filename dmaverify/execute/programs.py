@@ -172,28 +172,24 @@ class _Program:
         return frozenset((distinct(at // (stride * 8 // unit)) * stride).tolist())
 
     def _lanes(self, step: RunStep, move: RunMove, copies: Copies) -> Iterator[tuple[int | None, str]]:
-        if step.context:
-            yield None, step.context
+        queue = self.machine.queues.get((move.source.tier, move.dest.tier), "")
+        if step.context or queue:
+            yield None, step.context or queue
             return
         named = [nest.engine for nest in move.nests] if move.nests else [flow.engine for flow in move.flows]
         known = list(dict.fromkeys(named))
-        spare = self._queue(move.source.tier, move.dest.tier)
         for engine in distinct(copies.engine).tolist():
             if move.nests:
-                yield engine, known[engine] or spare
+                yield engine, known[engine] or "tdma"
             elif len(known) > 1 or (known and known[0]):
-                yield engine, known[engine // 4096] or spare
+                yield engine, known[engine // 4096] or "tdma"
             else:
                 many = len(distinct(copies.engine)) > 1
-                yield engine, f"engine of the stream {engine}" if many else spare
-
-    def _queue(self, source: str, dest: str) -> str:
-        """Where a move that names no engine waits."""
-        return self.machine.queues.get((source, dest), "tdma")
+                yield engine, f"engine of the stream {engine}" if many else "tdma"
 
     def _rows(self, i: int, step: RunStep, run: Moved, turn: int) -> None:
         lists = [run.known()] if run.rows.values is not None else list(lists_of(run.rows))
-        queue = self._queue(run.rows.source.tier, run.rows.dest.tier)
+        queue = self.machine.queues.get((run.rows.source.tier, run.rows.dest.tier), "tdma")
         piece = self._piece(i, step.context or queue, turn)
         unit = unit_bits(run.rows.bits)
         sides: list[list[Numbers]] = [[], []]

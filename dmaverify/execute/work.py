@@ -57,7 +57,7 @@ class RunMachine:
     rule: str = ""
     most: int = 1 << 21
     launched: bool = False  # a move may begin before what one before it in its queue writes has arrived
-    queues: Mapping[tuple[str, str], str] = field(default_factory=dict)  # of moves that name no engine, by their tiers
+    queues: Mapping[tuple[str, str], str] = field(default_factory=dict)  # of moves, by their tiers
 
     def allow(self, units: int) -> None:
         """Raises Beyond where these are too many to be run."""

@@ -84,10 +84,10 @@ class Engines:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A legal pair of tiers. `engine` is what rules call what moves there, `queue` the queue of transfers that name no
-    engine (empty: one for all). On a machine that moves by copy instructions, `levels` is how many loops one has, rows
-    included (0: it has commands); `block` the bytes in which it counts rows and gaps (0: it counts bytes), `fills` the
-    bytes up to whose next multiple a row changes what lies behind it (0: nothing).
+    """A legal pair of tiers. `engine` is what rules call what moves there, `queue` the queue of its transfers (empty:
+    that of the engine that a plan names, or one for all). On a machine that moves by copy instructions, `levels` is how
+    many loops one has, rows included (0: it has commands); `block` the bytes in which it counts rows and gaps (0: it
+    counts bytes), `fills` the bytes up to whose next multiple a row changes what lies behind it (0: nothing).
     """
 
     source_tier: str

@@ -141,6 +141,8 @@ def test_a_buffer_is_handed_back_as_often_as_there_are_buffers(buffers: int) -> 
 
 def test_loads_and_stores_have_pipes_of_their_own() -> None:
     assert rules(judged(tiles(1), program(store=""), name="p")) == {"core/hazard-raw", "core/hazard-war"}
+    named = tiles(1).replace('dtype = "f16"', 'dtype = "f16"\nengine = {}')
+    assert rules(judged(named, program(), name="p")) == {"core/hazard-war"}
     assert rules(judged(tiles(1), program(', context = "one"', ', context = "one"'), name="p")) == set()
 
 

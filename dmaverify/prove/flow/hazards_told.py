@@ -56,9 +56,8 @@ def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
         far = _iterations_between(hazard)
         words = f"in the next iteration, {words}" if far < 2 else f"{far} iterations later, {words}"
         hint = (
-            f"put `{first.name}` and `{second.name}` into one context, let `{second.name}` wait with `earlier = "
-            f"{{ {first.name} = {far} }}`, or let them use more buffers in turn (a tile that starts at `t % 2`): "
-            "`after` orders an iteration, not the next one"
+            f"let `{second.name}` wait with `earlier = {{ {first.name} = {far} }}`, put both into one context, or let "
+            "them use more buffers in turn (a tile that starts at `t % 2`): `after` orders one iteration, no other"
         )
     if same:
         hint = "give the commit memory of its own, or make two steps of them"

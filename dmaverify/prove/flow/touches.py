@@ -135,7 +135,9 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
         return StepWork((lane,), tuple(replace(t, port=port) for t in touches), whole=True)
     if isinstance(found, list):
         return StepWork((step.context or base,), (), troubles=tuple(found))
-    lanes = [step.context or (base if command.engine is None else lane_of(command)) for command in found]
+    own = target.routes.get((transfer.source.tier, transfer.dest.tier))
+    fixed = own is not None and own.queue  # where the machine says it, no plan names another one
+    lanes = [step.context or (base if fixed or command.engine is None else lane_of(command)) for command in found]
     touches = [
         touch
         for number, (command, lane) in enumerate(zip(found, lanes, strict=True))
