@@ -224,7 +224,9 @@ class TransferRun:
         if self.move.source.tier != self.move.dest.tier:
             return
         cuts: tuple[str, ...] = ("first", "windows") if self.machine.request else ("units", "packets")
-        cuts = ("words",) if self.move.word else cuts
+        if self.move.word:  # words that are cut nobody knows where may be as small as units
+            known = None not in (self.move.windows, *(nest.windows for nest in self.move.nests))
+            cuts = ("words",) if known else ("words", "units")
         answers = {
             self._written_early(copies, cut, alone, promise)
             for cut in ({*cuts, "units"} if copies.open_packets else cuts)
@@ -244,7 +246,9 @@ class TransferRun:
         number = requests_of(copies, self.machine.request * 8 // wide, cut)
         needs = number
         if cut == "words":
-            number, needs = words_of(copies, self.move.word * 8 // wide)
+            each = [self.move.windows] if copies.flows else [nest.windows for nest in self.move.nests]
+            windows = [[window * 8 // wide for window in sides or ()] for sides in each]
+            number, needs = words_of(copies, self.move.word * 8 // wide, windows)
         asked = held(self.dest.region, promise.dest, copies.write) >= 0
         changes = held(self.source.region, promise.source, copies.write) != held(
             self.source.region, promise.source, copies.read

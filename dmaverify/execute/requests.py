@@ -6,6 +6,8 @@ Law: of an order that the machine may or may not keep, the one that reads latest
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dmaverify.execute.address import Numbers
@@ -54,14 +56,20 @@ def requests_of(copies: Copies, most: int, cut: str) -> Numbers:
     return np.cumsum(fresh) - 1
 
 
-def words_of(copies: Copies, word: int) -> tuple[Numbers, Numbers]:
-    """Of each unit, the bus word in which it is read, and the last one that is read before it is written."""
+def words_of(copies: Copies, word: int, windows: Sequence[Sequence[int]] = ()) -> tuple[Numbers, Numbers]:
+    """Of each unit, the bus word in which it is read, and the last one that is read before it is written. `windows`:
+    of each command (of all, where it is one), those of both sides, at which both are cut.
+    """
     count = len(copies.read)
     if not count:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     begins = np.ones(count, np.bool_)
     runs = (np.diff(copies.read) == 1) & (np.diff(copies.write) == 1) & (np.diff(copies.command) == 0)
     begins[1:] = ~runs | (copies.offset[1:] == 0)
+    for number, sides in enumerate(windows):
+        own = (copies.command == number) if len(windows) > 1 else np.ones(count, np.bool_)
+        for at, window in zip((copies.read, copies.write), sides, strict=False):
+            begins |= own & (at % window == 0)
     read = np.cumsum(begins | (copies.read % word == 0)) - 1
     write = np.cumsum(begins | (copies.write % word == 0)) - 1
     last = np.flatnonzero(np.r_[np.diff(write) != 0, True])

@@ -114,11 +114,12 @@ class RunWalk:
 
 @dataclass(frozen=True, slots=True)
 class RunNest:
-    """A printed command. `engine` "": nothing names one."""
+    """A printed command. `engine` "": nothing names one. `windows`: as of a move."""
 
     read: RunWalk
     write: RunWalk
     engine: str = ""
+    windows: tuple[int, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,7 @@ class RunMove:
     loops: Loops = ()
     missing_is_broadcast: bool = False
     word: int = 0  # bytes of the words in which it is streamed, on a machine without requests
+    windows: tuple[int, ...] | None = ()  # bytes, where both sides are cut together; None: unknown
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ from dmaverify.plan.commands import Homogeneous, parse_command
 from dmaverify.plan.config import parse_config, parse_paired
 from dmaverify.plan.indirect import INDIRECT_LIST
 from dmaverify.plan.machine_forms import formed_commands
-from dmaverify.plan.machine_numbers import machine_of, word_of
+from dmaverify.plan.machine_numbers import asked_by, machine_of, windows_of, word_of
 from dmaverify.plan.printed import leaves_out, places_of, spelled_out
 from dmaverify.plan.texts import units
 from dmaverify.plan.validate import validate
@@ -177,8 +177,9 @@ class PlanExecution:
         if nests and (source.tiles or dest.tiles or table.loop):
             raise Beyond("printed commands of a view move with it")
         missing = self.readings.get(MISSING) == "broadcast-missing"
-        word = word_of(target, table.options or {})
-        return RunMove(name, bits, source, dest, flows, nests, loops_of(table.loop), missing, word), machine
+        word, windows = (number(target, table.options or {}) for number in (word_of, windows_of))
+        nests = nests if formed else tuple(replace(one, windows=windows) for one in nests)
+        return RunMove(name, bits, source, dest, flows, nests, loops_of(table.loop), missing, word, windows), machine
 
     def bits(self, target: Target, dtype: str) -> int:
         if dtype not in target.dtypes or (target.dtypes[dtype] % 8 and target.dtypes[dtype] != 4):
@@ -246,11 +247,11 @@ class PlanExecution:
         if isinstance(given, Homogeneous) or (found is not None and found.problems):
             raise Beyond("commands that are streams, or make no sense")
         out = []
-        for one in given:
-            engine = None
-            if one.engine is not None:
-                engine = schema.EngineTable(one.engine.chip, one.engine.cluster, one.engine.dmn)
-            out.append(self.nest((one.read, one.write), (source, dest), target, engine, 8 // unit))
+        for number, one in enumerate(given):
+            at = one.engine
+            engine = None if at is None else schema.EngineTable(at.chip, at.cluster, at.dmn)
+            nest = self.nest((one.read, one.write), (source, dest), target, engine, 8 // unit)
+            out.append(replace(nest, windows=windows_of(target, {**asked_by(found, number), **table.options})))
         return out
 
     def read(self, how: Any, text: str) -> Any:

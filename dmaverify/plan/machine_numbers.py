@@ -11,7 +11,8 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.execute.work import Beyond, RunMachine, RunTier
-from dmaverify.targets.modules import word_bytes
+from dmaverify.plan.machine_forms import Formed
+from dmaverify.targets.modules import burst_windows, word_bytes
 from dmaverify.targets.target import Target
 
 STARVATION = "starvation"
@@ -43,6 +44,22 @@ def word_of(target: Target, options: Mapping[str, int | str]) -> int:
         return word_bytes(target, options)
     except InputError as error:
         raise Beyond(str(error)) from None
+
+
+def windows_of(target: Target, options: Mapping[str, int | str]) -> tuple[int, ...] | None:
+    """Bytes of the windows at which both sides of a move with these options are cut; None where that is not known.
+    Raises Beyond.
+    """
+    try:
+        return burst_windows(target, options)
+    except InputError as error:
+        raise Beyond(str(error)) from None
+
+
+def asked_by(found: Formed | None, number: int) -> dict[str, int | str]:
+    """The options that one command of a text asks for."""
+    each = found.form.each if found is not None and found.form is not None else ()
+    return {**(found.options if found is not None else {}), **(dict(each[number]) if each else {})}
 
 
 def _option(section: Mapping[str, Any], readings: Mapping[str, str], name: str) -> Mapping[str, Any]:

@@ -136,6 +136,15 @@ def word_bytes(target: Target, options: Mapping[str, int | str]) -> int:
     return 0 if own is None else int(own(target, options))
 
 
+def burst_windows(target: Target, options: Mapping[str, int | str]) -> tuple[int, ...] | None:
+    """Bytes of the windows that the bursts of each side keep within, where both sides are cut at the places where one
+    begins another; none where each is cut for itself, between words. None where that is not known.
+    """
+    own = getattr(part_of(target, "derive"), "burst_windows", None)
+    found: tuple[int, ...] | None = None if own is None else own(target, options)
+    return found
+
+
 def atom_bytes(target: Target, transfer: Transfer) -> int | None:
     """Bytes that the machine reads, then writes, at once; None where its data does not say."""
     module = part_of(target, "derive")

@@ -21,8 +21,10 @@ from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.legalizer import burst_count, legalize
 from dmaverify.machines.idma.nd import Descriptor, Dim, starts
 from dmaverify.machines.idma.search import synthesize
+from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.machines.idma.text import ToldDescriptor
 from dmaverify.plan.read import InputErrors, read_plan_text
+from dmaverify.targets.target import load_target
 from dmaverify.verdict import Severity, Status, Verdict
 
 PLAN = """
@@ -82,14 +84,78 @@ def test_one_transfer_onto_itself_is_judged_as_words_stream(word: int) -> None:
             )  # fmt: skip
             seen.add(verdict.status)
             right = streamed(src, src + distance, 64, word)
-            if verdict.status is Status.PROVED:
-                assert right, (src, distance)
-            elif verdict.status is Status.REFUTED:
-                assert not right, (src, distance)
-            else:
-                assert 0 < distance < 2 * word - 1
-            assert (verdict.status is Status.PROVED) == (distance <= 0 or distance >= 64)
-    assert seen == {Status.PROVED, Status.REFUTED, Status.UNKNOWN}
+            assert verdict.status is (Status.PROVED if right else Status.REFUTED), (src, distance)
+            assert right == (distance < word or distance >= 64)
+    assert seen == {Status.PROVED, Status.REFUTED}
+
+
+def overwritten(setup: Setup, requests: list[Request]) -> bool:
+    """Whether a byte arrives wrong where each word is written as soon as what it takes was read, burst by burst."""
+    word, memory, have = setup.backend.word, dict[int, int](), dict[int, int]()
+    beats: dict[str, list[tuple[int, int, int]]] = {"read": [], "write": []}
+    wanted: list[int] = []
+    for request in requests:
+        bursts = legalize(setup.backend, request)
+        for side, base in (("read", request.src), ("write", request.dst)):
+            for address, count in bursts.pairs(side):
+                edges = [address, *range(address - address % word + word, address + count, word), address + count]
+                beats[side] += [(low, high, len(wanted) - base) for low, high in pairwise(edges)]
+        wanted += range(request.src, request.src + request.length)
+    writes = iter(beats["write"])
+    one = next(writes, None)
+    for low, high, shift in [*beats["read"], (0, 0, 0)]:
+        while one is not None and all(at + one[2] in have for at in range(one[0], one[1])):
+            memory |= {at: have[at + one[2]] for at in range(one[0], one[1])}
+            one = next(writes, None)
+        have |= {at + shift: memory.get(at, at) for at in range(low, high)}
+    return [have[n] for n in range(len(wanted))] != wanted
+
+
+@pytest.mark.parametrize(
+    ("src", "gap", "options", "status"),
+    [
+        (0x1000, 3, {}, "proved"), (0x1000, 4, {}, "refuted"), (0x13E0, 3, {}, "refuted"),
+        (0x13E0, 3, {"decouple_rw": 1}, "proved"), (0x13E0, 4, {"decouple_rw": 1}, "refuted"),
+        (0x13A0, 3, {}, "proved"), (0x13BE, 3, {}, "refuted"), (0x13BD, 3, {}, "proved"),
+        (0x1000, 3, {"src_reduce_len": 1, "dst_reduce_len": 1}, "refuted"),
+        (0x13E0, 3, {"variant": "rw_obi"}, "proved"),
+        (0x1000, 3, {"variant": "rw_tilelink", "version": "spec"}, "unknown"),
+        (0x1000, 7, {"variant": "rw_tilelink", "version": "spec"}, "refuted"),
+        (0x1000, -3, {}, "proved"), (0x13E0, -3, {}, "proved"),
+    ],
+)  # fmt: skip
+def test_a_move_onto_its_own_rest_hangs_on_words_and_on_where_bursts_are_cut(
+    src: int, gap: int, options: dict[str, int | str], status: str
+) -> None:
+    shown = ", ".join(f"{name} = {json.dumps(one)}" for name, one in options.items())
+    own = {name: one for name, one in options.items() if name not in ("variant", "version")}
+    text = f"nd\nsrc = {src}\ndst = {src + gap}\nlength = 64\n" + "".join(f"{n} = {v}\n" for n, v in own.items())
+    protocols = {"rw_obi": "obi", "rw_tilelink": "tilelink"}.get(str(options.get("variant")), "axi")
+    text += f"src_protocol = {protocols}\ndst_protocol = {protocols}\n"
+    found = judged(text, src=src, dst=src + gap, options=shown)
+    assert found.status.value == status
+    setup = setup_of(load_target("idma"), options)
+    if status != "unknown":
+        assert overwritten(setup, [setup.at(src, src + gap, 64)]) == (status == "refuted")
+
+
+def test_drawn_moves_in_place_are_judged_as_every_word_goes() -> None:
+    draw, seen = random.Random(5), set()
+    for _ in range(60):
+        options: dict[str, int | str] = {"data_width": draw.choice([16, 32, 64]), "decouple_rw": draw.randrange(2)}
+        if draw.random() < 0.3:
+            options |= {"src_reduce_len": 1, "dst_reduce_len": 1, "dst_max_llen": draw.choice([0, 2])}
+        setup = setup_of(load_target("idma"), options)
+        gap = draw.choice([1, setup.backend.word - 1, setup.backend.word, draw.randint(1, 16), -draw.randint(1, 16)])
+        src, length = 0x1400 - draw.randrange(90), draw.choice([3, 8, 33, 64])
+        shown = ", ".join(f"{name} = {one}" for name, one in options.items())
+        text = f"nd\nsrc = {src}\ndst = {src + gap}\nlength = {length}\n" + "".join(
+            f"{name} = {one}\n" for name, one in options.items() if name != "data_width")  # fmt: skip
+        found = judged(text, src=src, dst=src + gap, options=f"data_width = {options['data_width']}", columns=length)
+        wrong = overwritten(setup, [setup.at(src, src + gap, length)])
+        assert found.status is (Status.REFUTED if wrong else Status.PROVED), (shown, src, gap, length)
+        seen.add(wrong)
+    assert seen == {True, False}
 
 
 def test_rows_that_interleave_share_what_they_share() -> None:
@@ -483,7 +549,8 @@ write = "[R={rows}:64, C={length}:1]:{length} @{dest}"
     ("rows", "length", "shift", "width", "code", "status"),
     [
         (1, 64, 16, 32, 1, "refuted"), (1, 64, -16, 32, 0, "proved"), (1, 16, 2, 128, 0, "proved"),
-        (3, 32, 64, 32, 1, "refuted"), (3, 32, 32, 32, 0, "proved"), (1, 64, 4, 32, 1, "unknown"),
+        (3, 32, 64, 32, 1, "refuted"), (3, 32, 32, 32, 0, "proved"), (1, 64, 4, 32, 1, "refuted"),
+        (1, 64, 3, 32, 0, "proved"),
     ],
 )  # fmt: skip
 def test_runs_in_place_stream_words(

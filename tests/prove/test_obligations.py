@@ -238,7 +238,7 @@ def test_what_only_the_last_iteration_reads_counts(by: int, safe: bool) -> None:
 def test_a_burst_is_read_request_by_request(by: int, units: int, safe: bool) -> None:
     """32 bytes at once, moved up by 8: the first 16 land in what the second request reads."""
     burst = Command(Port("host", 64), Port("host", 64 + by), (), 32, 32)
-    assert (written_early([burst], Session(), None, units) is None) == safe
+    assert (written_early([burst], Session(), (), units) is None) == safe
 
 
 def test_two_engines_do_not_wait_for_each_other() -> None:

@@ -18,7 +18,7 @@ from dmaverify.machines.idma.engine import AXI, INIT, NAMES, NO_ADDRESS, TILELIN
 from dmaverify.machines.idma.judge import own_bursts, starts_of
 from dmaverify.machines.idma.legalizer import tilelink_page_bits
 from dmaverify.machines.idma.nd import Descriptor, Dim, corners, relative
-from dmaverify.machines.idma.order import beside, scattered
+from dmaverify.machines.idma.order import beside, scattered, windows_of
 from dmaverify.machines.idma.released import ReleaseCase, release_facts
 from dmaverify.machines.idma.setup import OF_ENGINE, SPECIFICATION, Setup, full_options, setup_of, setup_of_commands
 from dmaverify.machines.idma.text import Image, ToldDescriptor
@@ -52,6 +52,11 @@ def described_engine(word: str) -> Mapping[str, int | str]:
 def word_bytes(target: Target, options: Mapping[str, int | str]) -> int:
     """A bus word: the engine reads and writes in order, word by word, and holds no transfer as a whole."""
     return setup_of(target, options).backend.word
+
+
+def burst_windows(target: Target, options: Mapping[str, int | str]) -> tuple[int, ...] | None:
+    """As `windows_of`, of the engine that options mean."""
+    return windows_of(setup_of(target, options))
 
 
 def atom_bytes(target: Target, transfer: Transfer) -> int:

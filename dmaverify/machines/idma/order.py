@@ -17,7 +17,8 @@ from collections.abc import Iterator, Sequence
 
 from dmaverify.errors import InputError
 from dmaverify.language.affine import Lin, World
-from dmaverify.machines.idma.engine import NO_ADDRESS
+from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK
+from dmaverify.machines.idma.legalizer import is_coupled, window_bits
 from dmaverify.machines.idma.nd import Descriptor, extent, placed, requests
 from dmaverify.machines.idma.path import pieces
 from dmaverify.machines.idma.setup import Setup
@@ -29,7 +30,7 @@ from dmaverify.prove.flow.hazards import StepJudge
 from dmaverify.prove.flow.pipe_state import Encounter
 from dmaverify.prove.flow.step_events import NOWHERE, hand, touch_of
 from dmaverify.prove.meet import Walk, found_meeting, side_of
-from dmaverify.prove.move.overlap import Early, written_early
+from dmaverify.prove.move.overlap import Early, Streams, written_early
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import Derived
 from dmaverify.values import dataclass, replace
@@ -73,7 +74,8 @@ def itself(descriptor: Descriptor, setup: Setup, place: str = "") -> OrderInstan
     parted = scattered(descriptor, setup, place)
     if parted.facts or parted.open:
         return parted
-    early = written_early([command_of(descriptor, width)], Session(RLIMIT), setup.backend.word)
+    streams = Streams(setup.backend.word, windows_of(replace(setup, request=descriptor.request)))
+    early = written_early([command_of(descriptor, width)], Session(RLIMIT), [streams])
     if early == "unknown":
         return OrderInstances((), "whether a byte is written before it is read depends on where bus words begin")
     if not isinstance(early, Early):
@@ -81,6 +83,19 @@ def itself(descriptor: Descriptor, setup: Setup, place: str = "") -> OrderInstan
     inside = early.write[1][:-1] == early.read[1][:-1]
     facts = (Derived("order", {"early": early.address}, place),)
     return OrderInstances(facts, mild=frozenset() if inside else frozenset({"idma/overlap"}))
+
+
+def windows_of(setup: Setup) -> tuple[int, ...] | None:
+    """The windows of both sides where reads and writes are cut together; none where each side is cut between words
+    (each word is then read once). None where words are cut, or it is not known where.
+    """
+    request, backend = setup.request, setup.backend
+    if TILELINK in (request.src_protocol, request.dst_protocol) or setup.region is not None or request.compute:
+        return None
+    if not backend.legalizer or not is_coupled(request):
+        return ()
+    sides = (request.src_reduce_len, request.src_max_llen), (request.dst_reduce_len, request.dst_max_llen)
+    return tuple(1 << window_bits(backend, AXI, bool(reduced), int(most)) for reduced, most in sides)
 
 
 def scattered(descriptor: Descriptor, setup: Setup, place: str = "") -> OrderInstances:

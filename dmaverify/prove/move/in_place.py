@@ -17,11 +17,11 @@ from dmaverify.program.command import Command, Port
 from dmaverify.program.space import Space, local_address, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.case import Case
-from dmaverify.prove.move.overlap import Early, relies_on_order, written_early
+from dmaverify.prove.move.overlap import Early, Streams, relies_on_order, written_early
 from dmaverify.prove.move.scene import full_counters, named_counters
 from dmaverify.prove.move.views import looped
 from dmaverify.prove.smt import Session
-from dmaverify.targets.modules import atom_bytes
+from dmaverify.targets.modules import atom_bytes, burst_windows
 from dmaverify.targets.target import Target
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
@@ -101,12 +101,27 @@ def _written_early(
     """As `written_early`, of the first program where it is so; "no order" where no commands could have one."""
     if not programs:
         return "no order", ()
-    unit, atom = unit_bits_of(case.bits), atom_bytes(case.target, case.transfer)
-    request = case.target.geometry.get("request_bytes", 0) * 8 // unit
-    atoms = None if atom is None or request else atom * 8 // unit  # requests begin where their packet does
-    answers = [(written_early(_named(case.target, one), session, atoms, request), one) for one in programs]
+    request = case.target.geometry.get("request_bytes", 0) * 8 // unit_bits_of(case.bits)
+    answers = [
+        (written_early(_named(case.target, one), session, () if request else _streams(case, len(one)), request), one)
+        for one in programs
+    ]  # fmt: skip
     worst = [a for a in answers if a[0] not in (None, "unknown")] or [a for a in answers if a[0] is not None]
     return worst[0] if worst else (None, ())
+
+
+def _streams(case: Case, count: int) -> list[Streams]:
+    """How the machine streams so many commands; a text may ask for other bursts in each."""
+    unit, atom, transfer = unit_bits_of(case.bits), atom_bytes(case.target, case.transfer), case.transfer
+    if atom is None:
+        return []
+    each = transfer.form.each if transfer.form is not None and len(transfer.form.each) == count else ((),)
+    out = []
+    for own in each:
+        windows = burst_windows(case.target, {**dict(own), **dict(transfer.options)})
+        sized = None if windows is None else tuple(window * 8 // unit for window in windows)
+        out.append(Streams(atom * 8 // unit, sized))
+    return out
 
 
 def _named(target: Target, commands: Sequence[Command]) -> list[Command]:

@@ -12,11 +12,16 @@ bounded integers. Commands of one engine follow each other in the written order;
 so any shared byte is at risk. Commands that name no engine are taken to share one: `relies_on_order` says where that
 matters.
 
-A machine without requests (`atom`) does not read a burst as a whole before it is written either: it moves `atom` units
-at once, in order, and reads no further than it must. Writing unit u takes units up to u + atom - 1, and reading those
-takes at most atom - 1 more; so a unit that u lands on and that is read 2 atom - 1 units later, or more, may be
-overwritten first. Nearer ones depend on where words begin: unknown. Destinations below their source are safe at every
-granularity. Where nothing is known of the granularity, a burst counts as one.
+A machine without requests (`Streams`) does not read a burst as a whole before it is written either: it moves words,
+which are aligned in memory, in order, and reads no further than it must. Let the destination lie `gap` units above the
+source, inside of the burst. Writing a word takes what is read up to its last unit, `gap` below it. With a gap of a word
+or more that is no unit of the word itself, which may so be overwritten before it is read. With less it is: the word is
+read, as a whole, before it is written, and nothing is lost, unless it is read twice. That comes where reads and writes
+are cut together (`windows`): at a place where one side begins a window, the other is within a word, so that either this
+word is read again, or written in part before it is read. Where it is not known how a machine cuts, and inside of words
+too, a gap is far from two words less a unit on, and nearer ones are unknown. Destinations below their source are safe
+at every granularity: what is read, and read again, lies above all that is written. Where nothing is known of the
+granularity, a burst counts as one.
 
 Source: "DMA Engine" (Packet size and internal DMA requests: an n-byte packet becomes ceil(n / 256) requests; DMA
 Sequencer Internals; Implementation Details), the obligation core/overlap.
@@ -42,11 +47,22 @@ class Early:
     address: int
 
 
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """A machine that streams `word` units at once. `windows` are those of its sides, where both are cut at the places
+    where one of them begins another; none where each is cut for itself, between words. None: nobody knows.
+    """
+
+    word: int
+    windows: tuple[int, ...] | None = None
+
+
 def written_early(
-    commands: Sequence[Command], session: Session, atom: int | None = None, request_units: int = 0
+    commands: Sequence[Command], session: Session, streams: Sequence[Streams] = (), request_units: int = 0
 ) -> Early | str | None:
-    """A byte that is written before it is read, None if there is none, or "unknown". `atom`: units moved at once in a
-    stream; `request_units`: units of a request, which is read before it is written (0: a burst of any length is one).
+    """A byte that is written before it is read, None if there is none, or "unknown". `streams`: how a machine moves the
+    units of each command, of all where it is one; `request_units`: units of a request, which is read before it is
+    written (0: a burst of any length is one).
     """
     open_ = False
     reads = [_walk(c, writes=False) for c in commands]
@@ -56,7 +72,7 @@ def written_early(
             if writer.write.tier != reader.read.tier or apart(difference(writes[i], reads[j])):
                 continue
             if i == j:
-                found = _within(i, writer, session, atom)
+                found = _within(i, writer, session, streams[min(i, len(streams) - 1)] if streams else None)
                 if found is None and 0 < request_units < writer.burst:
                     found = _in_burst(i, writer, request_units, session)
             elif writer.engine != reader.engine or i < j:
@@ -97,13 +113,12 @@ def _across(i: int, j: int, write: Walk, read: Walk, session: Session) -> Early 
     return Early((i, met.first), (j, met.second), met.address)
 
 
-def _inside(index: int, command: Command, session: Session, atom: int) -> Early | str | None:
+def _inside(index: int, command: Command, session: Session, streams: Streams) -> Early | str | None:
     """A burst that lands on its own rest: the destination is `gap` units above the source, inside the burst."""
-    if command.burst <= atom:
-        return None
-    far = 2 * atom - 1
+    word, windows = streams.word, streams.windows
+    far = 2 * word - 1 if windows is None else word
     for low, high, near in ((far, command.burst, False), (1, min(far, command.burst), True)):
-        if low >= high:
+        if low >= high or (near and windows == ()):
             continue
         names = [f"x{i}" for i in range(len(command.loops))]
         variables = [(name, 0, loop.count) for name, loop in zip(names, command.loops, strict=True)]
@@ -112,22 +127,48 @@ def _inside(index: int, command: Command, session: Session, atom: int) -> Early 
         target = global_address(command.read, command.read.base) - global_address(command.write, command.write.base)
         if apart(equation([(k, a, b - 1) for (k, _), (_, a, b) in zip(parts, variables, strict=True)], target)):
             continue
-        answer = session.ask(Query(tuple(variables), (f"(= {linear(0, parts)} {number(target)})",)), "core/overlap")
+        asked = (f"(= {linear(0, parts)} {number(target)})", *(_cut(command, names[:-1], windows) if near else ()))
+        answer = session.ask(Query(tuple(variables), asked), "core/overlap")
         if answer.status == "unsat":
             continue
-        if near or answer.status == "unknown":
+        if (near and windows is None) or answer.status == "unknown":
             return "unknown"
-        best = session.smallest(
-            Query(tuple(variables), (f"(= {linear(0, parts)} {number(target)})",)), names, answer
-        ).model
+        best = session.smallest(Query(tuple(variables), asked), names, answer).model
         outer = tuple(best[name] for name in names[:-1])
-        return _met(index, command, (*outer, 0), (*outer, best["gap"]))
+        if not near:
+            return _met(index, command, (*outer, 0), (*outer, best["gap"]))
+        cut, gap = _first_cut(command, outer, windows or ()), best["gap"]
+        return _met(index, command, (*outer, max(cut - gap, 0)), (*outer, max(cut, gap)))
     return None
 
 
-def _within(index: int, command: Command, session: Session, atom: int | None) -> Early | str | None:
+def _cut(command: Command, names: Sequence[str], windows: tuple[int, ...] | None) -> tuple[str, ...]:
+    """That some side begins another window inside of the burst."""
+    if windows is None:
+        return ()
+    found = []
+    for side, window in zip(("read", "write"), windows, strict=True):
+        port = command.read if side == "read" else command.write
+        parts = [(getattr(loop, side), name) for loop, name in zip(command.loops, names, strict=True)]
+        at = linear(global_address(port, port.base), parts)
+        found.append(f"(> (+ (mod {at} {window}) {command.burst}) {window})")
+    return (f"(or {' '.join(found)})",)
+
+
+def _first_cut(command: Command, counters: Sequence[int], windows: Sequence[int]) -> int:
+    """Where the first burst of an iteration ends."""
+    ends: list[int] = []
+    for side, window in zip(("read", "write"), windows, strict=True):
+        port = command.read if side == "read" else command.write
+        at = global_address(port, port.base)
+        at += sum(n * getattr(loop, side) for n, loop in zip(counters, command.loops, strict=True))
+        ends.append(window - at % window)
+    return min(ends)
+
+
+def _within(index: int, command: Command, session: Session, streams: Streams | None) -> Early | str | None:
     """Level by level, from the innermost loop: an iteration that writes what a later one reads."""
-    inside = None if atom is None else _inside(index, command, session, atom)
+    inside = None if streams is None else _inside(index, command, session, streams)
     if isinstance(inside, Early):
         return inside
     open_ = inside == "unknown"
