@@ -177,7 +177,7 @@ class PlanExecution:
         if nests and (source.tiles or dest.tiles or table.loop):
             raise Beyond("printed commands of a view move with it")
         missing = self.readings.get(MISSING) == "broadcast-missing"
-        word, windows = (number(target, table.options or {}) for number in (word_of, windows_of))
+        word, windows = word_of(target, table.options), windows_of(target, table.options)
         nests = nests if formed else tuple(replace(one, windows=windows) for one in nests)
         return RunMove(name, bits, source, dest, flows, nests, loops_of(table.loop), missing, word, windows), machine
 
@@ -392,10 +392,7 @@ def _engine(table: schema.EngineTable) -> str:
 
 
 def _axes(held: HeldTensor) -> dict[str, int]:
-    out: dict[str, int] = {}
-    for _, expr in held.fields:
-        out.update(axes_of(expr))
-    return out
+    return {name: size for _, expr in held.fields for name, size in axes_of(expr).items()}
 
 
 __all__ = ["PlanExecution", "Work"]
