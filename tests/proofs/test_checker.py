@@ -33,6 +33,8 @@ OUTSIDE = {  # what is proved and not in the checker's domain, by the reason tha
     "padded-tile": "",
     "in-last": "more than mappings and a base",
     "out-last": "more than mappings and a base",
+    "load-last": "more than mappings and a base",
+    "store-last": "more than mappings and a base",
     "four-slices": "more than mappings and a base",
     "without-padding": "more than mappings and a base",
     "hash-map": "the key commands",
@@ -41,6 +43,9 @@ OUTSIDE = {  # what is proved and not in the checker's domain, by the reason tha
     "backwards": "the number",
     "permuted": "without printed commands",
     "no-stream": "without printed commands",
+    **dict.fromkeys(
+        ("table-in", "first-in", "first-out", "second-in", "second-out", "row"), "without printed commands"
+    ),
     "blocks": "without printed commands",
     "full-slice": "without printed commands",
     "tensor-memory-mapping": "without printed commands",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -107,9 +106,6 @@ def test_what_a_kernel_reads_is_asked_to_arrive(dest: str, tmp_path: Path):
 def test_an_element_that_a_kernel_drops_unseen_is_a_disagreement(
     dest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def none(*_: object) -> Iterator[object]:
-        return iter(())
-
-    monkeypatch.setattr(legality, "_dropped", none)
+    monkeypatch.setattr(legality, "unread", lambda *_, **__: [])
     verdict = consumed(tmp_path, dest)
     assert contradicted(verdict, "core/consumes")

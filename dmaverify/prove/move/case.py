@@ -10,6 +10,7 @@ Source: docs/design.md; the plan file format (What is judged).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from dmaverify.errors import Disagreement, Span
 from dmaverify.layout.digits import NotDigits
@@ -29,7 +30,6 @@ from dmaverify.prove.move.preconditions import Work, unmet
 from dmaverify.prove.move.repair import Repair, repairs
 from dmaverify.prove.move.scene import Scene, Side
 from dmaverify.prove.move.static import Instance, RuleReport, Ruling, transfer_instances
-from dmaverify.prove.move.units import Comparison, compare
 from dmaverify.prove.move.witness import finding_of
 from dmaverify.prove.options import Options as Options
 from dmaverify.prove.smt import Session
@@ -38,6 +38,9 @@ from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import load_obligations
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Edit, Finding, Label, Severity, Verdict
+
+if TYPE_CHECKING:
+    from dmaverify.prove.move.units import Comparison
 
 CELLS_BESIDE = 16  # a run numbers every position of both tensors: that many times as many as units that it may move
 REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
@@ -251,6 +254,8 @@ class Case(Judgement):
                 "equal nests or both keep the promise",
             )
             return
+        from dmaverify.prove.move.units import Comparison
+
         wrong = [any(b.obligation != "core/consumes" for b in r.broken) for r in results]
         # one keeps the promise and the other breaks it, with a witness: they differ. Not proved is not different
         found = Comparison("refuted", "one keeps the promise, the other does not")
@@ -264,6 +269,8 @@ class Case(Judgement):
 
     def _compared(self, derived: Sequence[Command], given: Sequence[Command]) -> Comparison:
         """Whether both copy the same units, as for two plans."""
+        from dmaverify.prove.move.units import compare
+
         session = Session(self.options.rlimit)
         tensors = self.transfer.source, self.transfer.dest
         source, dest = (layout_of(t, s, self.bits) for t, s in zip(tensors, self.spaces, strict=True))

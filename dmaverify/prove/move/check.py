@@ -19,9 +19,7 @@ from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import LOCAL_LIMIT, Space, has_ports, unit_bits_of
-from dmaverify.prove.move.alone import judge_move
 from dmaverify.prove.move.case import Case, Options
-from dmaverify.prove.move.copy_ports import left_behind
 from dmaverify.prove.move.full import ask_from_definitions
 from dmaverify.prove.move.in_place import judge_in_place
 from dmaverify.prove.move.names import misnamed
@@ -120,6 +118,8 @@ def _judge_programs(case: Case) -> tuple[Program, Program]:
     transfer = case.transfer
     args = (transfer.source, transfer.dest)
     if not transfer.given and transfer.stream is None and not transfer.streams:
+        from dmaverify.prove.move.alone import judge_move
+
         judge_move(case)
         return (), ()
     given: tuple[Command, ...] | list[Trouble] = ()
@@ -128,7 +128,10 @@ def _judge_programs(case: Case) -> tuple[Program, Program]:
         given = given_program(transfer.given, *args, case.bits, case.target)
     judged, other = _judge_both(case, derived, given)
     case.take(case.rules_on(judged))
-    case.conditions += left_behind(transfer, judged, case.target, case.spaces[1], case.bits)
+    if any(route.fills for route in case.target.routes.values()):
+        from dmaverify.prove.move.copy_ports import left_behind
+
+        case.conditions += left_behind(transfer, judged, case.target, case.spaces[1], case.bits)
     return judged, other
 
 

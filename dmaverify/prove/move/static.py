@@ -17,7 +17,6 @@ from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.move import Stream
 from dmaverify.program.tensor import Tensor
-from dmaverify.prove.move.copy_ports import copy_facts
 from dmaverify.prove.move.ports import (
     command_facts,
     dimension_facts,
@@ -207,8 +206,12 @@ def _copy_instances(
     """The command as a copy instruction, where the machine has those."""
     source, dest = tensors
     route = target.routes.get((source.tier, dest.tier))
+    if route is None or not route.levels:
+        return
+    from dmaverify.prove.move.copy_ports import copy_facts
+
     suffix = f" of command {index}" if many > 1 else ""
-    for one in copy_facts(command, route, bits // 8) if route is not None else ():
+    for one in copy_facts(command, route, bits // 8):
         text, tensor = (command.read_text, source) if one.side == "read" else (command.write_text, dest)
         span = (text.span if text is not None else None) or command.span or tensor.span
         yield Instance(one.scope, one.values, one.what + suffix, span, one.side, one.tier)
