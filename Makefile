@@ -77,6 +77,7 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/unrolled.py
 	$(BIN)/python tests/fuzz/blind.py
 	$(BIN)/python tests/fuzz/rust_tiles.py
+	$(BIN)/python tests/fuzz/rust_tiles.py --ways
 	$(BIN)/python tests/fuzz/sizes.py $(SIZES)
 	$(BIN)/python tests/fuzz/sizes.py $(SIZES) --edges
 	$(BIN)/python tests/fuzz/sizes.py $(SIZES) --loops

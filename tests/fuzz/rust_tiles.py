@@ -1,4 +1,4 @@
-"""Drawn Rust kernels that copy tiles in loops, against their run: `python tests/fuzz/rust_tiles.py --count 3000`.
+"""Drawn Rust kernels that copy tiles in loops, against their run: `python tests/fuzz/rust_tiles.py --ways`.
 
 Exit code 1 where a kernel is PROVED that leaves its tensors, stores what was not loaded or leaves a tile out; where one
 that does none of it, and moves no tile twice, is REFUTED; and where the checker ends with an error of its own.
@@ -14,7 +14,7 @@ from dmaverify import api
 from dmaverify.prove.options import Options
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from lab.rust_tiles import drawn
+from lab.rust_tiles import drawn, drawn_ways
 
 
 def answer(text: str, folder: Path) -> str:
@@ -29,12 +29,13 @@ def main() -> int:
     options = argparse.ArgumentParser()
     options.add_argument("--count", type=int, default=3_000)
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--ways", action="store_true", help="behind conditions over parameters, run for every value")
     given = options.parse_args()
     counts: Counter[str] = Counter()
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(given.seed, given.seed + given.count):
-            one = drawn(seed)
+            one = (drawn_ways if given.ways else drawn)(seed)
             said = answer(one.text, Path(folder))
             counts[f"{'right' if one.right else 'wrong'}{' twice' if one.twice else ''}: {said}"] += 1
             red = one.right and not one.twice and said == "refuted"

@@ -1,7 +1,9 @@
 """Rust kernels that copy a tensor tile by tile, drawn right or with one change, and what becomes of each tile.
 
-Knows: loops, ranges, conditions, `break` and `continue`, sums that name a tile. Does not know: how a kernel is judged.
-Law: the same seed gives the same kernel; its truth is found by running it on a list of tiles, by nothing else.
+Knows: loops, ranges, conditions, also over parameters, `break`, `continue` and `return`, sums that name a tile.
+Does not know: how a kernel is judged.
+Law: the same seed gives the same kernel; its truth is found by running it on a list of tiles, for every value of its
+parameters, by nothing else.
 """
 
 from __future__ import annotations
@@ -9,7 +11,9 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from itertools import product
 
 TILES = 6
 HEAD = """use furiosa_opt_std::prelude::*;
@@ -24,6 +28,10 @@ LOAD = """input.view().tile::<m![L / 16], 1, m![B, 1 # 6, L % 16, F]>({at})
     .to_dm_view(&mut ctx.tdma, mid.view_mut().tile::<m![L / 16], 1, m![1 #{{!}} 6, L % 16, F]>({at}));"""
 STORE = """mid.view().tile::<m![L / 16], 1, m![1 # 6, L % 16, F]>({at})
     .to_hbm_view(&mut ctx.tdma, out.view_mut().tile::<m![L / 16], 1, m![B, 1 #{{!}} 6, L % 16, F]>({at}));"""
+
+
+PARAMETERS = {"c": (False, True), "b": (False, True), "n": (3, 4)}
+ASKED = ("c", "b", "c", "n == 3", "n != 3")
 
 
 @dataclass
@@ -78,6 +86,34 @@ def drawn(seed: int) -> DrawnTiles:
     right = fits and set(stores) == set(range(TILES))
     twice = any(len(set(one)) < len(one) for one in (loads, stores))
     return DrawnTiles(HEAD + "\n".join(_rust(lines, 1)) + "\n    out\n}\n", right, twice)
+
+
+def drawn_ways(seed: int) -> DrawnTiles:
+    """The same behind conditions over parameters: of most, each arm does all that the line did."""
+    rng = random.Random(seed)
+    lines = (
+        _covered(rng, ("load",)) + _covered(rng, ("store",)) if rng.random() < 0.5 else _covered(rng, ("load", "store"))
+    )
+    for _ in range(rng.randint(1, 3)):
+        held, index = rng.choice(list(_places(lines)))
+        line, how, test = held[index], rng.random(), rng.choice(ASKED)
+        if isinstance(line, Chosen) and line.jump:
+            continue
+        if how < 0.55:
+            held[index] = Chosen(test, [line], [deepcopy(line)])
+        elif how < 0.7:
+            held[index] = Chosen(test, [line], [])
+        elif how < 0.8:
+            held.insert(index, Chosen(test, [], [], "return"))
+        elif how < 0.9:
+            held[index : index + 1] = [Chosen(test, [line], []), Chosen(rng.choice(ASKED), [], [deepcopy(line)])]
+        else:
+            _changed(lines, rng)
+    runs = [_run(lines, dict(zip(PARAMETERS, values, strict=True))) for values in product(*PARAMETERS.values())]
+    right = all(fits and set(stores) == set(range(TILES)) for _, stores, fits in runs)
+    twice = any(len(set(one)) < len(one) for loads, stores, _ in runs for one in (loads, stores))
+    head = HEAD.replace("input: &T)", "input: &T, c: bool, b: bool, n: usize)")
+    return DrawnTiles(head + "\n".join(_rust(lines, 1)) + "\n    out\n}\n", right, twice)
 
 
 def _covered(rng: random.Random, kinds: Sequence[str], low: int = 0, end: int = TILES, deep: int = 0) -> list[Line]:
@@ -161,7 +197,7 @@ def _changed(lines: list[Line], rng: random.Random) -> None:
         first, last = (int(number) for number in re.findall(r"\d+", line.rust)[:2])
         first, last = (max(0, n + rng.choice((-1, 0, 1))) for n in (first, last))
         held[index] = Looped(line.name, f"{first}..{last}", f"range({first}, {last})", line.body)
-    elif line.jump:
+    elif line.jump in ("break", "continue"):
         line.jump = "break" if line.jump == "continue" else "continue"
     elif how < 0.5:
         line.test = line.test.replace("<", ">").replace("!=", "==")
@@ -180,7 +216,7 @@ def _rust(lines: Sequence[Line], deep: int) -> Iterator[str]:
             yield from _rust(line.body, deep + 1)
             yield pad + "}"
         elif line.jump:
-            yield f"{pad}if {line.test} {{ {line.jump}; }}"
+            yield f"{pad}if {line.test} {{ {'return out' if line.jump == 'return' else line.jump}; }}"
         else:
             yield f"{pad}if {line.test} {{"
             yield from _rust(line.body, deep + 1)
@@ -207,7 +243,7 @@ def _python(lines: Sequence[Line], deep: int) -> Iterator[str]:
             yield from _python(line.other, deep + 1)
 
 
-def _run(lines: Sequence[Line]) -> tuple[list[int], list[int], bool]:
+def _run(lines: Sequence[Line], parameters: dict[str, int] | None = None) -> tuple[list[int], list[int], bool]:
     """Tiles loaded and stored in order, and whether each lies within, is loaded before it is stored, and is there."""
     loads: list[int] = []
     stores: list[int] = []
@@ -217,7 +253,7 @@ def _run(lines: Sequence[Line]) -> tuple[list[int], list[int], bool]:
         early.extend([tile] if tile not in loads else [])
         stores.append(tile)
 
-    names: dict[str, object] = {"load": loads.append, "store": store}
+    names: dict[str, object] = {"load": loads.append, "store": store, **(parameters or {})}
     exec("def kernel():\n" + "\n".join(_python(lines, 1)), names)
     try:
         names["kernel"]()  # type: ignore[operator]

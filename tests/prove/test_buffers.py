@@ -39,7 +39,8 @@ def drawn_way(draw: random.Random) -> OnWay:
     def way(most: int) -> Way:
         return tuple(choice(d, draw.randrange(2)) for d in sorted(draw.sample(range(DECISIONS), draw.randint(0, most))))
 
-    exits = tuple(one for one in [way(2) for _ in range(draw.choice((0, 0, 0, 1)))] if one)
+    inner = tuple(OnWay(one) for one in [way(2) for _ in range(draw.choice((0, 0, 1)))] if one)
+    exits = tuple(OnWay(one, inner) for one in [way(2) for _ in range(draw.choice((0, 0, 0, 1)))] if one)
     return OnWay(way(2), exits)
 
 

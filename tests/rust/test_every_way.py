@@ -180,14 +180,17 @@ PUTS = f"struct Kern; impl Kern {{ fn put(&self, ctx: &mut Context, x: &{HBM}, y
 QUAD = f"'o: for i in 0..2 {{ for j in 0..2 {{ {copy('32 * i + 16 * j')} if i == 0 && j == 1 {{ %s 'o; }} }} }}"
 GO = f"fn go(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}, i: usize) {{ if i < 4 {{ {EACH} go(ctx, x, y, i + 1); }} }}"
 EITHER = "#[cfg(%s)] const N: usize = 4; #[cfg(not(%s))] const N: usize = %s;"
+PASSED = f"{Z} {ALL.replace('y.view', 'z.view')} for i in 0..4 {{ if b {{ continue; }} if c {{ return z; }} {EACH} }} "
 INTO = HALF.replace("(0)", "(32 * i)")
 TURNED = f"for i in 0..2 {{ {NEW} {INTO} {READ % ('%s', '32 * i')} }}"
 PROVED += [
+    (f"{PASSED} if b {{ {ALL} }}", "b: bool, c: bool", ""),
     (QUAD % "continue", "", ""), ("let k = Kern; k.put(ctx, x, &mut y);", "", PUTS % 4), (TURNED % "32 * i", "", ""),
     (f"for i in 0..N {{ {EACH} }}", "", EITHER % ("test", "test", 4)), (f"for i in 0..(260u64 as u16 as usize) / 65 {{ {EACH} }}", "", ""),
     (f"#[cfg(debug_assertions)] {{ {ALL} }} #[cfg(not(debug_assertions))] {{ {ALL} }}", "", ""),
 ]  # fmt: skip
 REFUTED += [
+    (f"{PASSED} if b {{ if !c {{ {ALL} }} }}", "b: bool, c: bool", "", "`c` holds and `b` holds"),
     (QUAD % "break", "", "", "never written"), (f"#[cfg(test)] {ALL}", "", "", "nothing ever writes it"),
     ("let k = Kern; k.put(ctx, x, &mut y);", "", PUTS % 3, "never written"), (f"for i in 0..N {{ {EACH} }}", "", EITHER % ("test", "test", 3), "never written"),
 ]  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernels import plan, verdicts
-from lab.rust_tiles import drawn
+from lab.rust_tiles import DrawnTiles, drawn, drawn_ways
 
 from dmaverify.language.expr import Kind, walk
 from dmaverify.language.meaning import Index, cell
@@ -111,12 +111,20 @@ def test_the_positions_of_an_index_that_a_view_has_are_counted(old: str, index: 
     assert extent(seen, by) in (last + 1, None)
 
 
-@pytest.mark.parametrize("seed", [*range(48), 95_260])
-def test_tiles_in_drawn_loops_are_judged_as_they_run(seed: int) -> None:
-    """Thousands of them: `python tests/fuzz/rust_tiles.py --count 3000`."""
-    one = drawn(seed)
+def judged_as_it_runs(one: DrawnTiles) -> None:
     made = verdicts(plan(one.text))
     said = {found.status.value for found in made}
     assert one.right or not all(made), one.text
     assert one.twice or not one.right or "refuted" not in said, one.text
     assert "error" not in said
+
+
+@pytest.mark.parametrize("seed", [*range(48), 95_260])
+def test_tiles_in_drawn_loops_are_judged_as_they_run(seed: int) -> None:
+    """Thousands of them: `python tests/fuzz/rust_tiles.py --count 3000`."""
+    judged_as_it_runs(drawn(seed))
+
+
+@pytest.mark.parametrize("seed", [*range(32), 609])
+def test_tiles_behind_drawn_conditions_are_judged_as_they_run_for_every_parameter(seed: int) -> None:
+    judged_as_it_runs(drawn_ways(seed))

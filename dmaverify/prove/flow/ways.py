@@ -38,13 +38,13 @@ Way = tuple[WayChoice, ...]
 
 @dataclass(frozen=True)
 class OnWay:
-    """When an access happens: all of `path` is chosen, and nothing of `exits` (each chosen as a whole) left before.
+    """When something happens: all of `path` is chosen, and none of `exits`, which leave what it stands in, did before.
 
     `turns` are the loops around it that are read once for all of their turns, with how many they are, or 0.
     """
 
     path: Way = ()
-    exits: tuple[Way, ...] = ()
+    exits: tuple[OnWay, ...] = ()
     turns: Mapping[int, int] = field(default_factory=dict, compare=False)
 
     @property
@@ -53,13 +53,13 @@ class OnWay:
 
     @property
     def loose(self) -> bool:
-        return any(choice.loose for way in (self.path, *self.exits) for choice in way)
+        return any(choice.loose for choice in self.choices)
 
     def holds(self, chosen: dict[str, WayChoice]) -> bool | None:
         """Whether it happens; None where that hangs on what is not chosen yet."""
         found = _all(self.path, chosen)
-        for way in self.exits if found is not False else ():
-            left = _all(way, chosen)
+        for one in self.exits if found is not False else ():
+            left = one.holds(chosen)
             if left:
                 return False
             found = None if left is None else found
@@ -67,7 +67,7 @@ class OnWay:
 
     @property
     def choices(self) -> Way:
-        return (*self.path, *(choice for way in self.exits for choice in way))
+        return (*self.path, *(choice for one in self.exits for choice in one.choices))
 
 
 def _all(way: Way, chosen: dict[str, WayChoice]) -> bool | None:

@@ -17,7 +17,7 @@ class WayWalk:
 
     def __init__(self) -> None:
         self.path: Way = ()
-        self.exits: list[tuple[int, Way]] = []  # (the scope that is left, the way there)
+        self.exits: list[tuple[int, OnWay]] = []  # (the scope that is left, when)
         self.scopes: list[tuple[int, str, str]] = []  # (number, kind, label)
         self.outside: list[frozenset[int]] = []  # values known before each loop that is read once for all turns
         self.turns: dict[int, int] = {}  # of the loops that are read once for all turns: how many, or 0
@@ -25,12 +25,12 @@ class WayWalk:
 
     @property
     def when(self) -> OnWay:
-        return OnWay(self.path, tuple(way for _, way in self.exits), dict(self.turns))
+        return OnWay(self.path, tuple(one for _, one in self.exits), dict(self.turns))
 
     @property
     def dead(self) -> bool:
         """Whether nothing gets here."""
-        return any(set(way) <= set(self.path) for _, way in self.exits)
+        return any(not one.exits and set(one.path) <= set(self.path) for _, one in self.exits)
 
     def loose(self, values: Sequence[object]) -> bool:
         """Whether a decision over these values is taken anew in every turn of a loop that is read once."""
@@ -83,4 +83,5 @@ class WayWalk:
             ),
             0,
         )
-        self.exits.append((found, self.path))
+        inner = tuple(one for scope, one in self.exits if scope > found)  # what left these does not come here
+        self.exits.append((found, OnWay(self.path, inner)))
