@@ -111,8 +111,8 @@ def plan_copies(transfer: Transfer, target: Target) -> Fewest:
     if bits % 8:
         raise InputError("elements that are no whole bytes have no copies", transfer.span)
     source, dest = transfer.source, transfer.dest
-    route = target.routes.get((source.tier, dest.tier))
-    if route is None or not route.levels:
+    route = target.copies_of(source.tier, dest.tier)
+    if route is None:
         raise InputError(
             f"no copy goes from {source.tier} to {dest.tier}", transfer.span, "gm to ub, ub to gm, or ub to ub"
         )

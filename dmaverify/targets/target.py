@@ -90,6 +90,11 @@ class Target:
         found: Mapping[str, str] = self.raw.get("machine", {}).get("cites", {})
         return found
 
+    def copies_of(self, source_tier: str, dest_tier: str) -> Route | None:
+        """The route from one tier to another, where the machine moves there by copy instructions."""
+        route = self.routes.get((source_tier, dest_tier))
+        return route if route is not None and route.levels else None
+
     def engine_of(self, source_tier: str, dest_tier: str) -> str:
         """What rules call the engine that moves from one tier to another."""
         route = self.routes.get((source_tier, dest_tier))

@@ -264,3 +264,30 @@ def test_waits_for_iterations_before_are_asked_from_definitions() -> None:
     (verdict,) = (one for one in verdicts_of(plan, Options(prove="full")) if one.name == "p")
     by = {one.id: one.by for one in verdict.obligations}
     assert all(by[rule].startswith(FROM_DEFINITIONS) for rule in HAZARDS[:2])
+
+
+NOWHERE = {
+    "from GM to GM": (transfer("t", GM.format("R, C"), 'tier = "gm", base = 65536, element = "R, C"', STREAM), "route"),
+    "from GM to GM, alone": (transfer("t", GM.format("R, C"), 'tier = "gm", base = 65536, element = "R, C"'), "route"),
+    "a fetch": (
+        f'[access.t]\nengine = "fetch"\ndtype = "f16"\nmemory = {{ {UB.format(0, "R, C")} }}\n{STREAM}\n',
+        "fetch engine",
+    ),
+    "a gather": (
+        f'[gather.t]\ndtype = "f16"\nsource = {{ {GM.format("R, C")} }}\ndest = {{ {UB.format(0, "N, C")} }}\n'
+        'index = { tier = "gm", base = 65536, element = "N", scaled = false, rows = [0, 63] }\n'
+        + STREAM.replace("R", "N"),
+        "gather engine",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOWHERE)
+@pytest.mark.parametrize("sizes", ["R = 64", "R = { min = 64, max = 128 }"])
+def test_what_the_machine_has_no_way_for_is_refused(name: str, sizes: str) -> None:
+    text, said = NOWHERE[name]
+    if "{" in sizes and name == "a gather":
+        return
+    (verdict,) = api.check(HEAD.replace("R = 64", sizes) + text, "t")
+    assert any(f"pto has no {said}" in one.message for one in verdict.errors)
+    assert "core/well-formed" in rules(verdict)

@@ -19,7 +19,6 @@ from dmaverify.layout.addresses import Layout
 from dmaverify.layout.held import TooMany
 from dmaverify.program.space import divisor_bytes, layout_of, unit_bits_of
 from dmaverify.prove.move.case import Case
-from dmaverify.prove.move.copy_ports import span_facts, told_of_span
 from dmaverify.prove.move.feasible import Clash, ContiguousRun, clashes, entangled, longest_run, missing, without_start
 from dmaverify.prove.move.scene import Side
 from dmaverify.prove.move.static import Instance, RuleReport, Ruling
@@ -49,7 +48,8 @@ def judge_move(case: Case) -> None:
         _absent(case, source, dest)
     report = case.rules_on(())
     findings = [*report.findings, *_alignment(case, longest_run(source, dest)).findings]
-    findings += _room(case, (source, dest)).findings
+    if case.target.copies_of(transfer.source.tier, transfer.dest.tier) is not None:
+        findings += _room(case, (source, dest)).findings
     case.take(replace(report, findings=tuple(findings)))
 
 
@@ -156,6 +156,8 @@ def _alignment(case: Case, run: ContiguousRun) -> RuleReport:
 
 def _room(case: Case, layouts: Sequence[Layout]) -> RuleReport:
     """The rules of how far copies reach, on the live cells of both sides."""
+    from dmaverify.prove.move.copy_ports import span_facts, told_of_span
+
     tensors = case.transfer.source, case.transfer.dest
     tiers = tensors[0].tier, tensors[1].tier
     engine, limits = case.target.engine_of(*tiers), case.target.limits_with(case.transfer.limits)

@@ -128,7 +128,7 @@ def _judge_programs(case: Case) -> tuple[Program, Program]:
         given = given_program(transfer.given, *args, case.bits, case.target)
     judged, other = _judge_both(case, derived, given)
     case.take(case.rules_on(judged))
-    if any(route.fills for route in case.target.routes.values()):
+    if case.target.copies_of(*(tensor.tier for tensor in args)) is not None:
         from dmaverify.prove.move.copy_ports import left_behind
 
         case.conditions += left_behind(transfer, judged, case.target, case.spaces[1], case.bits)

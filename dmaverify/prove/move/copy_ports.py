@@ -36,9 +36,7 @@ class CopyFacts:
 
 
 def copy_facts(command: Command, route: Route, item_bytes: int) -> Iterator[CopyFacts]:
-    """All that rules of copies look at in a command; nothing where the machine has commands."""
-    if not route.levels:
-        return
+    """All that rules of copies look at in a command."""
     row, loops = rows_of(command)
     hardware, software = loops[: route.levels], loops[route.levels :]
     counts = [loop.count for loop in hardware] + [1, 1, 1]

@@ -28,7 +28,7 @@ from dmaverify.prove.meet import Walk
 from dmaverify.prove.move.check import check_transfer
 from dmaverify.prove.move.copy_ports import left_behind
 from dmaverify.prove.move.ports import tensor_facts
-from dmaverify.prove.move.preconditions import unmet
+from dmaverify.prove.move.preconditions import foreign, unmet
 from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import load_obligations
@@ -93,7 +93,8 @@ class IndirectCase(Judgement):
     def shaped(self) -> bool:
         """Whether rows and keys are what they should be, so that the rest has a meaning."""
         found = list(unmet(self.move, self.axes, self.target, self.move.problems))
-        for problem in found[: len(self.move.problems)] + [p for p in found[len(self.move.problems) :] if p.fatal]:
+        known, lacking = len(self.move.problems), list(foreign(self.move, self.target))
+        for problem in found[:known] + [p for p in found[known:] if p.fatal or p in lacking]:
             self.broken("core/well-formed", problem.message, problem.span, problem.hint)
         if any(p.fatal for p in found):
             return False

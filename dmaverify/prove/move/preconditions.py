@@ -69,6 +69,22 @@ def unmet(
             index = isinstance(work, Indirect) and tensor is work.index.tensor
             dtype = work.index.dtype if isinstance(work, Indirect) and index else work.dtype
             yield from _too_far(tensor, target, target.dtypes[dtype])
+        yield from foreign(work, target)
+
+
+def foreign(work: Work, target: Target) -> Iterator[PlanProblem]:
+    """What the machine has no way for, where no rule of its own speaks of that: a pair of memories, an engine."""
+    kind = "" if isinstance(work, Transfer) else work.engine if isinstance(work, Access) else work.kind
+    if kind and kind not in target.engines.kinds:
+        hint = f"it has {', '.join(target.engines.kinds)}"
+        yield PlanProblem(f"{target.name} has no {kind} engine", work.span, hint, fatal=False)
+    if isinstance(work, Access):
+        return
+    ends = work.source.tier, work.dest.tier
+    if ends not in target.routes and not any("route" in rule.ports for rule in target.rules.values()):
+        ways = ", ".join(f"{source} to {dest}" for source, dest in target.routes)
+        said = f"{target.name} has no route from {ends[0]} to {ends[1]}"
+        yield PlanProblem(said, work.dest.span or work.span, f"it moves {ways}", fatal=False)
 
 
 def require(

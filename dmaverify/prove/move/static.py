@@ -205,8 +205,8 @@ def _copy_instances(
 ) -> Iterator[Instance]:
     """The command as a copy instruction, where the machine has those."""
     source, dest = tensors
-    route = target.routes.get((source.tier, dest.tier))
-    if route is None or not route.levels:
+    route = target.copies_of(source.tier, dest.tier)
+    if route is None:
         return
     from dmaverify.prove.move.copy_ports import copy_facts
 

@@ -51,6 +51,7 @@ from dmaverify.prove.move.cells import has_window
 from dmaverify.prove.move.copy_ports import left_behind, told_of_span
 from dmaverify.prove.move.feasible import longest_run
 from dmaverify.prove.move.fold import Family, fold
+from dmaverify.prove.move.preconditions import foreign
 from dmaverify.prove.move.reach import walks_off
 from dmaverify.prove.move.script import Script
 from dmaverify.prove.move.views import moved_commands, place_findings, telling_iterations
@@ -172,13 +173,15 @@ class _SizeRun:
             self._one(instance.item, machine)
         if self.breaking:
             return Attempt("open", None, "no rule is broken")
-        said = tuple(dict.fromkeys(self.said))
-        if self.asked is None:
+        said, asked = tuple(dict.fromkeys(self.said)), self.asked
+        if asked is None:
             return Attempt("proved", self.trace.region(), said=said)
-        scripts, region = self.asked.scripts_at(self.template, self.trace)
-        return Attempt("proved", region, said=said, scripts=tuple(scripts), left=tuple(self.asked.left))
+        scripts, region = asked.scripts_at(self.template, self.trace)
+        return Attempt("proved", region, said=said, scripts=tuple(scripts), left=tuple(asked.left))
 
     def _one(self, item: Transfer | Access, target: Target) -> None:
+        if any(True for _ in foreign(item, target)):
+            raise BrokenRule("core/well-formed", self.as_read)
         self._access(item, target) if isinstance(item, Access) else self._transfer(item, target)
 
     def _number(self, name: str) -> Any:

@@ -77,7 +77,7 @@ def transfer_places(
                 yield RulePlace("sequencer", ports, side, tensor.tier)
                 for facts in dimension_facts(text, command.unit_bits) if looped else ():  # asks whether strides are 1
                     yield RulePlace("dimension", _ports(_as_they_are, facts), side, tensor.tier)
-        route = target.routes.get((source.tier, dest.tier))
+        route = target.copies_of(source.tier, dest.tier)
         for own in copy_facts(command, route, bits // 8) if route is not None else ():
             yield RulePlace(own.scope, _ports(_as_they_are, own.values), own.side, own.tier)
     for one in derived_facts(transfer, target, commands):
