@@ -42,6 +42,11 @@ def first_unserved(source: Expr, dest: Expr, axes: Sequence[str] | None = None) 
     return {axis: int(values[0]) for axis, values in sorted(found.coords.items()) if values[0]}
 
 
+def holds_nothing(expr: Expr) -> bool:
+    """Whether no cell of a mapping is live. Raises TooManyCells."""
+    return not _indices(expr, (), axes_of(expr))[1].size
+
+
 def _indices(expr: Expr, axes: Sequence[str], every: Mapping[str, int]) -> tuple[NDArray[Any], NDArray[Any]]:
     """A number for the element of each live cell, and the positions of those cells."""
     import numpy as np

@@ -74,6 +74,24 @@ def test_a_cell_stands_at_0_on_axes_that_it_does_not_name(source: str, dest: str
     assert verdict.findings[0].rule == "core/same-element"
 
 
+@pytest.mark.parametrize("mapping", ["A, 1 # 4 @ 3, B", "A # 24 @ 12, B", "A, B # 16 / 8 @ 1", "A # 24 / 4 @ 3, B"])
+def test_a_tensor_of_padding_alone_holds_nothing_and_asks_for_nothing(mapping: str, tmp_path: Path):
+    held = judged(tmp_path, mapping, "A, B")
+    (told,) = (f for f in held.errors if f.rule.startswith("core/"))
+    assert (told.rule, told.witness) == ("core/same-element", {"coordinates": {"A": 0, "B": 0, "C": 0}})
+    for source in ("A, B", "A @ 3, B", mapping):  # whatever else is wrong
+        assert {o.id for o in judged(tmp_path, source, mapping).obligations if o.status == "refuted"} >= {
+            "core/not-vacuous"
+        }
+
+
+def test_where_there_are_no_digits_it_is_counted_whether_anything_is_live(tmp_path: Path):
+    last = "(A, 1 # 4) @ 45, B"  # behind the last row: three positions of padding
+    assert [f.rule for f in judged(tmp_path, last, "A, B").errors] == ["core/same-element"]
+    assert [f.rule for f in judged(tmp_path, "A, B", last).errors] == ["core/not-vacuous"]
+    assert [f.rule for f in judged(tmp_path, "A, B", last.replace("45", "44")).errors] == []
+
+
 def test_an_element_that_one_of_several_digits_holds_stays_open(tmp_path: Path):
     assert unasked(judged(tmp_path, "A % 3, A", "A")) == [
         "not asked from definitions: core/same-element, in cells asked for"

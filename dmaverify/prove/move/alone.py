@@ -14,15 +14,17 @@ from collections.abc import Mapping, Sequence
 
 from dmaverify.language.expr import axes_of
 from dmaverify.language.numbers import gcd
-from dmaverify.language.served import TooManyCells, first_unserved
+from dmaverify.language.served import TooManyCells, first_unserved, holds_nothing
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.held import TooMany
 from dmaverify.program.space import divisor_bytes, layout_of, unit_bits_of
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.feasible import Clash, ContiguousRun, clashes, entangled, longest_run, missing, without_start
 from dmaverify.prove.move.scene import Side
 from dmaverify.prove.move.static import Instance, RuleReport, Ruling
 from dmaverify.prove.move.unread import UnreadElement, unread
+from dmaverify.prove.move.witness import promises_nothing
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
@@ -34,23 +36,45 @@ def judge_move(case: Case) -> None:
     case.assumptions.append("no command was checked: the plan gives neither a stream nor commands")
     source, source_opaque = layout_of(transfer.source, case.spaces[0], case.bits)
     dest, dest_opaque = layout_of(transfer.dest, case.spaces[1], case.bits)
+    opaque = bool(source_opaque or dest_opaque)
     if case.strict_consumes:
-        _dropped(case, unread(transfer, source, dest, opaque=source_opaque or dest_opaque))
-    if source_opaque or dest_opaque:
-        _counted(case)
-        case.take(case.rules_on(()))
-        return
-    if entangled(source) or entangled(dest):
+        _dropped(case, unread(transfer, source, dest, opaque=opaque))
+    if _holds_nothing(transfer.dest, None if dest_opaque else dest):
+        case.status["core/same-element"] = "proved"
+        case.status["core/not-vacuous"] = "refuted"
+        told = promises_nothing(transfer.dest)
+        case.findings.append(replace(told, source=load_obligations()[told.rule].source))
+    elif _holds_nothing(transfer.source, None if source_opaque else source):
+        index = {} if dest_opaque else Side(transfer.dest, case.spaces[1], case.bits).cell_at(dest.origin).index
+        _lacks(case, _told(index or {}), index or {}, next(iter(index or {}), ""))
+    elif opaque or entangled(source) or entangled(dest):
         _counted(case)
     else:
         for clash in clashes(source, dest):
             _clash(case, clash)
         _absent(case, source, dest)
+    if opaque:
+        case.take(case.rules_on(()))
+        return
     report = case.rules_on(())
     findings = [*report.findings, *_alignment(case, longest_run(source, dest)).findings]
     if case.target.copies_of(transfer.source.tier, transfer.dest.tier) is not None:
         findings += _room(case, (source, dest)).findings
     case.take(replace(report, findings=tuple(findings)))
+
+
+def _holds_nothing(tensor: Tensor, layout: Layout | None) -> bool:
+    """Whether no cell is live: by the cell of all zeros (guards only grow), without digits cell by cell."""
+    if layout is not None:
+        return layout.kind_at((0,) * len(layout.digits)) is not None
+    try:
+        return holds_nothing(tensor.mapping)
+    except TooManyCells:
+        return False  # too many to tell what is asked for, too
+
+
+def _told(index: Mapping[str, int]) -> str:
+    return ", ".join(f"{axis} = {value}" for axis, value in index.items()) or "all coordinates 0"
 
 
 def _clash(case: Case, clash: Clash) -> None:
@@ -105,8 +129,7 @@ def _counted(case: Case) -> None:
         case.status["core/same-element"] = "unknown"
         return
     if found is not None:
-        told = ", ".join(f"{axis} = {value}" for axis, value in found.items())
-        _lacks(case, told or "all coordinates 0", found, next(iter(found), ""))
+        _lacks(case, _told(found), found, next(iter(found), ""))
 
 
 def _dropped(case: Case, found: list[UnreadElement] | None) -> None:

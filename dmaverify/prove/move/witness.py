@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from dmaverify.errors import Disagreement, Span
 from dmaverify.program.command import Command
 from dmaverify.program.space import global_address, local_address, port_at, unit_bits_of
-from dmaverify.program.tensor import PLACES
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.copies import TooManySteps, find_copy
 from dmaverify.prove.move.outcome import Broken
 from dmaverify.prove.move.scene import (
@@ -51,13 +51,7 @@ def finding_of(broken: Broken, scene: Scene) -> Finding:
     if broken.position is not None:
         return _at_cell(broken, scene)
     if broken.obligation == "core/not-vacuous":
-        return Finding(
-            broken.obligation,
-            Severity.ERROR,
-            "nothing is promised: the destination has no live element, or the commands move nothing",
-            "dest",
-            scene.dest.tensor.span,
-        )
+        return promises_nothing(scene.dest.tensor, ", or the commands move nothing")
     return Finding(
         broken.obligation,
         Severity.ERROR,
@@ -67,6 +61,12 @@ def finding_of(broken: Broken, scene: Scene) -> Finding:
         {"missing": broken.count},
         notes=("counted: every live cell needs a write of its own",),
     )
+
+
+def promises_nothing(dest: Tensor, otherwise: str = "") -> Finding:
+    """That a move has nothing to prove."""
+    what = f"nothing is promised: the destination has no live element{otherwise}"
+    return Finding("core/not-vacuous", Severity.ERROR, what, "dest", dest.span)
 
 
 class ConfirmedAt(NamedTuple):
