@@ -55,11 +55,12 @@ def copy_cost(row: Mapping[str, Any]) -> dict[str, Any]:
     """One line of `cost --stdin` with `frag`: the cycles of a copy in fragments (the columns of a cycle table). Raises
     InputError.
     """
-    from dmaverify.machines.idma.law import Depth, Totals, bounds, exact, fragments, utilization
+    from dmaverify.machines.idma.decoupled import copied
+    from dmaverify.machines.idma.law import Depth, Totals, bounds, fragments, utilization
 
     backend, memory, src, dst, total, size = copy_of_row(row)
     runs, depth = fragments(backend, src, dst, total, size), Depth.of(backend, memory)
-    cycles = exact(runs, depth)
+    cycles = copied(backend, memory, (src, dst, total), size)
     terms = bounds(Totals.of(runs), depth)
     return {
         "cycles": cycles,

@@ -7,7 +7,8 @@ from statistics import median
 import pytest
 
 from dmaverify.machines.idma.check import verdict_of_file
-from dmaverify.machines.idma.decoupled import ApartTotals, bounds_apart, copied_apart, cycles_apart, is_measured
+from dmaverify.machines.idma.decoupled import copied_apart, cycles_apart, is_measured
+from dmaverify.machines.idma.decoupled_bounds import ApartTotals, bounds_apart
 from dmaverify.machines.idma.engine import AXI, INIT, OBI, TILELINK, Backend, Request, variant_named
 from dmaverify.machines.idma.law import HBM, SRAM, BurstRun, Depth, MemorySystem, Meter, exact
 from dmaverify.machines.idma.legalizer import legalize

@@ -1,9 +1,8 @@
-"""Cycles of a back-end whose sides are not coupled: AXI with `decouple_rw`, OBI, and each of them to the other.
+"""Cycles of a back-end, side by side: AXI, coupled or not, OBI, and each of them to the other.
 
 Knows: bursts of each side as beats, the slots between legalizer, ports and buffer. Does not know: plan files, text.
-Law: `cycles_apart` is RTL cycle by cycle where both sides are AXI or OBI and the memory answers at once in order;
-`bounds_apart` is never above it. For TileLink RTL took as much or more; other protocols were not run: a side without
-addresses is taken to answer at once, which is never above it either.
+Law: `cycles_apart` is RTL cycle by cycle where both sides are AXI or OBI and the memory answers at once in order. For
+TileLink RTL took as much or more; other protocols were not run: a side without addresses is taken to answer at once.
 
 Each side goes its own way between two hand-overs. N, M are the outstanding requests and those with buffer and system
 depth, D the words of the buffer, L the latency, K the requests that the memory tracks. Of read burst i and write
@@ -17,7 +16,8 @@ burst j of transfer t, accepted at Q_t:
     Q_{t+1} = the last of both sides' bursts, or later where one of the sides cannot take another one yet
     cycles = B_last + 1
 
-Byte t of a transfer goes through lane t mod S of the buffer, which holds D bytes a lane.
+Bursts of a coupled transfer leave in pairs: X and V are then the later of both. Byte t of a transfer goes through lane
+t mod S of the buffer, which holds D bytes a lane.
 
 Source: measured on verilated RTL of iDMA v0.7.0 (idma_legalizer, idma_dataflow_element, transport layers).
 """
@@ -28,11 +28,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from math import gcd
 
-from dmaverify.cost.model import Term
 from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, OBI, Backend, Request
-from dmaverify.machines.idma.law import MEASURED, MemorySystem
-from dmaverify.machines.idma.legalizer import Bursts, legalize
-from dmaverify.values import dataclass, field
+from dmaverify.machines.idma.law import Depth, MemorySystem, exact, fragments
+from dmaverify.machines.idma.legalizer import Bursts, is_coupled, legalize
+from dmaverify.values import dataclass, field, replace
 
 READ_ACROSS = "the law of AXI and OBI, read across: TileLink RTL took as much or more on 300 lists, others were not run"
 MOST_BEATS = 1 << 16
@@ -109,12 +108,15 @@ class Apart:
         self.answered: list[int] = []  # B
         self.done: list[list[int]] = [[-1, -1]]  # when the last burst of each side left, by transfer
         self.page = (1 << backend.page_bits) - 1  # transfers that lie alike in their pages have bursts alike
-        self.shapes: dict[tuple[int, int, int], _ApartShape] = {}
+        self.shapes: dict[Request, _ApartShape] = {}
+        self.paired: list[bool] = []  # whether the bursts of a transfer leave in pairs
+        self.pairs: list[int] = []  # when those of the transfer that leaves did
+        self.leaving, self._first = -1, (0, 0)
         self.lanes: dict[int, list[int]] = {0: []}  # the write beats of the last D bytes, by first lane of those alike
 
     def add(self, request: Request) -> bool:
         """One more transfer: its beats, and what each of them waits for. False for one whose bursts do not end."""
-        key = request.src & self.page, request.dst & self.page, request.length
+        key = replace(request, src=request.src & self.page, dst=request.dst & self.page, last=True)
         shape = self.shapes.get(key)
         if shape is None:
             found = legalize(self.backend, request)
@@ -131,6 +133,7 @@ class Apart:
                 side.queue.append(_BurstToCome(number, after[at - size : at], at == len(after)))
             side.known += at
         self.done.append([-1, -1])
+        self.paired.append(is_coupled(request))
         return True
 
     def _room(self, shape: _ApartShape, before: int) -> list[int]:
@@ -182,19 +185,20 @@ class Apart:
             assert sum(at) + len(self.read.beats) + len(self.write.beats) > before, "neither side can go on"
         self.read.queue, self.write.queue = [], []
 
-    def _next_read(self) -> int | None:
-        """The first cycle in which the ports take another read burst; None while that is not known."""
-        i = len(self.read.left)
-        found = self.asked[-1] + 1 if i else 0
+    def _next_read(self, i: int) -> int | None:
+        """The first cycle in which the ports take read burst i; None while that is not known."""
+        if i > len(self.asked):
+            return None
+        found = self.asked[i - 1] + 1 if i else 0
         if i >= self.slots:
             if i - self.slots >= len(self.read.ended):
                 return None
             found = max(found, self.read.ended[i - self.slots] + 1)
         return found
 
-    def _next_write(self) -> int | None:
+    def _next_write(self, j: int) -> int | None:
         """The same of a write burst."""
-        j, found = len(self.write.left), 0
+        found = 0
         waits = [(self.write.ended, self.slots), (self.answered, self.metadata)]
         waits += [(self.write.beats, OBI_SLOTS)] if self.obi else []  # an OBI burst is one beat
         for times, back in waits:
@@ -214,9 +218,11 @@ class Apart:
         at, then = max(ends), -1
         while at != then:
             then = at
-            for end, more in zip(ends, (self._next_read, self._next_write), strict=True):
+            for end, own, more in zip(
+                ends, (self.read, self.write), (self._next_read, self._next_write), strict=True
+            ):  # fmt: skip
                 if at > end:
-                    found = more()
+                    found = more(len(own.left))
                     if found is None:
                         return None
                     at = max(at, found)
@@ -227,14 +233,33 @@ class Apart:
         """Lets a burst of a side leave the legalizer, if it is known when."""
         own = (self.read, self.write)[number]
         handed = self._handed(burst.transfer)
-        found = (self._next_read, self._next_write)[number]() if handed is not None else None
-        if handed is None or found is None:
+        if handed is None:
             return False
-        at = max(handed + 1, found, own.left[-1] + 1 if own.left else 0)
+        if self.paired[burst.transfer]:
+            at = self._pair(burst.transfer, number, handed + 1)
+        else:
+            at = (self._next_read, self._next_write)[number](len(own.left))
+        if at is None:
+            return False
+        at = max(handed + 1, at, own.left[-1] + 1 if own.left else 0)
         own.left.append(at)
         if burst.last:
             self.done[burst.transfer][number] = at
         return True
+
+    def _pair(self, transfer: int, number: int, least: int) -> int | None:
+        """When the next burst of a side leaves together with its partner, not before `least`."""
+        if self.leaving != transfer:
+            self.leaving, self.pairs = transfer, []
+            self._first = len(self.read.left), len(self.write.left)
+        i, j = (first + len(self.pairs) for first in self._first)
+        own = len((self.read, self.write)[number].left) - self._first[number]
+        if own == len(self.pairs):
+            read, write = self._next_read(i), self._next_write(j)
+            if read is None or write is None:
+                return None
+            self.pairs.append(max(least, read, write, self.pairs[-1] + 1 if self.pairs else 0))
+        return self.pairs[own]
 
     def _read(self, burst: _BurstToCome) -> bool:
         """One read burst, or as much of it as is known; whether it ended."""
@@ -303,8 +328,9 @@ def cycles_apart(
 
 
 def copied_apart(
-    backend: Backend, memory: MemorySystem, protocols: tuple[int, int], copy: tuple[int, int, int], size: int
-) -> int:
+    backend: Backend, memory: MemorySystem, protocols: tuple[int, int], copy: tuple[int, int, int], size: int, *,
+    coupled: bool = False,
+) -> int:  # fmt: skip
     """The cycles of a copy (source, destination, bytes) in 1D transfers of `size` bytes and a shorter last one.
 
     Once the law stands as it stood some transfers before, the repetitions in between are added at once.
@@ -314,7 +340,7 @@ def copied_apart(
     whole, rest = divmod(total, size)
 
     def part(number: int, count: int) -> Request:
-        return Request(src + number * size, dst + number * size, count, *protocols, decouple_rw=True)
+        return Request(src + number * size, dst + number * size, count, *protocols, decouple_rw=not coupled)
 
     shapes = [_shape(legalize(backend, part(n, size)), law.word) for n in range(min(whole, _period(law, size)))]
     period = next((p for p in range(1, len(shapes)) if len(shapes) % p == 0 and _repeats(shapes, p)), len(shapes) or 1)
@@ -339,60 +365,17 @@ def copied_apart(
     return law.answered[-1] + 1 + added
 
 
+def copied(backend: Backend, memory: MemorySystem, copy: tuple[int, int, int], size: int) -> int:
+    """The same of coupled AXI."""
+    runs = fragments(backend, *copy, size)
+    if all(run.plain for run in runs):
+        return exact(runs, Depth.of(backend, memory))
+    return copied_apart(backend, memory, (AXI, AXI), copy, size, coupled=True)
+
+
 def _period(law: Apart, size: int) -> int:
     return (law.page + 1) // gcd(size, law.page + 1)
 
 
 def _repeats(shapes: list[_ApartShape], period: int) -> bool:
     return shapes == shapes[:period] * (len(shapes) // period)
-
-
-# ---------------------------------------------------------------- bounds
-
-
-@dataclass(frozen=True, slots=True)
-class ApartTotals:
-    """What a lower bound needs to know of both sides: beats and bursts, at least."""
-
-    read_beats: int
-    write_beats: int
-    reads: int
-    writes: int
-
-
-def bounds_apart(totals: ApartTotals, backend: Backend, memory: MemorySystem, protocols: tuple[int, int]) -> list[Term]:
-    """Cycles that no transfers with these totals can beat, one a cause, the largest first.
-
-    Of every N-th burst each waits for the one before: the longest of N such chains has at least an N-th of what all
-    bursts take.
-    """
-    law = Apart(backend, memory, protocols)
-    read, write = law.latency
-    source = MEASURED if is_measured(*protocols) else READ_ACROSS
-
-    def chain(each: int, bursts: int, beats: int, slots: int) -> int:
-        return -(-(bursts * each + beats) // slots)
-
-    asked = chain(read, totals.reads, totals.read_beats, law.slots)
-    sooner = max(0, write - read)  # the first of a chain waits for its data alone
-    kept = chain(write + 1, totals.writes, totals.write_beats, law.metadata) - sooner
-    found = [
-        Term("read data", totals.read_beats + read + write + 2, "read port",
-             f"{totals.read_beats:,} beats, one a cycle", source),
-        Term("write data", totals.write_beats + read + write + 2, "write port",
-             f"{totals.write_beats:,} beats, one a cycle", source),
-        Term("outstanding requests", asked + write + 2, "request slots",
-             f"{law.slots} read bursts under way, each for {read} cycles of latency and its beats", source),
-        Term("metadata", kept + write + 1, "write metadata",
-             f"{law.metadata} write bursts until their response; system_depth lifts it", source),
-    ]  # fmt: skip
-    if law.several:
-        cycles = chain(write + 1, totals.writes, totals.write_beats, law.slots + 1) - sooner + write + 1
-        why = f"{law.slots} write bursts remembered until their response, as there are several write ports"
-        found.append(Term("responses", cycles, "response slots", why, source))
-    cycles = chain(read, totals.reads, totals.read_beats, memory.outstanding) + write + 2
-    if law.obi:
-        cycles = max(cycles, chain(write + 1, totals.writes, 0, memory.outstanding) + read + 1)
-    says = f"the memory tracks {memory.outstanding} requests a port"
-    found.append(Term("memory requests", cycles, memory.name, says, source))
-    return sorted(found, key=lambda term: -term.cycles)

@@ -75,6 +75,11 @@ class BurstRun:
     def bursts(self) -> int:
         return len(self.pattern) * self.times
 
+    @property
+    def plain(self) -> bool:
+        """Whether each read beat brings one write beat: then no buffer is ever full, and `exact` is exact."""
+        return all(burst.read == burst.write and not burst.skewed for burst in self.pattern)
+
 
 class Meter:
     """Bursts of 1D transfers of one back-end as beats; transfers that lie alike in their pages are worked out once."""

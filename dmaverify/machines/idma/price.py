@@ -2,8 +2,9 @@
 
 Knows: the 1D transfers of commands, how many fit a simulation of the law, what programming takes.
 Does not know: plan files, text.
-Law: up to `EXACT` bursts of coupled AXI, and `MOST_BEATS` beats of decoupled AXI and OBI, the cycles are the law's own;
-everything else is a lower bound, and says so. The work grows with the loops once there are more.
+Law: up to `EXACT` bursts of coupled AXI whose sides lie alike in their words, and `MOST_BEATS` beats of AXI and OBI,
+the cycles are the law's own; everything else is a lower bound, and says so. The work grows with the loops once there
+are more.
 
 Source: `law`; iDMA paper, 3.5 (instructions of a launch), 4.3 (latency of mid-ends).
 """
@@ -16,13 +17,8 @@ from typing import TYPE_CHECKING
 
 from dmaverify.cost.model import Cost, EngineCost, Term
 from dmaverify.errors import InputError
-from dmaverify.machines.idma.decoupled import (
-    MOST_BEATS,
-    ApartTotals,
-    bounds_apart,
-    cycles_apart,
-    is_measured,
-)
+from dmaverify.machines.idma.decoupled import MOST_BEATS, cycles_apart, is_measured
+from dmaverify.machines.idma.decoupled_bounds import ApartTotals, bounds_apart
 from dmaverify.machines.idma.derive import descriptor_of, dims_of, length_of
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.law import (
@@ -152,52 +148,44 @@ def _alone(setup: Setup, commands: Sequence[Command], depth: Depth, most: int) -
     """The bounds of one back-end, its cycles, and whether these are the law's own."""
     coupled = [is_coupled(setup.own(number).request) for number in range(len(commands))]
     if len(set(coupled)) > 1:
-        return _mixed(setup, commands, depth, most, coupled)
-    if not is_coupled(setup.own(0).request):
-        return _apart(setup, commands, depth.memory, most)
-    totals, runs = measured(setup, commands)
-    terms = bounds(totals, depth)
-    if runs:
-        return terms, float(exact(runs, depth)), True
-    return terms, max((t.cycles for t in terms), default=0.0), False
+        terms, law = _mixed(setup, commands, depth, coupled)
+        known = False
+    elif coupled and coupled[0]:
+        totals, runs = measured(setup, commands)
+        terms = bounds(totals, depth)
+        law = float(exact(runs, depth)) if runs else max((t.cycles for t in terms), default=0.0)
+        known = bool(runs) and all(run.plain for run in runs)
+    else:
+        terms = bounds_of(setup, apart_totals(setup, commands))
+        law, known = terms[0].cycles, False
+    if known or setup.request.compute or sum(map(sum, (_beat_floor(setup, one) for one in commands))) > most:
+        return terms, law, known
+    protocols = setup.request.src_protocol, setup.request.dst_protocol
+    found = cycles_apart(setup.backend, depth.memory, protocols, requests_of(setup, commands).requests())
+    return terms, max(law, found or 0), found is not None and is_measured(*protocols)
 
 
 def _mixed(
-    setup: Setup, commands: Sequence[Command], depth: Depth, most: int, coupled: Sequence[bool]
-) -> tuple[Sequence[Term], float, bool]:
-    """The same of commands of which some are coupled: those of each kind take their time, and all data goes through
+    setup: Setup, commands: Sequence[Command], depth: Depth, coupled: Sequence[bool]
+) -> tuple[Sequence[Term], float]:
+    """The bounds of commands of which some are coupled: those of each kind take their time, and all data goes through
     the same ports, a beat a cycle.
     """
-    kinds = []
-    for kind in (True, False):
-        numbers = [number for number, own in enumerate(coupled) if own is kind]
-        alone = replace(setup, each=tuple(setup.each[number] for number in numbers))
-        kinds.append(_alone(alone, [commands[number] for number in numbers], depth, most)[:2])
     beats = [_beat_floor(setup, command) for command in commands]
     lead = 2 * depth.memory.latency + 2
     every = [
         Term(f"{side} data", float(total + lead), f"{side} port", f"{total:,} beats, one a cycle", MEASURED)
         for side, total in zip(("read", "write"), map(sum, zip(*beats, strict=True)), strict=True)
     ]
-    law = max(*(cycles for _, cycles in kinds), *(term.cycles for term in every))
-    for term in sorted((term for terms, _ in kinds for term in terms), key=lambda term: -term.cycles):
+    own: list[Term] = []
+    for kind in (True, False):
+        numbers = [number for number, one in enumerate(coupled) if one is kind]
+        alone = replace(setup, each=tuple(setup.each[number] for number in numbers))
+        own += _alone(alone, [commands[number] for number in numbers], depth, 0)[0]
+    for term in sorted(own, key=lambda term: -term.cycles):
         if all(term.name != other.name for other in every):
             every.append(term)
-    return every, law, False
-
-
-def _apart(
-    setup: Setup, commands: Sequence[Command], memory: MemorySystem, most: int
-) -> tuple[Sequence[Term], float, bool]:
-    """The same of a back-end whose sides are not coupled."""
-    protocols = setup.request.src_protocol, setup.request.dst_protocol
-    totals = apart_totals(setup, commands)
-    terms = bounds_of(setup, totals)
-    cycles = terms[0].cycles
-    if totals.read_beats + totals.write_beats > most or setup.request.compute:
-        return terms, cycles, False
-    found = cycles_apart(setup.backend, memory, protocols, requests_of(setup, commands).requests())
-    return terms, max(cycles, found or 0), found is not None and is_measured(*protocols)
+    return every, max(term.cycles for term in every)
 
 
 def bounds_of(setup: Setup, totals: Totals | ApartTotals) -> Sequence[Term]:
@@ -247,13 +235,11 @@ def _shared_out(setup: Setup, commands: Sequence[Command], depth: Depth) -> Sequ
 
 def of_pieces(setup: Setup, held: Sequence[Request], memory: MemorySystem) -> int | None:
     """The cycles of 1D transfers back to back on one back-end; None where the law is not gone through."""
-    kinds = {is_coupled(request) for request in held}
-    if len(kinds) > 1:
-        return None
-    if kinds == {True}:
+    if all(map(is_coupled, held)):
         meter = Meter(setup.backend)
         run = BurstRun(tuple(burst for request in held for burst in meter.beats(request)))
-        return exact([run], Depth.of(setup.backend, memory))
+        if run.plain:
+            return exact([run], Depth.of(setup.backend, memory))
     if setup.request.compute:
         return None
     protocols = setup.request.src_protocol, setup.request.dst_protocol

@@ -24,7 +24,7 @@ from dmaverify.language.expr import axes_of
 from dmaverify.language.numbers import largest_part
 from dmaverify.layout.addresses import Layout
 from dmaverify.lower.programs import given_program, program_of_transfer, space_of
-from dmaverify.machines.idma.decoupled import ApartTotals
+from dmaverify.machines.idma.decoupled_bounds import ApartTotals
 from dmaverify.machines.idma.engine import TILELINK
 from dmaverify.machines.idma.law import Depth, Totals
 from dmaverify.machines.idma.legalizer import is_coupled, window_bits

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dmaverify.machines.idma.decoupled import copied_apart
+from dmaverify.machines.idma.decoupled import copied, copied_apart
 from dmaverify.machines.idma.engine import AXI, Backend
 from dmaverify.machines.idma.law import (
     HBM,
     RPC_DRAM,
     SRAM,
-    Depth,
     MemorySystem,
-    exact,
-    fragments,
     protocol_of,
     utilization,
 )
@@ -57,6 +54,6 @@ def sweep(
                 if decoupled or ports != (AXI, AXI):
                     cycles = copied_apart(own, memory, ports, (src, dst, total), size)
                 else:
-                    cycles = exact(fragments(backend, src, dst, total, size), Depth.of(own, memory))
+                    cycles = copied(own, memory, (src, dst, total), size)
                 points.append(SweepPoint(memory.name, count, size, cycles, utilization(total, backend.word, cycles)))
     return points
