@@ -132,3 +132,12 @@ def test_cells_of_a_given_buffer_that_no_write_has_are_counted(seed: int) -> Non
             assert [(one.count, one.first) for one in told] == ([(len(left), min(left))] if left else [])
         else:
             assert not told
+
+
+def test_cells_that_are_too_many_to_be_counted_leave_a_claim_open() -> None:
+    whole, tiles = Walk(0, ((1 << 40, 1),)), Walk(0, ((1 << 11, (1 << 20) + 1), (1 << 10, 3)))
+    write, use = HeldAccess(0, OnWay(), tiles, 1, tiled=True), HeldAccess(1, OnWay(), whole)
+    for own, unknown in ((True, True), (False, False)):
+        made = judged(HeldBuffer("x", 1 << 40, whole, (write,), (use,), own=own, alone=True))
+        assert [(one.unknown, "too many" in one.why) for one in made if isinstance(one, OpenClaim)] == [(unknown, True)]
+        assert len(made) == 1
