@@ -370,3 +370,51 @@ func.func @k(%a: !pto.ptr<f32, gm>, %n: index) {{
 """.replace("FIRST", FIRST)
     )
     assert {one.id: one.status for one in found.obligations}["pto/event-id"] == status.value
+
+
+IN_PAIRS = """// dmaverify: gm %a = 1024 bytes
+// dmaverify: gm %o = 1024 bytes
+// dmaverify: assume %n in 1..9
+func.func @k(%a: !pto.ptr<f32, gm>, %o: !pto.ptr<f32, gm>, %n: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %eight = arith.constant 8 : index
+  %z = arith.constant 0 : i64
+  %u = arith.constant 1 : i64
+  %l = arith.constant 32 : i64
+  %b = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
+  %last = arith.subi %n, LEFT : index
+  %half = arith.divui %n, %two : index
+  scf.for %p = %zero to %half step %one {
+    %p2 = arith.muli %p, %two : index
+    scf.for %q = %zero to %two step %one {
+      %i = arith.addi %p2, %q : index
+ROW
+    }
+  }
+  %done = arith.muli %half, %two : index
+  scf.for %i = %done to %n step %one {
+ROW
+  }
+  return
+}
+"""
+ROW_BEHIND_THE_LAST = """%later = arith.cmpi sge, %i, %one : index
+scf.if %later { pto.wait_flag["PIPE_MTE3", "PIPE_MTE2", "EVENT_ID0"] }
+%at = arith.muli %i, %eight : index
+%g = pto.addptr %a, %at : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>
+%h = pto.addptr %o, %at : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>
+pto.mte_gm_ub %g, %b, %z, %l nburst(%u, %l, %l) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64
+pto.set_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]
+pto.wait_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]
+pto.mte_ub_gm %b, %h, %l nburst(%u, %l, %l) : !pto.ptr<f32, ub>, !pto.ptr<f32, gm>, i64, i64, i64, i64
+%more = arith.cmpi slt, %i, %last : index
+scf.if %more { pto.set_flag["PIPE_MTE3", "PIPE_MTE2", "EVENT_ID0"] }"""
+
+
+@pytest.mark.parametrize(("left", "status"), [("%one", Status.UNKNOWN), ("%zero", Status.REFUTED)])
+def test_a_flag_that_is_right_at_all_values_tried_is_not_refuted(left: str, status: Status) -> None:
+    found = check(IN_PAIRS.replace("LEFT", left).replace("ROW", ROW_BEHIND_THE_LAST))
+    assert found.status is status
+    assert all("where %n = " in f.message for f in found.errors if f.rule == "core/flags")

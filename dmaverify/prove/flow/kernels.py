@@ -30,7 +30,7 @@ from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.prove.flow.instructions import CopyJudge
 from dmaverify.prove.flow.needs import judge_fits, judge_needs
 from dmaverify.prove.flow.other_core import meets_arrival, with_other_core
-from dmaverify.prove.flow.pipe_cases import found_at_values
+from dmaverify.prove.flow.pipe_cases import found_at_values, unconfirmed
 from dmaverify.prove.flow.pipe_fixpoint import proved_at_once
 from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.prove.flow.stating import grounds, notes_to_paste, plainer, plainer_term, shown_sum
@@ -202,13 +202,15 @@ def _order(
     """The order of a kernel's pipes: proved by cases, found at values, or followed as it stands."""
     sure = proved_at_once(events, asker, ordered, outer)
     found = found_at_values(events, asker, ordered, outer) if sure is None and followed else None
-    if sure is not None or found is not None:
+    if sure is not None or (found is not None and found.findings):
         return sure or found or PipeJudge(asker)
     pipes = PipeJudge(asker, ordered, outer, coarse=True)
     pipes.judge(events)
     if not pipes.given_up and (pipes.findings or pipes.said or pipes.apart or set(pipes.status.values()) != {"proved"}):
         pipes = PipeJudge(asker, ordered, outer)
         pipes.judge(events)
+    if found is not None:
+        unconfirmed(pipes)
     return pipes
 
 

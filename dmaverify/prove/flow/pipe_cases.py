@@ -1,7 +1,8 @@
 """The order of pipes at some values of a kernel's symbols, for what is wrong there.
 
 Knows: values at the ends of stated ranges. Does not know: what an event changes, machines, text.
-Law: what is found at values is found: it is told with them. Nothing is proved here.
+Law: what is found at values is found: it is told with them. Nothing is proved here. A flag that is found wrong for all
+values at once, by an analysis that forgets what it does not need for a proof, and right in runs at values is open.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ MOST_STEPS = 3_000  # events that are followed at one choice of values
 def found_at_values(
     events: Sequence[Event], asker: Asker, ordered: Sequence[str], outer: Sequence[str]
 ) -> PipeJudge | None:
-    """A judge with what is found at some values of the symbols; None where that is nothing, or where nobody states the
-    range of some symbol."""
+    """A judge with what is found at some values of the symbols, or that followed some to their end and found nothing;
+    None where none was, or nobody states the range of some symbol.
+    """
     world = asker.world
     names = sorted(symbols_of(events, world))
     known = all(world.symbols[n].stated or world.symbols[n].surely is not None for n in names)
     if not names or not known or any(world.symbols[n].varies or world.symbols[n].loaded for n in names):
         return None
     out: PipeJudge | None = None
+    clean: PipeJudge | None = None
     for values in chosen_values(asker, names, events):
         judge = PipeJudge(asker, ordered, outer, coarse=True, most_steps=MOST_STEPS)
         judge.judge([put_in(event, world, values) for event in events])
@@ -39,8 +42,27 @@ def found_at_values(
         if any(f.severity is Severity.ERROR for f in told.values()):
             out = judge if out is None else out
             out.findings = {**told, **out.findings} if out is not judge else told
-    if out is not None:
-        rules = {f.rule for f in out.findings.values() if f.severity is Severity.ERROR}
-        out.status = {name: "refuted" if name in rules else "unknown" for name in out.status}
-        out.why = "followed at some values alone, where something else is wrong"
+        elif set(judge.status.values()) == {"proved"}:
+            clean = judge
+    if out is None:
+        return clean
+    rules = _broken(out)
+    out.status = {name: "refuted" if name in rules else "unknown" for name in out.status}
+    out.why = "followed at some values alone, where something else is wrong"
     return out
+
+
+def unconfirmed(found: PipeJudge) -> None:
+    """Leaves open what was found for all values at once where a flag seems wrong that no run at values shows: then what
+    nobody waits for is not told either. Of hazards alone a solver has told the values at which they meet.
+    """
+    rules = _broken(found)
+    if "core/flags" not in rules:
+        return
+    found.findings = {key: f for key, f in found.findings.items() if f.severity is not Severity.ERROR}
+    found.status = {name: "unknown" if name in rules else status for name, status in found.status.items()}
+    found.why = found.why or "a flag that seems wrong for some value is right at all that were tried"
+
+
+def _broken(judge: PipeJudge) -> set[str]:
+    return {f.rule for f in judge.findings.values() if f.severity is Severity.ERROR}
