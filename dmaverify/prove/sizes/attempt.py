@@ -51,6 +51,7 @@ from dmaverify.prove.move.cells import has_window
 from dmaverify.prove.move.copy_ports import left_behind, told_of_span
 from dmaverify.prove.move.feasible import longest_run
 from dmaverify.prove.move.fold import Family, fold
+from dmaverify.prove.move.in_place import lie_apart
 from dmaverify.prove.move.preconditions import foreign
 from dmaverify.prove.move.reach import walks_off
 from dmaverify.prove.move.script import Script
@@ -148,8 +149,7 @@ class _SizeRun:
         asked: SizedQuestions | None,
     ) -> None:  # fmt: skip
         self.breaking, self.asked = breaking, asked
-        self.template = template
-        self.trace = trace
+        self.template, self.trace = template, trace
         self.options, self.pinned = options, pinned
         self.structure: list[SizeFact] = []
         self.as_read: list[SizeFact] = []
@@ -349,9 +349,8 @@ class _SizeRun:
         readings = self.options.readings
         strict = readings.get("core/consumes") == "strict"
         missing = readings.get("core/same-element") == "broadcast-missing"
-        if not joint.plain:
-            fused = fuse(layouts[0][0], layouts[1][0])
-            again = self._driven(*fused, families) if fused is not None else joint
+        if not joint.plain and (fused := fuse(layouts[0][0], layouts[1][0])) is not None:
+            again = self._driven(*fused, families)
             joint = again if again.plain else joint
         moves = views is not None and views.source is not None and bool(views.source.shift[3].most(views.turns) > 0)
         judge(joint, cells_of(layouts[1][0]), strict_consumes=strict, missing=missing, moving_source=moves)
@@ -367,8 +366,6 @@ class _SizeRun:
             self.trace.loose = False
 
     def _apart(self, transfer: Transfer, target: Target, bits: int) -> None:
-        from dmaverify.prove.move.in_place import lie_apart
-
         if self.breaking:
             return
         self._about("core/overlap")
