@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.affine import World
 from dmaverify.language.numbers import same
+from dmaverify.lower.derive import coalesce
 from dmaverify.lower.programs import space_of
 from dmaverify.program.instructions import Copy, CopyTouch, Use
 from dmaverify.program.schedule import Box, Order, Program, Step
@@ -258,13 +259,9 @@ def _live(step: Step, read: Touch, target: Target) -> Walk:
 @lru_cache(maxsize=4096)
 def _plain(walk: Walk) -> tuple[int, tuple[tuple[int, int], ...]]:
     """Base and loops from the shortest step on, each as long as it goes on without a gap."""
-    base, found = walk.low, list[tuple[int, int]]()
-    for stride, count in sorted((abs(stride), count) for count, stride in walk.loops if stride and count > 1):
-        if found and stride == found[-1][0] * found[-1][1]:
-            found[-1] = (found[-1][0], found[-1][1] * count)
-        else:
-            found.append((stride, count))
-    return base, tuple(found)
+    falling = sorted(((abs(stride), count) for count, stride in walk.loops if stride and count > 1), reverse=True)
+    merged = coalesce([(count, stride) for stride, count in falling])
+    return walk.low, tuple((stride, count) for count, stride in reversed(merged))
 
 
 def _runs(walk: Walk) -> tuple[NDArray[np.int64], int] | None:
