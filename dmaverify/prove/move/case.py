@@ -258,8 +258,6 @@ class Case(Judgement):
 
         wrong = [any(b.obligation != "core/consumes" for b in r.broken) for r in results]
         # one keeps the promise and the other breaks it, with a witness: they differ. Not proved is not different
-        from dmaverify.prove.move.units import Comparison
-
         found = Comparison("refuted", "one keeps the promise, the other does not")
         if not (right[0] and wrong[1]) and not (right[1] and wrong[0]):
             found = self._compared(derived, given)
