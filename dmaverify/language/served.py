@@ -37,14 +37,29 @@ def first_unserved(source: Expr, dest: Expr, axes: Sequence[str] | None = None) 
     absent = np.flatnonzero(~np.isin(wanted, distinct(held)))
     if not absent.size:
         return None
-    at = int(cells[absent[0]])
-    found = finalize_array(cells_array(dest, np.asarray([at])), axes_of(dest))
-    return {axis: int(values[0]) for axis, values in sorted(found.coords.items()) if values[0]}
+    return _coordinates(dest, int(cells[absent[0]]))
 
 
 def holds_nothing(expr: Expr) -> bool:
     """Whether no cell of a mapping is live. Raises TooManyCells."""
     return not _indices(expr, (), axes_of(expr))[1].size
+
+
+def first_repeated(expr: Expr) -> dict[str, int] | None:
+    """The coordinates of the first element that two live cells of a mapping hold. Raises TooManyCells."""
+    import numpy as np
+
+    held, cells = _indices(expr, sorted(axes_of(expr)), axes_of(expr))
+    _, firsts = np.unique(held, return_index=True)
+    again = np.setdiff1d(np.arange(held.size), firsts)
+    return _coordinates(expr, int(cells[again[0]])) if again.size else None
+
+
+def _coordinates(expr: Expr, at: int) -> dict[str, int]:
+    import numpy as np
+
+    found = finalize_array(cells_array(expr, np.asarray([at])), axes_of(expr))
+    return {axis: int(values[0]) for axis, values in sorted(found.coords.items()) if values[0]}
 
 
 def _indices(expr: Expr, axes: Sequence[str], every: Mapping[str, int]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -181,6 +181,35 @@ def test_a_step_beside_rows_that_are_promised_meets_these_alone(rows: str, base:
 # ---------------------------------------------------------------- scatter
 
 
+@pytest.mark.parametrize("kind", ["gather", "scatter"])
+@pytest.mark.parametrize("index", [values(ROWS), "rows = [0, 79], distinct = true"])
+@pytest.mark.parametrize(
+    ("time", "wanted"),
+    [
+        ("K", set()),
+        ("K % 8, K / 8", set()),
+        ("K / 8, C / 64, K % 8", set()),
+        ("1", {"core/covers"}),
+        ("K / 8", {"core/covers"}),
+        ("K = 32", {"core/covers"}),
+        ("K @ 1", {"core/covers"}),
+        ("K / 2, K", {"core/writes-once"}),
+    ],
+)
+def test_a_stream_walks_every_key_once(kind: str, index: str, time: str, wanted: set[str]) -> None:
+    packet = "C % 64" if "C" in time else "C"
+    text = gather(index, kind=kind, more=f'stream = {{ time = "{time}", packet = "{packet}" }}')
+    assert errors(text) == wanted
+    ran = judged(text, units=1 << 16)
+    assert {f.rule for f in ran.errors} == wanted
+    assert ran.status is (Status.REFUTED if wanted else Status.PROVED)
+
+
+def test_a_stream_without_time_moves_one_key() -> None:
+    verdict = judged(gather(values(ROWS), more='stream = { packet = "C" }'), units=1 << 16)
+    assert [(f.rule, f.witness) for f in verdict.errors] == [("core/covers", {"K": 1})]
+
+
 def test_a_scatter_writes_each_row_once_and_says_what_it_leaves() -> None:
     found = judged(gather(values(ROWS), kind="scatter"))
     assert found.status is Status.PROVED

@@ -25,7 +25,7 @@ from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions, rules_script
 from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.indirect_order import apart_script, judge_order
-from dmaverify.prove.move.indirect_printed import judge_printed
+from dmaverify.prove.move.indirect_printed import judge_printed, judge_walked
 from dmaverify.prove.move.part_questions import index_script, row_scripts
 from dmaverify.prove.move.script import Script
 from dmaverify.targets.target import Target
@@ -93,6 +93,7 @@ def check_indirect(
     row = case.row() if case.shaped() else None
     if row is not None:
         case.judge_row(row, path, keep)
+        judge_walked(case)
         case.judge_index()
         case.judge_keyed()
         judge_printed(case)

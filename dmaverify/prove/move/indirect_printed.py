@@ -1,7 +1,7 @@
-"""The indirect loop that a plan prints, against the index and the payload.
+"""The loop over the keys, as a plan prints it or as its stream walks it, against the index and the payload.
 
 Knows: what the machine adds for each key. Does not know: the row itself, rules, solvers.
-Law: a loop without a finding goes, for every key, where the index and the payload's digits say.
+Law: a loop without a finding goes, for every key, where the index and the payload's digits say, and to each key once.
 
 Source: "Sequencer" (Indirect Access), docs/machines/rngd.md 5.
 """
@@ -9,9 +9,33 @@ Source: "Sequencer" (Indirect Access), docs/machines/rngd.md 5.
 from __future__ import annotations
 
 from dmaverify.errors import Span
+from dmaverify.language.expr import Symbol, axes_of, pair, terms_of
+from dmaverify.language.served import TooManyCells, first_repeated, first_unserved
 from dmaverify.lower.programs import space_of
 from dmaverify.program.space import unit_bits_of
 from dmaverify.prove.move.indirect_case import IndirectCase
+
+
+def judge_walked(case: IndirectCase) -> None:
+    """That the stream walks every key, once: what is left of it is the stream of a row."""
+    stream, key = case.move.stream, case.move.key
+    if stream is None:
+        return
+    walked = pair(*(term for term in terms_of(stream.mapping) if key in axes_of(term)))
+    try:
+        left = first_unserved(walked, Symbol(key, case.move.keys), [key])
+        again = first_repeated(walked)
+    except TooManyCells:
+        case.status["core/covers"] = case.status["core/writes-once"] = "unknown"
+        case.assumptions.append(f"whether the stream walks every {key} once: too many to be counted")
+        return
+    for found, rule, what in (
+        (left, "core/covers", "is never moved: the stream does not walk it"),
+        (again, "core/writes-once", "is moved twice: the stream walks it again"),
+    ):
+        if found is not None:
+            at = found.get(key, 0)
+            case.broken(rule, f"{key} = {at} {what}", stream.span, f"let `time` walk {key} once", {key: at})
 
 
 def judge_printed(case: IndirectCase) -> None:
