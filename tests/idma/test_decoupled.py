@@ -113,7 +113,9 @@ def test_fragments_are_counted_as_they_are_gone_through() -> None:
 
 def test_protocols_that_were_not_measured_are_bounds_and_lists_without_end_have_no_law() -> None:
     assert is_measured(AXI, OBI)
-    assert not is_measured(INIT, AXI)
+    assert is_measured(INIT, AXI)
+    assert not is_measured(AXI, INIT)
+    assert not is_measured(TILELINK, AXI)
     backend = Backend(variant_named("r_tilelink_w_axi"), 128)
     stuck = Request(2048, 0, 8192, TILELINK, AXI)
     assert legalize(backend, stuck).read.stuck is not None

@@ -129,6 +129,17 @@ def test_chains_are_followed_through_their_links(tmp_path: Path, body: str, stat
         ("", f"{PAIR} desc_t c = {{8, 10, END, 0, 8}}; c.next = (uint64_t)&b; GO(a); keep(&c);", "unknown"),
         ("", f"{ONE}{APART} GO(a); keep(&b);", "proved"),
         ("", f"{ONE} GO(a); wait_for(&a);", "proved"),
+        # what lies on the stack of a function ends with it, and what is kept from call to call is not as it began
+        (f"static void own(void) {{ {ONE} GO(a); }}", "own();", "unknown"),
+        (f"static void own(void) {{ {ONE} GO(a); while (MARK(a) != END); }}", "own(); own();", "proved"),
+        (f"static void own(void) {{ static {ONE} GO(a); while (MARK(a) != END); }}", f"own(); own(); {APART} GO(b);",
+         "unknown"),
+        # where variables lie, and addresses that a condition chooses
+        ("", f"{ONE.replace('a =', 'a __attribute__((aligned(64))) =')}{TWO} GO(a); GO(b);", "refuted"),
+        (f"static {LINKED.replace('r[3]', 'r[3] __attribute__((aligned(32), used))')}",
+         "r[0].next = (uint64_t)&r[2]; r[2].src = 0x2000; GO(r[0]);", "refuted"),
+        ("", f"{LINKED} for (int i = 0; i < 3; i++) r[i].next = i == 2 ? END : (uint64_t)&r[i + 1]; GO(r[0]);",
+         "proved"),
     ],
 )  # fmt: skip
 def test_drivers_launch_in_their_own_ways(tmp_path: Path, before: str, body: str, status: str) -> None:

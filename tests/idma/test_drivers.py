@@ -259,6 +259,7 @@ FIRST = "snrt_dma_start_1d((void *)0x1000, (void *)0x2000, 64);"
         (FIRST + "printf(0);", Status.PROVED, ""),
         (FIRST + "if (n) return 0;" + FIRST, Status.PROVED, "the condition (n) does not end the function"),
         (FIRST + 'if (x) asm volatile("y");', Status.PROVED, "assembly launches nothing"),
+        (FIRST + 'if (x) asm volatile("fence" ::: "memory");', Status.PROVED, ""),
         (FIRST + "d->src = 0;", Status.PROVED, "`d` without dst and length is no descriptor"),
         (FIRST + "\n#ifdef LATE\n#endif\n", Status.PROVED, "LATE is not defined"),
     ],
@@ -317,6 +318,7 @@ def test_a_driver_is_judged_with_its_waits(tmp_path: Path) -> None:
     two = "snrt_dma_start_1d((void *)0x3000, (void *)0x1000, 64);"
     wanted = {"": Status.REFUTED, "snrt_dma_wait_all();": Status.PROVED, "other();": Status.UNKNOWN}
     wanted |= {"if (x()) snrt_dma_wait_all();": Status.UNKNOWN, "if (0) other();": Status.REFUTED}
+    wanted |= {'asm volatile("fence rw, rw");': Status.REFUTED, "while (x());": Status.UNKNOWN}
     wanted |= {'asm volatile("wait");': Status.UNKNOWN, "if (1) { snrt_dma_wait_all(); }": Status.PROVED}
     for between, status in wanted.items():
         path = tmp_path / "d.c"

@@ -1,8 +1,8 @@
 """Cycles of a back-end, side by side: AXI, coupled or not, OBI, and each of them to the other.
 
 Knows: bursts of each side as beats, the slots between legalizer, ports and buffer. Does not know: plan files, text.
-Law: `cycles_apart` is RTL cycle by cycle where both sides are AXI or OBI and the memory answers at once in order. For
-TileLink RTL took as much or more; other protocols were not run: a side without addresses is taken to answer at once.
+Law: `cycles_apart` is RTL cycle by cycle where both sides are AXI or OBI, or what is read is INIT, which answers at
+once, and the memory answers in order. For TileLink RTL took as much or more; other protocols were not run.
 
 Each side goes its own way between two hand-overs. N, M are the outstanding requests and those with buffer and system
 depth, D the words of the buffer, L the latency, K the requests that the memory tracks. Of read burst i and write
@@ -28,7 +28,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from math import gcd
 
-from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, OBI, Backend, Request
+from dmaverify.machines.idma.engine import AXI, INIT, NO_ADDRESS, OBI, Backend, Request
 from dmaverify.machines.idma.law import Depth, MemorySystem, exact, fragments
 from dmaverify.machines.idma.legalizer import Bursts, is_coupled, legalize
 from dmaverify.values import dataclass, field, replace
@@ -42,7 +42,7 @@ OBI_SLOTS = 2
 
 def is_measured(read: int, write: int) -> bool:
     """Whether the law was held against RTL for these protocols."""
-    return {read, write} <= {AXI, OBI}
+    return read in (AXI, OBI, INIT) and write in (AXI, OBI)
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,15 @@ class ChainReader(FlightReader):
             self.conditions[f"`{access}` is no `desc_addr` of the engine"] = None
         return written if type(written) is Value else unknown("an address")
 
+    def entered(self, name: str, arguments: list[Value] | None, at: Part | None = None) -> Value:
+        before = self.serial
+        found = super().entered(name, arguments, at)
+        for one in self.flying if name != "main" else ():
+            if one.whole is not None and one.whole.born > before and not one.whole.constant:
+                why = f"`{one.whole.name}` ends with {name}(), and the engine may still fetch it"
+                self.doubted(at or self.file.functions[name].field("declarator") or one.whole.part, why)
+        return found
+
     # ------------------------------------------------------------ launches
 
     def _launch(self, access: Part, page: str, head: Value) -> None:
@@ -178,6 +187,8 @@ class ChainReader(FlightReader):
         if isinstance(at, KnownPointer) and at.place is not None:
             whole, spot = at.place.whole, self.spot(at.place)
             if (whole, spot) in self.loosed:  # it is told already, for any time
+                given = f"`{whole.name}` is launched as it was when its address was given away"
+                self.conditions |= {} if whole.constant else {given: None}
                 return None
             self.ready(whole)
             whole.used = True

@@ -26,6 +26,8 @@ _TEXT = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _SAYS = re.compile(r"\s*#\s*(?:[a-z_]+\s*\S|else|endif)")
+_PLACE = rb"(?:__)?(?:aligned(?:__)?(?:\s*\(\s*\w+\s*\))?|section(?:__)?\s*\(\s*\"[^\"\n]*\"\s*\)|(?:un)?used(?:__)?)"
+_PLACES = re.compile(rb"\s*__attribute__\s*\(\(\s*%b(?:\s*,\s*%b)*\s*\)\)" % (_PLACE, _PLACE))
 _CHOSEN = ("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif")
 _WORD = re.compile(r"[A-Za-z_]\w*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|\d\w*")
 
@@ -169,7 +171,23 @@ def read_c(source: Source) -> tuple[ParsedText, Part]:
     if len(data) > MAX_BYTES:
         raise InputError(f"{source.name} has {len(data):,} bytes", None, f"C files up to {MAX_BYTES:,} bytes are read")
     text = ParsedText(source, data)
+    while (placed := _without_places(text)) != text.data:
+        text = ParsedText(source, placed)
     return text, Part(text.root, text)
+
+
+def _without_places(text: ParsedText) -> bytes:
+    """The text with blanks for attributes behind a declarator that say where a variable lies, which the grammar does
+    not know there: it takes the declaration to end before them.
+    """
+    data, left = text.data, [text.root]
+    while left:
+        node = left.pop()
+        found = _PLACES.match(data, node.start_byte) if node.is_missing and node.type == ";" else None
+        if found is not None:
+            data = data[: found.start()] + re.sub(rb"[^\n]", b" ", found[0]) + data[found.end() :]
+        left += node.children if node.has_error or node.is_missing else []
+    return data
 
 
 def ended_directives(text: str) -> str:

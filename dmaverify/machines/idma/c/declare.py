@@ -261,7 +261,8 @@ class Declarer(InitialReader):
         constant = "const" in words
         own = constant if not self.stack else constant or ("static" not in words and name not in self.unseen)
         own = own and words <= _FOLLOWED and not any("weak" in one or "alias" in one for one in said)
-        shared = not constant and name not in self.unseen and self.engine_reads(shape, words)
+        kept = self.stack and "static" in words  # from call to call: what it holds is not known
+        shared = not (constant or kept or name in self.unseen) and self.engine_reads(shape, words)
         own, without = own or shared, not self.stack and initial is None and not shared
         if not isinstance(shape, (ArrayType, StructType)) or _unread(shape) or without:
             self.reasons[name] = _unread(shape) or f"`{name}` has no initializer here"
@@ -270,7 +271,7 @@ class Declarer(InitialReader):
             self.reasons[name] = f"`{name}` may be changed elsewhere"
             return False
         whole = self.made(name, shape, declarator, f"`{name}` has no value here", constant=constant)
-        if shared and (not self.stack or "static" in words):
+        if shared and not self.stack:
             own_first = None if initial is None else partial(self.initialize, whole, initial)
             self.shared[whole] = own_first, "static" in words
         old = self.scopes[-1].get(name) if array else None

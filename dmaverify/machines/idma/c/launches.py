@@ -9,6 +9,7 @@ Source: snitch_cluster, `sw/snRuntime/src/dma.h`; cheshire, `sw/include/dif/dma.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -75,6 +76,10 @@ UNREAD = ("snrt_dma_", "plp_dma_", "mchan_")
 ASSERTIONS = ("assert", "__builtin_assume")
 NO_LAUNCH = ("snrt_", "printf", "assert", "abort", "exit", "malloc", "free", "memset", "fence", *PULP_FREES)
 """How functions begin that launch nothing; `snrt_dma_` is read before."""
+_IDLE = re.compile(
+    r'^(__)?asm(__)? *((__)?volatile(__)?)? *\( *"(fence|fence\.i|nop|pause)[ \w,]*"( *: *: *(: *"memory")?)? *\)$'
+)
+"""Assembly that orders accesses of a core, or does nothing: it launches nothing, and waits for nothing."""
 NAMES = ("dst", "src", "length", "dst_stride", "src_stride", "reps")
 
 
@@ -291,14 +296,15 @@ class Launcher(ChainReader):
             name = called_name(self.file, inner) if inner.type == "call_expression" else ""
             if name not in known:
                 self._outside(name)
-            elif inner.type == "gnu_asm_expression":
+            elif inner.type == "gnu_asm_expression" and not _IDLE.search(f"{inner}"):
                 self.conditions["assembly launches nothing"] = None
             left = target_of(self.file, inner)
             if left is None or left.type != "field_expression" or self.private(left):
                 continue
             if field_of(left) in ("src", "dst"):
                 self.doubts.append(Doubted(inner, "it may be written, or not"))
-        waits = next((p for p in part.every() if p.type in ("call_expression", "gnu_asm_expression")), None)
+        kinds = ("call_expression", "gnu_asm_expression")
+        waits = next((p for p in part.every() if p.type in kinds and not _IDLE.search(f"{p}")), None)
         if waits is not None and self.told:
             self.foreign = self.foreign or f"{waits}"
         if self.map is not None:

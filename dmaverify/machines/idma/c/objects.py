@@ -329,6 +329,17 @@ class ObjectReader(ShapeReader):
             return self.converted_to(self.plain(found, part), type_, str(part.field("type")))
         return super()._cast_expression(part)
 
+    def _conditional_expression(self, part: Part) -> Value:
+        sides = [part.field(side) for side in ("consequence", "alternative")]
+        if not self.serial or not any(map(self.is_address, sides)):
+            return super()._conditional_expression(part)
+        test = self.truth(part.field("condition"))
+        if test.number is None:
+            for one in sides:
+                self.plain(self.tracked(one), part)
+            return unknown(f"`{part}` depends on {part.field('condition')}", CType(self.word, pointer=True))
+        return self.tracked(sides[not test.number])
+
     def is_address(self, part: Part | None) -> bool:
         """Whether an expression is the address of a part of an object that is followed, as it is or as an integer."""
         part = self.operand(part)
