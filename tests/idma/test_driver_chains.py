@@ -1,5 +1,7 @@
 """Chains that drivers in C launch: when they run, what lies where the engine looks, what waits for them."""
 
+import random
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -235,3 +237,45 @@ def test_where_the_linker_puts_a_descriptor_can_be_stated(
     found = verdict_of_file(str(file), engine=("cheshire",), defines=(define,))
     assert found is not None
     assert (found.status.value, "apart" in f"{found.conditions}") == (status, False)
+
+
+def drawn(draw: random.Random) -> tuple[str, bool]:
+    """A driver of some chains with waits, and whether a transfer reads what an earlier one may still have to write."""
+    count = draw.randint(2, 5)
+    spots = [[0x1000 * draw.randint(1, 5) + draw.choice([0, 0, 32]) for _ in range(2)] for _ in range(count)]
+    sizes, left = [draw.choice([32, 64]) for _ in range(count)], draw.sample(range(count), count)
+    chains = []
+    while left:
+        many = draw.choice([1, 1, 2, 3])
+        chains.append(left[:many])
+        left = left[many:]
+    links = {a: f"(uint64_t)(uintptr_t)&r[{b}]" for chain in chains for a, b in pairwise(chain)}
+    lines = []
+    for n, ((src, dst), size) in enumerate(zip(spots, sizes, strict=True)):
+        given = {"length": size, "flags": 10, "next": links.get(n, "END"), "src": src, "dst": dst}
+        lines += [f"r[{n}].{name} = {value};" for name, value in given.items()]
+    draw.shuffle(lines)
+    launched: list[int] = []
+    waited, wrong = 0, False
+    for chain in chains:
+        lines.append(f"GO(r[{chain[0]}]);")
+        for n in chain:
+            src, dst = spots[n]
+            pending = [(spots[m][1], sizes[m]) for m in launched[waited:]]
+            wrong |= any(src < at + size and at < src + sizes[n] for at, size in pending) or 0 < dst - src < sizes[n]
+            launched.append(n)
+        way = draw.choice(["", "", f"r[{launched[-1]}]", f"r[{draw.choice(launched)}]", "STATUS"])
+        if way:
+            lines.append("while (STATUS & 1);" if way == "STATUS" else f"while (MARK({way}) != END);")
+            waited = max(waited, len(launched) if way == "STATUS" else 1 + launched.index(int(way[2:-1])))
+    return f"volatile desc_t r[{count}]; {' '.join(lines)}", wrong
+
+
+def test_drawn_drivers_are_judged_as_their_chains_run(tmp_path: Path) -> None:
+    draw, seen = random.Random(3), set()
+    for _ in range(60):
+        body, wrong = drawn(draw)
+        found = judged(tmp_path, body)
+        assert found.status.value == ("refuted" if wrong else "proved"), body
+        seen.add(wrong)
+    assert seen == {True, False}

@@ -208,26 +208,7 @@ class ChainReader(FlightReader):
 
     def _words(self, whole: MemoryObject, at: int) -> dict[str, Value]:
         """The words of a descriptor in an object, where the engine takes them."""
-        spots = spots_of(whole.shape, self.word)
-        out = {}
-        for name, first in layout_of(self.fetch).items():
-            low, high = at + first, at + first + WIDTHS[name]
-            own = [spot for spot in spots if spot[0] < high and spot[0] + spot[1] > low]
-            values = [whole.cell(path, type_) for _, _, path, type_ in own]
-            if len(own) == 1 and own[0][:2] == (low, WIDTHS[name]):
-                out[name] = values[0]
-                continue
-            why = next((value.why for value in values if value.number is None), "")
-            if sum(spot[1] for spot in own) < WIDTHS[name] or not own:
-                why = f"`{whole.name}` ends before, {first} bytes behind the first"
-            numbers = [
-                (start, converted(value, CType(8 * size)).number or 0)
-                for (start, size, _, _), value in zip(own, values, strict=True)
-            ]
-            word = sum(number * (1 << 8 * (start - low)) if start >= low else number // (1 << 8 * (low - start))
-                       for start, number in numbers) % (1 << 8 * WIDTHS[name])  # fmt: skip
-            out[name] = unknown(why) if why else Value(word, ULLONG)
-        return out
+        return {name: self.word_at(whole, at + first, WIDTHS[name]) for name, first in layout_of(self.fetch).items()}
 
     def _numbers(self, words: Mapping[str, Value], place: int, owner: str, access: Part) -> DescriptorWords | None:
         """The words as numbers; None where one of them is not known, which is told."""

@@ -29,7 +29,7 @@ from dmaverify.machines.idma.c.descriptors import FIELDS, DescriptorReader, fiel
 from dmaverify.machines.idma.c.effects import SETS
 from dmaverify.machines.idma.c.numbers import ULLONG, CType, Value, converted, unknown
 from dmaverify.machines.idma.desc64 import SIZE, WIDTHS, DescriptorWords, layout_of
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, replace
 
 MARK = 8
 AHEAD = 5 * SIZE
@@ -201,6 +201,23 @@ class FlightReader(DescriptorReader):
             return self.marked(place.whole, *spot, place.shape) or found
         return found
 
+    def word_at(self, whole: MemoryObject, low: int, size: int) -> Value:
+        """The bytes of an object as one number, whatever its members are."""
+        high = low + size
+        own = [spot for spot in spots_of(whole.shape, self.word) if spot[0] < high and spot[0] + spot[1] > low]
+        values = [whole.cell(path, type_) for _, _, path, type_ in own]
+        if len(own) == 1 and own[0][:2] == (low, size):
+            return values[0]
+        why = next((value.why for value in values if value.number is None), "")
+        covered = sum(min(high, first + many) - max(low, first) for first, many, _, _ in own)
+        if why or covered < size:
+            return unknown(why or f"`{whole.name}` has no {size} bytes {low} behind its first")
+        word = 0
+        for (first, many, _, _), value in zip(own, values, strict=True):
+            held = converted(value, CType(8 * many)).number or 0
+            word = word + (held * (1 << 8 * (first - low)) if first >= low else held // (1 << 8 * (low - first)))
+        return Value(word % (1 << 8 * size), CType(8 * size))
+
     def marked(self, whole: MemoryObject | None, at: int, size: int, type_: CType) -> Value | None:
         """What is read of a mark where a condition is tried; None of everything else."""
         for one in self.flying:
@@ -233,7 +250,10 @@ class FlightReader(DescriptorReader):
             target = found.type.target
             place = found.place if isinstance(found, KnownPointer) else None
             if isinstance(target, CType) and place is not None and (spot := self.spot(place)) is not None:
+                self.ready(place.whole)
                 mark = self.marked(place.whole, spot[0], target.size, target)
+                if mark is None and (place.whole, spot[0]) in self.lifted:  # it is complete
+                    return replace(self.word_at(place.whole, spot[0], target.size), type=target)
                 return mark or unknown(f"`{part}` is read as another type", target)
         return super()._pointer_expression(part)
 

@@ -14,7 +14,7 @@ from dmaverify.language.numbers import Symbolic
 from dmaverify.machines.idma.c.aggregates import ObjectPlace, WholeObject
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
 from dmaverify.machines.idma.c.doubts import MOST_CALLS, Doubter
-from dmaverify.machines.idma.c.effects import called_name, exposures, jumps, splits, target_of
+from dmaverify.machines.idma.c.effects import SETS, called_name, deep, exposures, jumps, splits, target_of
 from dmaverify.machines.idma.c.numbers import UNREAD, WORD, Value, binary, converted, promoted, unknown
 
 MOST_STEPS = 150_000
@@ -322,10 +322,21 @@ class Runner(Doubter):
                 self.doubt(whole, f"the bound of a loop, {condition}")
                 self.may_leave(whole, f"the bound of a loop, {condition}", f"the loop over {condition}")
                 return
+            if test.number and update is None and self._idles(condition, body):
+                self.may_wait(whole)
+                self.doubt(whole, f"a loop that does not end, {condition}")
+                return
             if not test.number or not self._round(body, whole):
                 return
             if update is not None:
                 self.tracked(update)
+
+    def _idles(self, condition: Part | None, body: Part | None) -> bool:
+        """Whether a round of a loop does nothing."""
+        parts = [*(deep(self.file, condition) if condition is not None else ()), *(body.every() if body else ())]
+        return not any(one.is_named and one.type not in ("expression_statement", "compound_statement") for one in (
+            part.node for part in (body.every() if body else ()))) and not any(
+            part.type in (*SETS, "call_expression") for part in parts)  # fmt: skip
 
     def may_wait(self, loop: Part) -> None:
         """A loop goes on for as long as it likes: it may wait for what is launched before it."""
