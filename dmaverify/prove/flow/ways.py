@@ -53,7 +53,9 @@ class OnWay:
 
     @property
     def loose(self) -> bool:
-        return any(choice.loose for choice in self.choices)
+        """Whether turns decide it anew. What keeps an exit from leaving is asked of the exit alone: it left, or not."""
+        ways = (self.path, *(one.path for one in self.exits))
+        return any(choice.loose for way in ways for choice in way)
 
     def holds(self, chosen: dict[str, WayChoice]) -> bool | None:
         """Whether it happens; None where that hangs on what is not chosen yet."""
