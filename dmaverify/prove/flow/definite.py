@@ -38,6 +38,7 @@ class DefiniteJudge(ReadBytes):
     running: bool = False  # loops of a number that nobody states are taken to run, which goes into the needs
     endless: bool = False  # there are such loops
     supposed: dict[Cond, None] = field(default_factory=dict)
+    _roots: dict[int, tuple[Cond, set[str]]] = field(default_factory=dict)  # by identity: each fact is kept with it
     _events: int = 0
     _spread: int = 1  # how many iterations of loops around are followed one by one
 
@@ -214,7 +215,7 @@ class DefiniteJudge(ReadBytes):
         before = len(self._lost)
         after = self._renewed(loop, self._run(loop.body, paths, at.in_all(loop, trip)))
         for path in after:
-            path.facts = tuple(f for f in path.facts if loop.counter not in self.world.roots(f))
+            path.facts = tuple(f for f in path.facts if loop.counter not in self._roots_of(f))
             path.rows = self._kept(path.rows, self._lost[before:])
             for row in path.rows if not at.lifted else ():
                 for start, end in self._rows(row) or ():
@@ -230,13 +231,20 @@ class DefiniteJudge(ReadBytes):
     def _renewed(self, loop: KernelLoop, paths: list[Path]) -> list[Path]:
         """Behind an iteration: what was said of values that the next one may change holds no more."""
         for path in paths:
-            path.facts = tuple(f for f in path.facts if not self.world.changes(f, (loop.counter,)))
+            path.facts = tuple(f for f in path.facts if not self.world.vary(self._roots_of(f), (loop.counter,)))
             lost = [r for r in path.rows if any(self.world.changes(t, (loop.counter,)) for t in terms_of(r))]
             path.rows = [r for r in path.rows if r not in lost]
             path.whole = [r for r in path.whole if not any(self.world.changes(t, (loop.counter,)) for t in terms_of(r))]
             for touch in lost:
                 self._perhaps(touch, path)
         return paths
+
+    def _roots_of(self, fact: Cond) -> set[str]:
+        """What a fact depends on, looked up once: paths carry their facts through every loop behind them."""
+        kept = self._roots.get(id(fact))
+        if kept is None:
+            kept = self._roots[id(fact)] = (fact, self.world.roots(fact))
+        return kept[1]
 
     def _assuming(self, path: Path, condition: Cond) -> Path:
         if condition.known is None and condition not in path.facts:
