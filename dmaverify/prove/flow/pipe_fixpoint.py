@@ -25,7 +25,7 @@ from dmaverify.values import dataclass, field
 MOST_TURNS = 64
 # Of 312 kernels with loops that people wrote, the dearest proof visits 208 events and takes 4,544 units of the solver.
 # Both budgets are some 40 times that; where one runs out the kernel is followed as `pipes` does, so that it costs time.
-MOST_VISITS = 8_000  # of events, in all
+MOST_VISITS = 20_000  # of events, in all
 MOST_UNITS = 200_000  # of the solver
 
 
