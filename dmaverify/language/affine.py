@@ -273,12 +273,8 @@ class World:
 
     def changes(self, value: Lin | Cond, counters: Iterable[str]) -> bool:
         """Whether this depends on a value that may be another one in another iteration of those loops."""
-        return self.vary(self.roots(value), counters)
-
-    def vary(self, names: Iterable[str], counters: Iterable[str]) -> bool:
-        """Whether one of these symbols may be another value in another iteration of those loops."""
         moved = set(counters)
-        return any(not moved.isdisjoint(self.symbols[n].varies) for n in names)
+        return any(not moved.isdisjoint(self.symbols[n].varies) for n in self.roots(value))
 
     def anew(self, counters: Iterable[str]) -> dict[str, Lin]:
         """For every value that varies with those loops, the one of some other iteration."""

@@ -231,7 +231,7 @@ class DefiniteJudge(ReadBytes):
     def _renewed(self, loop: KernelLoop, paths: list[Path]) -> list[Path]:
         """Behind an iteration: what was said of values that the next one may change holds no more."""
         for path in paths:
-            path.facts = tuple(f for f in path.facts if not self.world.vary(self._roots_of(f), (loop.counter,)))
+            path.facts = tuple(f for f in path.facts if not self._varies(f, loop.counter))
             lost = [r for r in path.rows if any(self.world.changes(t, (loop.counter,)) for t in terms_of(r))]
             path.rows = [r for r in path.rows if r not in lost]
             path.whole = [r for r in path.whole if not any(self.world.changes(t, (loop.counter,)) for t in terms_of(r))]
@@ -245,6 +245,9 @@ class DefiniteJudge(ReadBytes):
         if kept is None:
             kept = self._roots[id(fact)] = (fact, self.world.roots(fact))
         return kept[1]
+
+    def _varies(self, fact: Cond, counter: str) -> bool:
+        return any(counter in self.world.symbols[name].varies for name in self._roots_of(fact))
 
     def _assuming(self, path: Path, condition: Cond) -> Path:
         if condition.known is None and condition not in path.facts:
