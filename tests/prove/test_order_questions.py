@@ -170,5 +170,5 @@ def test_drawn_kernels_are_confirmed_where_they_hold_and_nowhere_else(count: int
         assert all(before.get(name) == "proved" for name in found), (seed, found)
         held += len(found)
         wrong += sum(before.get(name) == "refuted" for name in (*ORDER, DEFINITE))
-    assert held > count
-    assert wrong > count // 3
+    assert held > 5 * count // 3
+    assert wrong > 5 * count // 12
