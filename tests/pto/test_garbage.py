@@ -302,3 +302,43 @@ def test_what_a_loop_leaves_follows_from_how_often_it_ran(loop: str, after: str,
     least = "0" if "%first {" in after else "1"
     (found,) = check_text(Source("k.mlir", text.replace("RANGE", least + range_[1:])))
     assert found.status is status
+
+
+EACH_ROUND = f"""// dmaverify: gm %in = 1024xf32
+// dmaverify: gm %out = 1024xf32
+// dmaverify: gm %t = 64xi64
+func.func @k(%in: {GM}, %out: {GM}, %t: !pto.ptr<i64, gm>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 8 : index
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %size = arith.constant 256 : i64
+  %b = pto.castptr %z : i64 -> {UB}
+  scf.for %i = %c0 to %n step %c1 {{
+    %v = pto.load_scalar %t[%i] : !pto.ptr<i64, gm> -> i64
+    %on = arith.cmpi eq, %v, %z : i64
+    %later = arith.cmpi sgt, %i, %c0 : index
+    %both = arith.andi %on, %later : i1
+    scf.if %both {{
+      pto.mte_ub_gm %b, %out, %size nburst(%one, %size, %size) : {COPY}
+    }}
+    pto.barrier #pto.pipe<PIPE_ALL>
+    scf.if WRITTEN {{
+      pto.mte_gm_ub %in, %b, %z, %size nburst(%one, %size, %size) : {GM}, {UB}, i64, i64, i64, i64, i64
+    }}
+    pto.barrier #pto.pipe<PIPE_ALL>
+  }}
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize(("written", "status"), [("%on", Status.REFUTED), ("%always", Status.PROVED)])
+def test_what_was_decided_of_a_value_holds_for_its_own_round_alone(written: str, status: Status) -> None:
+    """The row that one round leaves unwritten, since its value said so, is read in the next, whose value says so."""
+    always = "    %always = arith.cmpi sge, %i, %c0 : index\n    scf.if"
+    text = EACH_ROUND.replace("    scf.if WRITTEN", always + " " + written)
+    (verdict,) = check_text(Source("k.mlir", text))
+    assert verdict.status is status, verdict
+    assert {finding.rule for finding in verdict.errors} == ({"core/definite"} if status is Status.REFUTED else set())
