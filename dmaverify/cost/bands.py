@@ -17,7 +17,7 @@ from math import log
 from typing import Any
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.sides import SideCost, is_reread, region_of, slices_of
+from dmaverify.cost.sides import SideCost, is_reread, region_of, run_of, slices_of
 from dmaverify.program.command import Command
 from dmaverify.values import dataclass
 
@@ -53,15 +53,6 @@ class Band:
         """JSON: `low` and `high` in cycles."""
         ends = [round(cycles * end, 1) if end is not None else None for end in (self.low, self.high)]
         return {"low": ends[0], "high": ends[1], "class": self.name, "rows": self.rows}
-
-
-def run_of(command: Command) -> int:
-    """The longest run of units that is contiguous on both sides, in any order of the loops."""
-    run = command.burst
-    for loop in sorted(command.loops, key=lambda loop: abs(loop.read) + abs(loop.write)):
-        if loop.read == loop.write == run:
-            run *= loop.count
-    return run
 
 
 def classes_of(commands: Sequence[Command], pairs: Sequence[Pair], data: CostData) -> list[tuple[str, ...]]:

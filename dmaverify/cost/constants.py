@@ -104,6 +104,8 @@ OPTIONAL = {
     "issue_store": "issue",
     "issue_reread": "issue",
     "issue_region": None,
+    "issue_doubling": None,
+    "issue_slice": None,
     "cluster_stack": None,
     "issue_partial": None,
     "issue_ragged": "issue_partial",

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dmaverify.cost.constants import CostData, cost_data
-from dmaverify.cost.model import Cost, cost, engine_of, engines_in_turn
+from dmaverify.cost.model import Cost, cost, engine_of
 from dmaverify.cost.nest import PacketNest, residues
 from dmaverify.cost.sides import REREADS, HbmUse, SideCost
 from dmaverify.program.command import Command
@@ -267,14 +267,24 @@ def advice(result: Cost, facts: Sequence[SideFacts], data: CostData) -> list[str
     return found
 
 
+LONG_RUNS = 0.1
+"""How much dearer long runs make a window before it is worth a word."""
+
+
 def _shared_advice(result: Cost, data: CostData) -> list[str]:
     """What silicon is slow at and the documents do not speak of; only profiles that price it say so."""
     found = []
-    many = max((engines_in_turn(read, data) for read, _ in result.sides), default=1)
+    many = max((read.again for read, _ in result.sides), default=0)
     if many > 1:
         found.append(
             f"{many} engines read the same windows in the same order and wait for each other: "
             "let each begin at another window, or load once and copy within DM"
+        )
+    more = max((read.longer / (read.issue - read.longer) for read, _ in result.sides), default=0.0)
+    if more > LONG_RUNS and result.binding.endswith(("issue", "sequence")):
+        found.append(
+            f"on silicon a window of these long runs takes {more:.0%} longer than one of a run of 256 B: "
+            "let slices take runs of 256 B in turns (another layout in HBM)"
         )
     if result.binding.startswith("stack port"):
         why = next(term.why for term in result.terms if term.name == result.binding)

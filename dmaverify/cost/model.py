@@ -217,38 +217,37 @@ def _side_form(side: SideCost, apart: bool) -> tuple[object, ...]:
 
 
 def _issue(command: Command, read: SideCost, write: SideCost, same: bool, data: CostData) -> list[Bound]:
-    where, source = f"engine {engine_of(command)}", data.source(_issue_name(read, write, data))
+    where, source = f"engine {engine_of(command)}", data.source(_issue_name(read, write))
     loads = [issue_ticks(side) for side in (read, write)]
     if same:
         why = f"{read.requests:,} reads and {write.requests:,} writes in one memory take turns, one request per issue"
         return [Bound("issue", sum(loads), where, why, source)]
     return [
-        Bound(f"{side.role} issue", load, where, _requests_why(side) + _again_why(side, data), source)
+        Bound(f"{side.role} issue", load, where, _requests_why(side) + _again_why(side), source)
         for side, load in zip((read, write), loads, strict=True)
     ]
 
 
-def _issue_name(read: SideCost, write: SideCost, data: CostData) -> str:
+def _issue_name(read: SideCost, write: SideCost) -> str:
     """The constant that prices the requests of a command."""
     if write.port.tier == "hbm":
         return "issue_store"
-    if read.issue == data.ticks("issue"):
+    if not read.again:
         return "issue"
-    return "issue_region" if engines_in_turn(read, data) > 1 else "issue_reread"
+    return "issue_region" if read.again > 1 else "issue_reread"
 
 
-def engines_in_turn(side: SideCost, data: CostData) -> int:
-    """How many engines the price of a read's requests holds; 1 where they do not wait for each other."""
-    one = data.ticks("issue_region")
-    many = side.issue // one if one and side.role == "read" else 1
-    return many if many > 1 and many * one == side.issue else 1
-
-
-def _again_why(side: SideCost, data: CostData) -> str:
-    if side.role != "read" or side.port.tier != "hbm" or side.issue == data.ticks("issue"):
-        return ""
-    many = engines_in_turn(side, data)
-    return f"; {many} engines read the same windows in turn" if many > 1 else "; each window is read many times"
+def _again_why(side: SideCost) -> str:
+    """What makes a request of the side dearer than one of a plain load, as the end of a sentence."""
+    told = ""
+    if side.again:
+        told = f"; {side.again} engines read the same windows in turn"
+        told = told if side.again > 1 else "; each window is read many times"
+    if side.longer:
+        told += f"; windows of long runs take {side.longer / TICKS:.2f} cycles more each"
+    if side.setup:
+        told += f"; of each, {side.setup / TICKS:.2f} cycles are the setup of the slices"
+    return told
 
 
 def issue_ticks(side: SideCost) -> int:

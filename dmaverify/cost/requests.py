@@ -154,8 +154,12 @@ def _priced(command: Command, read: RequestWalk, write: RequestWalk, beside: _Be
             turns = data.ticks("issue_region") * _turns_at(_region(read, data.spm_stride), beside, data)
             issue = max(data.ticks("issue_reread"), turns)
             startup += data.ticks("startup_reread")
-        setup = data.ticks("slice_setup")
-        startup += setup * _slices(read, write, data) if setup else 0
+        elif data.ticks("issue_doubling") and read.port.tier == "hbm":
+            issue += _longer(_contiguous(read, write), data)
+        if data.ticks("slice_setup") or data.ticks("issue_slice"):
+            slices = _slices(read, write, data)
+            startup += data.ticks("slice_setup") * slices
+            issue += data.ticks("issue_slice") * slices // _asked(read, write, one, data)
     turns = max(1, len(beside.writers[into])) if into_hbm else 0
     partial, ragged = (data.ticks(name) * turns for name in ("issue_partial", "issue_ragged"))
     lead = (served[1] if one else sum(served)) - issue
@@ -220,6 +224,33 @@ def _slices(read: RequestWalk, write: RequestWalk, data: CostData) -> int:
     return max(found)
 
 
+def _contiguous(read: RequestWalk, write: RequestWalk) -> int:
+    """Bytes that lie side by side in both memories, whichever loops walk over them."""
+    steps = {(one, other): count for count, one, other in _joint(read, write)}
+    found = read.size
+    while (found, found) in steps:
+        found *= steps.pop((found, found))
+    return found
+
+
+def _longer(run: int, data: CostData) -> int:
+    """What a window of a long run adds to an issue: a price for each time that the run's windows double."""
+    price, reach, added = data.ticks("issue_doubling"), data.hbm.window, 0
+    while 2 * reach <= run:
+        reach, added = 2 * reach, added + price
+    return added + price * max(0, run - reach) // reach
+
+
+def _asked(read: RequestWalk, write: RequestWalk, one_memory: bool, data: CostData) -> int:
+    """How many requests an engine issues one after the other: those of the longer side, in one memory those of both."""
+    window = data.hbm.window
+    both = [
+        _touches(walk, window) if walk.port.tier == "hbm" else walk.packets * -(-walk.size // window)
+        for walk in (read, write)
+    ]
+    return sum(both) if one_memory else max(both)
+
+
 def _touches(walk: RequestWalk, window: int) -> int:
     """Windows that all packets touch, each packet's counted: from how many packets start at each byte of a window."""
     starts = [0] * window
@@ -239,8 +270,9 @@ def _touches(walk: RequestWalk, window: int) -> int:
 
 def _read_often(walk: RequestWalk, data: CostData) -> bool:
     """Whether windows of HBM are read many times over: by loops that stay, or by packets far smaller than they are."""
-    same = data.ticks("issue_reread") == data.ticks("issue") and not data.ticks("issue_region")
-    if walk.port.tier != "hbm" or (same and not data.ticks("startup_reread")):
+    same = data.ticks("issue_reread") == data.ticks("issue")
+    others = any(data.ticks(name) for name in ("issue_region", "issue_doubling", "startup_reread"))
+    if walk.port.tier != "hbm" or (same and not others):
         return False
     window = data.hbm.window
     asked = _touches(walk, window)

@@ -77,9 +77,11 @@ class SideCost(NamedTuple):
 
     In ticks: no request of this side reaches its memory before the start-up plus `head`, and the command goes on for
     `tail` after the last of them. `head` is below 0 because the start-up is the latency of an empty pipeline. `issue`
-    is what the engine needs per request, `issue_partial` what a window written in part adds (`issue_ragged` where it
-    is not in whole blocks of 64 bytes), for all engines that take turns at it, `startup` what the command waits at
-    first.
+    is what the engine needs per request, with its share of what the slices' setup takes; `issue_partial` what a window
+    written in part adds (`issue_ragged` where it is not in whole blocks of 64 bytes), for all engines that take turns
+    at it; `startup` what the command waits at first. Of `issue`, in a read: `setup` is that share (whole ticks),
+    `longer` what long runs add, and `again` how many engines take turns at windows that are read many times (0: they
+    are read once).
     """
 
     role: str
@@ -99,6 +101,9 @@ class SideCost(NamedTuple):
     issue_partial: int = 0
     issue_ragged: int = 0
     startup: int = 0
+    again: int = 0
+    longer: int = 0
+    setup: int = 0
 
 
 def side_of(command: Command, role: str, target: CostData) -> SideCost:
@@ -143,8 +148,8 @@ def pairs_of(commands: Sequence[Command], target: CostData) -> list[tuple[SideCo
             readers[region_of(read)].add(engine)
     turns = _region_turns(readers, target)
     return [
-        _placed(read, write, turns.get(region_of(read), 1) if turns else 1, stores[write.memory], target)
-        for read, write in raw
+        _placed(command, read, write, turns.get(region_of(read), 1) if turns else 1, stores[write.memory], target)
+        for command, (read, write) in zip(plain, raw, strict=True)
     ]
 
 
@@ -195,35 +200,66 @@ def is_reread(side: SideCost, target: CostData) -> bool:
     return side.requests > REREADS * min(span, moving)
 
 
-def _issue_of(read: SideCost, write: SideCost, engines: int, target: CostData) -> int:
-    """Ticks that an engine needs per request. Engines that read the same windows in the same order get them one after
-    the other, so that each pays for all of them (`issue_region`).
+def run_of(command: Command) -> int:
+    """The longest run of units that is contiguous on both sides, in any order of the loops."""
+    run = command.burst
+    for loop in sorted(command.loops, key=lambda loop: abs(loop.read) + abs(loop.write)):
+        if loop.read == loop.write == run:
+            run *= loop.count
+    return run
+
+
+def _issue_of(
+    command: Command, read: SideCost, write: SideCost, engines: int, target: CostData
+) -> tuple[int, int, int]:
+    """Ticks that an engine needs per request, and why: engines that take turns at windows read many times (0: they are
+    read once), and what the length of a run adds.
+
+    Engines that read the same windows in the same order get them one after the other, so that each pays for all of them
+    (`issue_region`). Windows of long runs cost more, by each doubling of the run (`issue_doubling`).
     """
     if write.port.tier == "hbm":
-        return target.ticks("issue_store")
-    plain, again = target.ticks("issue"), max(target.ticks("issue_reread"), engines * target.ticks("issue_region"))
-    return again if again != plain and read.port.tier == "hbm" and is_reread(read, target) else plain
+        return target.ticks("issue_store"), 0, 0
+    plain, region, more = target.ticks("issue"), engines * target.ticks("issue_region"), target.ticks("issue_doubling")
+    again = max(target.ticks("issue_reread"), region)
+    if read.port.tier != "hbm" or (again == plain and not more):
+        return plain, 0, 0
+    if is_reread(read, target):
+        return again, engines if again == region else 1, 0
+    times, of = doublings(run_of(command) * command.unit_bits // 8, target.hbm.window)
+    return plain, 0, more * times // of
+
+
+def doublings(run: int, window: int) -> tuple[int, int]:
+    """How often a run of so many bytes is a window doubled, as a fraction: between two powers of two in proportion."""
+    times = max(1, run // window).bit_length() - 1
+    whole = window << times
+    return times * whole + max(0, run - whole), whole
 
 
 def _placed(
-    read: SideCost, write: SideCost, readers: int, stores: Stores, target: CostData
+    command: Command, read: SideCost, write: SideCost, readers: int, stores: Stores, target: CostData
 ) -> tuple[SideCost, SideCost]:
-    issue = _issue_of(read, write, readers, target)
+    issue, again, longer = _issue_of(command, read, write, readers, target)
     first, second = (request_ticks(side.port.tier, target) for side in (read, write))
     into_hbm = write.port.tier == "hbm"
     startup = target.ticks("startup_store" if into_hbm else "startup")
-    again, setup = target.ticks("startup_reread"), target.ticks("slice_setup")
+    one_memory = target.in_turn(read.memory, write.memory)
     if into_hbm:
         startup += target.ticks("startup_clusters") if len(stores.clusters) > 1 else 0
-    elif again and read.port.tier == "hbm" and is_reread(read, target):
-        startup += again
-    if setup and not into_hbm:
-        startup += setup * max(slices_of(read.nest, read, target), slices_of(write.nest, write, target))
-    lead = (second if target.in_turn(read.memory, write.memory) else first + second) - issue
+    elif target.ticks("startup_reread") and read.port.tier == "hbm" and is_reread(read, target):
+        startup += target.ticks("startup_reread")
+    slices, each = max(slices_of(side.nest, side, target) for side in (read, write)), 0
+    if slices and not into_hbm:
+        counts = read.requests, write.requests
+        startup += target.ticks("slice_setup") * slices
+        each = target.ticks("issue_slice") * slices // (sum(counts) if one_memory else max(counts))
+    issue += longer + each
+    lead = (second if one_memory else first + second) - issue
     turns = max(1, len(stores.engines))
     partial, ragged = ((target.ticks(n) * turns if into_hbm else 0) for n in ("issue_partial", "issue_ragged"))
     return (
-        read._replace(head=-lead, tail=second, issue=issue, startup=startup),
+        read._replace(head=-lead, tail=second, issue=issue, startup=startup, again=again, longer=longer, setup=each),
         write._replace(head=first - lead, issue=issue, issue_partial=partial, issue_ragged=ragged, startup=startup),
     )
 

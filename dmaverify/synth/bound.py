@@ -131,8 +131,8 @@ def _issue(
     """(commands of one engine, ticks of issue, why) that the fullest engine of some chip has at least, beyond one
     start-up.
 
-    An engine needs its start-ups, a set-up per slice it visits, and its requests, whoever does what: the fullest of n
-    has at least 1/n of the sum.
+    An engine needs its start-ups, the setup of each slice it visits, and its requests, whoever does what: the fullest
+    of n has at least 1/n of the sum.
     """
     total: dict[int, int] = defaultdict(int)
     ticks: dict[int, int] = defaultdict(int)
@@ -147,7 +147,7 @@ def _issue(
         total[chip] += sum(counts) if same else max(counts)
         ticks[chip] += max(sum(loads) if same else max(loads), queue)
         if write.port.tier != "hbm":
-            ticks[chip] += data.ticks("slice_setup") * max(slices_of(side.nest, side, data) for side in (read, write))
+            ticks[chip] += _setup(read, write, sum(counts) if same else max(counts), data)
         boxes[chip] += 1
     chip = max(ticks, key=lambda c: (ticks[c] + boxes[c] * startup, -c))
     rounds = -(-max(boxes.values()) // engines)
@@ -157,6 +157,21 @@ def _issue(
     mean = -(-(boxes[chip] * startup + ticks[chip]) // engines) - startup
     least = min(least_issue(write.port.tier == "hbm", data) for _, write in pairs)
     return rounds, max(mean, -(-ticks[chip] // engines), many * least, _in_turns(pairs, engines, data)), why
+
+
+def _setup(read: SideCost, write: SideCost, requests: int, data: CostData) -> int:
+    """Ticks that the setup of slices costs at least, however a box is shared: by command, and between its requests.
+
+    Of the latter each request carries whole ticks. Where slices are alike a slice that one command visits has as many
+    requests in every share, and one that several visit is set up again in each; elsewhere a tick a request may be lost.
+    """
+    slices = max(slices_of(side.nest, side, data) for side in (read, write))
+    if not slices:
+        return 0
+    once, each, many = data.ticks("slice_setup") * slices, data.ticks("issue_slice"), requests // slices
+    parts = any(side.windows.partial or side.windows.crossing for side in (read, write) if side.hbm is not None)
+    alike = many * slices == requests and each >= 2 * many and not parts
+    return once + (requests * read.setup if alike else max(0, each * slices - requests))
 
 
 def _in_turns(pairs: Sequence[tuple[SideCost, SideCost]], engines: int, data: CostData) -> int:

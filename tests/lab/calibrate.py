@@ -13,15 +13,16 @@ What a profile leaves to the channels (row switches, bank groups) is set
 to nothing, because compiler schedules are blind to it (docs/machines/rngd.md 8.2). Two constants are no fit but a
 published ratio on silicon times the fitted issue (`RATIOS`): schedules are blind to stacks and DMNs too. The norm is
 the sum of relative errors (each row counts alike), met by reweighted least squares. `silicon` is `schedule` in cycles
-of the hardware's counter with two fitted constants: how much longer a window takes there, and the setup of a slice (a
-published slope of 21 cycles a descriptor over eight engines says the same). The counter's clock is stated, not fitted
-(`CLOCK`), and what schedules are blind to is what the documents say.
+of the hardware's counter, whose clock is stated, not fitted (`CLOCK`), with one fitted constant: what a window of a
+plain load costs there. Published figures beside it: the setup of a slice (`SETUP`), which goes on between requests and
+so hides behind HBM, and what long runs cost (`DOUBLING`). What schedules are blind to is what the documents say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import log2
 from statistics import median
 
 from lab.points import Point, commands_of
@@ -29,7 +30,7 @@ from lab.points import Point, commands_of
 from dmaverify.cost.bands import SCATTERED
 from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import cost
-from dmaverify.cost.sides import SideCost, is_reread, pairs_of, region_of, slices_of
+from dmaverify.cost.sides import SideCost, doublings, is_reread, pairs_of, region_of, run_of, slices_of
 
 BEGIN = "# ---- fitted by `make calibrate`; do not edit by hand, up to the next line of this form"
 END = "# ---- end of what is fitted"
@@ -49,11 +50,21 @@ RATIOS = {
 """Published ratios on silicon, the engines that share the resource, and what was compared (docs/machines/rngd.md
 8.3).
 """
+SHARING = 120
+"""Windows of a slice in the loads that were compared: 15.7 MB into 512 slices."""
+SETUP = 8 * 21.0
+"""Cycles of the counter that an engine needs for a slice: a descriptor more takes about 21, of eight engines (8.3)."""
+LONG_RUN, LONG = 1.33, 30_720
+"""How many times as long loads in runs of so many bytes take on silicon as in runs of one window (8.3 again)."""
+DOUBLING = (LONG_RUN - 1) / log2(LONG / 256)
+"""The share of a window's issue that each doubling of its run adds; 512 B to 2 KB (4 to 13 %) lie on the same line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What the busiest engine of a point does, as the model counts it; `readers`: engines that read its region."""
+    """What the busiest engine of a point does, as the model counts it; `readers`: engines that read its region;
+    `longer`: what a window costs on silicon of one whose run is one window.
+    """
 
     kind: str
     readers: int
@@ -63,6 +74,7 @@ class Features:
     ragged: int
     engines: int
     clusters: int
+    longer: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +94,7 @@ def features(point: Point, data: CostData) -> Features:
     pairs = pairs_of(commands_of(point), data)
     read, write = max(pairs, key=lambda pair: pair[0].requests + pair[1].requests)
     hbm, dm = (read, write) if point.direction == "HBM>DM" else (write, read)
+    times, of = doublings(run_of(commands_of(point)[0].normal), data.hbm.window)
     readers = sum(1 for other, _ in pairs if region_of(other) == region_of(read))
     return Features(
         _kind(point, read, 1 < readers == len(pairs), data),
@@ -92,6 +105,7 @@ def features(point: Point, data: CostData) -> Features:
         hbm.windows.ragged,
         len(pairs),
         point.clusters,
+        1 + DOUBLING * times / of,
     )
 
 
@@ -211,7 +225,7 @@ def section(constants: dict[str, float], name: str, profile: str) -> str:
     lines += [_line(key, value, f"fitted to {name}", "measured") for key, value in constants.items()]
     lines += [
         _line(key, value, f"silicon: {RATIOS[key][2]}, times the fitted issue", "measured")
-        for key, value in from_ratios(constants["issue"]).items()
+        for key, value in from_ratios(constants).items()
     ]
     lines += [_line(key, *rest) for key, rest in SAID.items()]
     return "\n".join(lines) + "\n"
@@ -223,53 +237,59 @@ def _head(profile: str) -> list[str]:
     return [f"[cost.{profile}]", *([f'predicts         = "{said}"'] if said else []), *turns]
 
 
-@dataclass(frozen=True, slots=True)
-class OnSilicon:
-    """How many cycles of the counter one of a schedule's takes, and those of the setup of a slice."""
-
-    scale: float
-    setup: float
-
-
-def fit_silicon(timed: Sequence[Point], constants: dict[str, float]) -> OnSilicon:
-    """Both constants from the plain loads among the rows. Raises ValueError where there are too few."""
+def fit_silicon(timed: Sequence[Point], constants: dict[str, float]) -> float:
+    """How many times as long as in a schedule a window takes, from the plain loads among the rows. Raises ValueError
+    where there are too few.
+    """
     seen = [(p, f) for p, f in seen_by(timed) if f.kind == "load" and not p.one_stack and not p.half_dmns]
     if len(seen) < LOADS:
         raise ValueError("the points hold too few loads on silicon to fit")
     times = [p.clusters if p.serial else 1 for p, _ in seen]
-    rows = [(n * f.slices, n * f.windows) for n, (_, f) in zip(times, seen, strict=True)]
     start = constants["startup"] * CLOCK
-    setup, window = relative_fit(rows, [p.cycles - n * start for n, (p, _) in zip(times, seen, strict=True)])
-    return OnSilicon(window / constants["issue"], setup)
+    rows = [(n * f.windows * f.longer,) for n, (_, f) in zip(times, seen, strict=True)]
+    rest = [p.cycles - n * (start + SETUP * f.slices) for n, (p, f) in zip(times, seen, strict=True)]
+    (window,) = relative_fit(rows, rest)
+    return window / constants["issue"]
 
 
-def silicon_constants(constants: dict[str, float], silicon: OnSilicon) -> dict[str, float]:
-    """`schedule` on silicon: its constants `scale` times as long, and the documents' in cycles of the counter."""
-    fitted = {key: value * silicon.scale for key, value in (constants | from_ratios(constants["issue"])).items()}
-    fitted |= {"slice_setup": silicon.setup, "startup": constants["startup"] * CLOCK}
+def silicon_constants(constants: dict[str, float], scale: float) -> dict[str, float]:
+    """`schedule` in cycles of the counter; a window of a plain load takes `scale` times as long, and slices are set
+    up.
+    """
+    issue = constants["issue"] * scale
+    fitted = {key: value * CLOCK for key, value in constants.items()}
+    fitted |= {"issue": issue, "issue_doubling": issue * DOUBLING, "slice_setup": 0.0, "issue_slice": SETUP}
+    fitted |= from_ratios(fitted)
     book = cost_data("book")
     told = {key: book.constants[key].cycles if key in SEEN_BY_SILICON else SAID[key][0] for key in SAID}
     return fitted | {key: value * CLOCK for key, value in told.items()}
 
 
-def silicon_section(constants: dict[str, float], silicon: OnSilicon, name: str) -> str:
+def silicon_section(constants: dict[str, float], scale: float, name: str) -> str:
     """The text of the profile `silicon`."""
-    fitted = f"schedule times {silicon.scale:.3f}, fitted to {name}"
-    own = {"slice_setup": f"fitted to {name}", "startup": f"schedule times {CLOCK:g}, the clock"}
+    own = {
+        "issue": f"schedule times {scale:.3f}, fitted to {name}",
+        "issue_doubling": f"silicon: loads in runs of 30 KB take {LONG_RUN} times as long as of 256 B, by doublings",
+        "slice_setup": "silicon: slices are set up between requests, see issue_slice",
+        "issue_slice": "silicon: a descriptor more takes about 21 cycles, of eight engines; spread over its requests",
+        **{key: f"silicon: {RATIOS[key][2]}, times what a window costs" for key in RATIOS},
+    }
+    clocked = f"schedule times {CLOCK:g}, the clock"
     book, lines = cost_data("book"), _head("silicon")
     clock = "counter of 2 GHz, documents of 1 GHz: inferred by kernel writers, no vendor text says so"
     lines.append(f'clock            = {{ counter_cycles = {CLOCK!r}, source = "{clock}", basis = "contested" }}')
-    for key, value in silicon_constants(constants, silicon).items():
-        source, basis = (own.get(key, fitted), "measured") if key not in SAID else SAID[key][1:]
+    for key, value in silicon_constants(constants, scale).items():
+        source, basis = (own.get(key, clocked), "measured") if key not in SAID else SAID[key][1:]
         if key in SEEN_BY_SILICON:
             source, basis = book.constants[key].source, book.constants[key].basis
         lines.append(_line(key, value, source if key not in SAID else f"{source}; times the clock", basis))
     return "\n".join(lines) + "\n"
 
 
-def from_ratios(issue: float) -> dict[str, float]:
-    """The constants that are a ratio on silicon times the fitted issue."""
-    return {key: ratio * issue / engines for key, (ratio, engines, _) in RATIOS.items()}
+def from_ratios(constants: Mapping[str, float]) -> dict[str, float]:
+    """The constants that are a ratio on silicon times what a window costs, with its share of its slice's setup."""
+    window = constants["issue"] + constants.get("issue_slice", 0.0) / SHARING
+    return {key: ratio * window / engines for key, (ratio, engines, _) in RATIOS.items()}
 
 
 def _line(key: str, value: float, source: str, basis: str) -> str:

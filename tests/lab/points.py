@@ -9,7 +9,9 @@ nothing is guessed from its cycles. Where a row leaves something open the plaine
   slice has the same number of runs;
 - the runs of a slice are contiguous in it, and HBM holds the runs one after the other in the order of the slices (a
   run of bytes per slice, then the next run of each), so that offsets mod 256 follow from the run length;
-- silicon rows: what their words say of clusters, live slices, DMNs, stacks and commands (`WORDS`);
+- silicon rows: what their words say of clusters, live slices, DMNs, stacks and commands (`WORDS`); cycles are those of
+  the load alone where the row states them beside a longer span, and the other rows that were measured like it (the same
+  words in the column `stat`) hold as much beside their load;
 - `N regions` and `all same` in the offsets: the slices read N distinct runs, readers next to each other;
 - consecutive packets go to different slices, in turns to both DMNs of the engine; a packet is 256 bytes of a run that
   is a multiple of 256, else (loads) the run in its largest packets of at most 1,024 bytes (docs/machines/rngd.md 8.2:
@@ -22,9 +24,11 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 
 from dmaverify.program.command import Command, Engine, Loop, Port
 
@@ -41,7 +45,8 @@ class Point:
     """One measured transfer. `cycles` in the clock of its file; `regions` distinct runs read, 0: every run its own;
     `spread`: live slices lie evenly over all engines of a cluster, else from its first slice on; `serial`: one
     command per cluster, which the schedule runs one after the other; `half_dmns`: one DMN of each engine;
-    `one_stack`: HBM holds what a cluster reads in one stack of its own.
+    `one_stack`: HBM holds what a cluster reads in one stack of its own; `beside`: cycles that the file's figure holds
+    beside the transfer, already taken off `cycles`.
     """
 
     id: str
@@ -57,6 +62,7 @@ class Point:
     serial: bool = False
     half_dmns: bool = False
     one_stack: bool = False
+    beside: float = 0.0
 
 
 def _number(text: str) -> int:
@@ -103,6 +109,8 @@ WORDS = {
     "one_stack": r"one (HBM )?stack per cluster",
 }
 """What the columns of a silicon row say of its layout, as patterns: see `Point`."""
+OWN_LOAD = re.compile(r"\bload [\d.]+k -> ([\d.]+)k\b")
+"""What a load took by itself, in thousands of cycles, before a change and in the row that the words stand in."""
 
 
 def hardware_points(path: Path) -> list[Point]:
@@ -111,12 +119,26 @@ def hardware_points(path: Path) -> list[Point]:
     """
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    found = []
+    beside, found = _beside_loads(rows), []
     for row in rows:
         size, run, cycles = (_number(row[name]) for name in ("bytes", "run_bytes", "hw_cycles_2GHz"))
         if size and run and cycles and size % run == 0:
-            found.append(_hardware_point(row, run, size // run, cycles))
+            more = beside.get(row.get("stat") or "", 0.0)
+            point = _hardware_point(row, run, size // run, cycles)
+            found.append(replace(point, cycles=cycles - more, beside=more))
     return found
+
+
+def _beside_loads(rows: Sequence[Mapping[str, str]]) -> dict[str, float]:
+    """By the words of the column `stat`: cycles that rows measured so hold beside their load, from rows that state
+    both.
+    """
+    seen = defaultdict(list)
+    for row in rows:
+        own = OWN_LOAD.search(row.get("note") or "")
+        if own and row.get("stat"):
+            seen[row["stat"]].append(_number(row["hw_cycles_2GHz"]) - 1000 * float(own[1]))
+    return {stat: median(rests) for stat, rests in seen.items() if median(rests) > 0}
 
 
 def _hardware_point(row: Mapping[str, str], run: int, runs: int, cycles: int) -> Point:
