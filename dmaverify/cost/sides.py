@@ -249,8 +249,9 @@ def _placed(
         startup += target.ticks("startup_clusters") if len(stores.clusters) > 1 else 0
     elif target.ticks("startup_reread") and read.port.tier == "hbm" and is_reread(read, target):
         startup += target.ticks("startup_reread")
-    slices, each = max(slices_of(side.nest, side, target) for side in (read, write)), 0
-    if slices and not into_hbm:
+    each = 0
+    if not into_hbm and (target.ticks("slice_setup") or target.ticks("issue_slice")):
+        slices = max(slices_of(side.nest, side, target) for side in (read, write))
         counts = read.requests, write.requests
         startup += target.ticks("slice_setup") * slices
         each = target.ticks("issue_slice") * slices // (sum(counts) if one_memory else max(counts))
