@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.nest import PacketNest, as_requests
-from dmaverify.cost.sides import HbmUse, SideCost, is_reread, least_gap
+from dmaverify.cost.sides import HbmUse, SideCost, least_gap
 from dmaverify.program.command import Command
 
 
@@ -23,9 +23,7 @@ def is_exact(commands: Sequence[Command], pairs: Sequence[tuple[SideCost, SideCo
     if len(commands) != 1 or data.ticks("hbm_request") < data.ticks("dm_request"):
         return False
     read, write = pairs[0]
-    other = "issue_store" if write.port.tier == "hbm" else "issue_reread"
-    again = write.port.tier == "hbm" or is_reread(read, data)
-    if again and (data.ticks(other) != data.ticks("issue") or data.ticks("issue_region")):
+    if read.issue != data.ticks("issue"):
         return False
     if read.windows.least * read.windows.packets != read.requests or read.per_packet != 1 or write.per_packet != 1:
         return False

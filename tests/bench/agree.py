@@ -13,8 +13,9 @@ if __name__ == "__main__":
     parser.add_argument("--count", type=int, default=1250, help="seeds of each kind: 10,000 programs of all")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--kind", action="append", choices=sorted(KINDS), help="only these kinds")
-    parser.add_argument("--profile", action="append", help="book and measured unless given")
+    parser.add_argument("--profile", action="append", help="book, measured and silicon unless given")
     options = parser.parse_args()
-    found = run(options.first, options.count, options.kind or list(KINDS), options.profile or ["book", "measured"])
+    profiles = options.profile or ["book", "measured", "silicon"]
+    found = run(options.first, options.count, options.kind or list(KINDS), profiles)
     sys.stdout.write(table(found) + "\n")
     sys.exit(int(any(one.broken for one in found)))
