@@ -1,7 +1,7 @@
 """Synthesis against brute force: every member of the space of small drawn moves, priced by the same cost (the closed
 form, with windows written in part counted address by address).
 
-    python tests/bench/synth_exhaustive.py [FIRST [COUNT [ENGINES]]]
+    python tests/bench/synth_exhaustive.py [FIRST [COUNT [ENGINES [PROFILE]]]]
 
 Prints every disagreement and a line of totals; exit 1 if there was one. A move agrees when the search says OPTIMAL, no
 member costs less than its plan, some member costs as much, and the bound is not above.
@@ -28,11 +28,13 @@ EVERY = 10
 """Moves after which the error stream says how far it is."""
 
 
-def judged(seed: int, engines: int) -> tuple[str, int]:
+def judged(seed: int, engines: int, profile: str = "book") -> tuple[str, int]:
     """(what disagrees, or nothing; members) of one drawn move."""
     axes, moved = drawn(seed)
-    target, data = load_target("rngd"), cost_data("book")
-    found = synthesize(moved, target, axes=axes, engines=engines, evaluations=EVALUATIONS, advise=False)
+    target, data = load_target("rngd"), cost_data(profile)
+    found = synthesize(
+        moved, target, axes=axes, profile=profile, engines=engines, evaluations=EVALUATIONS, advise=False
+    )
     costs = [price(program, data) for _, program in members(moved, target, engines)]
     if found.found != bool(costs):
         return f"a plan was {'found' if found.found else 'not found'}, of {len(costs)} members", len(costs)
@@ -46,12 +48,13 @@ def judged(seed: int, engines: int) -> tuple[str, int]:
 
 
 def main() -> int:
-    given = [int(text) for text in sys.argv[1:]]
+    given = [int(text) for text in sys.argv[1:4]]
     first, many, engines = (*given, *(0, 300, 2)[len(given) :])
+    profile = sys.argv[4] if len(sys.argv) > 4 else "book"
     bad = total = 0
     started = time.perf_counter()
     for seed in range(first, first + many):
-        says, count = judged(seed, engines)
+        says, count = judged(seed, engines, profile)
         total += count
         if says:
             bad += 1
