@@ -271,6 +271,7 @@ def emitted_plan(path: str, form: str) -> str:
     """The commands of a plan's transfers in a form, read back and proved. Raises InputError, InputErrors."""
     from dmaverify import api
     from dmaverify.jobs.load import run_of
+    from dmaverify.jobs.plan_copies import emitted_copies, goes_by_copies
     from dmaverify.machines.idma.emit import emitted as written
     from dmaverify.targets.modules import module_name
 
@@ -278,9 +279,12 @@ def emitted_plan(path: str, form: str) -> str:
     out = []
     for item in plan.transfers:
         transfer, target = item.transfer, plan.targets[item.transfer.target]
-        if module_name(target) != "idma":
+        if goes_by_copies(transfer, target):
+            out.append(emitted_copies(plan, item.name, form))
+        elif module_name(target) == "idma":
+            out.append(written(transfer, target, plan.axes, run_of(plan, item.name), form))
+        else:
             raise InputError(f"{target.name} has no forms to emit", transfer.span)
-        out.append(written(transfer, target, plan.axes, run_of(plan, item.name), form))
     if not out:
         raise InputError(f"{path} holds no transfer", None, "name one: PATH::NAME")
     return "\n".join(out)

@@ -66,7 +66,9 @@ def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
 
 @click.command()
 @click.argument("path", metavar="PATH[::NAME]")
-@click.option("--as", "form", required=True, help="inline, registers, words, slices; iDMA: auto, reg32_3d, nd, ...")
+@click.option(
+    "--as", "form", required=True, help="Copies: inline, registers, words, slices; iDMA: auto, reg32_3d, nd, ..."
+)
 @click.option("--json", "as_json", is_flag=True, help="Words as JSON, which `equiv` reads.")
 def emit(path: str, form: str, as_json: bool) -> None:
     """A kernel with its copies in the other surface, their configuration words, or what they move; the commands of a

@@ -7,7 +7,7 @@ Law: an entry without a price is named with the reason and takes nothing from th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +96,8 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
     if rows is not None:
         return _of_rows(name, *rows, chosen)
     try:
+        if (copies := _copies(plan, name, chosen)) is not None:
+            return copies
         of = chosen.data
         price, data = cost_of(plan, name, of, chosen.simulate, chosen.explain and as_json)
         refuted = _refuted_by(plan, name, chosen.readings)
@@ -108,11 +110,32 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
             return Priced("", data)
         commands = program_of(plan, name)
         lines = cost_text(name, price, data, commands, of, explain=chosen.explain, formula=chosen.formula).split("\n")
-        if refuted:
-            lines.insert(1, f"  REFUTED by {', '.join(refuted)}: these are the cycles of a wrong program")
-        return Priced("\n".join([*lines, *_all_turns(data)]), data)
+        return Priced("\n".join([*_beside_refuted(lines, refuted), *_all_turns(data)]), data)
     except InputError as error:
         return _unpriced(name, error)
+
+
+def _copies(plan: Plan, name: str, chosen: Chosen) -> Priced | None:
+    """A transfer by copy instructions; None for any other. Raises InputError where no text can say its copies."""
+    from dmaverify.jobs.kernel_prices import cost_text
+    from dmaverify.jobs.load import run_of
+    from dmaverify.jobs.plan_copies import goes_by_copies, priced_copies
+
+    transfer = next(item for item in plan.transfers if item.name == name).transfer
+    target = plan.targets[transfer.target]
+    if not goes_by_copies(transfer, target):
+        return None
+    data = priced_copies(transfer, run_of(plan, name), target, explain=chosen.explain)
+    refuted = _refuted_by(plan, name, chosen.readings)
+    data |= {"refuted": list(refuted)} if refuted else {}
+    text = cost_text(data, formula=chosen.formula, explain=chosen.explain)
+    return Priced("\n".join(_beside_refuted(text.split("\n"), refuted)), data)
+
+
+def _beside_refuted(lines: Sequence[str], refuted: Sequence[str]) -> list[str]:
+    """The lines of a price, of which the second says that the program is wrong."""
+    said = f"  REFUTED by {', '.join(refuted)}: these are the cycles of a wrong program"
+    return [*lines[:1], *([said] if refuted else []), *lines[1:]]
 
 
 def _refuted_by(plan: Plan, name: str, readings: Mapping[str, str]) -> tuple[str, ...]:
@@ -208,9 +231,16 @@ def _rows_in_kernel(plan: Plan, name: str) -> tuple[RowMoves, str] | None:
 # ---------------------------------------------------------------- requests
 
 
+def _copied_or_cost(plan: Plan, name: str, chosen: Chosen) -> dict[str, Any]:
+    from dmaverify.cli.synth import cost_of
+
+    copies = _copies(plan, name, chosen)
+    return dict(copies.data) if copies else cost_of(plan, name, chosen.data, chosen.simulate, chosen.explain)[1]
+
+
 def cost_request(request: dict[str, Any], profile: str, simulated: bool, explained: bool = False) -> Any:
     """One line of `cost --stdin`."""
-    from dmaverify.cli.synth import cost_of, plan_of_request
+    from dmaverify.cli.synth import plan_of_request
     from dmaverify.jobs.requests import only_known
 
     if "frag" in request:
@@ -222,7 +252,7 @@ def cost_request(request: dict[str, Any], profile: str, simulated: bool, explain
     play, told = bool(request.get("simulate", simulated)), bool(request.get("explain", explained))
     chosen = Chosen(str(request.get("profile", profile)), play, told)
     if plan.transfers:
-        found = [cost_of(plan, t.name, chosen.data, play, told)[1] for t in plan.transfers]
+        found = [_copied_or_cost(plan, t.name, chosen) for t in plan.transfers]
     else:
         found = [dict(one.data) for one in priced_entries(plan, chosen, True)]
     return found[0] if len(found) == 1 else found

@@ -33,6 +33,7 @@ BANDS = "with each step at the same end of its band"
 
 def program_timeline(plan: Plan, program: Program, data: CostData) -> Priced:
     """The timeline of a program of a plan."""
+    data = _copied(plan.targets[program.target], data)
     try:
         order, durations = _ordered(plan, program, data)
     except InputError as error:
@@ -41,19 +42,33 @@ def program_timeline(plan: Plan, program: Program, data: CostData) -> Priced:
     return _shown(program, order, durations, data, plan=plan)
 
 
+def _copied(target: Target, data: CostData) -> CostData:
+    """The constants as a machine's programs name them: of one that moves by copies, those of its copies."""
+    from dmaverify.jobs.kernel_prices import PARAMETERS
+
+    return replace(data, profile=PARAMETERS, bands={}, thin={}) if _by_copies(target) else data
+
+
+def _by_copies(target: Target) -> bool:
+    return "issue_cycles" in target.raw.get("cost", {})
+
+
 def _shown(
     program: Program, order: Order, durations: Lanes, of: CostData, kind: str = "program", plan: Plan | None = None
 ) -> Priced:
     """The timeline as text and JSON; of a plan's program, with what its contexts take from each other at the banks."""
-    from dmaverify.report.timeline import critical_path, slots_of, timeline_text
+    from dmaverify.report.timeline import critical_path, timeline_text
+
+    def lay(each: Callable[[Duration], float] | None = None) -> tuple[Slot, ...]:
+        own = {key: replace(one, cycles=each(one)) for key, one in durations.items()} if each else durations
+        return _in_time(program, order, own, of)
 
     def end(each: Callable[[Duration], float]) -> float:
-        own = {key: replace(one, cycles=each(one)) for key, one in durations.items()}
-        return max((slot.end for slot in slots_of(program, order, own, of)), default=0.0)
+        return max((slot.end for slot in lay(each)), default=0.0)
 
-    slots, many, profile = slots_of(program, order, durations, of), iterations(program), of.profile
+    slots, many, profile = lay(), iterations(program), of.profile
     cycles = max((slot.end for slot in slots), default=0.0)
-    every = many * end(lambda one: float(one.about.get("mean", one.cycles))) if many > 1 else cycles
+    every = _all_iterations(program, order, durations, of) if many > 1 else cycles
     low, high = (partial(_at_end, number) for number in (0, 1))
     ends = [end(low), end(high)] if of.bands else []
     missing = [str(slot.about.get("error") or f"step `{slot.step}` is {slot.unpriced}")
@@ -124,10 +139,34 @@ def iterations(program: Program) -> int:
     return prod(count for _, count in loops.pop()) if len(loops) == 1 else 1
 
 
+def _in_time(program: Program, order: Order, durations: Lanes, data: CostData) -> tuple[Slot, ...]:
+    """Every piece of work in time: of loops around all steps one iteration, of others all of them."""
+    from dmaverify.report.iterations import iterated
+    from dmaverify.report.timeline import slots_of
+
+    if len({step.loops for step in program.steps}) <= 1:
+        return slots_of(program, order, durations, data)
+    found = iterated(program, order, durations, data)
+    if found is None:
+        return slots_of(program, order, _all_own(program, durations), data)
+    often = {step.name: prod(count for _, count in step.loops) for step in program.steps}
+    return tuple(replace(s, about={**s.about, "iterations": n}) if (n := often[s.step]) > 1 else s for s in found)
+
+
+def _all_iterations(program: Program, order: Order, durations: Lanes, data: CostData) -> float:
+    """The end of the last iteration of loops around all steps; where they are too long, one after the other."""
+    from dmaverify.report.iterations import iterated
+    from dmaverify.report.timeline import slots_of
+
+    found = iterated(program, order, durations, data)
+    if found is None:
+        own = {key: replace(one, cycles=float(one.about.get("mean", one.cycles))) for key, one in durations.items()}
+        return iterations(program) * max((s.end for s in slots_of(program, order, own, data)), default=0.0)
+    return max((slot.end for slot in found), default=0.0)
+
+
 def _all_own(program: Program, durations: Lanes) -> Lanes:
-    """Durations where a step in loops that are not those of all steps takes all of its iterations."""
-    if len({step.loops for step in program.steps}) == 1:
-        return durations
+    """Durations where a step in loops takes all of its iterations."""
     out = {}
     for (number, lane), one in durations.items():
         turns = prod(count for _, count in program.steps[number].loops)
@@ -143,10 +182,9 @@ def laid_out(plan: Plan, program: Program, profile: str) -> tuple[Slot, ...]:
     step makes no command.
     """
     from dmaverify.cost.constants import cost_data
-    from dmaverify.report.timeline import slots_of
 
     data = cost_data(profile)
-    return slots_of(program, *_ordered(plan, program, data, supported=False), data)
+    return _in_time(program, *_ordered(plan, program, data, supported=False), data)
 
 
 def _ordered(plan: Plan, program: Program, data: CostData, supported: bool = True) -> tuple[Order, Lanes]:
@@ -157,7 +195,7 @@ def _ordered(plan: Plan, program: Program, data: CostData, supported: bool = Tru
     from dmaverify.report.timeline import Duration
 
     target = plan.targets[program.target]
-    if "hbm" not in target.tiers:
+    if "hbm" not in target.tiers and not _by_copies(target):
         raise InputError(f"{target.name} has no model of programs", program.span)
     lanes: list[tuple[str, ...]] = []
     found: dict[tuple[int, str], Duration] = {}
@@ -177,7 +215,7 @@ def _ordered(plan: Plan, program: Program, data: CostData, supported: bool = Tru
     order = order_of(program, lanes)
     if isinstance(order, Circle):
         raise InputError(f"{', '.join(order.steps)} wait for each other", program.span, "take one `after` away")
-    return order, _all_own(program, found)
+    return order, found
 
 
 def _work(plan: Plan, number: int, step: Step, target: Target) -> StepWork:
@@ -217,6 +255,12 @@ def _durations(
     from dmaverify.prove.flow.touches import lane_of
     from dmaverify.report.timeline import Duration
 
+    if step.transfer is not None and _by_copies(plan.targets[target]):
+        from dmaverify.jobs.plan_copies import priced_copies
+
+        copies = priced_copies(step.transfer, work.commands, plan.targets[target])
+        each = copies["cycles"] / copies.get("iterations", 1)
+        return {(number, lane): Duration(each, {"mean": each}) for lane in work.lanes}
     if step.indirect is not None:
         one = _gathered(plan, step, data, supported)
         return {(number, lane): one for lane in work.lanes}

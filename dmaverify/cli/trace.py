@@ -65,10 +65,11 @@ def trace(path: str, output: str, profile: str) -> None:
 
 def _write_kernel_trace(path: str, output: str) -> str:
     """One run of a kernel as a timeline of its pipes; what to say of it. Raises InputError."""
+    from dmaverify.jobs.kernel_prices import PARAMETERS
     from dmaverify.jobs.kernel_runs import ran_kernel, slots_of_run
 
     done = ran_kernel(path)
-    return _write_slots(done.named.name, slots_of_run(done), output, "A2/A3 parameters, not A5 figures")
+    return _write_slots(done.named.name, slots_of_run(done), output, PARAMETERS)
 
 
 def write_program_trace(plan: Plan, output: str, profile: str) -> str:

@@ -76,7 +76,7 @@ def _spms(side: SideCost, data: CostData) -> list[int]:
 @dataclass(frozen=True, slots=True)
 class WorkPiece:
     """Work of `cycles` by itself that begins when all of `after` (numbers of pieces) have ended. `commands` are what it
-    does together with the other pieces of its `step`.
+    does together with the other pieces of its `step`; `again`: it is that of a later iteration.
     """
 
     cycles: float
@@ -84,6 +84,7 @@ class WorkPiece:
     loads: Loads = field(default_factory=dict)
     step: int = -1
     commands: tuple[Command, ...] = ()
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,7 @@ class _Crowds:
 
     def __init__(self, pieces: Sequence[WorkPiece], data: CostData) -> None:
         self.data = data
-        self.pieces = {step: [p for p in pieces if p.step == step] for step in {p.step for p in pieces}}
+        self.pieces = {step: [p for p in pieces if p.step == step and not p.again] for step in {p.step for p in pieces}}
         self.pairs: dict[tuple[int, int], Slowed] = {}
         self.sets: dict[frozenset[int], float] = {}
 

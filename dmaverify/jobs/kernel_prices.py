@@ -15,6 +15,9 @@ from dmaverify.errors import InputError
 from dmaverify.machines.pto.named import NamedFunction, functions_of
 from dmaverify.machines.pto.values import Kernel
 
+PARAMETERS = "A2/A3 parameters, not A5 figures"
+"""What prices of copies stand on, in a few words; the data has the sources."""
+
 
 def priced(
     path: str, *, as_json: bool, values: Sequence[str] = (), formula: bool = False, explain: bool = False
@@ -110,7 +113,9 @@ def cost_text(data: Mapping[str, Any], *, formula: bool, explain: bool) -> str:
     open_ = data["cycles"] is None
     what = "in the kernel's symbols" if open_ else f"{data['cycles']:,.0f} cycles on the busiest pipe"
     where = "".join(f", {n} = {v:,}" for n, v in data["values"].items())
-    lines = [f"{data['path']}::{data['name']}   {what}{where}   model: A2/A3 parameters, not A5 figures"]
+    name = f"{data['path']}::{data['name']}" if data["path"] else data["name"]
+    turns = f" over {data['iterations']:,} iterations" if "iterations" in data else ""
+    lines = [f"{name}   {what}{turns}{where}   model: {PARAMETERS}"]
     for pipe, text in data["formula"].items():
         cycles = data["pipes"][pipe]
         lines.append(f"  {pipe:<6}{text if cycles is None else f'{cycles:>12,.0f}'}")
@@ -130,7 +135,8 @@ def cost_text(data: Mapping[str, Any], *, formula: bool, explain: bool) -> str:
             lines.append(f"  {'':<{wide}}  = {term['formula']}")
         if explain:
             lines.append(f"  {'':<{wide}}  {term['source']}")
-    lines.append(f"  constants: {data['basis']}; a branch counts its larger arm")
+    arms = any(term.get("arm") for term in data["terms"])
+    lines.append(f"  constants: {data['basis']}{'; a branch counts its larger arm' if arms else ''}")
     for one in data.get("advice", ()):
         lines.append(f"  {'advice' if one['proved'] else 'question':<10}line {one['line']}: {one['text']}")
     return "\n".join(lines)

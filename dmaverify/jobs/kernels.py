@@ -16,6 +16,7 @@ from dmaverify.errors import InputError, Span
 from dmaverify.language.files import read_text
 from dmaverify.machines.pto.emit import canonical, fields_of, words_of_copy
 from dmaverify.machines.pto.named import NamedFunction, functions_of, kernel_at
+from dmaverify.machines.pto.values import Kernel
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, unpack
 from dmaverify.machines.pto.work import work_of
 from dmaverify.prove.flow.same_kernel import Sameness, compare_kernels
@@ -35,7 +36,7 @@ def written(path: str, form: str, *, as_json: bool) -> Any:
     from dmaverify.machines.pto.surfaces import emitted
 
     if form == "words":
-        return words_json(path) if as_json else words_text(path)
+        return words_json(path) if as_json else words_text(kernel_at(path, canonical=True)[2])
     return "\n".join(slices_of(path)) if form == "slices" else emitted(path, form)
 
 
@@ -43,8 +44,12 @@ def written(path: str, form: str, *, as_json: bool) -> Any:
 
 
 def words_json(path: str) -> list[dict[str, Any]]:
-    """The words of every copy, with what they move between: the JSON that `equiv` reads again."""
-    _, _, kernel = kernel_at(path, canonical=True)
+    """The words of the kernel that a path means: the JSON that `equiv` reads again."""
+    return words_of(kernel_at(path, canonical=True)[2])
+
+
+def words_of(kernel: Kernel) -> list[dict[str, Any]]:
+    """The words of every copy, with what they move between."""
     out = []
     for copy in kernel.copies:
         words = {word: f"{value:#018x}" for word, value in words_of_copy(copy).items()}
@@ -60,10 +65,10 @@ def _place(place: Any) -> dict[str, Any]:
     return {"memory": place.root or place.space, "address": place.address.const}
 
 
-def words_text(path: str) -> str:
+def words_text(kernel: Kernel) -> str:
     """The words with their fields, for people."""
     lines = []
-    for one in words_json(path):
+    for one in words_of(kernel):
         lines.append(f"line {one['line']}  {one['kind']}  {_end(one['src'])} -> {_end(one['dst'])}")
         layout = LOCAL_WORDS if one["kind"] == "local" else GM_WORDS
         fields = unpack(one["kind"], {word: int(value, 16) for word, value in one["words"].items()})

@@ -57,17 +57,19 @@ class Slot:
 
 
 def slots_of(
-    program: Program, order: Order, durations: Mapping[tuple[int, str], Duration], data: CostData | None = None
-) -> tuple[Slot, ...]:
+    program: Program, order: Order, durations: Mapping[tuple[int, str], Duration], data: CostData | None = None,
+    iterations: Sequence[tuple[int, int]] = (),
+) -> tuple[Slot, ...]:  # fmt: skip
     """Every piece as early as its predecessors and what it shares allow, by `data` what commands share as well.
-    `durations` by step and lane.
+    `durations` by step and lane; `iterations`: of a program unrolled, the step of the body and the iteration of each.
     """
     numbers = range(len(order.pieces))
     own = [durations[piece.step, piece.lane] for piece in order.pieces]
     before = [tuple(other for other in numbers if order.precedes(other, number)) for number in numbers]
+    turns = [iterations[piece.step] if iterations else (piece.step, 0) for piece in order.pieces]
     pieces = [
-        WorkPiece(d.cycles, after, d.loads, piece.step, d.commands)
-        for d, after, piece in zip(own, before, order.pieces, strict=True)
+        WorkPiece(d.cycles, after, d.loads, step, d.commands, turn > 0)
+        for d, after, (step, turn) in zip(own, before, turns, strict=True)
     ]
     timed = in_time(pieces, data)
     found = []
@@ -115,7 +117,7 @@ def timeline_text(name: str, slots: Sequence[Slot], profile: str, iterations: in
         turns = f"   {often[step]} iterations" if often[step] != 1 else ""
         lines.append(f"  {'*' if step in path else ' '} {start}  {step:{wide}}  {lane}{turns}{slowed}{none}")
     if iterations > 1:
-        lines.append(f"  one iteration after the other: {every or cycles * iterations:,.1f}")
+        lines.append(f"  all iterations, each as early as the order lets it: {every or cycles * iterations:,.1f}")
     if any(slot.slowed_by for slot in slots):
         lines.append(f"  {SHARED}")
     return "\n".join(lines)

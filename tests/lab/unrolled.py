@@ -81,6 +81,16 @@ def unrolled_hazards(program: Program, works: list[StepWork], *, launched: bool)
     return found
 
 
+def earliest(program: Program, works: list[StepWork], cycles: dict[tuple[int, str], float]) -> dict[Node, float]:
+    """When each piece of work of each iteration ends, as early as the order lets it."""
+    nodes = list(_nodes(program, works, False))
+    ends: list[float] = []
+    for node, mask in zip(nodes, _before(program, nodes), strict=True):
+        start = max((end for i, end in enumerate(ends) if mask >> i & 1), default=0.0)
+        ends.append(start + cycles[node[0], node[2]])
+    return dict(zip(nodes, ends, strict=True))
+
+
 def _nodes(program: Program, works: list[StepWork], launched: bool) -> Iterator[Node]:
     bodies = bodies_of(program.steps)
     for body in dict.fromkeys(b if b >= 0 else n for n, b in enumerate(bodies)):
