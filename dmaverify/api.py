@@ -105,14 +105,12 @@ def price(
 ) -> Cost:
     """What the commands of one transfer cost, as named terms. Raises InputError, also for a machine without prices."""
     from dmaverify.cost.constants import cost_data
-    from dmaverify.cost.model import cost
+    from dmaverify.cost.prices import price_of
 
     must_be(profile, str, "the name of a profile")
     loaded, item = _one(plan, name, target)
-    if "hbm" not in loaded.targets[item.transfer.target].tiers:
-        hint = "`dmaverify cost` prices it by the machine's own law"
-        raise InputError(f"{item.transfer.target} has no prices of the common model", item.transfer.span, hint)
-    return cost(program_of(loaded, item.name), cost_data(profile))
+    machine = loaded.targets[item.transfer.target]
+    return price_of(item.transfer, machine, program_of(loaded, item.name), cost_data(profile))
 
 
 def _show_in_notebooks() -> None:

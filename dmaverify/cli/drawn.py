@@ -106,17 +106,16 @@ def _seen(plan: Plan, item: PlanTransfer, profile: str) -> tuple[Any, str, str]:
 
 def _load(plan: Plan, item: PlanTransfer, commands: Any, profile: str) -> str:
     """The requests in time where the machine is simulated, else the bounds of its own price, back-end by back-end."""
+    from dmaverify.cost.prices import has_profiles, price_of
     from dmaverify.cost.simulate import simulate
-    from dmaverify.targets.modules import part_of
 
     target = plan.targets[item.transfer.target]
     try:
-        if "hbm" in target.tiers:
+        if has_profiles(target):
             result = simulate(commands, "rngd", profile, record=RECORDED)
             return load_svg(result.trace, float(result.cycles))
-        own = part_of(target, "price")
-        found = () if own is None else own.price(item.transfer, target, commands).terms
-        return bounds_svg([(term.name, term.cycles) for term in found])
+        found = price_of(item.transfer, target, commands)
+        return bounds_svg([(term.name, term.cycles) for term in found.terms])
     except (InputError, ValueError, ArithmeticError):
         return ""
 

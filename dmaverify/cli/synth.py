@@ -139,27 +139,17 @@ def cost_of(
 ) -> tuple[Cost, dict[str, Any]]:
     """The cost of a transfer's own program, and its JSON (with the simulation and the explanation where asked for)."""
     from dmaverify import api
-    from dmaverify.cost.model import cost
-    from dmaverify.cost.simple import price as simple_price
-    from dmaverify.cost.simple import simple_cost
+    from dmaverify.cost.prices import has_profiles, price_of
     from dmaverify.cost.simulate import simulate
-    from dmaverify.targets.modules import part_of
 
     commands = api.program_of(plan, name)
-    target = plan.targets[next(t for t in plan.transfers if t.name == name).transfer.target]
-    own = part_of(target, "price")
-    if own is not None:
-        transfer = next(t for t in plan.transfers if t.name == name).transfer
-        made: Cost = own.price(transfer, target, commands)
-        return made, {"name": name, **made.as_data()}
-    simple = simple_cost(target)
-    if simple is not None:
-        plain = simple_price(commands, target, simple)
-        return plain, {"name": name, **plain.as_data()}
-    if "hbm" not in target.tiers:
-        raise InputError(f"{target.name} has no cost model")
-    price = cost(commands, of)
-    data: dict[str, Any] = {"name": name, **price.as_data(), **_prediction(price, commands, of)}
+    transfer = next(item for item in plan.transfers if item.name == name).transfer
+    target = plan.targets[transfer.target]
+    price = price_of(transfer, target, commands, of)
+    data: dict[str, Any] = {"name": name, **price.as_data()}
+    if not has_profiles(target):
+        return price, data
+    data |= _prediction(price, commands, of)
     if simulated:
         data["simulation"] = simulate(commands, of).statistics()
     if explained:

@@ -33,24 +33,14 @@ BANDS = "with each step at the same end of its band"
 
 def program_timeline(plan: Plan, program: Program, data: CostData) -> Priced:
     """The timeline of a program of a plan."""
-    data = _copied(plan.targets[program.target], data)
     try:
         order, durations = _ordered(plan, program, data)
     except InputError as error:
         none = {"name": program.name, "kind": "program", "cycles": None, "reason": error.message}
         return Priced(f"{program.name}   no timeline: {error.message}", none)
+    of = {str(one.about["of"]) for one in durations.values() if "of" in one.about}
+    data = replace(data, profile=", ".join(sorted(of)), bands={}, thin={}) if of else data
     return _shown(program, order, durations, data, plan=plan)
-
-
-def _copied(target: Target, data: CostData) -> CostData:
-    """The constants as a machine's programs name them: of one that moves by copies, those of its copies."""
-    from dmaverify.jobs.kernel_prices import PARAMETERS
-
-    return replace(data, profile=PARAMETERS, bands={}, thin={}) if _by_copies(target) else data
-
-
-def _by_copies(target: Target) -> bool:
-    return "issue_cycles" in target.raw.get("cost", {})
 
 
 def _shown(
@@ -191,11 +181,12 @@ def _ordered(plan: Plan, program: Program, data: CostData, supported: bool = Tru
     """The order of a program and how long each lane of each step works; with `supported`, a step that no data stands
     behind, or that is in error, has no time.
     """
+    from dmaverify.cost.prices import has_price
     from dmaverify.program.schedule import DMA_CONTEXT, Circle, order_of
     from dmaverify.report.timeline import Duration
 
     target = plan.targets[program.target]
-    if "hbm" not in target.tiers and not _by_copies(target):
+    if not (has_price(target) or "issue_cycles" in target.raw.get("cost", {})):
         raise InputError(f"{target.name} has no model of programs", program.span)
     lanes: list[tuple[str, ...]] = []
     found: dict[tuple[int, str], Duration] = {}
@@ -250,17 +241,17 @@ def _durations(
 ) -> Mapping[tuple[int, str], Duration]:
     """How long each lane works on a step: by itself, or as the whole step where what its lanes share binds it."""
     from dmaverify.cost.model import cost
+    from dmaverify.cost.prices import has_profiles
     from dmaverify.cost.sharing import loads_of
     from dmaverify.jobs.accesses import access_price
+    from dmaverify.jobs.own_prices import own_price
     from dmaverify.prove.flow.touches import lane_of
     from dmaverify.report.timeline import Duration
 
-    if step.transfer is not None and _by_copies(plan.targets[target]):
-        from dmaverify.jobs.plan_copies import priced_copies
-
-        copies = priced_copies(step.transfer, work.commands, plan.targets[target])
-        each = copies["cycles"] / copies.get("iterations", 1)
-        return {(number, lane): Duration(each, {"mean": each}) for lane in work.lanes}
+    machine = plan.targets[target]
+    if step.transfer is not None and step.indirect is None and not has_profiles(machine):
+        told = own_price(step.transfer, machine, work.commands)
+        return {(number, lane): Duration(told.first, {"mean": told.mean, "of": told.of}) for lane in work.lanes}
     if step.indirect is not None:
         one = _gathered(plan, step, data, supported)
         return {(number, lane): one for lane in work.lanes}

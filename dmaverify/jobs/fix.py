@@ -155,14 +155,12 @@ def _cheapest(
 
 def _cycles_of(plan: Any) -> float:
     """The price of the one transfer of a plan; 0 where its machine has none."""
-    from dmaverify.cost.model import cost
+    from dmaverify.cost.prices import price_of
     from dmaverify.jobs.load import program_of
 
     item = plan.transfers[0]
-    if "hbm" not in plan.targets[item.transfer.target].tiers:
-        return 0.0
     try:
-        return float(cost(program_of(plan, item.name), "rngd").cycles)
+        return price_of(item.transfer, plan.targets[item.transfer.target], program_of(plan, item.name)).cycles
     except (InputError, ValueError):
         return 0.0
 

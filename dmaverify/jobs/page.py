@@ -64,10 +64,9 @@ def _drawn(verdict: Verdict, plan: Any, commands: tuple[Any, ...]) -> tuple[Any,
 
 def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
     """The commands of a transfer, and their cost as data, as far as there are any."""
-    from dmaverify.cost.model import cost
+    from dmaverify.cost.prices import price_of
     from dmaverify.errors import InputErrors
     from dmaverify.jobs import load as plans_by_name
-    from dmaverify.targets.modules import part_of
 
     try:
         if verdict.path not in plans:
@@ -81,12 +80,10 @@ def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], 
         commands = plans_by_name.program_of(plan, verdict.name)
         transfer = next(item.transfer for item in plan.transfers if item.name == verdict.name)
         target = plan.targets[transfer.target]
-        own = part_of(target, "price")
-        if own is not None:
-            return commands, own.price(transfer, target, commands).as_data()
-        if "hbm" not in target.tiers:
+        try:
+            return commands, price_of(transfer, target, commands).as_data()
+        except InputError:
             return commands, None
-        return commands, cost(commands).as_data()
     except (InputError, InputErrors, ArithmeticError, KeyError, ValueError):
         return (), None
 

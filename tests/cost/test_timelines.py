@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 from cost_programs import SLICE, command, dm, hbm
 
+from dmaverify.api import price
 from dmaverify.cli.app import cli
 from dmaverify.cost.constants import cost_data
 from dmaverify.cost.gathers import RowMoves, gather_cost
@@ -228,6 +230,49 @@ def test_a_program_is_as_long_as_its_steps_in_their_own_loops(tmp_path: Path) ->
     found = entries(str(tmp_path / "p.toml"))
     assert found["p"]["cycles"] == pytest.approx(found["load"]["all_iterations"] + found["store"]["cycles"])
     assert found["p"]["loops"] == {"load": 64}
+
+
+TILES = """schema = 1
+target = "{target}"
+[axes]
+A = 256
+[transfer.load]
+dtype = "i8"
+loop = {{ t = 4 }}
+source = {{ tier = "{far}", base = 0x1C000000, element = "A", view = {{ tile = "A", length = 64, start = "64 * t" }} }}
+dest = {{ tier = "{near}", base = 0x10000000, element = "A = 64" }}
+stream = {{ time = "1", packet = "A = 64" }}
+[transfer.store]
+dtype = "i8"
+loop = {{ t = 4 }}
+source = {{ tier = "{near}", base = 0x10000000, element = "A = 64" }}
+dest = {{ tier = "{far}", base = 0x1C001000, element = "A", view = {{ tile = "A", length = 64, start = "64 * t" }} }}
+stream = {{ time = "1", packet = "A = 64" }}
+[program.p]
+[[program.p.step]]
+transfer = "load"
+[[program.p.step]]
+transfer = "store"
+after = ["load"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "tiers", "profile"),
+    [("idma", ("mem", "mem"), "rtl-0.7.0"), ("./shim", ("ddr", "array"), "simple")],
+)
+def test_programs_of_a_machine_with_prices_of_its_own_are_laid_out_by_them(
+    tmp_path: Path, target: str, tiers: tuple[str, str], profile: str
+) -> None:
+    shutil.copytree(EXAMPLES / "machines" / "shim", tmp_path / "shim")
+    file = tmp_path / "p.toml"
+    file.write_text(TILES.format(target=target, far=tiers[0], near=tiers[1]))
+    found = entries(str(file))
+    each = [price(f"{file}::{name}").cycles for name in ("load", "store")]
+    assert [found[name]["cycles"] for name in ("load", "store")] == each
+    assert found["p"]["cycles"] == sum(each)
+    assert found["p"]["all_iterations"] == pytest.approx(4 * sum(each))
+    assert found["p"]["profile"] == profile
 
 
 # ---------------------------------------------------------------- steps at once

@@ -65,7 +65,7 @@ WRONG: list[Callable[[], Any]] = [
     lambda: any_dv.synthesize(FIRST, none=1),
     lambda: any_dv.synthesize(FIRST, packet="x"),
     lambda: any_dv.price(FIRST, profile="none"),
-    lambda: any_dv.price(str(EXAMPLES / "start" / "idma.toml")),
+    lambda: any_dv.price(f"{EXAMPLES / 'pto' / 'tiles.toml'}::bring"),
 ]
 
 
@@ -126,3 +126,4 @@ def test_notebooks_draw_mappings_verdicts_and_plans(make: Callable[[], Any], hol
 
 def test_a_cost_is_that_of_the_command_line() -> None:
     assert dv.price(FIRST).cycles == 1012.0
+    assert dv.price(str(EXAMPLES / "start" / "idma.toml")).profile == "rtl-0.7.0"

@@ -1,0 +1,47 @@
+"""What commands cost on their machine: by a law of its own, by the rates in its data, or by HBM, DM and their engines.
+
+Knows: which of these a machine has. Does not know: any machine, how a law is computed.
+Law: one machine has one price; a machine without one is refused, never priced by another's model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dmaverify.cost.constants import CostData, cost_data
+from dmaverify.cost.model import Cost, cost
+from dmaverify.cost.simple import price as simple_price
+from dmaverify.cost.simple import simple_cost
+from dmaverify.errors import InputError
+from dmaverify.program.command import Command
+from dmaverify.program.move import Transfer
+from dmaverify.targets.modules import part_of
+from dmaverify.targets.target import Target
+
+
+def has_profiles(target: Target) -> bool:
+    """Whether commands are priced by HBM, DM and engines: with profiles, bands, a simulator."""
+    return "hbm" in target.tiers and part_of(target, "price") is None and simple_cost(target) is None
+
+
+def has_price(target: Target) -> bool:
+    """Whether the machine states what commands cost."""
+    return "hbm" in target.tiers or part_of(target, "price") is not None or simple_cost(target) is not None
+
+
+def price_of(transfer: Transfer, target: Target, commands: Sequence[Command], data: CostData | None = None) -> Cost:
+    """The cost of a move's commands; `data` is the profile where the machine has profiles. Raises InputError where the
+    machine states no costs.
+    """
+    own = part_of(target, "price")
+    if own is not None:
+        found: Cost = own.price(transfer, target, commands)
+        return found
+    simple = simple_cost(target)
+    if simple is not None:
+        return simple_price(commands, target, simple)
+    if "hbm" not in target.tiers:
+        copied = target.copies_of(transfer.source.tier, transfer.dest.tier) is not None
+        hint = "`dmaverify cost` prices its copies" if copied else "its data may state [cost.simple]"
+        raise InputError(f"{target.name} has no cost model of commands", transfer.span, hint)
+    return cost(commands, data or cost_data())
