@@ -418,3 +418,37 @@ def test_a_flag_that_is_right_at_all_values_tried_is_not_refuted(left: str, stat
     found = check(IN_PAIRS.replace("LEFT", left).replace("ROW", ROW_BEHIND_THE_LAST))
     assert found.status is status
     assert all("where %n = " in f.message for f in found.errors if f.rule == "core/flags")
+
+
+ONLY_LATE = f"""func.func @k(%a: {GM}, %n: index) {{
+  %limit = arith.constant LIMIT : index
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %l = arith.constant 32 : i64
+  %d = pto.castptr %z : i64 -> {UB}
+  {LOAD.replace("%s", "%a")}
+  %more = arith.cmpi sgt, %n, %limit : index
+  scf.if %more {{ {LOAD.replace("%s", "%a")} }}
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize("limit", [1, 2_048, 1 << 20])
+def test_a_hazard_of_all_values_is_told_with_the_least_at_which_a_run_shows_it(limit: int) -> None:
+    (hazard,) = check(ONLY_LATE.replace("LIMIT", str(limit))).errors
+    assert hazard.rule == "core/hazard-waw"
+    assert hazard.message.endswith(f"nothing orders them, where %n = {limit + 1:,}")
+    assert hazard.witness == {"%n": limit + 1}
+
+
+@pytest.mark.parametrize(("shown", "status"), [(3_000, Status.REFUTED), (3, Status.UNKNOWN)])
+def test_a_hazard_that_a_run_at_its_values_does_not_show_is_left_open(
+    monkeypatch: pytest.MonkeyPatch, shown: int, status: Status
+) -> None:
+    monkeypatch.setattr("dmaverify.prove.flow.pipe_meets.Meetings.where", lambda *_: {"n": shown})
+    found = check(ONLY_LATE.replace("LIMIT", "2048"))
+    assert {one.id: one.status for one in found.obligations}["core/hazard-waw"] == status.value
+    assert found.status is status
+    if status is Status.UNKNOWN:
+        assert any(o.why == "what seems not to be ordered is, in a run where %n = 3" for o in found.obligations)

@@ -8,7 +8,7 @@ values; where a range is not stated, all values tried must fail. Nothing found p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.language.affine import Lin, World
 from dmaverify.program.instructions import Event, Shared
@@ -65,13 +65,14 @@ def chosen_values(asker: Asker, names: Sequence[str], events: Sequence[Event]) -
             if number == len(TRIED) and symbol.stated and symbol.high is not None:
                 value = symbol.high  # the greatest at once
             chosen[name] = Lin(value if symbol.high is None else min(value, symbol.high))
-        if all(_met(world, name, chosen) for name in names) and all(
+        if all(is_met(world, name, chosen) for name in names) and all(
             world.put_cond(need, chosen).known for need in asker.needed(names)
         ):
             yield chosen
 
 
-def _met(world: World, name: str, chosen: dict[str, Lin]) -> bool:
+def is_met(world: World, name: str, chosen: Mapping[str, Lin]) -> bool:
+    """Whether a symbol's value is in its range and meets what is known of it, at these values."""
     symbol = world.symbols[name]
     inside = symbol.low is None or symbol.low <= chosen[name].const
     return inside and all(world.put_cond(side, chosen).known for side in symbol.side)

@@ -30,7 +30,7 @@ from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.prove.flow.instructions import CopyJudge
 from dmaverify.prove.flow.needs import judge_fits, judge_needs
 from dmaverify.prove.flow.other_core import meets_arrival, with_other_core
-from dmaverify.prove.flow.pipe_cases import found_at_values, unconfirmed
+from dmaverify.prove.flow.pipe_cases import confirm, found_at_values, unconfirmed
 from dmaverify.prove.flow.pipe_fixpoint import proved_at_once
 from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.prove.flow.stating import grounds, notes_to_paste, plainer, plainer_term, shown_sum
@@ -211,6 +211,7 @@ def _order(
         pipes.judge(events)
     if found is not None:
         unconfirmed(pipes)
+    confirm(pipes, events, asker, ordered, outer)
     return pipes
 
 

@@ -7,17 +7,19 @@ values at once, by an analysis that forgets what it does not need for a proof, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from dmaverify.language.affine import Lin
 from dmaverify.program.instructions import Event
 from dmaverify.program.rewrite import put_in, symbols_of
 from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.at_values import chosen_values
+from dmaverify.prove.flow.at_values import chosen_values, is_met
 from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.values import replace
 from dmaverify.verdict import Severity
 
 MOST_STEPS = 3_000  # events that are followed at one choice of values
+MOST_CONFIRMED = 8  # hazards of one kernel that are looked for at values
 
 
 def found_at_values(
@@ -54,7 +56,7 @@ def found_at_values(
 
 def unconfirmed(found: PipeJudge) -> None:
     """Leaves open what was found for all values at once where a flag seems wrong that no run at values shows: then what
-    nobody waits for is not told either. Of hazards alone a solver has told the values at which they meet.
+    nobody waits for is not told either. Hazards alone are looked for at values of their own (`confirm`).
     """
     rules = _broken(found)
     if "core/flags" not in rules:
@@ -62,6 +64,52 @@ def unconfirmed(found: PipeJudge) -> None:
     found.findings = {key: f for key, f in found.findings.items() if f.severity is not Severity.ERROR}
     found.status = {name: "unknown" if name in rules else status for name, status in found.status.items()}
     found.why = found.why or "a flag that seems wrong for some value is right at all that were tried"
+
+
+def confirm(
+    found: PipeJudge, events: Sequence[Event], asker: Asker, ordered: Sequence[str], outer: Sequence[str]
+) -> None:
+    """Tells each hazard that was found for all values at once with values at which a run shows it; leaves open what a
+    run at the solver's values does not show.
+    """
+    world = asker.world
+    names = sorted(symbols_of(events, world))
+    if any(world.symbols[n].varies or world.symbols[n].loaded for n in names):
+        return
+    runs: dict[tuple[int, ...], PipeJudge | None] = {}
+    errors = {key: f for key, f in found.findings.items() if key in found.met and f.severity is Severity.ERROR}
+    for key, told in list(errors.items())[:MOST_CONFIRMED] if names else ():
+        values = _filled(asker, names, found.meetings.where(found.met[key]))
+        if values is None:
+            continue
+        numbers = tuple(values[n].const for n in names)
+        if numbers not in runs:
+            judge = PipeJudge(asker, ordered, outer, coarse=True, most_steps=MOST_STEPS)
+            judge.judge([put_in(event, world, values) for event in events])
+            runs[numbers] = None if judge.given_up or judge.lost else judge
+        run = runs[numbers]
+        if run is None:
+            continue
+        said = ", ".join(f"{world.symbols[n].shown} = {v.const:,}" for n, v in values.items())
+        if key in run.findings:
+            shown = {world.symbols[n].shown: v.const for n, v in values.items()}
+            found.findings[key] = replace(
+                told, message=f"{told.message}, where {said}", values={**told.values, **shown}, witness=shown
+            )
+        elif set(run.status.values()) == {"proved"}:
+            rule = found.findings.pop(key).rule
+            if rule not in _broken(found):
+                found.status[rule] = "unknown"
+                found.why = found.why or f"what seems not to be ordered is, in a run where {said}"
+
+
+def _filled(asker: Asker, names: Sequence[str], some: Mapping[str, int]) -> dict[str, Lin] | None:
+    """Values of all symbols, those that do not matter as small as they may be; None where they break a condition."""
+    symbols = asker.world.symbols
+    values = {name: Lin(some.get(name, max(1, symbols[name].low or 0))) for name in names}
+    met = all(is_met(asker.world, name, values) for name in names)
+    met = met and all(asker.world.put_cond(need, values).known for need in asker.needed(names))
+    return values if met else None
 
 
 def _broken(judge: PipeJudge) -> set[str]:

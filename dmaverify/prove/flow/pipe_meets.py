@@ -14,7 +14,7 @@ from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, World, compare
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use
-from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.ask import Asker, Reply
 from dmaverify.prove.flow.lifted import ends_of, walk_of
 from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.pipe_state import OLD, Encounter, Instance, placed, reach_of, running, solid
@@ -41,6 +41,7 @@ class Meetings:
     _kinds: dict[Any, int] = field(default_factory=dict)
     _kind_of: dict[int, int] = field(default_factory=dict)
     _fresh: int = 0
+    _small: dict[str, int] | None = None  # values that a positive answer holds at, while they are asked for
 
     @property
     def world(self) -> World:
@@ -70,15 +71,7 @@ class Meetings:
         instance, at = two.instance, two.at
         key = (kinds, first[1], second[1], instance[1], tuple(sorted(at.counters.items())), two.facts)
         if key not in self._answers:
-            counters, known = self._instant(instance, at)
-            conditions = [
-                *known,
-                *two.facts,
-                *running(at, self.world),
-                *(self.world.put_cond(c, counters) for c in two.earlier.when),
-                *(self.world.put_cond(c, at.counters) for c in two.later.when),
-            ]
-            sides = placed(two.theirs, self.world, counters), placed(two.mine, self.world, at.counters)
+            counters, conditions, sides = self._both(two)
             shared: bool | str | None = self.share(*sides, conditions)
             if shared is not False and self._loaded(placed(two.theirs, self.world, self._renamed(instance)), two.mine):
                 shared = LOADED
@@ -86,6 +79,27 @@ class Meetings:
                 shared = None
             self._answers[key] = shared
         return self._answers[key]
+
+    def where(self, two: Encounter) -> Mapping[str, int]:
+        """Small values of symbols at which two touches that can meet do meet; of what does not matter, none."""
+        _, conditions, sides = self._both(two)
+        self._small = {}
+        self.share(*sides, conditions)
+        found, self._small = self._small, None
+        return found
+
+    def _both(self, two: Encounter) -> tuple[Mapping[str, Lin], list[Cond], tuple[CopyTouch, CopyTouch]]:
+        """The counters of the earlier access, all that holds where both happen, and both touches with their places."""
+        counters, known = self._instant(two.instance, two.at)
+        conditions = [
+            *known,
+            *two.facts,
+            *running(two.at, self.world),
+            *(self.world.put_cond(c, counters) for c in two.earlier.when),
+            *(self.world.put_cond(c, two.at.counters) for c in two.later.when),
+        ]
+        sides = placed(two.theirs, self.world, counters), placed(two.mine, self.world, two.at.counters)
+        return counters, conditions, sides
 
     def _soon(self, two: Encounter, counters: Mapping[str, Lin], conditions: Sequence[Cond]) -> bool:
         """Whether two touches meet also in the first rounds of loops whose number of rounds memory gives."""
@@ -170,8 +184,12 @@ class Meetings:
     def _yes(self, conditions: Sequence[Cond]) -> bool | None:
         if all(c.known for c in conditions):
             return True
-        status = self.asker.possible(conditions).status
-        return {"proved": False, "refuted": True}.get(status)
+        return self._answered(self.asker.possible(conditions, small=self._small is not None))
+
+    def _answered(self, reply: Reply) -> bool | None:
+        if self._small is not None and reply.status == "refuted":
+            self._small |= {name: value for name, value in reply.values.items() if isinstance(value, int)}
+        return {"proved": False, "refuted": True}.get(reply.status)
 
     def _unknown_extent(self, one: CopyTouch, two: CopyTouch, conditions: Sequence[Cond]) -> bool | None:
         """An access whose extent is not known touches the buffer that it names: whatever begins at its address."""
@@ -201,8 +219,9 @@ class Meetings:
         total = f"(+ {' '.join(sums)} 0)"
         names += [n for t in (one, two) for n, _ in t.length.terms]
         texts.append(f"(and (< {total} {self.world.text(one.length)}) (< (- {total}) {self.world.text(two.length)}))")
-        reply = self.asker.possible(list(conditions), variables, texts, names)
-        return {"proved": False, "refuted": True}.get(reply.status)
+        return self._answered(
+            self.asker.possible(list(conditions), variables, texts, names, small=self._small is not None)
+        )
 
 
 def _said_of(event: Copy | Use) -> tuple[Any, ...]:

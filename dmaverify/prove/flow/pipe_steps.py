@@ -65,6 +65,7 @@ class PipeSteps:
     ordered: Sequence[str] = ("V", "S")
     outer: Sequence[str] = ()
     findings: dict[Any, Finding] = field(default_factory=dict)
+    met: dict[Any, Encounter] = field(default_factory=dict)  # of a hazard that is found, by the key of its finding
     status: dict[str, str] = field(default_factory=dict)
     accesses: dict[int, Copy | Use] = field(default_factory=dict)
     said: dict[str, None] = field(default_factory=dict)
@@ -362,7 +363,8 @@ class PipeSteps:
         elif met:
             if not both.doubtful:
                 self.status[f"core/hazard-{kind}"] = "refuted"
-            self.findings[kind, earlier.span.start, later.span.start] = hazard(both)
+            key = kind, earlier.span.start, later.span.start
+            self.findings[key], self.met[key] = hazard(both), both
 
     # ------------------------------------------------------------ flags
 
