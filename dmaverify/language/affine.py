@@ -35,6 +35,7 @@ class World:
     symbols: dict[str, RangedSymbol] = field(default_factory=dict)
     derived: dict[tuple[object, ...], str] = field(default_factory=dict)
     given: list[Cond] = field(default_factory=list)  # what is stated of several symbols together
+    supposed: list[Cond] = field(default_factory=list)  # conditions of the text that nobody states
 
     # ------------------------------------------------------------ symbols
 

@@ -712,3 +712,104 @@ def test_bytes_below_the_buffer_are_out_of_bounds_and_nothing_else() -> None:
     assert {f.rule for f in found.errors} == {"pto/ub-capacity"}
     found = body(f"{low}{inside[0]}{LOAD}{ALL}{inside[2]}", HEAD)
     assert {f.rule for f in found.errors} == {"pto/ub-capacity", "core/definite"}
+
+
+# ---------------------------------------------------------------- operations that nobody told the meaning of
+
+HELD = "memref<4x8xf32, #pto.address_space<vec>>"
+BETWEEN = f"""// dmaverify: gm %g = 128 bytes
+// dmaverify: gm %o = 32 bytes
+func.func @k(%g: !pto.ptr<f32, gm>, %o: !pto.ptr<f32, gm>, %n: index) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %f = arith.constant 1.0 : f32
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %l = arith.constant 32 : i64
+  %m = pto.pointer_cast(%z) : {HELD}
+  %b = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
+  FIRST
+  HERE
+  pto.set_flag["PIPE_S", "PIPE_MTE3", "EVENT_ID0"]
+  pto.wait_flag["PIPE_S", "PIPE_MTE3", "EVENT_ID0"]
+  pto.mte_ub_gm %b, %o, %l nburst(%one, %l, %l) : !pto.ptr<f32, ub>, !pto.ptr<f32, gm>, i64, i64, i64, i64
+  return
+}}
+"""
+LOADED = """pto.mte_gm_ub %g, %b, %z, %l nburst(%one, %l, %l) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64
+  pto.set_flag["PIPE_MTE2", "PIPE_S", "EVENT_ID0"]
+  pto.wait_flag["PIPE_MTE2", "PIPE_S", "EVENT_ID0"]"""
+
+
+def between(op: str, first: str = LOADED) -> Verdict:
+    (verdict,) = check_text(Source("k.mlir", BETWEEN.replace("FIRST", first).replace("HERE", op)))
+    return verdict
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        f"memref.copy %m, %m : {HELD} to {HELD}",
+        f"linalg.fill ins(%f : f32) outs(%m : {HELD})",
+        f"%v = vector.load %m[%c0, %c0] : {HELD}, vector<8xf32>",
+        f"memref.atomic_rmw addf %f, %m[%c0, %c0] : (f32, {HELD}) -> f32",
+        f"affine.store %f, %m[%c0, %n + 1] : {HELD}",
+        "some.thing %b : !pto.ptr<f32, ub>",
+        "some.thing %o : !pto.ptr<f32, gm>",
+        "llvm.call @far(%o) : (!pto.ptr<f32, gm>) -> ()",
+        "some.thing %t : !pto.tile_buf<vec, 8x8xf32>",
+        "pto.strange %t : !pto.tile_buf<vec, 8x8xf32>",
+        "func.call @far(%t) : (!pto.tile_buf<vec, 8x8xf32>) -> ()",
+        f"affine.for %i = 0 to 8 {{ memref.store %f, %m[%c0, %i] : {HELD} }}",
+        f"affine.if #positive(%n) {{ memref.store %f, %m[%c0, %c1] : {HELD} }}",
+    ],
+)
+def test_an_operation_that_names_memory_and_has_no_known_meaning_is_open(op: str) -> None:
+    tile = "%t = pto.alloc_tile : !pto.tile_buf<vec, 8x8xf32>\n  "
+    verdict = between(tile + op)
+    assert verdict.status is not Status.PROVED
+    assert between("").status is Status.PROVED
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        f"%d = memref.dim %m, %c0 : {HELD}",
+        f"memref.dealloc %m : {HELD}",
+        "%v = math.sqrt %f : f32",
+        "pto.tprint ins(%t : !pto.tile_buf<vec, 8x8xf32>)",
+    ],
+)
+def test_an_operation_that_speaks_of_memory_alone_changes_nothing(op: str) -> None:
+    assert between(op).status is Status.PROVED
+
+
+def rows(form: str, row: str, count: int) -> str:
+    lines = [f"%s{k} = arith.constant {k} : index\n{form.format(row, f'%s{k}')}" for k in range(count)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        f"memref.store %f, %m[{{}}, {{}}] : {HELD}",
+        f"affine.store %f, %m[{{}}, {{}}] : {HELD}",
+        f'"memref.store"(%f, %m, {{}}, {{}}) : (f32, {HELD}, index, index) -> ()',
+    ],
+)
+@pytest.mark.parametrize(
+    ("row", "count", "status"), [("%c0", 8, Status.PROVED), ("%c0", 7, Status.REFUTED), ("%c1", 8, Status.REFUTED)]
+)
+def test_a_store_into_a_memref_writes_one_element_at_its_indices(
+    form: str, row: str, count: int, status: Status
+) -> None:
+    assert between(rows(form, row, count), first="").status is status
+
+
+@pytest.mark.parametrize(("waits", "found"), [(True, set()), (False, {"core/hazard-waw"})])
+def test_a_store_into_a_memref_waits_for_loads_of_the_same_bytes(waits: bool, found: set[str]) -> None:
+    first = LOADED if waits else LOADED.splitlines()[0]
+    verdict = between(f"memref.store %f, %m[%c0, %c0] : {HELD}", first)
+    assert found <= {f.rule for f in verdict.errors}
+    assert (verdict.status is Status.PROVED) is waits

@@ -452,3 +452,19 @@ def test_a_hazard_that_a_run_at_its_values_does_not_show_is_left_open(
     assert found.status is status
     if status is Status.UNKNOWN:
         assert any(o.why == "what seems not to be ordered is, in a run where %n = 3" for o in found.obligations)
+
+
+@pytest.mark.parametrize(("other", "status"), [("%s", Status.PROVED), ("%r", Status.UNKNOWN)])
+@pytest.mark.parametrize("stated", ["", "// dmaverify: assume %x in 0..9\n// dmaverify: assume %y in 0..9\n"])
+def test_conditions_that_no_values_meet_together_prove_nothing(stated: str, other: str, status: Status) -> None:
+    loops = "".join(
+        f"scf.for %i{k} = %i0 to %n step {step} {{\n{LOAD}\npto.barrier #pto.pipe<PIPE_ALL>\n}}\n"
+        for k, step in enumerate(("%s", other), 1)
+    )
+    steps = "%s = arith.subi %x, %y : index\n%r = arith.subi %y, %x : index\n"
+    start = head(8).replace(f"%s: {GM}", f"%g: {GM}, %x: index, %y: index")
+    start += f"%d = pto.castptr %z : i64 -> {UB}\n"
+    found = check(stated + start + steps + loops.replace("%s, %d", "%g, %d") + "return\n}\n")
+    assert found.status is status
+    vacuous = {one.id: one.why for one in found.obligations}.get("core/not-vacuous")
+    assert vacuous == (None if status is Status.PROVED else "no values meet all that is stated and supposed")

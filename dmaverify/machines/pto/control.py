@@ -355,10 +355,11 @@ class ControlReader(BufferReader):
         """A function of another file: what it does with pointers is not known."""
         self.passed[op.name] += 1
         out = [*self.open_accesses(op), *self.uses(op)]
-        if any(self._of(o).kind == "pointer" and self._of(o).space == "ub" for o in given):
+        known, words = [self._of(o) for o in given], " ".join(token.text for token in op.tokens)
+        if any(k.space == "ub" for k in known) or "tile_buf" in words:
             said = f"@{name} is not in this file: which bytes of UB it reads and writes is open"
             out.append(UnreadOp(op.name_span, said, "check it together with the function"))
-        if any(self._of(o).kind == "pointer" for o in given):
+        if any(k.kind == "pointer" for k in known) or "tensor_view" in words:
             said = f"what @{name}, which is not in this file, does with its pointers breaks nothing"
             out.append(Assumed(op.span, said, unsaid=True))
         return [*out, self._results_of(op)] if op.results else out

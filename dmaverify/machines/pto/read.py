@@ -44,6 +44,13 @@ _ARITH = frozenset((
     "index_castui", "extui", "extsi", "trunci",
 ))  # fmt: skip
 _CALLS = ("func.call", "call")
+_SPEAKS = re.compile(
+    r"(arith|math|index|builtin|ub)\..*|cf\.assert"
+    r"|memref\.(dim|rank|dealloc|alloc\w*|assume_alignment|extract_\w+|get_global)"
+    r"|pto\.(get_\w+|declare_tile|set_ffts|(ai[cv]_)?initialize_(\w+_)?pipe)|" + TILE_PIPE.pattern
+)
+"""Operations that at most speak of a buffer; what else names one may read and write it."""
+_HELD = {"DMA operations": DMA, "accesses": (AccessOp,)}
 _NO_NUMBERS = ("dense", "dense_resource", "sparse", "array", "unit", "opaque")  # attributes of other constants
 _TILE = re.compile(r"pto\.t(load|store|prefetch)\w*")
 _CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
@@ -299,21 +306,17 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
             hint = suggestion(name, known) or f"known: {', '.join(known[:6])}"
             raise InputError(f"{name} is not understood", op.name_span, hint)
         out: list[Stmt] = []
-        if name.startswith(("pto.", "func.call", "call", "llvm.")):
+        if not _SPEAKS.fullmatch(name):
             touched = self.open_accesses(op)
             out += touched
-            if touched and not self.cube:
-                said = f"{name} is not known: which bytes of UB it reads and writes is open"
+            if (touched or self.names_memory(op)) and not self.cube:
+                where = " of UB" if touched else ""
+                said = f"{name} is not known: which bytes{where} it reads and writes is open"
                 out.append(UnreadOp(op.name_span, said, "what it may touch begins at the pointers that it names"))
         out += self.uses(op)
-        if any(isinstance(s, DMA) for s in deep(inside)):
-            out.append(
-                UnreadOp(
-                    op.name_span,
-                    f"{name}: its region holds DMA operations, and how often it runs is not known",
-                    "use scf.for and scf.if",
-                )
-            )
+        if held := next((what for what, kinds in _HELD.items() for s in deep(inside) if isinstance(s, kinds)), ""):
+            said = f"{name}: its region holds {held}, and how often it runs is not known"
+            out.append(UnreadOp(op.name_span, said, "use scf.for and scf.if"))
         elif inside:
             out.append(Block(op.span, tuple(inside), name))
         self.passed[name] += 1
@@ -346,6 +349,14 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
             return []
         return [s for s in self.scalar_read(op) if isinstance(s, AccessOp)]
 
+    def _stored(self, op: Op) -> list[Stmt]:
+        """One element of a memref, written by the scalar unit."""
+        return self._known_access(op, self._parts(op), "w", "scalar")
+
+    def _printed(self, op: Op) -> Stmt:
+        self.passed[op.name] += 1
+        return Assumed(op.span, f"what {op.name} prints is written by then; it changes nothing", unsaid=True)
+
     def _ignore(self, op: Op) -> None:
         return None
 
@@ -370,9 +381,11 @@ _NAMES = {
     "memref.reinterpret_cast memref.subview",
     "_alloc_tile": "pto.alloc_tile",
     "_alloc_memref": "memref.alloc",
+    "_stored": "memref.store affine.store",
     "tensor_view": "pto.make_tensor_view",
     "part_view": "pto.partition_view",
     "valid_shape": "pto.set_validshape",
     "_ignore": "pto.mem_bar",
+    "_printed": "pto.tprint",
 }
 _HANDLERS = {name: handler for handler, names in _NAMES.items() for name in names.split()}

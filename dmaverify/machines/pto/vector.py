@@ -11,7 +11,7 @@ Source: PTO v0.6 (vlds, vsts and their kin, predicates, scalar accesses); MLIR m
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from dmaverify.errors import InputError
 from dmaverify.language.notation import Token
@@ -56,6 +56,8 @@ _FORMS = {
 }
 _ACCESSES = {name: (way, form) for way, forms in _FORMS.items() for form, names in forms.items() for name in names}
 _MASK = re.compile(r"(pset|pge|plt)_b(8|16|32)")
+_MEMORIES = ("!pto.tile_buf", "tensor_view", "memref", "!pto.ptr", "!llvm.ptr")
+_INDEXED = ("vector", "pair", "predicate", "scalar")
 UNTYPED = "untyped"  # a register, as far as the text tells
 _LANES = re.compile(r"(\d+)x(.+)")
 
@@ -148,26 +150,26 @@ class VectorReader(CopyReader):
 
     def uses(self, op: Op) -> list[Stmt]:
         """Registers that an operation names which is nothing but a passer-by."""
-        args = []
-        for token in op.tokens:
-            if token.text == ":":
-                break
-            if token.kind == "value" and self.types.get(token.text, OTHER).name.endswith(".vreg"):
-                args.append(Operand(token.text, op.at(token)))
+        kinds = {t.text: self.types.get(t.text, OTHER).name for t in op.tokens if t.kind == "value"}
+        args = [Operand(t.text, op.at(t)) for t in op.tokens if kinds.get(t.text, "").endswith(".vreg")]
         return [VectorOp(op.name_span, op.name, (), tuple(args))] if args else []
 
     def open_accesses(self, op: Op) -> list[Stmt]:
         """Every pointer that an operation names, as an access of unknown extent."""
         short = op.name.rsplit(".", 1)[-1]
         way = "r" if short.startswith(("vld", "ld")) else "w" if short.startswith(("vst", "st")) else "rw"
-        out: list[Stmt] = []
+        named = (one for one in self._pointers(op) if self.types[one.name].space == "ub")
+        return [AccessOp(op.name_span, one, (), way, op.name) for one in named]
+
+    def names_memory(self, op: Op) -> bool:
+        """Whether an operation names any pointer, tile or view, by the type of its value or in its own text."""
+        kinds = [self.types.get(t.text, OTHER).name if t.kind == "value" else t.text for t in op.tokens]
+        return any(self._pointers(op)) or any(word in kind for kind in kinds for word in _MEMORIES)
+
+    def _pointers(self, op: Op) -> Iterator[Operand]:
         for token in op.tokens:
-            if token.text == ":":
-                break
-            kind = self.types.get(token.text, OTHER) if token.kind == "value" else OTHER
-            if kind.kind == "pointer" and kind.space == "ub":
-                out.append(AccessOp(op.name_span, Operand(token.text, op.at(token)), (), way, op.name))
-        return out
+            if token.kind == "value" and self.types.get(token.text, OTHER).kind == "pointer":
+                yield Operand(token.text, op.at(token))
 
     # ------------------------------------------------------------ accesses
 
@@ -239,10 +241,13 @@ class VectorReader(CopyReader):
     ) -> tuple[list[tuple[Operand, int]], str]:
         """Indices with the elements that each counts; the extent is open where a layout is not known."""
         found = parts.indices.get(at)
-        if found is None:
-            plain = at + 1 < len(kinds) and kinds[at + 1] == "int" and form in ("vector", "pair", "predicate", "scalar")
-            return ([(parts.operands[at + 1], 1)] if plain else []), form
         memref = shape if shape is not None and shape.what == "memref" else None
+        if found is None:
+            behind = list(zip(parts.operands, kinds, strict=True))[at + 1 :]
+            plain = [o for o, kind in behind if kind == "int"] if form in _INDEXED else []
+            if not plain or memref is None:
+                return ([(behind[0][0], 1)] if plain and behind[0][1] == "int" else []), form
+            found = plain
         strides = (1,) if memref is None else memref.strides
         if len(found) == 1 and memref is None:
             return [(found[0], 1)], form
@@ -284,8 +289,11 @@ class VectorReader(CopyReader):
         while (token := cursor.peek()) is not None and token.text != ":":
             if token.text == "[" and parts.operands:
                 cursor.at += 1
-                parts.indices[len(parts.operands) - 1] = cursor.operands()
-                cursor.take("]")
+                parts.indices[len(parts.operands) - 1] = found = cursor.operands()
+                if not cursor.take("]"):  # an expression, as of `affine.load`: its value is not known here
+                    found.clear()
+                    while (token := cursor.peek()) is not None and not cursor.take("]"):
+                        cursor.at += 1
             elif token.text == "{":
                 start = cursor.at
                 cursor.braces()

@@ -139,6 +139,12 @@ class Asker:
             reached = reached.union(*map(self.world.roots, near))
         return out
 
+    def met_together(self) -> str:
+        """Whether some values meet all that is needed and supposed: `refuted` means yes, `proved` that none do."""
+        around = [one for one in self.world.supposed if not any(map(self._within, self.world.roots(one)))]
+        names = {n for need in self.needs for n in self.world.roots(need) if not self._within(n)}
+        return self.possible(around, names=names).status if names or around else "refuted"
+
     def _within(self, name: str) -> bool:
         """Whether a symbol is there in an iteration only."""
         return bool(self.world.symbols[name].side or self.world.symbols[name].varies)

@@ -181,6 +181,9 @@ def judge_kernel(
         pairs = [f"lines {a} and {b}" if a != b else f"line {a} each time" for a, b in pipes.apart]
         out.conditions.append(f"rows addressed by values from memory do not collide: {', '.join(pairs)}")
     out.conditions += [said for said, _ in undeclared]
+    if (together := asker.met_together()) != "refuted":
+        why = "no values meet all that is stated and supposed" if together == "proved" else "not decided"
+        out.obligations["core/not-vacuous"] = ("unknown", "conditions", why)
     out.assumptions += [f"{rule} would decide otherwise under another reading" for rule in judge.differs]
     out.asked, out.judge = list(asker.session.asked), judge
     out.solver = solver_version() if asker.session.asked else ""
