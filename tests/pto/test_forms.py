@@ -470,8 +470,7 @@ def test_what_a_while_loop_carries_in_no_known_form_is_any_value() -> None:
     refuted(text.replace(BACK, "") + TAIL, "core/hazard-war", "mte_gm_ub")
 
 
-def test_a_while_loop_may_not_move_anything_where_it_decides() -> None:
-    unknown(kernel(WHILE.replace("    %more", LOAD + "    %more")), "where the loop decides")
+def test_a_while_loop_decides_and_yields() -> None:
     unknown(kernel(WHILE.replace("    scf.condition(%more) %n : index\n", "")), "scf.condition, which is missing")
     unknown(kernel(WHILE.replace("    scf.yield %next : index\n", "")), "its body yields 1 values at its end")
 

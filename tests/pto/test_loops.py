@@ -343,13 +343,29 @@ def test_a_while_loop_that_counts_runs_as_often_as_its_condition_says(text: dict
     [
         UP | {"runs": "ult, %i, %n", "step": "muli %now, %two"},
         UP | {"runs": "ult, %i, %n", "bound": "%o = memref.load %n[%i] : memref<8xindex>"},
-        DOWNWARDS | {"runs": "ugt, %i, %end", "step": "subi %now, %two"},
+        UP | {"runs": "ult, %i, %o", "bound": "%o = memref.load %n[%i] : memref<8xindex>"},
         UP | {"runs": "ne, %i, %n", "step": "addi %now, %two"},
     ],
 )
 def test_a_while_loop_that_may_count_otherwise_is_not_taken_to(text: dict[str, str]) -> None:
     found = check(ROUNDS.replace("FIRST", FIRST).format(least=1, most=3, **text))
     assert found.status is Status.UNKNOWN
+    assert not found.findings
+
+
+def test_a_while_loop_that_counts_past_its_end_is_proved_where_it_does_not() -> None:
+    past = DOWNWARDS | {"runs": "ugt, %i, %end", "step": "subi %now, %two"}
+    found = check(ROUNDS.replace("FIRST", FIRST).format(least=1, most=3, **past))
+    assert found.status is Status.PROVED
+    assert "`%more` takes a value that is not negative" in found.conditions  # %n is even
+
+
+@pytest.mark.parametrize(("most", "status"), [(8, Status.PROVED), (9, Status.REFUTED)])
+def test_a_bound_that_every_round_makes_again_is_a_bound(most: int, status: Status) -> None:
+    text = UP | {"runs": "ult, %i, %o", "bound": "%o = arith.addi %n, %c0 : index"}
+    found = check(ROUNDS.replace("FIRST", FIRST).format(least=1, most=most, **text))
+    assert {one.id: one.status for one in found.obligations}["pto/event-id"] == status.value
+    assert not any("ends" in one for one in found.conditions)
 
 
 @pytest.mark.parametrize(("limit", "status"), [(8, Status.PROVED), (9, Status.REFUTED)])

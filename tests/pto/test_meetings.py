@@ -256,3 +256,43 @@ def test_the_first_rounds_wait_for_nothing_and_the_last_ones_leave_nothing(least
     rows = load("%x", alone=False) + flag("set", 0) + flag("wait", 0) + at("y", "%m", "%h", GM)
     fence = 'pto.pipe_barrier "PIPE_MTE3"\n'
     agree(loop(turn + rows + fence + store("%x", "%y", alone=False) + give) + ALL, 3, 8, found)
+
+
+# ---------------------------------------------------------------- what a loop does before it knows whether it goes on
+
+
+def until(before: str, body: str, *, square: bool = False) -> str:
+    """`scf.while` with accesses in both of its regions; how often a square stays below %n no form says."""
+    test = "%w = arith.muli %u, %u : index\n" if square else ""
+    return (
+        f"%end = scf.while (%u = %c0) : (index) -> (index) {{\n{before}{test}"
+        f"%more = arith.cmpi ult, {'%w' if square else '%u'}, %n : index\n"
+        "scf.condition(%more) %u : index\n} do {\n^bb0(%t: index):\n"
+        f"{body}%next = arith.addi %t, %c1 : index\nscf.yield %next : index\n}}\n"
+    )
+
+
+@pytest.mark.parametrize("square", [False, True])
+def test_what_stands_before_the_condition_runs_once_more_than_the_body(square: bool) -> None:
+    """Row 0 is written even where the body never runs, and the row behind the last as well."""
+    ahead = at("x", "%u") + load("%x")
+    agree(until(ahead, "", square=square) + store("%p"), 0, 5, set())
+    agree(until("", at("x", "%t") + load("%x"), square=square) + store("%p"), 0, 5, {"definite"})
+    agree(until(ahead, "", square=square) + store("%far2").replace("%far2", "%q"), 0, 5, {"definite"})
+    last = "%l4 = arith.constant 4 : i64\n"
+    flow = load("%p", alone=False) + "\n"
+    agree(until(flow, ALL, square=square), 0, 5, set())
+    agree(until(flow, "", square=square), 0, 5, {"waw"})
+    agree(until("", flow + ALL, square=square) + last + load("%p"), 0, 5, set())
+
+
+@pytest.mark.parametrize("square", [False, True])
+def test_a_loop_ends_before_what_its_condition_forbids(square: bool) -> None:
+    """261,120 is the last row but three: the third round's is the last that fits, and what comes behind does not."""
+    high = "%top = arith.constant 261376 : i64\n" + f"%last = pto.castptr %top : i64 -> {UB}\n"
+    ahead, most = at("x", "%u", "%last") + load("%x"), 4 if square else 2
+    agree(high + until(ahead, "", square=square), 0, most, set())
+    agree(high + until(ahead, "", square=square), 0, most + 1, {"capacity"})
+    rows = at("x", "%t", "%last") + load("%x")
+    agree(high + until("", rows, square=square), 0, 9 if square else 3, set())
+    agree(high + until("", rows, square=square), 0, 10 if square else 4, {"capacity"})

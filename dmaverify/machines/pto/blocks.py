@@ -11,7 +11,7 @@ Source: MLIR dialects cf and scf: loops as `scf` is lowered to them, and turned 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import InputError, Span
 from dmaverify.machines.pto import ops
@@ -215,7 +215,7 @@ class _BlockLoop:
         for label in self.inside:
             block = self.graph.blocks[label]
             self.defined |= dict.fromkeys(block.args)
-            for stmt in _deep(block.body):
+            for stmt in ops.deep(block.body):
                 names = (getattr(stmt, "result", ""), *getattr(stmt, "results", ()))
                 self.defined |= dict.fromkeys((n for n in names if n), stmt)
         decides = self.last.decides
@@ -336,10 +336,3 @@ class _BlockLoop:
 def _again(stmt: Stmt) -> Stmt:
     """A statement without effect, once more."""
     return replace(stmt)
-
-
-def _deep(body: Sequence[Stmt]) -> Iterator[Stmt]:
-    for stmt in body:
-        yield stmt
-        for part in ("before", "body", "then", "other"):
-            yield from _deep(getattr(stmt, part, ()))

@@ -21,7 +21,7 @@ from dmaverify.machines.pto.contested import alternatives
 from dmaverify.machines.pto.emit import fields_of
 from dmaverify.machines.pto.judged import finding_of, is_open, judged_kernel, lowered_later, settings_of
 from dmaverify.machines.pto.meaning import meaning_of
-from dmaverify.machines.pto.ops import CopyOp, KernelFunction
+from dmaverify.machines.pto.ops import CopyOp, KernelFunction, deep
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.replay import confirm
 from dmaverify.machines.pto.supposed import launched, separate, unset
@@ -96,11 +96,7 @@ def check_text(
 
 def _operations(body: Iterable[Any]) -> int:
     """DMA operations of a text, those in loops and branches included."""
-    total = 0
-    for stmt in body:
-        total += isinstance(stmt, (CopyOp, TileOp))
-        total += sum(_operations(getattr(stmt, part, ())) for part in ("body", "then", "other"))
-    return total
+    return sum(isinstance(stmt, (CopyOp, TileOp)) for stmt in deep(body))
 
 
 def _of_function(*arguments: Any) -> list[Verdict]:

@@ -11,7 +11,7 @@ Source: MLIR dialects scf, func; PTO sections and vector scopes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dmaverify.errors import InputError, Span
@@ -25,6 +25,7 @@ from dmaverify.machines.pto.ops import (
     CUBE,
     INDEX,
     OTHER,
+    PARTS,
     AccessOp,
     Assumed,
     Barrier,
@@ -47,6 +48,7 @@ from dmaverify.machines.pto.ops import (
     VectorOp,
     While,
     Yield,
+    deep,
 )
 from dmaverify.machines.pto.types import TokenCursor
 from dmaverify.values import replace
@@ -227,12 +229,6 @@ class ControlReader(BufferReader):
         if not deciding or deciding[-1].name != "scf.condition":
             raise InputError(f"{op.name} decides by scf.condition, which is missing", op.name_span)
         before = self.block(deciding[:-1])
-        if any(isinstance(s, DMA) for s in deep(before)):
-            raise InputError(
-                f"{op.name}: DMA operations or flags stand where the loop decides whether it goes on",
-                op.name_span,
-                "move them behind `do`",
-            )
         last = TokenCursor(deciding[-1])
         last.need("(")
         condition, *passed = last.operands() or (last.operand(),)
@@ -305,7 +301,7 @@ class ControlReader(BufferReader):
             if isinstance(stmt, AccessOp):
                 out.append(Foreign(stmt.span, stmt.pointer, None, 0, "rw", "FIX", stmt.what))
             elif not isinstance(stmt, (CopyOp, Mask, VectorOp)) and not (isinstance(stmt, Assumed) and stmt.note):
-                names = [p for p in ("before", "body", "then", "other") if hasattr(stmt, p)]
+                names = [p for p in PARTS if hasattr(stmt, p)]
                 parts: Any = {p: self._of_cube(getattr(stmt, p)) for p in names}
                 out.append(replace(stmt, **parts) if parts else stmt)
         return tuple(out)
@@ -363,16 +359,6 @@ class ControlReader(BufferReader):
             said = f"what @{name}, which is not in this file, does with its pointers breaks nothing"
             out.append(Assumed(op.span, said, unsaid=True))
         return [*out, self._results_of(op)] if op.results else out
-
-
-def deep(stmts: Sequence[Stmt]) -> Iterator[Stmt]:
-    """Statements with those inside of them."""
-    for stmt in stmts:
-        yield stmt
-        for part in ("before", "body", "then", "other"):
-            inner = getattr(stmt, part, ())
-            if inner:
-                yield from deep(inner)
 
 
 def _must_yield(op: Op, body: Sequence[Stmt], count: int) -> None:

@@ -56,12 +56,10 @@ class _Machine(RunCopies):
         return self.run
 
     def _number(self, body: Sequence[ops.Stmt]) -> None:
-        for stmt in body:
+        for stmt in ops.deep(body):
             if isinstance(stmt, ops.CopyOp):
                 self.copy_number[id(stmt)] = len(self.copy_number) + 1
             self.seen(stmt)
-            for part in ("body", "then", "other"):
-                self._number(getattr(stmt, part, ()))
 
     # ------------------------------------------------------------ values
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dmaverify.language.affine import ONE, ZERO, Cond, Lin, compare
+from dmaverify.language.affine import ONE, ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.accesses import Accesses
-from dmaverify.machines.pto.counted import Counted, counted
+from dmaverify.machines.pto.counted import Counted, by_sums, counted
 from dmaverify.machines.pto.ops import CUBE, Stmt
 from dmaverify.machines.pto.registers import joined
 from dmaverify.machines.pto.stated import Register, Setting, relate
@@ -185,6 +185,7 @@ class _Meaning(Accesses):
         if when is None or when.known is not None:
             return
         self.when = (*self.when, when)
+        self.held_in[self.around[-1]] = when
         roots = [self.world.symbols[n] for n in self.world.roots(when) if n not in self.around]
         trip = self.trips.get(self.around[-1], "")
         if not self.dry and when.op in ("lt", "le") and all(s.stated or s.name == trip for s in roots):
@@ -203,6 +204,7 @@ class _Meaning(Accesses):
         """How far a loop counts in which steps; None where the comparison, or a step beyond the end, may turn the order
         of the values.
         """
+        self.block(() if found is None else found.making)
         ends = () if found is None else tuple(self.value(one) for one in (found.first, found.bound, found.step))
         first, bound, step = ends if len(ends) == 3 else (None, None, None)
         known = isinstance(first, Lin) and isinstance(bound, Lin) and isinstance(step, Lin) and step.is_const
@@ -224,12 +226,19 @@ class _Meaning(Accesses):
 
     def _while(self, stmt: ops.While) -> KernelLoop | list[Event] | None:
         """As a loop that counts, or counts to a number that nobody knows; what stands before the condition runs in each
-        round.
+        round, and once more behind the last one.
         """
         passed = [ops.Bind(stmt.span, n, o, t) for (n, t), o in zip(stmt.inside, stmt.passed, strict=False)]
+        sums = tuple(one for one in stmt.before if isinstance(one, (ops.Arith, ops.Const)))
         found = self._distance(counted(stmt))
-        ends = () if found is not None else (ops.Given(stmt.span, stmt.condition),)
-        body = (*stmt.before, *ends, *passed, *stmt.body)
+        acts, ends = len(sums) < len(stmt.before), (ops.Given(stmt.span, stmt.condition),)
+        if found is not None:
+            start = stmt.before
+        elif acts and by_sums(stmt, stmt.condition.name):
+            start = (*sums, *ends, *stmt.before)  # in a round that is followed to its end the condition holds
+        else:
+            start = (*stmt.before, *ends)
+        body = (*start, *passed, *stmt.body)
         names = [name for name, _ in stmt.carried]
         results = tuple(f"{name}.end" for name in names)
         zero = ops.Operand("", stmt.span, 0)
@@ -248,13 +257,32 @@ class _Meaning(Accesses):
         )
         if found is not None:
             self.values[loop.high.name] = found[0]
-        events = self._for(loop)
+        made = self._for(loop)
+        events: list[Event] = made if isinstance(made, list) else [] if made is None else [made]
+        ran = self._ran(made)
+        if acts:
+            self.values |= {name: self.values.get(end) for name, end in zip(names, results, strict=True)}
+            outside, self.when = self.when, (*self.when, *ran)
+            events = [*events, *self.block(stmt.before)]
+            self.when = outside
         for name, kind, operand in zip(stmt.results, stmt.types, stmt.passed, strict=False):
-            if operand.name in names:
-                self.values[name] = self.values.get(f"{operand.name}.end")
+            if operand.name in names or acts:
+                self.values[name] = self.values.get(operand.name if acts else f"{operand.name}.end")
             else:
                 self.values[name] = self.from_memory(name, kind) if kind.kind == "int" else None
         return events
+
+    def _ran(self, made: KernelLoop | list[Event] | None) -> list[Cond]:
+        """That the condition of a loop held in its last round, if it had one; known of the outermost loops for good."""
+        held = self.held_in.get(made.counter) if isinstance(made, KernelLoop) else None
+        if not isinstance(made, KernelLoop) or held is None:
+            return []
+        ran = both([compare("le", made.trip), self.world.put_cond(held, {made.counter: made.trip - ONE})], "or")
+        roots = [self.world.symbols[n] for n in self.world.roots(ran)]
+        if self.dry or any(one.varies or one.loaded or one.side for one in roots):
+            return [ran]
+        self.world.given.append(ran)
+        return []
 
     # ------------------------------------------------------------ control
 

@@ -2,22 +2,20 @@
 
 Knows: copies of both surfaces, registers, flags, barriers, buffers, vector accesses, and the arithmetic around them.
 Does not know: text syntax, the value of any operand, what a copy touches.
-Law: a statement holds operands as they were written, in the roles of the operand lists; it computes nothing, so that
-the proof and the executor each give it its meaning by themselves.
+Law: a statement holds operands as written, in their roles; the proof and the executor each give it a meaning.
 
-Source: facts of the two surfaces: "DMA Copy" of the vector instruction set (set_loop_*, copy_*), PTO v0.6 (mte_*).
+Source: "DMA Copy" of the vector instruction set (set_loop_*, copy_*), PTO v0.6 (mte_*).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from dmaverify.errors import Span
 from dmaverify.values import dataclass, field
 
 LOAD, STORE, LOCAL = "load", "store", "local"
-CUBE = "the cube side"
-"""What a block is that the other core runs."""
+CUBE = "the cube side"  # what a block is that the other core runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,3 +387,14 @@ class KernelFunction:
     whole: Span | None = field(default=None, compare=False, repr=False)
     passed: tuple[tuple[str, int], ...] = ()  # operations that do not concern DMA, with how many there are
     called: bool = False  # by another function of the file, in which it is judged
+
+
+PARTS = ("before", "body", "then", "other")
+
+
+def deep(body: Iterable[Stmt]) -> Iterator[Stmt]:
+    """Statements with those inside of them, in the order of the text."""
+    for stmt in body:
+        yield stmt
+        for part in PARTS:
+            yield from deep(getattr(stmt, part, ()))

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.pto.buffers import LOADS
-from dmaverify.machines.pto.control import DMA, deep
+from dmaverify.machines.pto.control import DMA
 from dmaverify.machines.pto.cube import TILE_PIPE, CubeReader
 from dmaverify.machines.pto.generic import PREDICATES, attributes, is_generic
 from dmaverify.machines.pto.mlir import MlirFile, Op, read_mlir
@@ -30,9 +30,10 @@ from dmaverify.machines.pto.ops import (
     Stmt,
     UnreadOp,
     ValueType,
+    deep,
 )
 from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
-from dmaverify.machines.pto.tiles import TileReader, is_tile_op
+from dmaverify.machines.pto.tiles import TileOp, TileReader, ValidShape, is_tile_op
 from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, float_bits, integer_of
 from dmaverify.machines.pto.vector import VectorReader
 from dmaverify.targets.table import suggestion
@@ -50,7 +51,7 @@ _SPEAKS = re.compile(
     r"|pto\.(get_\w+|declare_tile|set_ffts|(ai[cv]_)?initialize_(\w+_)?pipe)|" + TILE_PIPE.pattern
 )
 """Operations that at most speak of a buffer; what else names one may read and write it."""
-_HELD = {"DMA operations": DMA, "accesses": (AccessOp,)}
+_HELD = {"DMA operations": DMA, "accesses": (AccessOp, TileOp, ValidShape)}
 _NO_NUMBERS = ("dense", "dense_resource", "sparse", "array", "unit", "opaque")  # attributes of other constants
 _TILE = re.compile(r"pto\.t(load|store|prefetch)\w*")
 _CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")

@@ -62,12 +62,12 @@ class _Writer:
         self.types = {name: kind.name for name, kind, _ in named.function.args}
 
     def edits(self) -> list[Edit]:
-        called = [s for s in _deep(self.named.function.body) if isinstance(s, ops.Block) and s.what.startswith("@")]
+        called = [s for s in ops.deep(self.named.function.body) if isinstance(s, ops.Block) and s.what.startswith("@")]
         if called:
             said = f"{called[0].what} is called: copies of several functions are not written again"
             raise InputError(said, called[0].span)
         copies = {copy.span.start: copy for copy in self.kernel.copies}
-        statements = list(_deep(self.named.function.body))
+        statements = list(ops.deep(self.named.function.body))
         out: list[Edit] = []
         for stmt in statements:
             if isinstance(stmt, ops.CopyOp) and stmt.name_span.start in copies:
@@ -195,7 +195,7 @@ class _Writer:
         if stmt.pad is not None and copy.fill is not None:
             take(copy.fill.left, stmt.pad.left)
             take(copy.fill.right, stmt.pad.right)
-        setters = {s.span.start: s for s in _deep(self.named.function.body) if isinstance(s, ops.SetLoop)}
+        setters = {s.span.start: s for s in ops.deep(self.named.function.body) if isinstance(s, ops.SetLoop)}
         for step in copy.steps[1:]:
             for span in copy.setup:
                 setter = setters.get(span.start)
@@ -254,7 +254,7 @@ class _Writer:
             return ""
         kind = copy.write.dtype or "i8"
         if copy.fill.value is None:
-            setters = {s.value.name for s in _deep(self.named.function.body) if isinstance(s, ops.SetPad)}
+            setters = {s.value.name for s in ops.deep(self.named.function.body) if isinstance(s, ops.SetPad)}
             if len(setters) == 1 and next(iter(setters)) in self.types:
                 return next(iter(setters))
             raise InputError("the padding value of this copy is not known", copy.span, "set it to a constant")
@@ -297,7 +297,7 @@ def _scopes(body: Sequence[ops.Stmt], regions: tuple[int, ...]) -> Iterator[tupl
         for name in (getattr(stmt, "result", ""), *getattr(stmt, "results", ())):
             if name:
                 yield name, (regions, stmt.span.start)
-        for index, part in enumerate(("body", "then", "other")):
+        for index, part in enumerate(ops.PARTS):
             inner = getattr(stmt, part, ())
             own = (*regions, stmt.span.start * 4 + index)
             if isinstance(stmt, ops.For):
@@ -305,10 +305,3 @@ def _scopes(body: Sequence[ops.Stmt], regions: tuple[int, ...]) -> Iterator[tupl
                     yield name, (own, stmt.span.start)
             if inner:
                 yield from _scopes(inner, own)
-
-
-def _deep(body: Sequence[ops.Stmt]) -> Iterator[ops.Stmt]:
-    for stmt in body:
-        yield stmt
-        for part in ("body", "then", "other"):
-            yield from _deep(getattr(stmt, part, ()))

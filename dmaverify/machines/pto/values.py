@@ -98,11 +98,7 @@ class Kernel:
 
 def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.CopyOp]:
     """The copies of the text, in its order, those that never run included."""
-    for stmt in body:
-        if isinstance(stmt, ops.CopyOp):
-            yield stmt
-        for part in ("body", "then", "other"):
-            yield from copies_in(getattr(stmt, part, ()))
+    return (stmt for stmt in ops.deep(body) if isinstance(stmt, ops.CopyOp))
 
 
 def signed(value: int, bits: int) -> int:
@@ -134,14 +130,14 @@ class Values:
         self.modes: dict[str, int] = {}  # store modes by their number
         self.consumed: dict[str, Span] = {}
         self.when: tuple[Cond, ...] = ()
-        self.dry = 0
-        self.number = 0
+        self.dry = self.number = 0
         self.order_of = {id(stmt): index for index, stmt in enumerate(copies_in(function.body), 1)}
         self.reached: set[int] = set()  # copies that some run may reach, by their order
         self.waiting: dict[str, tuple[str, Span, bool]] = {}  # loops set for copies that have not come yet
         self.pad_types: dict[str, ValueType] = {}
         self.counters = 0
         self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
+        self.held_in: dict[str, Cond] = {}  # for those counters, the condition under which a round goes on
         self.reasons: dict[str, str] = {}
         self.machine: dict[str, str] = {}  # symbols of what the machine gives, by its operation
         self.cube: list[Event] = []
