@@ -9,7 +9,7 @@ every copy, flag, barrier and vector access of both.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dmaverify.errors import InputError, Span
@@ -18,7 +18,8 @@ from dmaverify.machines.pto.emit import canonical, fields_of, words_of_copy
 from dmaverify.machines.pto.named import NamedFunction, functions_of, kernel_at
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, unpack
-from dmaverify.machines.pto.work import work_of
+from dmaverify.machines.pto.work import NOBODY, work_of
+from dmaverify.program.instructions import Copy
 from dmaverify.prove.flow.same_kernel import Sameness, compare_kernels
 from dmaverify.values import replace
 
@@ -138,20 +139,26 @@ def same_functions(one: NamedFunction, other: NamedFunction) -> Sameness:
     lost = [r for kernel in kernels for r in kernel.remarks if r.kind == "unresolved"]
     if lost:
         return replace(found, status="unknown", why=lost[0].message, places=(lost[0].span,))
-    return _worked(found, one, other)
+    return _worked(found, one, other, [*first.copies, *second.copies])
 
 
-def _worked(found: Sameness, one: NamedFunction, other: NamedFunction) -> Sameness:
+def _worked(found: Sameness, one: NamedFunction, other: NamedFunction, copies: Iterable[Copy]) -> Sameness:
     """Copies that are the same prove nothing of kernels that compute something else between them."""
-    left, right = (work_of(side.source, side.function.name) for side in (one, other))
+    sides = [work_of(side.source, side.function.name) for side in (one, other)]
+    left, right = (side.listed for side in sides)
     for (first, here), (second, there) in zip(left, right, strict=False):
-        if first != second:
-            why = f"the copies are the same, but {first[0]} and {second[0]} are not the same work"
+        lost = NOBODY in " ".join(first)
+        if first != second or lost:
+            word = "takes a value that is not followed" if first == second else f"and {second[0]} are not the same work"
+            why = f"the copies are the same, but {first[0]} {word}"
             return replace(found, status="unknown", why=why, places=(here, there))
     if len(left) != len(right):
         extra = max(left, right, key=len)[min(len(left), len(right))]
         why = f"the copies are the same, but only one kernel has this {extra[0][0]}"
         return replace(found, status="unknown", why=why, places=(extra[1],))
+    pads = sides[0].pads | sides[1].pads
+    if any(copy.fill is not None and copy.fill.value is None for copy in copies) and (len(pads) != 1 or NOBODY in pads):
+        return replace(found, status="unknown", why="what the copies pad with is not known to be one value in both")
     return found
 
 

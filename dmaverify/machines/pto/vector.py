@@ -54,7 +54,7 @@ _FORMS = {
         "open": ["vsst", "vscatter", "vstus", "vstur", "vstas", "vstar", "vstu", "vsta", "pstu"],
     },
 }
-_ACCESSES = {name: (way, form) for way, forms in _FORMS.items() for form, names in forms.items() for name in names}
+ACCESSES = {name: (way, form) for way, forms in _FORMS.items() for form, names in forms.items() for name in names}
 _MASK = re.compile(r"(pset|pge|plt)_b(8|16|32)")
 _MEMORIES = ("!pto.tile_buf", "tensor_view", "memref", "!pto.ptr", "!llvm.ptr")
 _INDEXED = ("vector", "pair", "predicate", "scalar")
@@ -108,8 +108,8 @@ class VectorReader(CopyReader):
         short = op.name.removeprefix("pto.")
         parts = self._parts(op)
         self._typed(op, parts)
-        if short in _ACCESSES:
-            return self._known_access(op, parts, *_ACCESSES[short])
+        if short in ACCESSES:
+            return self._known_access(op, parts, *ACCESSES[short])
         out: list[Stmt] = []
         kinds = [self._kind(o, parts, i) for i, o in enumerate(parts.operands)]
         masks = [r for r, shape in zip(op.results, parts.made, strict=False) if shape.what == "mask"]
