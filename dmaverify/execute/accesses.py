@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmaverify.execute.moves import NONE, among, find, walked
-from dmaverify.execute.outcome import Outcome
+from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.tensors import (
     BOTTOM,
     ZERO,
@@ -33,7 +33,7 @@ from dmaverify.execute.tensors import (
     unit_bits,
     units,
 )
-from dmaverify.execute.work import Beyond, HeldTensor, Reach, RunMachine, iterations
+from dmaverify.execute.work import HeldTensor, Reach, RunMachine, iterations
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
 from dmaverify.values import dataclass

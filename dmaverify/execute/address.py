@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dmaverify.errors import InputError
+from dmaverify.execute.outcome import Beyond
 from dmaverify.language.expr import Expr, pair
 from dmaverify.program.command import Command
 from dmaverify.program.space import Space, global_address, unit_bits_of
@@ -28,7 +29,7 @@ Numbers = Any  # NDArray of integers, or of Python integers where int64 could ov
 Steps = list[tuple[int, int, int]]  # count, read step, write step; outer to inner
 
 CHUNK = 1 << 17  # units handled at once
-FAR = 1 << 62  # numbers beyond this are computed as Python integers
+WIDE = 1 << 61  # from here on numbers might wrap around in an array: Python integers, or Beyond
 
 
 class TooLarge(InputError):
@@ -41,6 +42,34 @@ class TooLarge(InputError):
 
 class Aliased(TooLarge):
     """The positions of a place reach into the next one: two positions share an address, it fits in no memory."""
+
+
+# ---------------------------------------------------------------- steps
+
+
+def must_fit(number: int) -> None:
+    """Raises Beyond for an address that an array of 64-bit numbers might hold as another one."""
+    if abs(number) >= WIDE:
+        raise Beyond("addresses beyond 64 bits")
+
+
+def ends_of(at: int, steps: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """The least and the greatest address that (count, step) reach from `at` on."""
+    spans = [(max(1, count) - 1) * step for count, step in steps]
+    return at + sum(min(0, span) for span in spans), at + sum(max(0, span) for span in spans)
+
+
+def strided(at: int, steps: Sequence[tuple[int, int]], kind: Any = np.int64) -> np.ndarray:
+    """All addresses that (count, step) reach from `at` on, the last step fastest. Raises Beyond where an array of
+    64-bit numbers might hold one as another.
+    """
+    if kind is np.int64:
+        must_fit(max(map(abs, ends_of(at, steps))))
+    here = np.array([at], kind)
+    for count, step in steps:
+        if count != 1:
+            here = (here[:, None] + np.arange(count, dtype=np.int64).astype(kind) * step).reshape(-1)
+    return here
 
 
 # ---------------------------------------------------------------- regions
@@ -72,7 +101,7 @@ class DeclaredRegion:
 
     def locate(self, address: Numbers, low: int, high: int) -> tuple[Numbers, bool]:
         """The unit index at each address (-1 outside) and whether all are inside. All addresses lie in low..high."""
-        if max(abs(low), abs(high), abs(self.origin)) > FAR:
+        if max(abs(low), abs(high), abs(self.origin)) >= WIDE:
             address = address.astype(object)
         rest, low, high = address - self.origin, low - self.origin, high - self.origin
         index: Any = 0
@@ -212,10 +241,5 @@ def _batches(index: int, command: Command) -> Iterator[Batch]:
 def _side(nest: Steps, block: Steps, base: int, side: int) -> tuple[Numbers, int, int]:
     """The address offsets of a block in order, and their bounds; Python integers where int64 might overflow."""
     reach = sum(abs(step[side]) * step[0] for step in nest)
-    kind: Any = np.int64 if abs(base) + reach < FAR else object
-    offsets: Numbers = np.zeros(1, kind)
-    for step in block:
-        if step[0] > 1:
-            offsets = (offsets[:, None] + np.arange(step[0], dtype=np.int64).astype(kind) * step[side]).reshape(-1)
-    spans = [(step[0] - 1) * step[side] for step in block]
-    return offsets, sum(min(0, span) for span in spans), sum(max(0, span) for span in spans)
+    steps = [(step[0], step[side]) for step in block]
+    return (strided(0, steps, np.int64 if abs(base) + reach < WIDE else object), *ends_of(0, steps))

@@ -14,12 +14,12 @@ from dmaverify.execute.accesses import run_access
 from dmaverify.execute.address import TooLarge, batches, mapping_of, region_of
 from dmaverify.execute.judge import UnitJudge
 from dmaverify.execute.moves import run_move
-from dmaverify.execute.outcome import Outcome
+from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.programs import run_program
 from dmaverify.execute.promise import promise_of
 from dmaverify.execute.result import Execution
 from dmaverify.execute.rows import run_rows
-from dmaverify.execute.work import Beyond, Reach, RunMachine, RunMove, RunProgram, RunRows
+from dmaverify.execute.work import Reach, RunMachine, RunMove, RunProgram, RunRows
 from dmaverify.program.command import Command
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.tensor import Tensor

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.address import Batch, DeclaredRegion
+from dmaverify.execute.address import Batch, DeclaredRegion, must_fit, strided
 from dmaverify.execute.judge import UnitJudge
-from dmaverify.execute.outcome import Outcome
+from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.promise import (
     DEST_TAGS,
     READ_BOTTOM,
@@ -35,7 +35,7 @@ from dmaverify.execute.promise import (
 )
 from dmaverify.execute.requests import Copies, requests_of, words_of
 from dmaverify.execute.tensors import ElementNames, SeenTensor, laid_out, seen, sizes_of, streamed, unit_bits, units
-from dmaverify.execute.work import Beyond, RunMachine, RunMove, RunNest, RunWalk, iterations, must_fit
+from dmaverify.execute.work import RunMachine, RunMove, RunNest, RunWalk, iterations
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
 
@@ -342,11 +342,7 @@ def walked_nests(
 def walked(walk: RunWalk, machine: RunMachine) -> Numbers:
     """All unit addresses of a side, in order."""
     machine.allow(walk.amount)
-    must_fit(abs(walk.start) + sum(count * abs(stride) for count, stride in walk.loops))
-    at = np.array([walk.start], np.int64)
-    for count, stride in walk.loops:
-        at = (at[:, None] + np.arange(count, dtype=np.int64) * stride).reshape(-1)
-    return at
+    return strided(walk.start, walk.loops)
 
 
 def run_move(move: RunMove, machine: RunMachine) -> Outcome:

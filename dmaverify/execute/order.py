@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from dmaverify.execute.work import Beyond, RunStep
+from dmaverify.execute.outcome import Beyond
+from dmaverify.execute.work import RunStep
 
 
 def bodies_of(steps: Sequence[RunStep]) -> list[int]:

@@ -9,6 +9,10 @@ from __future__ import annotations
 from dmaverify.values import dataclass, field
 
 
+class Beyond(Exception):
+    """More than can be run one by one, or a text that the interpreter gives no meaning."""
+
+
 @dataclass
 class Outcome:
     """`ran` counts the units that were moved; of rows, `arrived` those of the `asked` that hold what they should."""

@@ -26,13 +26,12 @@ import numpy as np
 from dmaverify.execute.accesses import BankLedger, Fetching
 from dmaverify.execute.moves import NONE, TransferRun
 from dmaverify.execute.order import bodies_of, cliques, closed, mask
-from dmaverify.execute.outcome import Outcome
+from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.outputs import LanePiece, StepWrites, TiledOutputs, Touched, judge_outputs
 from dmaverify.execute.requests import Copies
 from dmaverify.execute.rows import Moved, lists_of
 from dmaverify.execute.tensors import unit_bits, units
 from dmaverify.execute.work import (
-    Beyond,
     HeldTensor,
     Loops,
     Reach,

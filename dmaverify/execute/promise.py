@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dmaverify.execute.address import WIDE
 from dmaverify.execute.tensors import ElementNames, cells_of
-from dmaverify.execute.work import WIDE
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr, Kind, Window, axes_of, walk
 from dmaverify.language.meaning import INDEX, Coords, OutOfBounds, Pad, cell, finalize, indices_of, live_indices

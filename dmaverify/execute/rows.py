@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmaverify.execute.moves import NONE, PADDING, find, judged, walked_nests
-from dmaverify.execute.outcome import Outcome
+from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.promise import DEST_TAGS, SOURCE_TAGS, WRITE_BOTTOM, Promise, with_units
 from dmaverify.execute.requests import Copies
 from dmaverify.execute.tensors import Cells, ElementNames, laid_out, sizes_of, streamed, unit_bits, units
-from dmaverify.execute.work import Beyond, RunMachine, RunPrintedRows, RunRows
+from dmaverify.execute.work import RunMachine, RunPrintedRows, RunRows
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
 from dmaverify.values import replace

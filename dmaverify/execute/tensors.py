@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.address import DeclaredRegion, overlapping
-from dmaverify.execute.work import WIDE, Beyond, Flow, HeldTensor, RunMachine, RunTile, must_fit, start_at
+from dmaverify.execute.address import WIDE, DeclaredRegion, must_fit, overlapping
+from dmaverify.execute.outcome import Beyond
+from dmaverify.execute.work import Flow, HeldTensor, RunMachine, RunTile, start_at
 from dmaverify.language.expr import Expr, Kind, axes_of, pair
 from dmaverify.language.meaning import BOTTOM, INDEX, ZERO, cells_array, finalize_array
 from dmaverify.values import dataclass

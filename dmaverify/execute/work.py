@@ -15,22 +15,12 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from math import prod
 
+from dmaverify.execute.outcome import Beyond
 from dmaverify.language.expr import Expr
 from dmaverify.values import dataclass, field
 
 Loops = tuple[tuple[str, int], ...]
 CHIP, CLUSTER = 1 << 56, 1 << 52  # bytes between places that no address reaches from one another
-WIDE = 1 << 61  # from here on numbers might wrap around in an array
-
-
-class Beyond(Exception):
-    """More than can be run one by one, or a text that the interpreter gives no meaning."""
-
-
-def must_fit(number: int) -> None:
-    """Raises Beyond for an address that an array of 64-bit numbers might hold as another one."""
-    if abs(number) >= WIDE:
-        raise Beyond("addresses beyond 64 bits")
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ def interpreted(
 ) -> Interpreted:
     """Runs the entry `name` of the plan's text, up to `most` units."""
     from dmaverify.execute.interpret import interpret
-    from dmaverify.execute.work import Beyond
+    from dmaverify.execute.outcome import Beyond
     from dmaverify.plan.execution import PlanExecution
 
     try:

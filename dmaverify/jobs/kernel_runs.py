@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from dmaverify.errors import InputError
+from dmaverify.execute.outcome import Beyond
 from dmaverify.jobs.kernel_prices import values_of
 from dmaverify.language.numbers import Poly
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import NamedFunction, function_at, functions_of
 from dmaverify.machines.pto.replay import MOST_BYTES, TROUBLE, UNSTATED
-from dmaverify.machines.pto.running import KernelRun, RunCopy, Undetermined
+from dmaverify.machines.pto.running import KernelRun, RunCopy
 from dmaverify.report.timeline import Slot
 from dmaverify.values import dataclass
 
@@ -93,7 +94,7 @@ def _ran(named: NamedFunction, given: Mapping[str, int]) -> RanKernel:
     else:
         try:
             run = run_kernel(named.function, tensors, values, others=notes.core)
-        except Undetermined as error:
+        except Beyond as error:
             beyond = f"nothing in a run gives `{error}` a value" if str(error)[:1] == "%" else str(error)
     return RanKernel(named, values, tuple(drawn), tensors, run, beyond)
 

@@ -42,7 +42,7 @@ class Retold:
     def broken(self) -> frozenset[str] | None:
         """What some execution breaks, as sentences; None where a run cannot tell."""
         from dmaverify.execute.interpret import interpret
-        from dmaverify.execute.work import Beyond
+        from dmaverify.execute.outcome import Beyond
         from dmaverify.plan.execution import PlanExecution
 
         try:

@@ -16,10 +16,10 @@ from functools import partial
 from typing import Any
 
 from dmaverify.errors import InputError, Source
+from dmaverify.execute.outcome import Beyond
 from dmaverify.execute.work import (
     CHIP,
     CLUSTER,
-    Beyond,
     Flow,
     HeldTensor,
     Reach,

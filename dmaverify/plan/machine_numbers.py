@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.execute.work import Beyond, RunMachine, RunTier
+from dmaverify.execute.outcome import Beyond
+from dmaverify.execute.work import RunMachine, RunTier
 from dmaverify.plan.machine_forms import Formed
 from dmaverify.targets.modules import burst_windows, word_bytes
 from dmaverify.targets.target import Target

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from lab.against import complaint, judged_twice, shrunk, twin_complaint
 
 from dmaverify.execute.interpret import interpret
-from dmaverify.execute.work import Beyond
+from dmaverify.execute.outcome import Beyond
 from dmaverify.jobs.retold import rules_of
 from dmaverify.jobs.verdicts import verdicts_of
 from dmaverify.plan.execution import PlanExecution

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dmaverify.execute.interpret import interpret
-from dmaverify.execute.outcome import Outcome
-from dmaverify.execute.work import Beyond, start_at
+from dmaverify.execute.outcome import Beyond, Outcome
+from dmaverify.execute.work import start_at
 from dmaverify.plan.execution import PlanExecution
 
 HEAD = 'schema = 1\ntarget = "rngd"\n[axes]\nA = 8\nN = 1\nC = 8\nR = 4\nK = 2\nW = 8\nM = 31\n'

@@ -25,7 +25,7 @@ from pathlib import Path
 from dmaverify.errors import Disagreement
 from dmaverify.execute.address import TooLarge
 from dmaverify.execute.interpret import execute, interpret
-from dmaverify.execute.work import Beyond
+from dmaverify.execute.outcome import Beyond
 from dmaverify.plan.execution import PlanExecution
 from dmaverify.plan.read import InputErrors, read_plan_text
 from dmaverify.prove.move import case

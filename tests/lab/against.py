@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from lab.twins import LARGE, SMALL, grown
 
 from dmaverify.execute.interpret import interpret
-from dmaverify.execute.outcome import Outcome
-from dmaverify.execute.work import Beyond
+from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.plan.execution import PlanExecution
 from dmaverify.testing.written import WrittenPlan
 from dmaverify.verdict import Status

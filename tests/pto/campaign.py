@@ -38,6 +38,7 @@ from lab.tile_kernels import TileKernel, faulty_tile_kernel, tile_kernel_of
 from dmaverify.api import check
 from dmaverify.api import load as plan_of
 from dmaverify.errors import Source
+from dmaverify.execute.outcome import Beyond
 from dmaverify.jobs.kernels import same_functions
 from dmaverify.machines.pto import contested
 from dmaverify.machines.pto.check import STANDARD, check_function, check_text
@@ -48,7 +49,7 @@ from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.ops import KernelFunction
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.replay import TROUBLE
-from dmaverify.machines.pto.running import KernelRun, Undetermined
+from dmaverify.machines.pto.running import KernelRun
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.plan.notes import Notes, read_notes
 from dmaverify.program.instructions import Shared
@@ -100,7 +101,7 @@ def outcome(kernel: DrawnKernel, number: int = 0, *, whole: bool = True) -> Outc
             verdict = check_function(function, "kernel", notes, load_target("pto"), STANDARD)
     try:
         found = ran(text, tuple(kernel.tensors.items()), kernel.core).found
-    except Undetermined:
+    except Beyond:
         found = {"open"}
     return Outcome(categories(verdict), frozenset(found), verdict.status)
 
@@ -161,7 +162,7 @@ def claim_agrees(kernel: DrawnKernel, mutant: DrawnKernel, *, whole: bool = True
         return None
     try:
         runs = [ran(one.text(), tuple(one.tensors.items())) for one in (kernel, mutant)]
-    except Undetermined:
+    except Beyond:
         return None
     if "field" in runs[1].found or not runs[1].copies:
         return None
@@ -270,7 +271,7 @@ def tile_outcome(kernel: TileKernel) -> TileOutcome:
     for values in kernel.values:
         try:
             found |= run_kernel(function, kernel.tensors, values, one_tile=one_tile).found
-        except Undetermined:
+        except Beyond:
             open_ = True
     return TileOutcome(kernel.note, verdict.status, frozenset(found), open_, source.text)
 

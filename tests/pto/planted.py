@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dmaverify.errors import InputError, Source
+from dmaverify.execute.outcome import Beyond
 from dmaverify.machines.pto import contested
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.read import read_kernels
-from dmaverify.machines.pto.running import Undetermined
 from dmaverify.plan.notes import Notes, read_notes
 from dmaverify.verdict import Status, Verdict
 
@@ -167,7 +167,7 @@ def answers_of(text: str) -> tuple[str, str]:
             try:
                 found |= run_kernel(kernels[0], tensors, values, others=notes.core).found
                 ran += 1
-            except (Undetermined, TimeoutError, KeyError, MemoryError, ZeroDivisionError):
+            except (Beyond, TimeoutError, KeyError, MemoryError, ZeroDivisionError):
                 continue
             finally:
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0)

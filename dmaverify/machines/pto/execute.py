@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dmaverify.execute.outcome import Beyond
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_copies import RunCopies
 from dmaverify.machines.pto.jumps import BlockGraph
-from dmaverify.machines.pto.running import KernelRun, Over, Undetermined
+from dmaverify.machines.pto.running import MOST_STATEMENTS, KernelRun, Over
 from dmaverify.program.instructions import Shared
-
-MOST_ROUNDS = 1 << 20  # of all loops whose end the text computes
 
 
 def run_kernel(
@@ -34,7 +33,7 @@ def run_kernel(
 ) -> KernelRun:
     """Runs a function. `gm` gives the bytes of every tensor, `arguments` the numbers, `others` what the other core
     does behind the sets and before the waits of its flags; with `one_tile` tiles of one type at one address are one.
-    Raises Undetermined.
+    Raises Beyond.
     """
     machine = _Machine(function, gm, arguments or {}, readings or {}, seed, others)
     machine.one_tile = one_tile
@@ -65,11 +64,14 @@ class _Machine(RunCopies):
 
     def _value(self, operand: ops.Operand) -> Any:
         if operand.name not in self.values:
-            raise Undetermined(operand.name)
+            raise Beyond(operand.name)
         return self.values[operand.name]
 
     def _block(self, body: Sequence[ops.Stmt]) -> list[Any]:
         given: list[Any] = []
+        self.followed += 1 + len(body)
+        if self.followed > MOST_STATEMENTS:
+            raise Beyond(f"more than {MOST_STATEMENTS:,} statements in the rounds of loops")
         for stmt in body:
             if isinstance(stmt, ops.Yield):
                 self.registers_of.sink(stmt.args)
@@ -140,21 +142,21 @@ class _Machine(RunCopies):
             case ops.While():
                 self._while(stmt)
             case ops.Foreign():
-                raise Undetermined("an operation that is not executed")
+                raise Beyond("an operation that is not executed")
             case ops.UnreadOp():
-                raise Undetermined(stmt.message)
+                raise Beyond(stmt.message)
             case ops.Assumed() | ops.OpaqueOp():
                 pass
             case _:
                 if not self.tile_statement(stmt):
-                    raise Undetermined(f"{type(stmt).__name__} is not executed")
+                    raise Beyond(f"{type(stmt).__name__} is not executed")
 
     def _for(self, stmt: ops.For) -> None:
         self.registers_of.sink([o for _, o in stmt.carried])
         carried = [self._value(o) if o.value is None else o.value for _, o in stmt.carried]
         names = [o.name for _, o in stmt.carried]
         if self._int(stmt.step) < 1:
-            raise Undetermined("a step that is not positive")
+            raise Beyond("a step that is not positive")
         for at in range(self._int(stmt.low), self._int(stmt.high), self._int(stmt.step)):
             self.values[stmt.counter] = at
             self.values |= dict(zip([n for n, _ in stmt.carried], carried, strict=True))
@@ -198,9 +200,6 @@ class _Machine(RunCopies):
         values = [o.value if o.value is not None else self._value(o) for o in given]
         self.values |= dict(zip(names, values, strict=False))
         self.registers_of.rename({n: o.name for n, o in zip(names, given, strict=False)})
-        self.rounds += 1
-        if self.rounds > MOST_ROUNDS:
-            raise Undetermined(f"more than {MOST_ROUNDS:,} rounds of a loop")
 
     def _arithmetic(self, stmt: ops.Arith) -> Any:
         op = stmt.op
@@ -219,7 +218,7 @@ class _Machine(RunCopies):
         if op in ("divui", "remui", "ceildivui", "shrui", "minui", "maxui") or stmt.predicate.startswith("u"):
             a, b = a % (1 << stmt.bits), b % (1 << stmt.bits)
         if b == 0 and op.startswith(("div", "floordiv", "ceildiv", "rem")):
-            raise Undetermined(f"{op} by 0")
+            raise Beyond(f"{op} by 0")
         if op in ("divsi", "remsi"):
             quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
             return quotient if op == "divsi" else a - quotient * b
@@ -244,7 +243,7 @@ class _Machine(RunCopies):
         if op in table:
             return table[op]
         if not 0 <= b < stmt.bits:
-            raise Undetermined(f"{op} by {b:,} of {stmt.bits} bits")
+            raise Beyond(f"{op} by {b:,} of {stmt.bits} bits")
         return a << b if op == "shli" else a >> b
 
 

@@ -13,18 +13,18 @@ from math import prod
 
 import numpy as np
 
+from dmaverify.execute.address import WIDE, ends_of, must_fit, strided
+from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_tiles import CellTile, TileRun
-from dmaverify.machines.pto.running import ADDED, UNKNOWN, WRITTEN, RunCopy, RunEvent, Undetermined
+from dmaverify.machines.pto.execute_vector import REGISTER
+from dmaverify.machines.pto.running import ADDED, UNKNOWN, WRITTEN, RunCopy, RunEvent
 
-FAR = 1 << 60  # addresses from here on are in no memory
 _FIELD = {
     "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",
     "sid": "stream_id_max",
 }  # fmt: skip
-MOST_MOVED = 1 << 24
-"""Bytes that the copies of one run may move: each is followed by itself."""
 
 
 class RunCopies(TileRun):
@@ -35,7 +35,7 @@ class RunCopies(TileRun):
         if isinstance(value, CellTile):
             return value.place, value.at, max(1, value.kind.bits // 8)
         if not isinstance(value, tuple):
-            raise Undetermined(operand.name)
+            raise Beyond(operand.name)
         return value
 
     def _copy(self, stmt: ops.CopyOp) -> None:
@@ -47,28 +47,19 @@ class RunCopies(TileRun):
             return  # found as a field out of range; nothing moves
         starts = []
         for (place, at, _), side in ((source, 1), (dest, 2)):
-            steps = [(loop[0], loop[side] if loop[0] > 1 else 0) for loop in loops]
-            ends = [at + sum(pick(0, step * (count - 1)) for count, step in steps) for pick in (min, max)]
-            if max(map(abs, ends)) >= FAR:
-                self.run.found.add("capacity" if place == "ub" else "bounds")
+            steps = [(loop[0], loop[side]) for loop in reversed(loops)]
+            ends = ends_of(at, steps)
+            if max(map(abs, ends)) >= WIDE and not self._within(place, *ends):
                 return  # an address that no memory has; nothing moves
-            here = np.array([at])
-            for count, step in steps:
-                here = (np.arange(count)[:, None] * step + here).ravel()
-            starts.append(here)
-        self._counted(len(starts[0]) * row)
+            starts.append(strided(at, steps))
         begin, end = self._row(stmt, row, loops, pad, dest[2])
+        self._counted(len(starts[0]) * (max(row, begin + row, end) - min(0, begin)))
         reads = (starts[0][:, None] + np.arange(row)).ravel()
         data = (starts[1][:, None] + np.arange(begin, begin + row)).ravel()
         copy = RunCopy(
             self.copy_number[id(stmt)], stmt.span.line, (source[:2], dest[:2]), loops, row, begin, end, reads, data
         )
         self._move(stmt, copy, starts[1], pad, dest[2])
-
-    def _counted(self, amount: int) -> None:
-        self.moved += amount
-        if self.moved > MOST_MOVED:
-            raise Undetermined(f"the copies move more than {MOST_MOVED:,} bytes: no run is made of them")
 
     def _shape(
         self, stmt: ops.CopyOp, item: int
@@ -175,7 +166,6 @@ class RunCopies(TileRun):
         """`first` is where the rows of the destination begin."""
         (source, _), (dest, _) = copy.ends
         reads, data, loops, row, begin, end = copy.reads, copy.data, copy.loops, copy.row, copy.begin, copy.end
-        self._counted(len(first) * max(0, end - row))
         run, into, out_of = self.run, self.run.memory[dest], self.run.memory[source]
         block = self.most["ub_line_bytes"]
         fill: np.ndarray | None = None
@@ -226,10 +216,9 @@ class RunCopies(TileRun):
         if not stmt.moved:  # a pointer that moves on moves behind the access
             at += sum(self._int(index) * elements for index, elements in stmt.offsets) * item
         stride = 0 if stmt.stride is None else self._int(stmt.stride)
-        if abs(at) >> 62 or abs(stride) >> 50:
-            raise Undetermined("addresses beyond 62 bits")
+        must_fit(abs(at) + abs(stride) * REGISTER)
         if stmt.form == "vector" and (width := self.registers_of.width(stmt, item)) not in (1, 2, 4, 8):
-            raise Undetermined(f"elements of {width} bytes in a register")
+            raise Beyond(f"elements of {width} bytes in a register")
         self.values |= dict.fromkeys(stmt.results, 0)
         pipe = "S" if stmt.form == "scalar" and not self.inside else "V"
         empty = np.zeros(0, np.int64)
@@ -240,7 +229,7 @@ class RunCopies(TileRun):
             self._happened(RunEvent(pipe, {place: empty if stmt.results else touched}, {}))
             return
         if stmt.dist.startswith(("1PT", "ONEPT")) and not self.registers_of.on(stmt.mask).any():
-            raise Undetermined("whether a store of one element writes it under a mask of no lanes")
+            raise Beyond("whether a store of one element writes it under a mask of no lanes")
         touched, foul = self.registers_of.store(stmt, at, item, stride)
         self._bounds(place, touched, 0)
         there = (touched >= 0) & (touched < len(self.run.memory[place].state))

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from dmaverify.execute.outcome import Beyond
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.running import WRITTEN, RunEvent, Running, Undetermined
+from dmaverify.machines.pto.running import WRITTEN, RunEvent, Running
 from dmaverify.program.instructions import Shared
 
 PIPES = ("MTE2", "MTE3", "V", "S", "LOCAL", "MTE1", "M", "FIX")
@@ -56,7 +57,7 @@ class RunOrder(Running):
 
     def _happened(self, event: RunEvent) -> None:
         if len(self.events) >= MOST_ACCESSES:
-            raise Undetermined(f"what happens behind {MOST_ACCESSES:,} accesses")
+            raise Beyond(f"what happens behind {MOST_ACCESSES:,} accesses")
         self.known.append(self.knows.get(event.pipe, 0))
         self.issued[event.pipe] = self.issued.get(event.pipe, 0) | 1 << len(self.events)
         self.events.append(event)
@@ -83,7 +84,7 @@ class RunOrder(Running):
                         continue  # both add, in whatever order
                     held += 1
                     if held > MOST_HELD:
-                        raise Undetermined(f"more than {MOST_HELD:,} pairs of accesses that nothing orders")
+                        raise Beyond(f"more than {MOST_HELD:,} pairs of accesses that nothing orders")
                     if np.isin(mine[place], theirs.of[number][place], assume_unique=True).any():
                         self.run.found.add(kind)
 

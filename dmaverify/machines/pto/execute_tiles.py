@@ -16,10 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from dmaverify.execute.address import ends_of, strided
+from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_order import RunOrder
-from dmaverify.machines.pto.running import NEVER, UNKNOWN, WRITTEN, Memory, Over, RunEvent, Undetermined
+from dmaverify.machines.pto.running import MOST_MOVED, NEVER, UNKNOWN, WRITTEN, Memory, Over, RunEvent
 from dmaverify.machines.pto.tiles import (
     AllocTile,
     PartView,
@@ -61,12 +63,10 @@ class ElementView:
 
     def addresses(self) -> np.ndarray:
         """Of each element, in the order of the shape."""
-        out = np.zeros((1,) * len(self.shape), np.int64)
-        for index, (size, stride) in enumerate(zip(self.shape, self.strides, strict=True)):
-            along = [1] * len(self.shape)
-            along[index] = size
-            out = out + (np.arange(size) * stride).reshape(along)
-        return self.at + out * self.item
+        if max(prod(self.shape) * self.item, *self.shape) > MOST_MOVED:
+            raise Beyond(f"a part of a tensor of {' x '.join(f'{size:,}' for size in self.shape)} elements")
+        steps = [(size, stride * self.item) for size, stride in zip(self.shape, self.strides, strict=True)]
+        return strided(self.at, steps).reshape(self.shape)
 
 
 class TileRun(RunOrder):
@@ -100,7 +100,7 @@ class TileRun(RunOrder):
                 place, at, item = self._operand(stmt.base)
                 sizes, strides = (tuple(self._int(o) for o in group) for group in (stmt.shape, stmt.strides))
                 item = max(1, stmt.bits // 8) if stmt.bits else item
-                self.values[stmt.result] = ElementView(place, at, item, sizes, strides)
+                self.values[stmt.result] = ElementView(place, at, item, tuple(max(0, n) for n in sizes), strides)
             case PartView():
                 self.values[stmt.result] = self._part(stmt)
             case TileOp():
@@ -114,13 +114,13 @@ class TileRun(RunOrder):
     def _operand(self, operand: ops.Operand) -> Any:
         found = self.values.get(operand.name)
         if found is None or isinstance(found, int):
-            raise Undetermined(operand.name)
+            raise Beyond(operand.name)
         return found
 
     def _tile(self, operand: ops.Operand) -> CellTile:
         found = self._operand(operand)
         if not isinstance(found, CellTile):
-            raise Undetermined(operand.name)
+            raise Beyond(operand.name)
         return found
 
     def _allocated(self, stmt: AllocTile) -> CellTile:
@@ -132,8 +132,10 @@ class TileRun(RunOrder):
         stated = zip((kind.v_row, kind.v_col), stmt.valid, strict=True)
         sizes = [self._int(given) if size is None and given is not None else size for size, given in stated]
         if sizes[0] is None or sizes[1] is None:
-            raise Undetermined(stmt.result)
+            raise Beyond(stmt.result)
         if stmt.address is None:  # what it holds is nobody's, each time anew
+            if kind.bytes > MOST_CELL_BYTES:
+                raise Beyond(f"a tile of {kind.bytes:,} bytes")
             place, at = f"tile {owner}", 0
             self.run.memory[place] = _memory(kind.bytes)
             self.owners[place] = np.zeros(kind.bytes, np.int32)
@@ -160,7 +162,7 @@ class TileRun(RunOrder):
         whole = self._operand(stmt.base)
         offsets, sizes = (tuple(self._int(o) for o in group) for group in (stmt.offsets, stmt.sizes))
         if not isinstance(whole, ElementView) or len(whole.shape) != len(sizes):
-            raise Undetermined(stmt.result)
+            raise Beyond(stmt.result)
         if any(o < 0 or s < 0 or o + s > n for o, s, n in zip(offsets, sizes, whole.shape, strict=True)):
             self.run.found.add("bounds")
         at = whole.at + sum(o * s for o, s in zip(offsets, whole.strides, strict=True)) * whole.item
@@ -174,15 +176,14 @@ class TileRun(RunOrder):
         if rows and cols and not (min(row, col) >= 0 and row + rows <= kind.rows and col + cols <= kind.cols):
             self.run.found.add("bounds")
             raise Over
-        down, across = np.arange(row, row + rows)[:, None], np.arange(col, col + cols)[None, :]
-        standing = kind.column_major and not kind.boxed
-        number = across * kind.rows + down if standing else down * kind.cols + across
         item = max(1, kind.bits // 8)
-        at = tile.at + number[..., None] * item + np.arange(item)
-        self._bounds(tile.place, at.ravel(), 0)
-        if at.size and not (at.min() >= 0 and at.max() < len(self.run.memory[tile.place].state)):
+        down, across = (item, kind.rows * item) if kind.column_major and not kind.boxed else (kind.cols * item, item)
+        first, steps = tile.at + row * down + col * across, ((rows, down), (cols, across), (item, 1))
+        if rows and cols and not self._within(tile.place, *ends_of(first, steps)):
             raise Over
-        return at
+        if max(rows, cols) > MOST_CELL_BYTES:
+            raise Beyond(f"a tile of {rows:,} rows and {cols:,} columns")
+        return strided(first, steps).reshape(rows, cols, item)
 
     def _clean(self, tile: CellTile, cells: np.ndarray) -> np.ndarray:
         """Which cells hold what was written to this tile."""
@@ -200,12 +201,12 @@ class TileRun(RunOrder):
         given = [self._shaped(stmt, o) for o in stmt.ins if o.name not in stmt.scalars]
         into = [self._shaped(stmt, o) for o in stmt.outs]
         if len(into) != 1:
-            raise Undetermined(f"{stmt.name} writes several tiles")
+            raise Beyond(f"{stmt.name} writes several tiles")
         if work.writes == "move":
             self._moved(given[0] if given else None, into[0])
             return
         if not isinstance(into[0], CellTile) or not all(isinstance(tile, CellTile) for tile in given):
-            raise Undetermined(f"{stmt.name} on what is no tile")
+            raise Beyond(f"{stmt.name} on what is no tile")
         self._computed(stmt, work, given, into[0])
 
     def _shaped(self, stmt: TileOp, operand: ops.Operand) -> Any:
@@ -222,7 +223,7 @@ class TileRun(RunOrder):
         loads = isinstance(source, ElementView)
         view, tile = (source, dest) if loads else (dest, source)
         if not isinstance(view, ElementView) or not isinstance(tile, CellTile):
-            raise Undetermined("a move between what is no tile and part of a tensor")
+            raise Beyond("a move between what is no tile and part of a tensor")
         item = max(1, tile.kind.bits // 8)
         if view.item != item and tile.kind.loc != "acc":
             self.run.found.add("form")
@@ -230,13 +231,14 @@ class TileRun(RunOrder):
         at = view.addresses()
         alike = at.size == tile.rows * tile.cols and (tile.kind.boxed or at.shape[-1] == tile.cols)
         if not alike:
-            at = at.reshape((-1, *at.shape[-2:]))
+            shape = (1, 1, *at.shape)
+            at = at.reshape(prod(shape[:-2]), *shape[-2:])
             room = (tile.kind.rows, tile.kind.cols) if loads else at.shape[1:]
             fits = at.shape[0] == 1 and all(
                 n >= v and n <= r for n, v, r in zip(at.shape[1:], (tile.rows, tile.cols), room, strict=True)
             )
             if not fits:
-                raise Undetermined("a part and a tile of different shapes")
+                raise Beyond("a part and a tile of different shapes")
             at = at[0, : tile.rows, : tile.cols]
         there = (at.ravel()[:, None] + np.arange(view.item)).ravel()
         self._bounds(view.place, there, 0)
@@ -257,7 +259,7 @@ class TileRun(RunOrder):
         windows = "window" in (*work.reads, work.writes)
         named = [self._int(o) for o in stmt.ins if windows and o.name in stmt.scalars]
         if windows and len(named) != 2:
-            raise Undetermined(f"{stmt.name} names no row and column")
+            raise Beyond(f"{stmt.name} names no row and column")
         reads: dict[str, list[np.ndarray]] = {}
         writes: dict[str, list[np.ndarray]] = {}
         clean = True
@@ -313,13 +315,13 @@ class TileRun(RunOrder):
             case "mask":
                 return self._cells(out, 0, 0, first.rows, _bit_cells(out, first.rows, first.cols)), True
         if word == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):
-            raise Undetermined(f"{name}: no operand has the valid region of the result")
-        sure: np.ndarray | bool = True
-        if name.startswith(_PRODUCTS):  # of rows of the left and columns of the right
-            left = next((t for t in tiles if t.kind.loc == "left"), out)
-            right = next((t for t in tiles if t.kind.loc == "right"), out)
-            sure = (np.arange(out.rows)[:, None] < left.rows) & (np.arange(out.cols)[None, :] < right.cols)
-        return self._cells(out, 0, 0, out.rows, out.cols), sure
+            raise Beyond(f"{name}: no operand has the valid region of the result")
+        cells = self._cells(out, 0, 0, out.rows, out.cols)
+        if not name.startswith(_PRODUCTS):
+            return cells, True
+        left = next((t for t in tiles if t.kind.loc == "left"), out)
+        right = next((t for t in tiles if t.kind.loc == "right"), out)  # rows of the left and columns of the right
+        return cells, (np.arange(out.rows)[:, None] < left.rows) & (np.arange(out.cols)[None, :] < right.cols)
 
 
 def _memory(size: int) -> Memory:
@@ -329,5 +331,5 @@ def _memory(size: int) -> Memory:
 def _bit_cells(mask: CellTile, rows: int, cols: int) -> int:
     """How many cells of a row of a packed mask hold a bit for each of so many columns."""
     if mask.rows < rows or mask.cols * mask.kind.bits < cols:
-        raise Undetermined("a mask without a bit for each element")
+        raise Beyond("a mask without a bit for each element")
     return -(-cols // mask.kind.bits)

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from dmaverify.errors import Disagreement
+from dmaverify.execute.outcome import Beyond
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.ops import KernelFunction
-from dmaverify.machines.pto.running import Undetermined
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
 from dmaverify.program.instructions import Branch, Copy, Event, KernelLoop, Use
@@ -64,7 +64,7 @@ def disagreement(
     values = {name: low for name, (low, _) in notes.ranges.items()}
     try:
         run = run_kernel(function, sizes, values, readings, others=notes.core, one_tile=kernel.one_tile)
-    except Undetermined:
+    except Beyond:
         return ""
     ran = run.found
     if "field" in ran:

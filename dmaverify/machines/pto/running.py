@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dmaverify.execute.outcome import Beyond
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_vector import RegisterBytes
 from dmaverify.machines.pto.limits import limits
@@ -18,13 +19,12 @@ from dmaverify.program.instructions import Shared
 from dmaverify.values import dataclass, field
 
 NEVER, WRITTEN, UNKNOWN, ADDED = 0, 1, 2, 3
+MOST_MOVED = 1 << 24
+"""Bytes that the copies of one run may move, and those of one part of a tensor: each is followed by itself."""
+MOST_STATEMENTS = 1 << 22  # that a run follows, in all rounds of its loops
 
 
-class Undetermined(Exception):
-    """A value that a run needs and the text does not give."""
-
-
-class Over(Undetermined):
+class Over(Beyond):
     """Trouble was found, and nothing behind it has a meaning."""
 
 
@@ -100,7 +100,7 @@ class Running:
         others: Sequence[Shared],
     ) -> None:
         self.function, self.readings, self.arguments, self.others = function, readings, arguments, others
-        self.moved = self.rounds = 0
+        self.moved = self.followed = 0
         self.most = limits()
         rng = np.random.default_rng(seed)
         size = self.most["ub_bytes_max"]
@@ -131,9 +131,21 @@ class Running:
             return operand.value
         value = self.values.get(operand.name)
         if not isinstance(value, int):
-            raise Undetermined(operand.name)
+            raise Beyond(operand.name)
         return value
 
+    def _counted(self, amount: int) -> None:
+        self.moved += amount
+        if self.moved > MOST_MOVED:
+            raise Beyond(f"the copies move more than {MOST_MOVED:,} bytes: no run is made of them")
+
     def _bounds(self, place: str, at: np.ndarray, surplus: int) -> None:
-        if len(at) and (at.min() < 0 or at.max() + 1 + surplus > len(self.run.memory[place].state)):
+        if len(at):
+            self._within(place, int(at.min()), int(at.max()) + surplus)
+
+    def _within(self, place: str, low: int, high: int) -> bool:
+        """Whether a memory has the bytes from `low` to `high`; found where it has not."""
+        inside = low >= 0 and high < len(self.run.memory[place].state)
+        if not inside:
             self.run.found.add("capacity" if place == "ub" else "bounds")
+        return inside
