@@ -1,13 +1,15 @@
-"""Who waits for whom: loop bodies, everything that precedes a piece, sets that may run at once.
+"""Who waits for whom: what lanes know, everything that precedes a piece, loop bodies, sets that may run at once.
 
-Knows: pieces as numbers, waiting as bits. Does not know: what a piece does.
-Law: bit i of entry j says that piece i ends before piece j begins.
+Knows: events and pieces as numbers, sets of them as bits. Does not know: what one does.
+Law: bit i of entry j says that i ends before j begins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+
+import numpy as np
 
 from dmaverify.execute.outcome import Beyond
 from dmaverify.execute.work import RunStep
@@ -33,30 +35,50 @@ def mask(numbers: Sequence[int]) -> int:
     return total
 
 
+class LaneOrder:
+    """What is surely done before each event: a lane knows what was done when it waited, whatever it was given since."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, int] = {}  # of each event, those that end before it begins
+        self.issued: dict[object, int] = {}
+        self._knows: dict[object, int] = {}
+
+    def happens(self, lane: object, event: int) -> None:
+        self.known[event] = self._knows.get(lane, 0)
+        self.issued[lane] = self.issued.get(lane, 0) | 1 << event
+
+    def done(self, lane: object) -> int:
+        """What is surely done when a lane has done all that it was given so far."""
+        return self._knows.get(lane, 0) | self.issued.get(lane, 0)
+
+    def learns(self, lane: object, done: int) -> None:
+        self._knows[lane] = self._knows.get(lane, 0) | done
+
+
 def closed(direct: Sequence[int]) -> list[int] | None:
-    """Everything that precedes each piece."""
-    out: list[int | None] = [None] * len(direct)
-    state = [0] * len(direct)
-    for root in range(len(direct)):
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            if state[node] == 2:
-                stack.pop()
+    """Everything that precedes each piece, each a lane of its own; None where some wait for each other."""
+    order, placed, left = LaneOrder(), 0, list(range(len(direct)))
+    while left:
+        ready, left = left, []
+        for piece in ready:
+            waits = direct[piece]
+            if waits & ~placed:
+                left.append(piece)
                 continue
-            state[node] = 1
-            waiting = [n for n in bits(direct[node]) if state[n] != 2]
-            if any(state[n] == 1 for n in waiting):
-                return None
-            if waiting:
-                stack += waiting
-                continue
-            found = direct[node]
-            for n in bits(direct[node]):
-                found |= out[n] or 0
-            out[node], state[node] = found, 2
-            stack.pop()
-    return [found or 0 for found in out]
+            while waits:
+                order.learns(piece, order.done(waits.bit_length() - 1))
+                waits &= ~order.done(piece)
+            order.happens(piece, piece)
+            placed |= 1 << piece
+        if len(left) == len(ready):
+            return None
+    return [order.known[piece] for piece in range(len(direct))]
+
+
+def members(events: int, most: int) -> np.ndarray:
+    """Whether each of the first `most` events is in a set."""
+    data = np.frombuffer((events & ((1 << most) - 1)).to_bytes(most // 8 + 1, "little"), np.uint8)
+    return np.unpackbits(data, count=most, bitorder="little").astype(bool)
 
 
 def bits(number: int) -> Iterator[int]:

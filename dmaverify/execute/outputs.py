@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dmaverify.execute.hazards import Touched
 from dmaverify.execute.order import mask
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import HeldTensor
@@ -26,16 +27,6 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 COVER, ONCE = "core/tiles-cover", "core/tiles-once"
-
-
-@dataclass
-class Touched:
-    """Half bytes of one memory, sorted: `sure` those that every execution touches, `maybe` all that one may."""
-
-    tier: str
-    writes: bool
-    sure: Numbers
-    maybe: Numbers
 
 
 @dataclass

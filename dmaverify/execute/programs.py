@@ -17,17 +17,17 @@ Performance", Bank Starvation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dmaverify.execute.accesses import BankLedger, Fetching
+from dmaverify.execute.hazards import Touched, meetings, share
 from dmaverify.execute.moves import NONE, TransferRun
-from dmaverify.execute.order import bodies_of, cliques, closed, mask
+from dmaverify.execute.order import bits, bodies_of, cliques, closed, mask
 from dmaverify.execute.outcome import Beyond, Outcome
-from dmaverify.execute.outputs import LanePiece, StepWrites, TiledOutputs, Touched, judge_outputs
+from dmaverify.execute.outputs import LanePiece, StepWrites, TiledOutputs, judge_outputs
 from dmaverify.execute.requests import Copies
 from dmaverify.execute.rows import Moved, lists_of
 from dmaverify.execute.tensors import unit_bits, units
@@ -240,8 +240,7 @@ class _Program:
         lanes: dict[str, int] = {}
         mine: dict[tuple[int, str], int] = {}
         everything = 0
-        for j in sorted(range(len(pieces)), key=lambda n: self._rank(pieces[n])):
-            piece = pieces[j]
+        for j, piece in enumerate(pieces):
             if queues and self.program.order == "contexts" and piece.lane in lanes:
                 direct[j] |= 1 << lanes[piece.lane]
             if (piece.step, piece.lane) in mine:
@@ -261,34 +260,25 @@ class _Program:
                 direct[j] |= mask(of.get((index[name], piece.turn - far), []))
         return closed(direct)
 
-    def _rank(self, piece: LanePiece) -> tuple[int, int, int]:
-        body = self.bodies[piece.step]
-        return (body if body >= 0 else piece.step, piece.turn, piece.step)
-
     def _races(self, before: Sequence[int], landed: Sequence[int]) -> None:
         """Bytes that two pieces touch with nothing between. Those in one queue alone (not `landed`) stay open."""
-        flat = [(n, t) for n, piece in enumerate(self.pieces) for t in piece.touched if len(t.maybe)]
-        for a, b in combinations(range(len(flat)), 2):
+        flat = [(n, t) for n, piece in enumerate(self.pieces) for t in piece.touched]
+        ordered = list(landed)
+        for i, waits in enumerate(landed):
+            for j in bits(waits >> i + 1):
+                ordered[i + 1 + j] |= 1 << i
+        for kind, a, b in sorted(meetings(flat, ordered), key=lambda found: found[1:]):
             (i, one), (j, other) = flat[a], flat[b]
-            if one.tier != other.tier or not (one.writes or other.writes) or landed[j] >> i & 1 or landed[i] >> j & 1:
-                continue
-            if one.maybe[0] > other.maybe[-1] or other.maybe[0] > one.maybe[-1]:
-                continue
             first, second = (self.pieces[n] for n in (i, j))
             alone = (first.step, first.turn) == (second.step, second.turn)
             if alone and not isinstance(self.program.steps[first.step].work[0], Reach):
                 continue  # the two sides of one transfer: its own business
-            if one.writes and other.writes:
-                kind = "core/hazard-waw"
-            else:
-                earlier = one if self._rank(first) <= self._rank(second) else other
-                kind = "core/hazard-raw" if earlier.writes else "core/hazard-war"
             names = " and ".join(self.program.steps[p.step].name for p in (first, second))
             queued = before[j] >> i & 1 or before[i] >> j & 1
-            if not queued and len(np.intersect1d(one.sure, other.sure)):
-                self.outcome.break_(kind, f"{names} meet in {one.tier}")
-            elif len(np.intersect1d(one.maybe, other.maybe)):
-                self.outcome.leave(kind, f"{names} may meet in {one.tier}")
+            if not queued and share(one.sure, other.sure):
+                self.outcome.break_(f"core/hazard-{kind}", f"{names} meet in {one.tier}")
+            elif share(one.maybe, other.maybe):
+                self.outcome.leave(f"core/hazard-{kind}", f"{names} may meet in {one.tier}")
 
     # ------------------------------------------------------------ starvation
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dmaverify.errors import InputError
+from dmaverify.execute.order import members
 from dmaverify.execute.outcome import Beyond
 from dmaverify.jobs.kernel_prices import values_of
 from dmaverify.language.numbers import Poly
@@ -236,9 +237,9 @@ def slots_of_run(done: RanKernel) -> tuple[Slot, ...]:
     last: dict[str, Slot] = {}
     of: list[Slot] = []
     ends = np.zeros(len(done.run.events))
-    for number, (event, known) in enumerate(zip(done.run.events, done.run.known, strict=True)):
-        bits = np.unpackbits(np.frombuffer(known.to_bytes(number // 8 + 1, "little"), np.uint8), bitorder="little")
-        latest = of[int(np.where(bits[:number], ends[:number], -1).argmax())] if known else None
+    for number, event in enumerate(done.run.events):
+        known = members(done.run.order.known[number], number)
+        latest = of[int(np.where(known, ends[:number], -1).argmax())] if known.any() else None
         behind = [slot for slot in (latest, last.get(event.pipe)) if slot is not None]
         waits = max(behind, key=lambda slot: slot.end, default=None)
         start, copy = (waits.end if waits else 0.0), event.copy

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dmaverify.execute.order import LaneOrder
 from dmaverify.execute.outcome import Beyond
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_vector import RegisterBytes
@@ -67,14 +68,14 @@ class RunEvent:
 @dataclass
 class KernelRun:
     """What happened. `found` holds the kinds of trouble: field, align, capacity, bounds, rows, definite, raw, war, waw,
-    flags, state. `events` are in the order of issue, `known` those that are surely done before each, a bit for
-    each event. Not `whole`: the run ended at trouble behind which nothing has a meaning.
+    flags, state. `events` are in the order of issue, `order` says what is surely done before each. Not `whole`: the run
+    ended at trouble behind which nothing has a meaning.
     """
 
     memory: dict[str, Memory]
     found: set[str] = field(default_factory=set)
     events: list[RunEvent] = field(default_factory=list)
-    known: list[int] = field(default_factory=list)
+    order: LaneOrder = field(default_factory=LaneOrder)
     whole: bool = True
 
     @property
@@ -119,9 +120,7 @@ class Running:
         self.inside = 0
         self.atomic = ("", "")
         self.copy_number: dict[int, int] = {}
-        self.events, self.known = self.run.events, self.run.known
-        self.knows: dict[str, int] = {}
-        self.issued: dict[str, int] = {}
+        self.events, self.order = self.run.events, self.run.order
         self.flags: dict[tuple[str, str, int], int] = {}
         self.released: dict[int, int] = {}
         self.holding: dict[int, set[str]] = {}
