@@ -45,17 +45,19 @@ class RanKernel:
     beyond: str = ""
 
     @property
-    def rules(self) -> list[str]:
-        """What goes wrong, by the rules that it breaks; a bound that nobody states is none."""
-        found = set() if self.run is None else set(self.run.found)
+    def broken(self) -> dict[str, str]:
+        """What goes wrong first, by the rules that it breaks; a bound that nobody states is none."""
+        found = {} if self.run is None else dict(self.run.wrong)
+        if "extents" in self.drawn:
+            found.pop("bounds", None)
         told = {kind: rule for rule, kind in reversed(list(TROUBLE.items()))}
-        return sorted(told.get(kind, kind) for kind in found - ({"bounds"} if "extents" in self.drawn else set()))
+        return dict(sorted((told.get(kind, kind), sight) for kind, sight in found.items()))
 
     @property
     def code(self) -> int:
         if self.run is None:
             return 3
-        return int(bool(self.rules) and self.named.notes.expect in (None, ("proved",)))
+        return int(bool(self.broken) and self.named.notes.expect in (None, ("proved",)))
 
 
 def ran_kernels(path: str, given: Sequence[str] = ()) -> list[RanKernel]:
@@ -193,7 +195,13 @@ def iterations_of(copy: RunCopy) -> list[str]:
 def told(done: RanKernel) -> tuple[str, dict[str, Any], int]:
     """(text, data, exit code) of a run."""
     data: dict[str, Any] = {"name": done.named.name, "kind": "kernel", "values": dict(done.values)}
-    data |= {"drawn": list(done.drawn), "tensors": dict(done.tensors), "broken": done.rules, "not_run": done.beyond}
+    data |= {
+        "drawn": list(done.drawn),
+        "tensors": dict(done.tensors),
+        "broken": list(done.broken),
+        "sights": done.broken,
+        "not_run": done.beyond,
+    }
     numbers = [f"{n} = {v:,}{' (drawn)' if n in done.drawn else ''}" for n, v in done.values.items()]
     extents = ["extents that nobody states (drawn)"] if "extents" in done.drawn else []
     given = [*numbers, *(f"{n} of {size:,} bytes" for n, size in done.tensors.items()), *extents]
@@ -210,8 +218,8 @@ def told(done: RanKernel) -> tuple[str, dict[str, Any], int]:
         total = sum(high - low + 1 for low, high, _ in parts)
         lines.append(f"  {name}: {total:,} of {done.tensors[name]:,} bytes written")
         lines += _few([f"    {f'{low:,}..{high:,}':<22}{said}" for low, high, said in parts])
-    lines += [f"  broken    {rule}" for rule in done.rules]
-    last = "Trouble shows in this run." if done.rules else "No trouble shows in this run; it says nothing of others."
+    lines += [f"  broken    {rule}: {sight}" for rule, sight in done.broken.items()]
+    last = "Trouble shows in this run." if done.broken else "No trouble shows in this run; it says nothing of others."
     data |= {"copies": [{"line": c.line, "copy": c.number, "steps": iterations_of(c)} for c in copies[:1024]]}
     data |= {"origins": {n: [{"first": a, "last": b, "from": s} for a, b, s in p[:1024]] for n, p in origins.items()}}
     return "\n".join([*lines, "", last]), data, done.code

@@ -41,17 +41,17 @@ def test_a_finding_that_no_run_shows_and_trouble_that_no_proof_knows_are_told_ap
 ) -> None:
     assert check(TEXT).status is Status.PROVED
     assert check(RACE).status is Status.REFUTED
-    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun({}))
+    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun())
     (told,) = check(RACE).findings
     assert told.rule == "core/disagreement"
     assert "core/hazard-raw is found, and a run of the text shows nothing of it" in told.message
-    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun({}, {"war"}))
+    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun({"war": ""}))
     (told,) = check(TEXT).findings
     assert "it is proved, and a run of the text finds war" in told.message
 
 
 def test_a_kernel_with_symbols_has_no_single_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun({}, {"war"}))
+    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun({"war": ""}))
     symbolic = TEXT.replace("ptr<f32, gm>) {", "ptr<f32, gm>, %n: i64) {").replace("nburst(%c8", "nburst(%n")
     assert check(symbolic).status is Status.PROVED
 
@@ -70,6 +70,6 @@ def test_a_contradiction_ends_in_the_exit_code_of_internal_errors(
     from dmaverify.cli.app import invoke
 
     (tmp_path / "k.mlir").write_text(RACE, encoding="utf-8")
-    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun({}))
+    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun())
     monkeypatch.chdir(tmp_path)
     assert invoke(["check", "-j", "1", "--no-cache", str(tmp_path / "k.mlir")]) == 4

@@ -108,7 +108,7 @@ BODY = """ %u = pto.castptr %c0 : i64 -> !pto.ptr<f32, ub>
     [
         ("// dmaverify: gm %a = 64 * %n bytes\n", [], 0, "(drawn)"),
         ("// dmaverify: gm %a = 256 bytes\n", ["--set", "n=4"], 0, "n = 4, a of 256 bytes"),
-        ("// dmaverify: gm %a = 256 bytes\n", ["--set", "n=5"], 1, "broken    core/in-bounds"),
+        ("// dmaverify: gm %a = 256 bytes\n", ["--set", "n=5"], 1, "broken    core/in-bounds: line "),
         ("// dmaverify: gm %a = 256 bytes\n// dmaverify: expect core/in-bounds\n", ["--set", "n=5"], 0, "broken"),
         ("// dmaverify: assume %n in 3..9\n// dmaverify: assume 8 | %n\n", [], 0, "n = 8 (drawn)"),
         ("// dmaverify: assume %n in 3..9\n", ["--set", "n=10"], 2, "no values of n were found"),

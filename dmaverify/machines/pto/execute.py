@@ -49,7 +49,7 @@ class _Machine(RunCopies):
             self.run.whole = False
             return self.run
         if self.flags:
-            self.run.found.add("flags")
+            self._finds("flags", "a flag is set when the kernel ends")
         if not self.lowered:
             self._judge_order()
         return self.run
@@ -81,6 +81,7 @@ class _Machine(RunCopies):
         return given
 
     def _statement(self, stmt: ops.Stmt) -> None:
+        self.line = stmt.span.line
         match stmt:
             case ops.Const():
                 whole = stmt.type.kind == "int"

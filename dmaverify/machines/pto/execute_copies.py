@@ -74,7 +74,7 @@ class RunCopies(TileRun):
             if stmt.kind != ops.LOCAL and (
                 not 0 <= value <= self.most[limit] or (name in ("n", "len") and name in number and value == 0)
             ):
-                self.run.found.add("field")
+                self._finds("field")
         if stmt.kind == ops.LOCAL:
             if stmt.inline:
                 count, a, b = (self._int(o) for o in (stmt.levels[0].count, stmt.levels[0].src, stmt.levels[0].dst))
@@ -82,7 +82,7 @@ class RunCopies(TileRun):
                 count, a, b = number["n_burst"], number["src_stride"], number["dst_stride"]
             most, block = self.most["local_max"], self.most["ub_line_bytes"]
             if not (1 <= count <= most and 1 <= row <= most and 0 <= a <= most and 0 <= b <= most):
-                self.run.found.add("field")
+                self._finds("field")
             return row * block, [(count, (row + a) * block, (row + b) * block)], None
         if stmt.inline:
             loops = [tuple(self._int(o) for o in (lv.count, lv.src, lv.dst)) for lv in stmt.levels]
@@ -102,7 +102,7 @@ class RunCopies(TileRun):
             if count != 1:
                 strides = self.registers.get(f"{stmt.kind}.loop{index}")
                 if strides is None:
-                    self.run.found.add("state")
+                    self._finds("state")
                     strides = (0, 0)
                 loops.append((count, *strides))
         pad = (number["left"], number["right"], self.pad or (0, 1)) if number.get("select") else None
@@ -117,22 +117,22 @@ class RunCopies(TileRun):
         loops: Sequence[tuple[int, int, int]],
         pad: tuple[int, int, tuple[int, int] | None] | None,
     ) -> None:
-        found, most, block = self.run.found, self.most, self.most["ub_line_bytes"]
+        most, block = self.most, self.most["ub_line_bytes"]
         for count, src, dst in loops:
             if stmt.kind != ops.LOCAL and not 1 <= count <= most["count_max"]:
-                found.add("field")
+                self._finds("field")
             if stmt.kind == ops.LOCAL or count <= 1:
                 continue
             for (place, _, _), stride in ((source, src), (dest, dst)):
                 if not 0 <= stride <= most["ub_stride_max" if place == "ub" else "gm_stride_max"]:
-                    found.add("field")
+                    self._finds("field")
                 if place == "ub" and stride % block and (stride != row or pad is not None):
-                    found.add("align")
+                    self._finds("align")
         for place, at, _ in (source, dest):
             if place == "ub" and at % block:
-                found.add("align")
+                self._finds("align")
         if pad is not None and not all(0 <= c <= most["pad_count_max"] for c in pad[:2]):
-            found.add("field")
+            self._finds("field")
 
     def _row(
         self,
@@ -166,7 +166,7 @@ class RunCopies(TileRun):
         """`first` is where the rows of the destination begin."""
         (source, _), (dest, _) = copy.ends
         reads, data, loops, row, begin, end = copy.reads, copy.data, copy.loops, copy.row, copy.begin, copy.end
-        run, into, out_of = self.run, self.run.memory[dest], self.run.memory[source]
+        into, out_of = self.run.memory[dest], self.run.memory[source]
         block = self.most["ub_line_bytes"]
         fill: np.ndarray | None = None
         if stmt.kind == ops.LOAD and pad is None and loops[0][0] > 1 and loops[0][2] == row and row % block:  # compact
@@ -184,13 +184,13 @@ class RunCopies(TileRun):
         adds = stmt.kind == ops.STORE and bool(self.atomic[0])
         whole = not any(n % item for n in (row, *(step for _, _, step in loops)))
         if len(distinct(written)) != len(written) and not (adds and whole):
-            run.found.add("rows")
+            self._finds("rows")
         surplus = -row % block if source == "ub" else 0
         self._bounds(source, reads, surplus)
         self._bounds(dest, written, 0)
         reads_in = reads[(reads >= 0) & (reads < len(out_of.state))]
         if stmt.kind != ops.LOAD and (out_of.state[reads_in] != WRITTEN).any():
-            run.found.add("definite")
+            self._finds("definite")
         ok = (reads >= 0) & (reads < len(out_of.state)) & (data >= 0) & (data < len(into.state))
         values = out_of.bytes_[reads[ok]].copy()
         inside = (around >= 0) & (around < len(into.state))

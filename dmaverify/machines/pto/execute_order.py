@@ -48,7 +48,7 @@ class RunOrder(Running):
         state = self.run.memory[place].state
         bytes_ = np.arange(one.start, len(state) if one.end is None else min(one.end, len(state)))
         if one.way == "r" and sets and one.space == "ub" and (state[bytes_] != WRITTEN).any():
-            self.run.found.add("definite")
+            self._finds("definite")
         if one.way == "w" and not sets:
             state[bytes_] = WRITTEN
         work = {place: bytes_}
@@ -58,6 +58,7 @@ class RunOrder(Running):
         if len(self.events) >= MOST_ACCESSES:
             raise Beyond(f"what happens behind {MOST_ACCESSES:,} accesses")
         self.order.happens(event.pipe, len(self.events))
+        event.line = self.line
         self.events.append(event)
 
     def _judge_order(self) -> None:
@@ -74,7 +75,7 @@ class RunOrder(Running):
         in_turn = {pipe: issued.get("S", 0) | (issued[pipe] if pipe in ("V", CORE) else 0) for pipe in issued}
         ordered = [known[n] | in_turn[event.pipe] | 1 << n for n, event in enumerate(self.events)]
         held = 0
-        for kind, early, late in meetings(touches, ordered, self.run.found):
+        for kind, early, late in meetings(touches, ordered, self.run.wrong):
             (number, one), (at, other) = touches[early], touches[late]
             atomic = self.events[at].atomic
             if kind == "waw" and atomic[0] not in ("", "set") and atomic == self.events[number].atomic:
@@ -83,7 +84,8 @@ class RunOrder(Running):
             if held > MOST_HELD:
                 raise Beyond(f"more than {MOST_HELD:,} pairs of accesses that nothing orders")
             if share(one.maybe, other.maybe):
-                self.run.found.add(kind)
+                lines = " and ".join(f"{self.events[n].line:,}" for n in (number, at))
+                self._finds(kind, f"lines {lines} meet in {one.tier}")
 
     def _order(self, stmt: ops.Flag | ops.Barrier | ops.BufferOp) -> None:
         if isinstance(stmt, ops.Barrier):
@@ -110,9 +112,9 @@ class RunOrder(Running):
             flag = (stmt.source, stmt.dest, self._int(stmt.event))
             if stmt.action == "set":
                 if flag in self.flags:
-                    self.run.found.add("flags")
+                    self._finds("flags")
                 self.flags[flag] = self.order.done(stmt.source)
             elif flag not in self.flags:
-                self.run.found.add("flags")
+                self._finds("flags")
             else:
                 self.order.learns(stmt.dest, self.flags.pop(flag))

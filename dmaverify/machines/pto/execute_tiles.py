@@ -146,7 +146,7 @@ class TileRun(RunOrder):
             if place not in self.owners:
                 self.owners[place] = np.zeros(len(self.run.memory[place].state), np.int32)
             if at % 32:
-                self.run.found.add("form")
+                self._finds("form")
         tile = self._fitting(CellTile(owner, place, at, kind, sizes[0], sizes[1]))
         if stmt.given:
             self._write(tile, self._cells(tile, 0, 0, tile.rows, tile.cols))
@@ -154,7 +154,7 @@ class TileRun(RunOrder):
 
     def _fitting(self, tile: CellTile) -> CellTile:
         if not (0 <= tile.rows <= tile.kind.rows and 0 <= tile.cols <= tile.kind.cols):
-            self.run.found.add("bounds")
+            self._finds("bounds")
             raise Over
         return tile
 
@@ -164,7 +164,7 @@ class TileRun(RunOrder):
         if not isinstance(whole, ElementView) or len(whole.shape) != len(sizes):
             raise Beyond(stmt.result)
         if any(o < 0 or s < 0 or o + s > n for o, s, n in zip(offsets, sizes, whole.shape, strict=True)):
-            self.run.found.add("bounds")
+            self._finds("bounds")
         at = whole.at + sum(o * s for o, s in zip(offsets, whole.strides, strict=True)) * whole.item
         return ElementView(whole.place, at, whole.item, tuple(max(0, s) for s in sizes), whole.strides)
 
@@ -174,7 +174,7 @@ class TileRun(RunOrder):
         """The bytes of cells, rows x columns x bytes of one; those that the tile does not have are found."""
         kind = tile.kind
         if rows and cols and not (min(row, col) >= 0 and row + rows <= kind.rows and col + cols <= kind.cols):
-            self.run.found.add("bounds")
+            self._finds("bounds")
             raise Over
         item = max(1, kind.bits // 8)
         down, across = (item, kind.rows * item) if kind.column_major and not kind.boxed else (kind.cols * item, item)
@@ -226,7 +226,7 @@ class TileRun(RunOrder):
             raise Beyond("a move between what is no tile and part of a tensor")
         item = max(1, tile.kind.bits // 8)
         if view.item != item and tile.kind.loc != "acc":
-            self.run.found.add("form")
+            self._finds("form")
             return
         at = view.addresses()
         alike = at.size == tile.rows * tile.cols and (tile.kind.boxed or at.shape[-1] == tile.cols)
@@ -248,9 +248,9 @@ class TileRun(RunOrder):
             self._happened(RunEvent("MTE2", {view.place: distinct(there)}, {tile.place: distinct(cells)}))
             return
         if len(distinct(there)) != len(there):
-            self.run.found.add("rows")
+            self._finds("rows")
         if not self._clean(tile, cells).all():
-            self.run.found.add("definite")
+            self._finds("definite")
         pipe = "FIX" if tile.kind.loc == "acc" else "MTE3"
         self._happened(RunEvent(pipe, {tile.place: distinct(cells)}, {view.place: distinct(there)}))
 
@@ -274,7 +274,7 @@ class TileRun(RunOrder):
             clean = clean and bool(self._clean(tile, cells).all())
             reads.setdefault(tile.place, []).append(cells.ravel())
         if not clean:
-            self.run.found.add("computed")
+            self._finds("computed")
         cells, sure = self._written(stmt.name, work.writes, tiles, out, named)
         self._write(out, cells, clean & sure)
         writes.setdefault(out.place, []).append(cells.ravel())

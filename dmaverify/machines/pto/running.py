@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dmaverify.execute.order import LaneOrder
-from dmaverify.execute.outcome import Beyond
+from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_vector import RegisterBytes
 from dmaverify.machines.pto.limits import limits
@@ -63,20 +63,24 @@ class RunEvent:
     writes: dict[str, np.ndarray]
     atomic: tuple[str, str, int] = ("", "", 0)
     copy: RunCopy | None = None
+    line: int = 0
 
 
 @dataclass
-class KernelRun:
-    """What happened. `found` holds the kinds of trouble: field, align, capacity, bounds, rows, definite, raw, war, waw,
+class KernelRun(Outcome):
+    """What happened. `found` are the kinds of trouble: field, align, capacity, bounds, rows, definite, raw, war, waw,
     flags, state. `events` are in the order of issue, `order` says what is surely done before each. Not `whole`: the run
     ended at trouble behind which nothing has a meaning.
     """
 
-    memory: dict[str, Memory]
-    found: set[str] = field(default_factory=set)
+    memory: dict[str, Memory] = field(default_factory=dict)
     events: list[RunEvent] = field(default_factory=list)
     order: LaneOrder = field(default_factory=LaneOrder)
     whole: bool = True
+
+    @property
+    def found(self) -> frozenset[str]:
+        return frozenset(self.wrong)
 
     @property
     def copies(self) -> list[RunCopy]:
@@ -101,14 +105,14 @@ class Running:
         others: Sequence[Shared],
     ) -> None:
         self.function, self.readings, self.arguments, self.others = function, readings, arguments, others
-        self.moved = self.followed = 0
+        self.moved = self.followed = self.line = 0
         self.most = limits()
         rng = np.random.default_rng(seed)
         size = self.most["ub_bytes_max"]
         memory = {"ub": Memory(_drawn(rng, size), np.full(size, NEVER, np.int8))}
         for name, size in gm.items():
             memory[name] = Memory(_drawn(rng, size), np.full(size, WRITTEN, np.int8))
-        self.run = KernelRun(memory)
+        self.run = KernelRun(memory=memory)
         self.values: dict[str, Any] = {}  # numbers, pointers as (memory, byte, bytes of an element), tiles and views
         for name, kind, _ in function.args:
             plain = name.lstrip("%")
@@ -138,6 +142,9 @@ class Running:
         if self.moved > MOST_MOVED:
             raise Beyond(f"the copies move more than {MOST_MOVED:,} bytes: no run is made of them")
 
+    def _finds(self, kind: str, sight: str = "") -> None:
+        self.run.break_(kind, sight or f"line {self.line:,}")
+
     def _bounds(self, place: str, at: np.ndarray, surplus: int) -> None:
         if len(at):
             self._within(place, int(at.min()), int(at.max()) + surplus)
@@ -146,5 +153,5 @@ class Running:
         """Whether a memory has the bytes from `low` to `high`; found where it has not."""
         inside = low >= 0 and high < len(self.run.memory[place].state)
         if not inside:
-            self.run.found.add("capacity" if place == "ub" else "bounds")
+            self._finds("capacity" if place == "ub" else "bounds")
         return inside
