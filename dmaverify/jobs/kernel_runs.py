@@ -149,12 +149,12 @@ def origins_of(done: RanKernel) -> dict[str, list[tuple[int, int, str]]]:
     written = {name: np.zeros(len(held), bool) for name, held in marks.items()}
     for event in done.run.events:
         for place, at in event.writes.items():
-            inside = at[(at >= 0) & (at < len(marks[place]))]
+            inside = at[done.run.memory[place].has(at)]
             written[place][inside] = True
             marks[place][inside] = COMPUTED if event.copy is None else FILLED
         if event.copy is not None:
             ((source, _), (dest, _)), reads, data = event.copy.ends, event.copy.reads, event.copy.data
-            ok = (reads >= 0) & (reads < len(marks[source])) & (data >= 0) & (data < len(marks[dest]))
+            ok = done.run.memory[source].has(reads) & done.run.memory[dest].has(data)
             marks[dest][data[ok]] = COMPUTED if event.atomic[0] else marks[source][reads[ok]]
     found = {name: np.flatnonzero(written[name]) for name in names if written[name].any()}
     return {name: list(_segments(marks[name], at, names)) for name, at in found.items()}

@@ -25,6 +25,7 @@ _FIELD = {
     "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",
     "sid": "stream_id_max",
 }  # fmt: skip
+Padding = tuple[int, int, tuple[int, int] | None] | None  # elements left and right, what they hold
 
 
 class RunCopies(TileRun):
@@ -40,7 +41,7 @@ class RunCopies(TileRun):
 
     def _copy(self, stmt: ops.CopyOp) -> None:
         source, dest = self._pointer(stmt.roles["src"]), self._pointer(stmt.roles["dst"])
-        row, loops, pad = self._shape(stmt, dest[2])
+        row, loops, pad = self._shape(stmt)
         self._counted(prod(count for count, _, _ in loops))
         self._limits(stmt, source, dest, row, loops, pad)
         if row < 1 or any(count < 1 for count, _, _ in loops):
@@ -61,11 +62,8 @@ class RunCopies(TileRun):
         )
         self._move(stmt, copy, starts[1], pad, dest[2])
 
-    def _shape(
-        self, stmt: ops.CopyOp, item: int
-    ) -> tuple[int, list[tuple[int, int, int]], tuple[int, int, tuple[int, int] | None] | None]:
-        """Bytes of a row, loops inner to outer, and padding as (left, right, value) in elements."""
-        del item
+    def _shape(self, stmt: ops.CopyOp) -> tuple[int, list[tuple[int, int, int]], Padding]:
+        """Bytes of a row, loops inner to outer, and padding in elements."""
         roles = {k: v for k, v in stmt.roles.items() if k not in ("src", "dst")}
         number = {k: self._int(v) for k, v in roles.items()}
         row = number["len"]
@@ -115,7 +113,7 @@ class RunCopies(TileRun):
         dest: tuple[str, int, int],
         row: int,
         loops: Sequence[tuple[int, int, int]],
-        pad: tuple[int, int, tuple[int, int] | None] | None,
+        pad: Padding,
     ) -> None:
         most, block = self.most, self.most["ub_line_bytes"]
         for count, src, dst in loops:
@@ -139,7 +137,7 @@ class RunCopies(TileRun):
         stmt: ops.CopyOp,
         row: int,
         loops: Sequence[tuple[int, int, int]],
-        pad: tuple[int, int, tuple[int, int] | None] | None,
+        pad: Padding,
         item: int,
     ) -> tuple[int, int]:
         """Where data begins in a row of the destination, and where all that changes ends."""
@@ -160,7 +158,7 @@ class RunCopies(TileRun):
         stmt: ops.CopyOp,
         copy: RunCopy,
         first: np.ndarray,
-        pad: tuple[int, int, tuple[int, int] | None] | None,
+        pad: Padding,
         item: int,
     ) -> None:
         """`first` is where the rows of the destination begin."""
@@ -188,12 +186,11 @@ class RunCopies(TileRun):
         surplus = -row % block if source == "ub" else 0
         self._bounds(source, reads, surplus)
         self._bounds(dest, written, 0)
-        reads_in = reads[(reads >= 0) & (reads < len(out_of.state))]
-        if stmt.kind != ops.LOAD and (out_of.state[reads_in] != WRITTEN).any():
+        if stmt.kind != ops.LOAD and (out_of.state[reads[out_of.has(reads)]] != WRITTEN).any():
             self._finds("definite")
-        ok = (reads >= 0) & (reads < len(out_of.state)) & (data >= 0) & (data < len(into.state))
+        ok = out_of.has(reads) & into.has(data)
         values = out_of.bytes_[reads[ok]].copy()
-        inside = (around >= 0) & (around < len(into.state))
+        inside = into.has(around)
         into.state[around[inside]] = WRITTEN
         if fill is not None:
             into.bytes_[around[inside]] = fill[inside]
@@ -201,7 +198,7 @@ class RunCopies(TileRun):
             into.bytes_[around[inside]] ^= 0xA5
         if not adds:
             into.bytes_[data[ok]] = values
-        into.state[data[(data >= 0) & (data < len(into.state))]] = ADDED if adds else WRITTEN
+        into.state[data[into.has(data)]] = ADDED if adds else WRITTEN
         if fill is None:  # the order of rows is not promised: a byte that one of them leaves unknown is unknown
             into.state[around[inside]] = UNKNOWN
         pipe = {ops.LOAD: "MTE2", ops.STORE: "MTE3", ops.LOCAL: "LOCAL"}[stmt.kind]
@@ -232,7 +229,8 @@ class RunCopies(TileRun):
             raise Beyond("whether a store of one element writes it under a mask of no lanes")
         touched, foul = self.registers_of.store(stmt, at, item, stride)
         self._bounds(place, touched, 0)
-        there = (touched >= 0) & (touched < len(self.run.memory[place].state))
+        memory = self.run.memory[place]
+        there = memory.has(touched)
         inside = touched[there]
-        self.run.memory[place].state[inside] = np.where(foul[there], UNKNOWN, WRITTEN)
+        memory.state[inside] = np.where(foul[there], UNKNOWN, WRITTEN)
         self._happened(RunEvent(pipe, {}, {place: inside}))

@@ -21,7 +21,7 @@ from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_order import RunOrder
-from dmaverify.machines.pto.running import MOST_MOVED, NEVER, UNKNOWN, WRITTEN, Memory, Over, RunEvent
+from dmaverify.machines.pto.running import MOST_MOVED, UNKNOWN, WRITTEN, Memory, Over, RunEvent
 from dmaverify.machines.pto.tiles import (
     AllocTile,
     PartView,
@@ -72,13 +72,12 @@ class ElementView:
 class TileRun(RunOrder):
     """The part of a run that is about tiles."""
 
-    owners: dict[str, np.ndarray]
     made: dict[object, int]
     flagged = in_tiles = one_tile = False
 
     def seen(self, stmt: ops.Stmt) -> None:
         """Takes note of a statement before the run."""
-        self.owners, self.made = {}, {}
+        self.made = {}
         self.in_tiles = self.in_tiles or isinstance(stmt, TileOp)
         self.flagged = self.flagged or isinstance(stmt, (ops.CopyOp, ops.Flag, ops.BufferOp))
 
@@ -137,14 +136,11 @@ class TileRun(RunOrder):
             if kind.bytes > MOST_CELL_BYTES:
                 raise Beyond(f"a tile of {kind.bytes:,} bytes")
             place, at = f"tile {owner}", 0
-            self.run.memory[place] = _memory(kind.bytes)
-            self.owners[place] = np.zeros(kind.bytes, np.int32)
+            self.run.memory[place] = Memory.fresh(kind.bytes)
         else:
             place, at = "ub" if kind.loc == "vec" else kind.loc, self._int(stmt.address)
             if place not in self.run.memory:
-                self.run.memory[place] = _memory(MOST_CELL_BYTES)
-            if place not in self.owners:
-                self.owners[place] = np.zeros(len(self.run.memory[place].state), np.int32)
+                self.run.memory[place] = Memory.fresh(MOST_CELL_BYTES)
             if at % 32:
                 self._finds("form")
         tile = self._fitting(CellTile(owner, place, at, kind, sizes[0], sizes[1]))
@@ -187,13 +183,14 @@ class TileRun(RunOrder):
 
     def _clean(self, tile: CellTile, cells: np.ndarray) -> np.ndarray:
         """Which cells hold what was written to this tile."""
-        state, owner = self.run.memory[tile.place].state, self.owners[tile.place]
-        return np.asarray(((state[cells] == WRITTEN) & (owner[cells] == tile.owner)).all(axis=2))
+        memory = self.run.memory[tile.place]
+        return np.asarray(((memory.state[cells] == WRITTEN) & (memory.owner[cells] == tile.owner)).all(axis=2))
 
     def _write(self, tile: CellTile, cells: np.ndarray, clean: np.ndarray | bool = True) -> None:
         good = np.broadcast_to(np.asarray(clean), cells.shape[:2])[..., None]
-        self.run.memory[tile.place].state[cells] = np.where(good, WRITTEN, UNKNOWN)
-        self.owners[tile.place][cells] = tile.owner
+        memory = self.run.memory[tile.place]
+        memory.state[cells] = np.where(good, WRITTEN, UNKNOWN)
+        memory.owner[cells] = tile.owner
 
     # ------------------------------------------------------------ operations
 
@@ -322,10 +319,6 @@ class TileRun(RunOrder):
         left = next((t for t in tiles if t.kind.loc == "left"), out)
         right = next((t for t in tiles if t.kind.loc == "right"), out)  # rows of the left and columns of the right
         return cells, (np.arange(out.rows)[:, None] < left.rows) & (np.arange(out.cols)[None, :] < right.cols)
-
-
-def _memory(size: int) -> Memory:
-    return Memory(np.zeros(size, np.uint8), np.full(size, NEVER, np.int8))
 
 
 def _bit_cells(mask: CellTile, rows: int, cols: int) -> int:

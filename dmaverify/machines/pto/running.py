@@ -7,6 +7,7 @@ Law: a byte's state says what is known of it, not what it is thought to hold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,22 @@ class Over(Beyond):
 
 @dataclass
 class Memory:
-    """Bytes and what is known of each."""
+    """Bytes, what is known of each, and the tile that wrote it last (0: none)."""
 
     bytes_: np.ndarray
     state: np.ndarray
+
+    @classmethod
+    def fresh(cls, size: int) -> Memory:
+        return cls(np.zeros(size, np.uint8), np.full(size, NEVER, np.int8))
+
+    @cached_property
+    def owner(self) -> np.ndarray:
+        return np.zeros(len(self.state), np.int32)
+
+    def has(self, at: np.ndarray) -> np.ndarray:
+        """Which of these bytes are its own."""
+        return (at >= 0) & (at < len(self.state))
 
 
 @dataclass
