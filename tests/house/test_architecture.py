@@ -136,11 +136,18 @@ def upward_imports(name: str, tree: ast.Module) -> Iterator[str]:
             yield f"line {line} imports {dotted} from below"
 
 
+RUNS_KERNELS = re.compile(r"machines/pto/(execute\w*|running)\.py")
+STATEMENTS = re.compile(r"dmaverify\.machines\.pto\.(execute\w*|running|ops|tiles|jumps|limits)\b")
+"""What runs kernels of a machine, and all that it may share of the machine with the proof: statements and numbers."""
+
+
 def dependent_opinions(name: str, tree: ast.Module) -> Iterator[str]:
-    """The literal meaning and the executor exist to contradict digits and solver: they may not use either."""
-    if name == "language/meaning.py" or room_of(name) == "execute":
+    """The literal meaning and what executes exist to contradict digits and solver: they may not use either."""
+    kernels = RUNS_KERNELS.fullmatch(name)
+    if name == "language/meaning.py" or room_of(name) == "execute" or kernels:
         for line, dotted in imported(name, tree):
-            if re.match(r"dmaverify\.(layout|lower|prove|synth|cost)\b", dotted):
+            machine = dotted.startswith("dmaverify.machines.") and not STATEMENTS.match(dotted)
+            if re.match(r"dmaverify\.(layout|lower|prove|synth|cost)\b", dotted) or machine:
                 yield f"line {line} imports {dotted}"
 
 
@@ -290,9 +297,17 @@ CHECKS: dict[str, tuple[Callable[[str, ast.Module], Iterator[str]], list[tuple[s
             ("execute/interpret.py", "from dmaverify.layout.digits import Digit"),
             ("execute/address.py", "import dmaverify.prove.smt"),
             ("language/meaning.py", "def f():\n    from dmaverify.lower import derive"),
+            ("machines/pto/running.py", "from dmaverify.layout.digits import Digit"),
+            ("machines/pto/execute_order.py", "def f():\n    from dmaverify.prove.flow import pipes"),
+            ("machines/pto/execute.py", "from dmaverify.machines.pto.meaning import meaning_of"),
         ],
         [
             ("execute/interpret.py", "from dmaverify.language import meaning"),
+            (
+                "machines/pto/execute.py",
+                "import dmaverify.execute.order\nfrom dmaverify.machines.pto import ops",
+            ),
+            ("machines/pto/meaning.py", "from dmaverify.prove.flow import pipes"),
             ("prove/x.py", "import dmaverify.layout.digits"),
         ],
     ),
