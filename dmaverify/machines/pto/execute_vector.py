@@ -135,8 +135,7 @@ class RegisterBytes:
             for result in stmt.results:
                 self._fill(result, source, event, place)
             return np.arange(at, at + size)
-        found = re.search(r"_B(\d+)", stmt.dist)
-        width = int(found[1]) // 8 if found else stmt.lane_bytes or item
+        width = self.width(stmt, item)
         byte = np.arange(REGISTER)[:, None]
         unit = np.arange(width)[None, :]
         kind = stmt.dist.split("_")[0] or "NORM"

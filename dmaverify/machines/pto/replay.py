@@ -39,48 +39,6 @@ MOST_BYTES = 1 << 21
 UNSTATED = 1 << 18  # bytes of a tensor of which nobody says how many it has
 
 
-def disagreement(
-    function: KernelFunction,
-    kernel: Kernel,
-    findings: Sequence[Finding],
-    status: Status,
-    notes: Notes,
-    readings: Mapping[str, str],
-) -> str:
-    """How a run contradicts the verdict, in words; empty where it does not, or where there is none."""
-    size = _size(kernel.events)
-    if symbols_of(kernel.events, kernel.world) or kernel.cube:
-        return ""
-    if size is None or size > MOST_EVENTS:
-        return ""
-    if any(r.kind == "unresolved" for r in kernel.remarks) or notes.allow:
-        return ""
-    stated = {root: size for root, size in notes.extents.items() if isinstance(size, int)}
-    sizes = {root: stated.get(root, kind.bytes or UNSTATED) for root, kind in kernel.roots.items()}
-    if sum(sizes.values()) > MOST_BYTES or any(kind.space == "ub" for kind in kernel.roots.values()):
-        return ""
-    if notes.relations:
-        return ""  # which values keep them is not looked for
-    values = {name: low for name, (low, _) in notes.ranges.items()}
-    try:
-        run = run_kernel(function, sizes, values, readings, others=notes.core, one_tile=kernel.one_tile)
-    except Beyond:
-        return ""
-    ran = run.found
-    if "field" in ran:
-        return ""
-    errors = {f.rule for f in findings if f.severity is Severity.ERROR}
-    told = {rule: TROUBLE[rule] for rule in errors & TROUBLE.keys()}
-    unstated = any(root not in stated and not kind.bytes for root, kind in kernel.roots.items())
-    missing = [rule for rule, trouble in told.items() if trouble not in ran]
-    if status is Status.REFUTED and missing and run.whole and not any(r.kind == "flags" for r in kernel.remarks):
-        return f"{', '.join(sorted(missing))} is found, and a run of the text shows nothing of it"
-    beyond = ran & set(TROUBLE.values()) - ({"bounds"} if unstated else set())
-    if status is Status.PROVED and beyond:
-        return f"it is proved, and a run of the text finds {', '.join(sorted(beyond))}"
-    return ""
-
-
 def confirm(
     function: KernelFunction,
     kernel: Kernel,
@@ -89,8 +47,38 @@ def confirm(
     notes: Notes,
     readings: Mapping[str, str],
 ) -> None:
-    """Raises Disagreement where a run contradicts the verdict."""
-    said = disagreement(function, kernel, findings, status, notes, readings)
+    """Raises Disagreement where a run contradicts the verdict; silent where it does not, or where there is none."""
+    size = _size(kernel.events)
+    if symbols_of(kernel.events, kernel.world) or kernel.cube:
+        return
+    if size is None or size > MOST_EVENTS:
+        return
+    if any(r.kind == "unresolved" for r in kernel.remarks) or notes.allow:
+        return
+    stated = {root: size for root, size in notes.extents.items() if isinstance(size, int)}
+    sizes = {root: stated.get(root, kind.bytes or UNSTATED) for root, kind in kernel.roots.items()}
+    if sum(sizes.values()) > MOST_BYTES or any(kind.space == "ub" for kind in kernel.roots.values()):
+        return
+    if notes.relations:
+        return  # which values keep them is not looked for
+    values = {name: low for name, (low, _) in notes.ranges.items()}
+    try:
+        run = run_kernel(function, sizes, values, readings, others=notes.core, one_tile=kernel.one_tile)
+    except Beyond:
+        return
+    ran = run.found
+    if "field" in ran:
+        return
+    errors = {f.rule for f in findings if f.severity is Severity.ERROR}
+    told = {rule: TROUBLE[rule] for rule in errors & TROUBLE.keys()}
+    unstated = any(root not in stated and not kind.bytes for root, kind in kernel.roots.items())
+    missing = [rule for rule, trouble in told.items() if trouble not in ran]
+    said = ""
+    if status is Status.REFUTED and missing and run.whole and not any(r.kind == "flags" for r in kernel.remarks):
+        said = f"{', '.join(sorted(missing))} is found, and a run of the text shows nothing of it"
+    beyond = ran & set(TROUBLE.values()) - ({"bounds"} if unstated else set())
+    if status is Status.PROVED and beyond:
+        said = f"it is proved, and a run of the text finds {', '.join(sorted(beyond))}"
     if said:
         raise Disagreement(f"@{function.name or 'kernel'}: {said}")
 
