@@ -18,21 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.moves import NONE, among, find, walked
+from dmaverify.execute.elements import NONE, ElementNames, ElementPlaces, find, sizes_of
+from dmaverify.execute.moves import walked
 from dmaverify.execute.outcome import Beyond, Outcome
-from dmaverify.execute.tensors import (
-    BOTTOM,
-    ZERO,
-    ElementNames,
-    SeenTensor,
-    kinds_at,
-    laid_out,
-    seen,
-    sizes_of,
-    streamed,
-    unit_bits,
-    units,
-)
+from dmaverify.execute.tensors import BOTTOM, ZERO, SeenTensor, kinds_at, laid_out, seen, streamed, unit_bits, units
 from dmaverify.execute.work import HeldTensor, Reach, RunMachine, iterations
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
@@ -112,15 +101,11 @@ class Fetching:
     def _stream(self, view: SeenTensor, outcome: Outcome) -> tuple[Numbers, Numbers]:
         """Unit addresses of all positions (padding follows its neighbours, or nowhere), and those of elements."""
         cells, flow = self.cells, self.flow
-        live = np.flatnonzero(view.shown)
-        own = self.names.of({a: c[live] for a, c in view.coords.items()}, len(live), cells.named)
-        wanted = self.names.of(flow.coords, len(flow.at), cells.named)
-        order = np.argsort(own, kind="stable")
-        place, found = find(own[order], wanted)
-        if len(distinct(own)) < len(own):
+        places = ElementPlaces(view, self.names, cells.named)
+        if not places.alone:
             raise Beyond("an element of an access lies at several places of one slice")
-        address = np.where(found, cells.address[live[order[place]]], NONE) if len(live) else np.full(len(wanted), NONE)
-        if not found.all():
+        address = places.of(self.names.of(flow.coords, len(flow.at), cells.named))
+        if (address == NONE).any():
             word = "core/same-element"
             if self.reach.reads:
                 outcome.leave(word, "the stream has elements that memory lacks")
@@ -130,7 +115,7 @@ class Fetching:
             once, count = np.unique(address[address != NONE], return_counts=True)
             if (count > 1).any():
                 outcome.break_("core/writes-once", f"{int(once[count > 1][0]):#x} is written {int(count.max())} times")
-            if len(once) < len(live):
+            if len(once) < len(places.address):
                 outcome.break_("core/covers", "a cell of the memory is never written")
             if flow.padded and (len(kinds_at(cells, ZERO)) or len(kinds_at(cells, BOTTOM))):
                 outcome.leave("core/padding", "whether a stream's padding is written is nobody's word")
@@ -147,8 +132,9 @@ class Fetching:
         if len(at) != len(stream[0]):
             raise Beyond("the configuration moves another amount than the stream")
         extent = np.sort(units(self.cells.address, self.cells.width))
-        if not among(at, extent).all():
-            outcome.break_("core/in-bounds", f"{int(at[~among(at, extent)][0]):#x}")
+        inside = find(extent, at)[1]
+        if not inside.all():
+            outcome.break_("core/in-bounds", f"{int(at[~inside][0]):#x}")
         known = stream[0] >= 0
         if (at[known] != stream[0][known]).any():
             outcome.break_("core/same-element", "a position of the stream is another element in memory")

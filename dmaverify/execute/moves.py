@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmaverify.execute.address import Batch, DeclaredRegion, must_fit, strided
+from dmaverify.execute.elements import NONE, ElementNames, ElementPlaces, find, sizes_of
 from dmaverify.execute.judge import UnitJudge
 from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.promise import (
@@ -34,7 +35,7 @@ from dmaverify.execute.promise import (
     with_units,
 )
 from dmaverify.execute.requests import Copies, requests_of, words_of
-from dmaverify.execute.tensors import ElementNames, SeenTensor, laid_out, seen, sizes_of, streamed, unit_bits, units
+from dmaverify.execute.tensors import SeenTensor, laid_out, seen, streamed, unit_bits, units
 from dmaverify.execute.work import RunMachine, RunMove, RunNest, RunWalk, iterations
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
@@ -45,18 +46,6 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 NOWHERE = -9  # what lies outside of the tensor
-NONE = -(1 << 62)  # the address of something that lies nowhere
-
-
-def find(sorted_: Numbers, wanted: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
-    if not len(sorted_):
-        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
-    place = np.minimum(np.searchsorted(sorted_, wanted), len(sorted_) - 1)
-    return place, sorted_[place] == wanted
-
-
-def among(wanted: Numbers, sorted_: Numbers) -> NDArray[np.bool_]:
-    return find(sorted_, wanted)[1]
 
 
 def tags_of(view: SeenTensor, element: Numbers, codes: Numbers, hidden: int) -> Numbers:
@@ -140,7 +129,8 @@ class TransferRun:
             if stream.padded and stream.positions > min(len(view.cells.address) for view in views):
                 outcome.leave("core/in-bounds", "a padded stream has more positions than a side")
             count = len(stream.at)
-            read = self._found(views[0], self.names.of(stream.coords, count, self.source.named), self.source.named)
+            places = ElementPlaces(views[0], self.names, self.source.named)
+            read = places.of(self.names.of(stream.coords, count, self.source.named))
             element = self.names.of(stream.coords, count, self.dest.named)
             write = self._spread(views[1], element, done)
             if (write == NONE).any():
@@ -155,22 +145,10 @@ class TransferRun:
         return Copies(reads, writes, engines, offsets, engines, not padded, flows=True,
                       open_packets=any(flow.open_packet for flow in self.move.flows)), outcome  # fmt: skip
 
-    def _found(self, view: SeenTensor, element: Numbers, kept: frozenset[str]) -> Numbers:
-        """The address of elements; NONE where the view has none. Of several places any serves: the first."""
-        live = np.flatnonzero(view.shown)
-        own = self.names.of({a: c[live] for a, c in view.coords.items()}, len(live), kept)
-        order = np.argsort(own, kind="stable")
-        place, found = find(own[order], element)
-        if not len(live):
-            return np.full(len(element), NONE, np.int64)
-        return np.where(found, view.cells.address[live[order[place]]], NONE)
-
     def _spread(self, view: SeenTensor, element: Numbers, done: dict[int, int]) -> Numbers:
         """Destinations of elements: the n-th time that an element comes, the n-th of its places, round and round."""
-        live = np.flatnonzero(view.shown)
-        own = self.names.of({a: c[live] for a, c in view.coords.items()}, len(live), self.dest.named)
-        order = np.argsort(own, kind="stable")
-        own, address = own[order], view.cells.address[live[order]]
+        places = ElementPlaces(view, self.names, self.dest.named)
+        own, address = places.element, places.address
         low, high = np.searchsorted(own, element, "left"), np.searchsorted(own, element, "right")
         many = high - low
         if not len(own):

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmaverify.execute.accesses import BankLedger, Fetching
+from dmaverify.execute.elements import NONE
 from dmaverify.execute.hazards import Touched, meetings, share
-from dmaverify.execute.moves import NONE, TransferRun
+from dmaverify.execute.moves import TransferRun
 from dmaverify.execute.order import bits, bodies_of, cliques, closed, mask
 from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.outputs import LanePiece, StepWrites, TiledOutputs, judge_outputs

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dmaverify.execute.address import WIDE
-from dmaverify.execute.tensors import ElementNames, cells_of
+from dmaverify.execute.elements import ElementNames
+from dmaverify.execute.tensors import cells_of
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr, Kind, Window, axes_of, walk
 from dmaverify.language.meaning import INDEX, Coords, OutOfBounds, Pad, cell, finalize, indices_of, live_indices

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.moves import NONE, PADDING, find, judged, walked_nests
+from dmaverify.execute.elements import NONE, ElementNames, ElementPlaces, sizes_of
+from dmaverify.execute.moves import PADDING, judged, walked_nests
 from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.promise import DEST_TAGS, SOURCE_TAGS, WRITE_BOTTOM, Promise, with_units
 from dmaverify.execute.requests import Copies
-from dmaverify.execute.tensors import Cells, ElementNames, laid_out, sizes_of, streamed, unit_bits, units
+from dmaverify.execute.tensors import SeenTensor, laid_out, streamed, unit_bits, units
 from dmaverify.execute.work import RunMachine, RunPrintedRows, RunRows
-from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
 from dmaverify.values import replace
 
@@ -70,7 +70,10 @@ class Moved:
             flow = rows.flow
             exprs += [flow.chip, flow.cluster, flow.slice, flow.time, flow.packet]
         self.names = ElementNames({**sizes_of(exprs), rows.axis: rows.rows, rows.key: rows.keys})
-        self.maps = (_by_element(self.table, self.names), _by_element(self.load, self.names))
+        whole = (SeenTensor(cells, cells.live, cells.coords, {}) for cells in (self.table, self.load))
+        self.places = [ElementPlaces(view, self.names, view.cells.named) for view in whole]
+        if not all(places.alone for places in self.places):
+            raise Beyond("an element of a row lies at several places")
         self.index = laid_out(rows.index, machine, rows.index_bits, written=False)
 
     def known(self) -> tuple[int, ...] | None:
@@ -174,9 +177,7 @@ class Moved:
         return Promise(source, dest, self.table.width, int(np.count_nonzero(dest >= 0)))
 
     def _addresses(self, side: int, coords: Mapping[str, Numbers], count: int) -> Numbers:
-        sorted_, address = self.maps[side]
-        place, found = find(sorted_, self.names.of(coords, count, (self.table, self.load)[side].named))
-        return np.where(found, address[place], NONE) if len(address) else np.full(count, NONE)
+        return self.places[side].of(self.names.of(coords, count, (self.table, self.load)[side].named))
 
     def index_units(self) -> Numbers:
         """The bytes of the index list, in units of the rows' memory."""
@@ -190,16 +191,6 @@ class Moved:
     def _in_place(self, reads: Numbers, writes: Numbers, outcome: Outcome) -> None:
         if self.rows.source.tier == self.rows.dest.tier and np.isin(reads, writes).any():
             outcome.leave("core/overlap", "rows move within one memory")
-
-
-def _by_element(cells: Cells, names: ElementNames) -> tuple[Numbers, Numbers]:
-    live = np.flatnonzero(cells.live)
-    own = names.of({a: c[live] for a, c in cells.coords.items()}, len(live), cells.named)
-    order = np.argsort(own, kind="stable")
-    own, address = own[order], cells.address[live[order]]
-    if len(distinct(own)) < len(own):
-        raise Beyond("an element of a row lies at several places")
-    return own, address
 
 
 def run_rows(rows: RunRows, machine: RunMachine) -> Outcome:

@@ -12,13 +12,12 @@ the digit at its start).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import prod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.address import WIDE, DeclaredRegion, must_fit, overlapping
+from dmaverify.execute.address import DeclaredRegion, must_fit, overlapping
 from dmaverify.execute.outcome import Beyond
 from dmaverify.execute.work import Flow, HeldTensor, RunMachine, RunTile, start_at
 from dmaverify.language.expr import Expr, Kind, axes_of, pair
@@ -162,26 +161,7 @@ def _within(tile: RunTile, found: Mapping[str, Numbers], coords: Mapping[str, Nu
     return answer
 
 
-# ---------------------------------------------------------------- names of elements
-
-
-class ElementNames:
-    """Elements as numbers: coordinates on the axes of a move, in mixed radix."""
-
-    def __init__(self, sizes: Mapping[str, int]) -> None:
-        self.sizes = dict(sizes)
-        self.kept = frozenset(sizes)
-        if prod(self.sizes.values()) > WIDE:
-            raise Beyond("too many elements to number")
-
-    def of(self, coords: Mapping[str, Numbers], count: int, kept: frozenset[str]) -> Numbers:
-        """One number for each row; axes that are not `kept` count as 0, as they do in an index that lacks them."""
-        total = np.zeros(count, np.int64)
-        for axis, size in self.sizes.items():
-            total *= size
-            if axis in kept and axis in coords:
-                total += coords[axis]
-        return total
+# ---------------------------------------------------------------- units and streams
 
 
 def units(address: Numbers, width: int) -> Numbers:
@@ -216,17 +196,10 @@ def streamed(flow: Flow, machine: RunMachine) -> Streamed:
     )  # fmt: skip
 
 
-def sizes_of(exprs: Sequence[Expr]) -> dict[str, int]:
-    out: dict[str, int] = {}
-    for expr in exprs:
-        out.update(axes_of(expr))
-    return {axis: out[axis] for axis in sorted(out)}
-
-
 def kinds_at(cells: Cells, code: int) -> Numbers:
     """The units of all cells of one kind."""
     return units(cells.address[cells.kind == code], cells.width)
 
 
-__all__ = ["BOTTOM", "ZERO", "Cells", "ElementNames", "SeenTensor", "Streamed", "kinds_at", "laid_out", "seen",
-           "sizes_of", "streamed", "unit_bits", "units"]  # fmt: skip
+__all__ = ["BOTTOM", "ZERO", "Cells", "SeenTensor", "Streamed", "kinds_at", "laid_out", "seen",
+           "streamed", "unit_bits", "units"]  # fmt: skip
