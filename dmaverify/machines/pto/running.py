@@ -23,7 +23,7 @@ from dmaverify.values import dataclass, field
 NEVER, WRITTEN, UNKNOWN, ADDED = 0, 1, 2, 3
 MOST_MOVED = 1 << 24
 """Bytes that the copies of one run may move, and those of one part of a tensor: each is followed by itself."""
-MOST_STATEMENTS = 1 << 22  # that a run follows, in all rounds of its loops
+MOST_STATEMENTS = 1 << 21  # that a run follows, in all rounds of its loops
 
 
 class Over(Beyond):
