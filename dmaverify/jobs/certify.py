@@ -35,6 +35,8 @@ def check_certificate(folder: Path, *, solver: bool = True) -> Findings:
     _versions(manifest, found)
     if found.refused:
         return found
+    chosen = manifest["options"]["readings"].items()
+    found.said += [f"under the reading {rule}={name}, which its writer chose" for rule, name in sorted(chosen)]
     wanted: dict[str, list[tuple[str, str, str]]] = {}
     apart: list[str] = []  # how the names of questions begin that are not made again
     for number, plan in enumerate(manifest["plans"]):

@@ -718,6 +718,29 @@ def test_what_a_proof_supposes_stands_beside_its_verdict(tmp_path: Path) -> None
     assert line.partition("proved if ")[2] == " and ".join(supposed)
 
 
+LONG = """
+schema = 1
+target = "rngd"
+axes = { A = 64, C = 8192 }
+[transfer.t]
+dtype = "i8"
+source = { tier = "hbm", element = "A, C" }
+dest = { tier = "dm", slice = "A", element = "C" }
+read = "[A=64:8192, C=8192:1]:8192 HBM/D@0"
+write = "[A=64:slice_stride, C=8192:1]:8192 DM/D@0"
+"""
+
+
+@pytest.mark.parametrize("readings", [{"rngd/packet-max": "unenforced"}, {}])
+def test_the_readings_that_its_writer_chose_stand_in_a_certificate(tmp_path: Path, readings: dict[str, str]) -> None:
+    (tmp_path / "long.toml").write_text(LONG)
+    write_certificate(tmp_path / "cert", [(str(tmp_path / "long.toml"), None, None, {**FULL, "readings": readings})])
+    found = check_certificate(tmp_path / "cert", solver=False)
+    said = [one for one in found.said if one.startswith("under the reading")]
+    assert said == [f"under the reading {rule}={name}, which its writer chose" for rule, name in readings.items()]
+    assert any("long.toml::t: proved" in one for one in found.said) is bool(readings)
+
+
 def test_kernels_beside_a_plan_are_part_of_its_certificate(with_kernel: tuple[Path, Manifest]) -> None:
     folder, manifest = with_kernel
     assert (folder / "plans" / "000" / "example-1.mlir").read_bytes() == (folder.parent / "example-1.mlir").read_bytes()

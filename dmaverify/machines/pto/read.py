@@ -382,7 +382,7 @@ _NAMES = {
     "memref.reinterpret_cast memref.subview",
     "_alloc_tile": "pto.alloc_tile",
     "_alloc_memref": "memref.alloc",
-    "_stored": "memref.store affine.store",
+    "_stored": "memref.store affine.store llvm.store",
     "tensor_view": "pto.make_tensor_view",
     "part_view": "pto.partition_view",
     "valid_shape": "pto.set_validshape",

@@ -156,8 +156,7 @@ class VectorReader(CopyReader):
 
     def open_accesses(self, op: Op) -> list[Stmt]:
         """Every pointer that an operation names, as an access of unknown extent."""
-        short = op.name.rsplit(".", 1)[-1]
-        way = "r" if short.startswith(("vld", "ld")) else "w" if short.startswith(("vst", "st")) else "rw"
+        way = "r" if op.name.startswith("pto.vld") else "w" if op.name.startswith("pto.vst") else "rw"
         named = (one for one in self._pointers(op) if self.types[one.name].space == "ub")
         return [AccessOp(op.name_span, one, (), way, op.name) for one in named]
 
