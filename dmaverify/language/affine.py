@@ -195,8 +195,8 @@ class World:
 
     def choose(self, when: Cond, left: Lin, right: Lin) -> Lin:
         """`left` where the condition holds, else `right`."""
-        if when.known is not None:
-            return left if when.known else right
+        if (known := self.decide(when)) is not None:
+            return left if known else right
         if left == right:
             return left
         gap = right - left

@@ -42,3 +42,43 @@ def test_an_unsigned_result_is_read_signed_by_a_signed_operation(
     text = KERNEL.format(first=first, constant=constant, then=then, second=second, low=low, high=high, size=size)
     (verdict,) = check_text(Source("k.mlir", text), None)
     assert verdict.status.value == status, [f.message for f in verdict.findings]
+
+
+CHOSEN = """// dmaverify: gm %in = 32xi8
+// dmaverify: assume %x in 1..16
+func.func @k(%in: !pto.ptr<i8, gm>, %x: i32) {{
+  %z = arith.constant 0 : i64
+  %len = arith.constant 32 : i64
+  %one = arith.constant 1 : i64
+  %b = pto.castptr %z : i64 -> !pto.ptr<i8, ub>
+  %less = arith.constant -1 : i32
+  %seven = arith.constant 7 : i32
+  %edge = arith.constant {edge} : i32
+  %small = arith.cmpi sle, %x, %edge : i32
+  %d = arith.select %small, %x, %less : i32
+  %q = arith.{divides} %seven, %d : i32
+  %t = arith.addi %q, %seven : i32
+  %i = arith.index_cast %t : i32 to index
+  %s = pto.addptr %in, %i : !pto.ptr<i8, gm> -> !pto.ptr<i8, gm>
+  pto.mte_gm_ub %s, %b, %z, %len nburst(%one, %len, %len) : !pto.ptr<i8, gm>, !pto.ptr<i8, ub>, i64, i64, i64, i64, i64
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize("divides", ["divsi", "floordivsi"])
+@pytest.mark.parametrize(("edge", "status"), [(0, "unknown"), (16, "refuted"), (8, "refuted")])
+def test_a_divisor_that_is_never_positive_is_not_supposed_to_be(divides: str, edge: int, status: str) -> None:
+    """With `edge` 0 it is -1, 7 / -1 + 7 is 0 and the copy right; positive ones read past the end."""
+    (verdict,) = check_text(Source("k.mlir", CHOSEN.format(edge=edge, divides=divides)), None)
+    assert verdict.status.value == status, [f.message for f in verdict.findings]
+
+
+def test_an_unsigned_result_that_is_surely_great_is_a_negative_number() -> None:
+    text = KERNEL.format(first="arith.xori", constant=3, then="arith.maxui", second=-2, low=0, high=4, size=64)
+    text = text.replace(
+        "%i = arith.index_cast %u : i32", "%v = arith.addi %u, %two : i32\n  %i = arith.index_cast %v : i32"
+    )
+    text = text.replace("  %t = ", "  %two = arith.constant 2 : i32\n  %t = ")
+    (verdict,) = check_text(Source("k.mlir", text), None)
+    assert verdict.status.value != "refuted", [f.message for f in verdict.findings]  # -2 or -1, and 2

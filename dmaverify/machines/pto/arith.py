@@ -158,6 +158,8 @@ class Arithmetic(Values):
         """The bits of an unsigned result as every later operation reads them: values are kept signed."""
         low, high = self.world.interval(value)
         half = 1 << (bits - 1)
+        if bits != 1 and low is not None and low >= half:
+            return value - 2 * half
         if bits == 1 or low is None or high is None or (-half <= low and high < half):
             return value
         return Lin(signed(value.const, bits)) if value.is_const else self.world.modulo(value + half, 2 * half) - half

@@ -21,6 +21,7 @@ from dmaverify.machines.pto.stated import PLAIN, Register, Setting
 from dmaverify.machines.pto.tiles import TileType
 from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, NumberNeed, Place, Remark
 from dmaverify.program.sticky import RegisterEvent
+from dmaverify.prove.flow.ranges import NEVER, settled
 from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass, field, replace
@@ -358,8 +359,8 @@ class Values:
 
     def at_least_one(self, term: Lin, what: str) -> bool:
         """Whether a term is at least 1, by its range or as an assumption that is said; False where it never is."""
-        low, high = self.world.interval(term)
-        if high is not None and high < 1:
+        low = self.world.interval(term)[0]
+        if settled(self.world, [compare("lt", -term)]) == NEVER:
             return False
         if low is None or low < 1:
             self.suppose(f"{what} is at least 1")
