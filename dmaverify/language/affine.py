@@ -2,9 +2,7 @@
 
 Knows: floor division, products, minimum and choice as symbols with a definition, ranges of symbols.
 Does not know: what a symbol stands for in a program, solvers (it writes text that one can read).
-Law: every operation is exact on all integers: what is not linear becomes a symbol whose definition is kept, and
-`interval` contains every value that the ranges of the symbols allow.
-"""
+Law: what is not linear is a symbol; `interval` contains all values that ranges allow."""
 
 from __future__ import annotations
 
@@ -36,6 +34,7 @@ class World:
     derived: dict[tuple[object, ...], str] = field(default_factory=dict)
     given: list[Cond] = field(default_factory=list)  # what is stated of several symbols together
     supposed: list[Cond] = field(default_factory=list)  # conditions of the text that nobody states
+    witnessed: list[Cond] = field(default_factory=list)  # what values have to meet: too hard as a premise
 
     # ------------------------------------------------------------ symbols
 

@@ -7,9 +7,14 @@ from __future__ import annotations
 import pytest
 
 from dmaverify.errors import Source
+from dmaverify.language.affine import Lin
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.read import read_kernels
+from dmaverify.program.rewrite import put_in
+from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.verdict import Status
 
 GM, UB = "!pto.ptr<f32, gm>", "!pto.ptr<f32, ub>"
@@ -296,3 +301,15 @@ def test_a_loop_ends_before_what_its_condition_forbids(square: bool) -> None:
     rows = at("x", "%t", "%last") + load("%x")
     agree(high + until("", rows, square=square), 0, 9 if square else 3, set())
     agree(high + until("", rows, square=square), 0, 10 if square else 4, {"capacity"})
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_a_flattened_loop_that_does_not_run_touches_nothing(n: int) -> None:
+    """The row behind the last is that of the first round, where there is none."""
+    rows = at("x", "%i", "%h", GM) + store("%p", "%x", alone=False)
+    text = HEAD + loop(rows) + at("y", "%n", "%h", GM) + store("%p", "%y", alone=False) + "return\n}\n"
+    (named,) = named_in(Source("k.mlir", text))
+    kernel = named.kernel()
+    judge = PipeJudge(Asker(kernel.world, 1_000_000), ("V", "S"), ("gm",), coarse=True)
+    judge.judge([put_in(event, kernel.world, {"n": Lin(n)}) for event in kernel.events])
+    assert not judge.findings

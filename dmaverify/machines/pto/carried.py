@@ -55,6 +55,7 @@ class Carried(ResolvedCopies):
                 break
             bits -= loose  # it was no bit after all: what was folded under that guess does not hold
         out = [self._closed(index, first, given, names, counter, rounds) for index in range(len(first))]
+        self._hold(stmt, out, counter, rounds)
         for index, value in enumerate(out):
             if value is None and isinstance(first[index], (Lin, Cond)) and stmt.unbounded:
                 out[index] = self.from_memory(stmt.carried[index][0])
@@ -82,7 +83,6 @@ class Carried(ResolvedCopies):
 
     def _guessed(self, stmt: ops.For, first: list[Value], bits: set[int]) -> tuple[list[str], list[Value]]:
         """One iteration from symbols: their names, and what is handed on. `bits` are taken for 0 or 1."""
-        saved = (dict(self.values), dict(self.registers), dict(self.consumed), self.number, self.counters, self.when)
         guess: list[Value] = []
         names: list[str] = []
         for index, ((name, _), value) in enumerate(zip(stmt.carried, first, strict=True)):
@@ -91,14 +91,39 @@ class Carried(ResolvedCopies):
             names.append(symbol.terms[0][0])
             same = isinstance(value, (TileValue, TensorPart))
             guess.append(value if same else replace(value, address=symbol) if isinstance(value, Place) else symbol)
+        return names, self._handed_on(stmt, guess)
+
+    def _handed_on(self, stmt: ops.For, values: Sequence[Value]) -> list[Value]:
+        """What one iteration makes of these values, without remarks."""
+        saved = (dict(self.values), dict(self.registers), dict(self.consumed), self.number, self.counters, self.when)
         self.dry += 1
-        self.bind(stmt, guess)
+        self.bind(stmt, values)
         self.yielded = []
         self.block(stmt.body)
         given = list(self.yielded)
         self.dry -= 1
         self.values, self.registers, self.consumed, self.number, self.counters, self.when = saved
-        return names, given
+        return given
+
+    def _hold(self, stmt: ops.For, forms: list[Value], counter: Lin, rounds: Lin) -> None:
+        """Drops forms that an iteration does not hand on as they say, which begins with the values that they give: what
+        was folded of symbols without bounds may not hold of these.
+        """
+        wrong = [0]
+        while wrong:
+            free = (self.world.free(name_of(name), None, None) for name, _ in stmt.carried)
+            here = [self.behind(form, rounds, counter) for form in forms]
+            given = self._handed_on(stmt, [one if form is None else form for form, one in zip(here, free, strict=True)])
+            then = [self._number(self.behind(form, rounds, counter + ONE)) for form in forms]
+            pairs = enumerate(zip(then, map(self._number, given), strict=False))
+            wrong = [i for i, (wanted, made) in pairs if isinstance(wanted, Lin) and not self._same(wanted, made)]
+            for index in wrong:
+                forms[index] = None
+
+    def _same(self, one: Lin, other: Value) -> bool:
+        if not isinstance(other, Lin) or one == other:
+            return isinstance(other, Lin)
+        return Asker(self.world, STANDARD.rlimit).holds(compare("eq", one - other)).status == "proved"
 
     def _closed(
         self, index: int, first: list[Value], given: list[Value], names: list[str], counter: Lin, rounds: Lin

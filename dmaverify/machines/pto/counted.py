@@ -79,6 +79,12 @@ def _step(stmt: ops.While, name: str, counter: set[str]) -> tuple[ops.Operand, b
             found = top.get(more.name)
             if isinstance(found, ops.Const):
                 more = ops.Operand("", more.span, found.value)
-            inner = found is not None and not isinstance(found, ops.Const)
-            return None if inner else (more, added.op == "subi")
+            inner = found is None and more.name in _made_in(stmt)
+            return None if inner or isinstance(found, ops.Arith) else (more, added.op == "subi")
     return None
+
+
+def _made_in(stmt: ops.While) -> set[str]:
+    """Names that a loop gives to values anywhere in it: another value has that name outside."""
+    found = {name for name, _ in (*stmt.carried, *stmt.inside)}
+    return found.union(*((getattr(s, "result", ""), *getattr(s, "results", ())) for s in ops.deep((stmt,))))

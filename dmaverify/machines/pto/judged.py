@@ -54,11 +54,7 @@ def judged_kernel(
         beside=kernel.cube,
         sequential=lowered_later(kernel),
     )
-    if any(r.kind == "unresolved" and r.always for r in kernel.remarks):  # what was not read may have written them
-        doubted = [f for f in judged.findings if f.rule == "core/definite" and f.severity is Severity.ERROR]
-        judged.findings = [replace(f, severity=Severity.WARNING) if f in doubted else f for f in judged.findings]
-        if doubted:
-            judged.obligations["core/definite"] = ("unknown", "", "an operation that is not resolved may write them")
+    _doubt(kernel, judged)
     order = ("proved", "reported", "not judged", "unknown", "refuted")
     results: list[tuple[PlanMove, ClaimResult]] = []
     for move in moves:
@@ -85,6 +81,27 @@ def judged_kernel(
 
         ask_kernel(kernel, judged, results, shapes | extents, target, options)
     return judged
+
+
+def _doubt(kernel: Kernel, judged: JudgedKernel) -> None:
+    """Leaves open what was found where something of the kernel is not followed that may undo it."""
+    why: dict[str, str] = {}
+    found = []
+    for one in judged.findings:
+        said = ""
+        if one.severity is Severity.ERROR and any(r.kind == "unresolved" and r.always for r in kernel.remarks):
+            said = "an operation that is not resolved may write them" if one.rule == "core/definite" else ""
+        if one.severity is Severity.ERROR and kernel.lost and not said:
+            inside = one.span is not None and any(at.start <= one.span.start < at.end for at in kernel.lost)
+            said = "a value that is not followed decides what runs" if inside or one.rule in _ORDERS else ""
+        why |= {one.rule: said} if said else {}
+        found.append(replace(one, severity=Severity.WARNING) if said else one)
+    judged.findings = found
+    broken = {one.rule for one in found if one.severity is Severity.ERROR}
+    judged.obligations |= {rule: ("unknown", "", said) for rule, said in why.items() if rule not in broken}
+
+
+_ORDERS = ("core/definite", "core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw")
 
 
 def lowered_later(kernel: Kernel) -> bool:

@@ -184,6 +184,8 @@ class _Meaning(Accesses):
             self.suppose(f"the loop at line {stmt.span.line} ends")
         if when is None or when.known is not None:
             return
+        if self.world.roots(when) & self.opaque:
+            self.kernel.lost.append(stmt.span)
         self.when = (*self.when, when)
         self.held_in[self.around[-1]] = when
         roots = [self.world.symbols[n] for n in self.world.roots(when) if n not in self.around]
@@ -273,15 +275,18 @@ class _Meaning(Accesses):
         return events
 
     def _ran(self, made: KernelLoop | list[Event] | None) -> list[Cond]:
-        """That the condition of a loop held in its last round, if it had one; known of the outermost loops for good."""
+        """That the condition of a loop held in its last round, and then no more; of outermost loops it is a fact."""
         held = self.held_in.get(made.counter) if isinstance(made, KernelLoop) else None
         if not isinstance(made, KernelLoop) or held is None:
             return []
-        ran = both([compare("le", made.trip), self.world.put_cond(held, {made.counter: made.trip - ONE})], "or")
-        roots = [self.world.symbols[n] for n in self.world.roots(ran)]
+        before, then = (self.world.put_cond(held, {made.counter: at}) for at in (made.trip - ONE, made.trip))
+        ran, ended = both([compare("le", made.trip), before], "or"), then.negated()
+        roots = [self.world.symbols[n] for n in self.world.roots(both([ran, ended]))]
         if self.dry or any(one.varies or one.loaded or one.side for one in roots):
             return [ran]
+        hard = any(self.world.symbols[n].definition[:1] == ("mul",) for n in ended.symbols())
         self.world.given.append(ran)
+        (self.world.witnessed if hard else self.world.given).append(ended)
         return []
 
     # ------------------------------------------------------------ control
@@ -292,6 +297,8 @@ class _Meaning(Accesses):
             name = stmt.condition.name
             bit = self.world.free(name_of(name), 0, 1, stated=True, shown=name, varies=tuple(self.around))
             when = compare("ne", bit)
+        if self.world.roots(when) & self.opaque:
+            self.kernel.lost.append(stmt.span)
         decided = when.known if when.known is not None else self.world.decide(when)
         if decided is not None:
             self.yielded = []

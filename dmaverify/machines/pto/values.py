@@ -95,6 +95,7 @@ class Kernel:
     same: frozenset[str] = frozenset()
     kept: Sequence[RegisterEvent] = ()
     """What is written into registers that keep it, and what copies take from them."""
+    lost: list[Span] = field(default_factory=list)  # statements under conditions on values that are not followed
 
 
 def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.CopyOp]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dmaverify.language.affine import Lin, World
+from dmaverify.language.affine import Lin, World, compare
 from dmaverify.program.instructions import Event, Shared
 from dmaverify.program.rewrite import every, put_in, symbols_of
 from dmaverify.prove.flow.ask import BEYOND, Asker
@@ -65,13 +65,32 @@ def chosen_values(asker: Asker, names: Sequence[str], events: Sequence[Event]) -
             if number == len(TRIED) and symbol.stated and symbol.high is not None:
                 value = symbol.high  # the greatest at once
             chosen[name] = Lin(value if symbol.high is None else min(value, symbol.high))
-        if all(is_met(world, name, chosen) for name in names) and all(
-            world.put_cond(need, chosen).known for need in asker.needed(names)
-        ):
-            yield chosen
+        met = chosen if all_met(asker, names, chosen) else _mended(asker, names, chosen)
+        if met is not None:
+            yield met
 
 
-def is_met(world: World, name: str, chosen: Mapping[str, Lin]) -> bool:
+def all_met(asker: Asker, names: Sequence[str], chosen: Mapping[str, Lin]) -> bool:
+    """Whether values meet all that is known and needed of these symbols."""
+    world = asker.world
+    known = [*asker.needed(names), *(c for c in world.witnessed if world.roots(c) <= set(chosen))]
+    return all(_is_met(world, name, chosen) for name in names) and all(world.put_cond(c, chosen).known for c in known)
+
+
+def _mended(asker: Asker, names: Sequence[str], chosen: Mapping[str, Lin]) -> dict[str, Lin] | None:
+    """The values with another one for a symbol that what is known of several symbols gives; None where none does."""
+    related = {n for given in (*asker.world.given, *asker.world.witnessed) for n in asker.world.roots(given)}
+    for free in (name for name in reversed(names) if name in related):
+        others = [compare("eq", Lin(0, ((name, 1),)) - chosen[name]) for name in names if name != free]
+        ends = [asker.world.put_cond(c, {n: v for n, v in chosen.items() if n != free}) for c in asker.world.witnessed]
+        value = asker.possible([*others, *ends], names=names).values.get(free)
+        found = {**chosen, free: Lin(value)} if isinstance(value, int) else None
+        if found is not None and all_met(asker, names, found):
+            return found
+    return None
+
+
+def _is_met(world: World, name: str, chosen: Mapping[str, Lin]) -> bool:
     """Whether a symbol's value is in its range and meets what is known of it, at these values."""
     symbol = world.symbols[name]
     inside = symbol.low is None or symbol.low <= chosen[name].const

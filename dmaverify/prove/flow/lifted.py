@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from math import inf
 
-from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World
+from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
 from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use
 from dmaverify.prove.meet import Walk
 from dmaverify.values import replace
@@ -31,11 +31,14 @@ def flattened(loop: KernelLoop, world: World) -> list[Copy | Use] | None:
             return None
         out += inner
     kept: list[Copy | Use] = []
+    runs = compare("lt", -loop.trip)
+    own_runs = () if world.decide(runs) else (runs,)
     for event in out:
         touches = [_whole(touch, loop, world) for touch in event.touches]
         if None in touches or any(_moves(c, loop.counter, world) for c in event.when):
             return None
-        kept.append(replace(event, touches=tuple(t for t in touches if t is not None)))
+        whole = tuple(t for t in touches if t is not None)
+        kept.append(replace(event, touches=whole, when=(*event.when, *own_runs)))
     return kept
 
 

@@ -13,7 +13,7 @@ from dmaverify.language.affine import Lin
 from dmaverify.program.instructions import Event
 from dmaverify.program.rewrite import put_in, symbols_of
 from dmaverify.prove.flow.ask import Asker
-from dmaverify.prove.flow.at_values import chosen_values, is_met
+from dmaverify.prove.flow.at_values import all_met, chosen_values
 from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.values import replace
 from dmaverify.verdict import Severity
@@ -107,9 +107,7 @@ def _filled(asker: Asker, names: Sequence[str], some: Mapping[str, int]) -> dict
     """Values of all symbols, those that do not matter as small as they may be; None where they break a condition."""
     symbols = asker.world.symbols
     values = {name: Lin(some.get(name, max(1, symbols[name].low or 0))) for name in names}
-    met = all(is_met(asker.world, name, values) for name in names)
-    met = met and all(asker.world.put_cond(need, values).known for need in asker.needed(names))
-    return values if met else None
+    return values if all_met(asker, names, values) else None
 
 
 def _broken(judge: PipeJudge) -> set[str]:
