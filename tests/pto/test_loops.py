@@ -565,3 +565,24 @@ def test_what_hangs_on_a_value_that_is_not_followed_is_open() -> None:
     opened = text.replace("%o =", inside.replace(" %x,", " %x,") + "\npto.barrier #pto.pipe<PIPE_ALL>\n}\n%o =", 1)
     assert check(text).status is Status.PROVED
     assert check(opened).status is Status.UNKNOWN  # %x is 0 in every round, which no form says
+
+
+@pytest.mark.parametrize(
+    ("first", "test", "step", "status"),
+    [
+        ("%n", "ult, %x0, %n", "addi %x, %n", Status.PROVED),  # false at first
+        ("%n", "ugt, %n, %x0", "subi %x, %n", Status.PROVED),  # and true in a second round that there is not
+        ("%c0", "ult, %x0, %n", "addi %x, %n", Status.REFUTED),
+        ("%n", "ne, %x0, %n", "addi %x, %c3", Status.PROVED),
+        ("%c4", "slt, %x0, %c4", "addi %x, %x", Status.UNKNOWN),  # false at first, of a value that no form gives
+    ],
+)
+def test_a_loop_whose_condition_is_false_at_first_does_nothing(
+    first: str, test: str, step: str, status: Status
+) -> None:
+    loop = f"%r = scf.while (%x0 = {first}) : (index) -> (index) {{\n%c = arith.cmpi {test} : index\n"
+    loop += "scf.condition(%c) %x0 : index\n} do"
+    text = CARRIED.format(
+        size=32, most=4, before="", loop=loop, first="^bb0(%x: index):", step=f"%w = arith.{step} : index"
+    )
+    assert check(text.replace("muli %x, %c32", "addi %c32, %c0")).status is status

@@ -58,7 +58,10 @@ class Carried(ResolvedCopies):
         self._hold(stmt, out, counter, rounds)
         for index, value in enumerate(out):
             if value is None and isinstance(first[index], (Lin, Cond)) and stmt.unbounded:
-                out[index] = self.from_memory(stmt.carried[index][0])
+                out[index] = any_value = self.from_memory(stmt.carried[index][0])
+                end = ends[index]
+                if not (isinstance(end, Lin) and self.world.loaded(end)):
+                    self.unsure.add(any_value.terms[0][0])
             elif value is None and isinstance(first[index], (Lin, Cond)):
                 lost = self.fresh_opaque(stmt.carried[index][0])
                 self.opaque.add(lost.terms[0][0])

@@ -184,7 +184,7 @@ class _Meaning(Accesses):
             self.suppose(f"the loop at line {stmt.span.line} ends")
         if when is None or when.known is not None:
             return
-        if self.world.roots(when) & self.opaque:
+        if self.world.roots(when) & (self.opaque | self.unsure):
             self.kernel.lost.append(stmt.span)
         self.when = (*self.when, when)
         self.held_in[self.around[-1]] = when
@@ -275,12 +275,13 @@ class _Meaning(Accesses):
         return events
 
     def _ran(self, made: KernelLoop | list[Event] | None) -> list[Cond]:
-        """That the condition of a loop held in its last round, and then no more; of outermost loops it is a fact."""
+        """That the condition of a loop held in its first and last round, then no more; a fact of outermost loops."""
         held = self.held_in.get(made.counter) if isinstance(made, KernelLoop) else None
         if not isinstance(made, KernelLoop) or held is None:
             return []
-        before, then = (self.world.put_cond(held, {made.counter: at}) for at in (made.trip - ONE, made.trip))
-        ran, ended = both([compare("le", made.trip), before], "or"), then.negated()
+        ends = (ZERO, made.trip - ONE, made.trip)
+        first, last, then = (self.world.put_cond(held, {made.counter: at}) for at in ends)
+        ran, ended = both([compare("le", made.trip), both([first, last])], "or"), then.negated()
         roots = [self.world.symbols[n] for n in self.world.roots(both([ran, ended]))]
         if self.dry or any(one.varies or one.loaded or one.side for one in roots):
             return [ran]

@@ -126,6 +126,7 @@ class Values:
         self.floats: dict[str, tuple[int, ValueType]] = {}
         self.bits: dict[str, int] = {}
         self.opaque: set[str] = set()
+        self.unsure: set[str] = set()  # values that loops of unknown length carry: not every one is reached
         self.undefined: set[str] = set()
         self.registers: dict[str, Register] = {"atomic": PLAIN}
         self.kept: list[RegisterEvent] = []
