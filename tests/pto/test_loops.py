@@ -586,3 +586,20 @@ def test_a_loop_whose_condition_is_false_at_first_does_nothing(
         size=32, most=4, before="", loop=loop, first="^bb0(%x: index):", step=f"%w = arith.{step} : index"
     )
     assert check(text.replace("muli %x, %c32", "addi %c32, %c0")).status is status
+
+
+@pytest.mark.parametrize(("low", "status"), [(10, Status.REFUTED), (100, Status.PROVED)])
+def test_a_loop_that_does_not_run_need_not_end(low: int, status: Status) -> None:
+    """The loop ends for even %n alone; behind it, an odd %n from `low` on copies past the end."""
+    loop = (
+        "%small = arith.cmpi slt, %n, %c4 : index\nscf.if %small {\n%r = scf.while (%x0 = %c0) : (index) -> (index) {\n"
+    )
+    loop += "%c = arith.cmpi ne, %x0, %n : index\nscf.condition(%c) %x0 : index\n} do"
+    step = "%two = arith.constant 2 : index\n%w = arith.addi %x, %two : index"
+    text = CARRIED.format(size=64, most=20, before="", loop=loop, first="^bb0(%x: index):", step=step)
+    behind = f"}}\n%edge = arith.constant {low} : index\n%far = arith.cmpi sge, %n, %edge : index\n"
+    behind += "%odd = arith.remui %n, %c4 : index\n%three = arith.cmpi eq, %odd, %c3 : index\n"
+    copy = text[text.index("pto.mte_gm_ub") : text.index("pto.barrier")].replace("%src", "%past")
+    behind += "scf.if %far {\nscf.if %three {\n%past = pto.addptr %in, %c64 : !pto.ptr<i8, gm> -> !pto.ptr<i8, gm>\n"
+    text = text.replace("muli %x, %c32", "addi %c0, %c0").replace("  return\n", behind + copy + "}\n}\nreturn\n")
+    assert check(text.replace("%c0 =", "%c64 = arith.constant 64 : index\n%c0 =", 1)).status is status

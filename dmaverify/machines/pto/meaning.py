@@ -276,8 +276,7 @@ class _Meaning(Accesses):
 
     def _ran(self, made: KernelLoop | list[Event] | None) -> list[Cond]:
         """That the condition of a loop held in its first and last round, then no more; a fact of outermost loops."""
-        held = self.held_in.get(made.counter) if isinstance(made, KernelLoop) else None
-        if not isinstance(made, KernelLoop) or held is None:
+        if not isinstance(made, KernelLoop) or (held := self.held_in.get(made.counter)) is None:
             return []
         ends = (ZERO, made.trip - ONE, made.trip)
         first, last, then = (self.world.put_cond(held, {made.counter: at}) for at in ends)
@@ -287,7 +286,8 @@ class _Meaning(Accesses):
             return [ran]
         hard = any(self.world.symbols[n].definition[:1] == ("mul",) for n in ended.symbols())
         self.world.given.append(ran)
-        (self.world.witnessed if hard else self.world.given).append(ended)
+        if not self.when:  # a loop that does not run need not end
+            (self.world.witnessed if hard else self.world.given).append(ended)
         return []
 
     # ------------------------------------------------------------ control

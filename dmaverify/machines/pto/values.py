@@ -366,7 +366,7 @@ class Values:
             return False
         if low is None or low < 1:
             self.suppose(f"{what} is at least 1")
-            self.world.supposed.append(compare("lt", -term))
+            self.world.supposed += [] if self.when or self.dry else [compare("lt", -term)]
             name, symbol = next((n, self.world.symbols[n]) for n, _ in term.terms)
             if term == Lin(0, ((name, 1),)) and not symbol.definition and not self.dry:
                 self.world.symbols[name] = replace(symbol, low=1)
