@@ -12,18 +12,17 @@ from __future__ import annotations
 
 import re
 import tomllib
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import near_file, read_bytes
+from dmaverify.language.trees import Code, parser_of
 from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -229,13 +228,10 @@ def _first_line(source: Source) -> Span:
     return Span(source, 0, len(source.line_text(1)))
 
 
-@lru_cache(maxsize=1)
-def parser() -> Parser:
-    """The syntax of TOML, as trees with places."""
-    import tree_sitter_toml
-    from tree_sitter import Language, Parser
-
-    return Parser(Language(tree_sitter_toml.language()))
+def toml_tree(source: Source) -> tuple[Code, Node]:
+    """A text by the syntax of TOML."""
+    code = Code(source, source.text.encode("utf-8"))
+    return code, parser_of("toml", "tree-sitter-toml").parse(code.data).root_node
 
 
 class _Places:
@@ -243,26 +239,15 @@ class _Places:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.data = source.text.encode("utf-8")
+        self.code, root = toml_tree(source)
         self.keys: dict[Path, Span] = {}
         self.values: dict[Path, Span] = {}
         self.strings: dict[Path, StringSpan] = {}
         self.repeated: Span | None = None
-        self._wide = [] if source.text.isascii() else list(_wide_characters(source.text))
         self._rows: dict[Path, int] = {}
         self._headers: set[Path] = set()
-        for node in parser().parse(self.data).root_node.children:
+        for node in root.children:
             self._top(node)
-
-    def _char(self, byte: int) -> int:
-        """The character that starts at `byte`."""
-        if not self._wide:
-            return byte
-        index = bisect_left(self._wide, (byte,))
-        return byte - (self._wide[index - 1][1] if index else 0)
-
-    def _span(self, node: Node) -> Span:
-        return Span(self.source, self._char(node.start_byte), self._char(node.end_byte))
 
     def _top(self, node: Node) -> None:
         if node.type == "pair":
@@ -276,7 +261,7 @@ class _Places:
             return
         names, spans = self._key(parts[1])
         path = self._resolve(names)
-        whole = self._span(parts[0]).to(self._span(parts[2])) if len(parts) > 2 else spans[-1]
+        whole = self.code.span(parts[0]).to(self.code.span(parts[2])) if len(parts) > 2 else spans[-1]
         if node.type == "table_array_element":
             self.keys.setdefault(path, spans[-1])
             self.values.setdefault(path, whole)
@@ -311,7 +296,7 @@ class _Places:
             self.repeated = self.repeated or spans[-1]
         for length, span in enumerate(spans[:-1], start=1):
             self.keys.setdefault((*table, *names[:length]), span)
-        self._note(path, spans[-1], self._span(parts[2]))
+        self._note(path, spans[-1], self.code.span(parts[2]))
         self._value(parts[2], path)
 
     def _note(self, path: Path, key: Span, value: Span) -> None:
@@ -330,7 +315,7 @@ class _Places:
         elif node.type == "array":
             items = [child for child in node.children if child.is_named and child.type != "comment"]
             for index, child in enumerate(items):
-                self.values.setdefault((*path, index), self._span(child))
+                self.values.setdefault((*path, index), self.code.span(child))
                 self._value(child, (*path, index))
 
     def _key(self, node: Node) -> tuple[tuple[str, ...], list[Span]]:
@@ -338,8 +323,8 @@ class _Places:
         names: list[str] = []
         spans: list[Span] = []
         for part in self._key_parts(node):
-            names.append(_key_name(self.data[part.start_byte : part.end_byte].decode("utf-8", "replace")))
-            spans.append(self._span(part))
+            names.append(_key_name(self.code.text(part)))
+            spans.append(self.code.span(part))
         return tuple(names), spans
 
     def _key_parts(self, node: Node) -> list[Node]:
@@ -348,11 +333,13 @@ class _Places:
             parts.append(node.children[-1])
             node = node.children[0]
         if node.type == "dotted_key":
-            raise InputError(f"a key has more than {MAX_DEPTH} parts", self._span(node), "tables are nested too deeply")
+            raise InputError(
+                f"a key has more than {MAX_DEPTH} parts", self.code.span(node), "tables are nested too deeply"
+            )
         return [node, *reversed(parts)]
 
     def _content(self, node: Node) -> StringSpan:
-        whole = self._span(node)
+        whole = self.code.span(node)
         raw = whole.text
         quotes = 3 if raw[:3] in ('"""', "'''") and len(raw) >= 6 else 1
         first = quotes + (quotes == 3 and raw[quotes : quotes + 1] == "\n")
@@ -361,16 +348,6 @@ class _Places:
         if raw[0] == "'" or "\\" not in raw:
             return StringSpan(self.source, start, end)
         return StringSpan(self.source, start, end, tuple(_unescaped(raw[first:last], start)))
-
-
-def _wide_characters(text: str) -> Iterator[tuple[int, int]]:
-    """Per character of several bytes: the byte it starts at, and how far bytes are ahead of characters after it."""
-    extra = 0
-    for index, char in enumerate(text):
-        width = len(char.encode("utf-8"))
-        if width > 1:
-            yield index + extra, extra + width - 1
-            extra += width - 1
 
 
 def _unescaped(raw: str, start: int) -> Iterator[int]:

@@ -67,28 +67,23 @@ def _allowances(span: Span, owner: str) -> list[Allowance]:
 
 def _comments(source: Source) -> Iterator[tuple[Span, str]]:
     """Every comment with the name of the transfer, access or program that it belongs to, or an empty name."""
-    from dmaverify.language.toml_spans import parse_toml, parser
+    from dmaverify.language.toml_spans import parse_toml, toml_tree
+    from dmaverify.language.trees import walk
 
     parse_toml(source)  # what is no TOML is refused here, with its place
-    data = source.text.encode("utf-8")
+    code, root = toml_tree(source)
     comments: list[Node] = []
     headers: dict[int, str] = {}
-    for node in _nodes(parser().parse(data).root_node):
+    for node in walk(root):
         if node.type == "comment":
             comments.append(node)
         elif node.type in ("table", "table_array_element"):
             headers[node.start_point[0]] = _owner(node)
-    alone = {node.start_point[0] for node in comments if not _line_before(data, node).strip()}
+    alone = {node.start_point[0] for node in comments if not _line_before(code.data, node).strip()}
     for node in comments:
-        start = len(data[: node.start_byte].decode("utf-8"))
-        span = Span(source, start, start + len(data[node.start_byte : node.end_byte].decode("utf-8").rstrip()))
+        start = code.span(node).start
+        span = Span(source, start, start + len(code.text(node).rstrip()))
         yield span, _owner_at(node.start_point[0], headers, alone)
-
-
-def _nodes(node: Node) -> Iterator[Node]:
-    for child in node.children:
-        yield child
-        yield from _nodes(child)
 
 
 def _line_before(data: bytes, node: Node) -> bytes:

@@ -272,5 +272,5 @@ def test_a_line_of_stdin_answers_with_the_cycles_of_the_rtl(
     [("rw_axi", False), ("rw_obi", False), ("decouple_rw=1", False), ("rw_axis", True), ("rw_tilelink", True)],
 )
 def test_the_table_of_utilization_says_where_the_law_is_a_reading(engine: str, reading: bool) -> None:
-    table = utilization_shown((engine,), 1 << 12, None, False)
+    table = utilization_shown((engine,), 1 << 9, None, False)
     assert ("here it is a reading" in table) is reading

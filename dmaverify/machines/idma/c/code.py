@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.trees import Code, parser_of, walk
 from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 MAX_BYTES = 2_000_000
 _LITERAL = r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
@@ -32,16 +33,6 @@ _CHOSEN = ("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif")
 _WORD = re.compile(r"[A-Za-z_]\w*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|\d\w*")
 
 
-@lru_cache(maxsize=1)
-def _parser() -> Parser:
-    try:
-        import tree_sitter_c
-        from tree_sitter import Language, Parser
-    except ImportError:
-        raise InputError("reading C needs tree-sitter-c", None, "pip install 'dmaverify[c]'") from None
-    return Parser(Language(tree_sitter_c.language()))
-
-
 @dataclass(frozen=True, slots=True)
 class Macro:
     """A `#define`: parameters (None for a name alone), its text, and where it stands."""
@@ -52,26 +43,8 @@ class Macro:
     part: Part = field(compare=False)
 
 
-@dataclass(eq=False)
-class ParsedText:
-    """A text that was parsed: the file, or what one use of a macro became (then all of it stands `at` that use)."""
-
-    source: Source
-    data: bytes
-    at: Span | None = None
-
-    @cached_property
-    def root(self) -> Node:
-        return _parser().parse(self.data).root_node
-
-    def of(self, node: Node) -> str:
-        return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
-
-    def span(self, node: Node) -> Span:
-        if self.at is not None:
-            return self.at
-        start = len(self.data[: node.start_byte].decode("utf-8", "replace"))
-        return Span(self.source, start, start + max(1, len(self.of(node))))
+def _root(text: Code) -> Node:
+    return parser_of("c", "'dmaverify[c]'").parse(text.data).root_node
 
 
 @dataclass(frozen=True)
@@ -79,10 +52,10 @@ class Part:
     """A node with the text that it is part of."""
 
     node: Node
-    text: ParsedText
+    text: Code
 
     def __str__(self) -> str:
-        return " ".join(self.text.of(self.node).split())
+        return " ".join(self.text.text(self.node).split())
 
     @property
     def type(self) -> str:
@@ -102,11 +75,7 @@ class Part:
 
     def every(self) -> Iterator[Part]:
         """This node and all below."""
-        left = [self.node]
-        while left:
-            node = left.pop()
-            yield Part(node, self.text)
-            left += reversed(node.children)
+        return (Part(node, self.text) for node in walk(self.node))
 
 
 @dataclass
@@ -165,22 +134,24 @@ class File:
         self.meanings.setdefault(macro.name, []).append(macro.text)
 
 
-def read_c(source: Source) -> tuple[ParsedText, Part]:
+def read_c(source: Source) -> tuple[Code, Part]:
     """The tree of a file. Raises InputError for a file that is too long."""
     data = ended_directives(source.text).encode()
     if len(data) > MAX_BYTES:
         raise InputError(f"{source.name} has {len(data):,} bytes", None, f"C files up to {MAX_BYTES:,} bytes are read")
-    text = ParsedText(source, data)
-    while (placed := _without_places(text)) != text.data:
-        text = ParsedText(source, placed)
-    return text, Part(text.root, text)
+    text = Code(source, data)
+    root = _root(text)
+    while (placed := _without_places(text, root)) != text.data:
+        text = Code(source, placed)
+        root = _root(text)
+    return text, Part(root, text)
 
 
-def _without_places(text: ParsedText) -> bytes:
+def _without_places(text: Code, root: Node) -> bytes:
     """The text with blanks for attributes behind a declarator that say where a variable lies, which the grammar does
     not know there: it takes the declaration to end before them.
     """
-    data, left = text.data, [text.root]
+    data, left = text.data, [root]
     while left:
         node = left.pop()
         found = _PLACES.match(data, node.start_byte) if node.is_missing and node.type == ";" else None
@@ -209,7 +180,7 @@ def macro_of(part: Part) -> Macro | None:
     name, value, params = part.field("name"), part.field("value"), part.field("parameters")
     if name is None:
         return None
-    body = re.sub(r"\\\r?\n", " ", value.text.of(value.node)) if value else ""
+    body = re.sub(r"\\\r?\n", " ", value.text.text(value.node)) if value else ""
     body = re.sub(r"/\*.*?\*/|//[^\n]*", " ", body, flags=re.DOTALL)
     names = None if params is None else tuple(str(p) for p in params.parts())
     return Macro(str(name), names, body.strip(), name)
@@ -228,8 +199,7 @@ def expanded(macro: Macro, arguments: list[str] | None, use: Part, *, statement:
             return None
         given = dict(zip(macro.params, arguments, strict=True))
         body = _WORD.sub(lambda m: f" {given[m[0]]} " if m[0] in given else m[0], body)
-    text = _in_function(use.text.source, body, use.span.start, use.span.end)
-    root = text.root
+    text, root = _in_function(use.text.source, body, use.span.start, use.span.end)
     if root.has_error or not root.named_children:
         return None
     block = root.named_children[0].child_by_field_name("body")
@@ -242,8 +212,9 @@ def expanded(macro: Macro, arguments: list[str] | None, use: Part, *, statement:
 
 
 @lru_cache(maxsize=512)  # a loop uses a macro again and again
-def _in_function(source: Source, body: str, start: int, end: int) -> ParsedText:
-    return ParsedText(source, f"void f(void){{ {body}; }}".encode(), Span(source, start, end))
+def _in_function(source: Source, body: str, start: int, end: int) -> tuple[Code, Node]:
+    text = Code(source, f"void f(void){{ {body}; }}".encode(), at=Span(source, start, end))
+    return text, _root(text)
 
 
 def declared(part: Part) -> tuple[str, str, int, Part | None]:

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.buffers import tensors_in
-from dmaverify.machines.rngd.rust.code import Code, named, walk
+from dmaverify.machines.rngd.rust.code import named
 from dmaverify.machines.rngd.rust.functions import Functions
 from dmaverify.machines.rngd.rust.lists import joined
 from dmaverify.machines.rngd.rust.types import Frame

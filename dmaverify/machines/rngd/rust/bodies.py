@@ -1,7 +1,6 @@
 """Function bodies: what every expression is, statement by statement, and the transfers among them.
 
-Knows: statements, patterns, blocks, branches, loops; what the place of an expression expects of it (annotations,
-parameters, results).
+Knows: statements, patterns, blocks, branches, loops; what is expected of an expression where it stands.
 Does not know: methods and functions (`calls`), how moves are judged.
 Law: every expression is visited, so that no transfer in it is passed over; nothing in a text makes it raise. A loop
 variable has all values of its range; a variable that changes has none.
@@ -12,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.accesses import Unjudged
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.cfg import built
-from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment, walk
+from dmaverify.machines.rngd.rust.code import child, named, parse_fragment
 from dmaverify.machines.rngd.rust.expressions import Expressions
 from dmaverify.machines.rngd.rust.flow import ITEMS
 from dmaverify.machines.rngd.rust.later import Later

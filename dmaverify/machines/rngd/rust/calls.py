@@ -12,9 +12,10 @@ from contextlib import nullcontext
 from math import prod
 from typing import TYPE_CHECKING
 
+from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.accesses import Effect
 from dmaverify.machines.rngd.rust.assignments import Assignments
-from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.machines.rngd.rust.code import named
 from dmaverify.machines.rngd.rust.lists import element, elements, in_loop, listed, mapped, reshaped_list
 from dmaverify.machines.rngd.rust.moves import SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
 from dmaverify.machines.rngd.rust.types import Frame

@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.calls import Calls
-from dmaverify.machines.rngd.rust.code import Code, named, parse_fragment, places, walk
+from dmaverify.machines.rngd.rust.code import named, parse_fragment, places
 from dmaverify.machines.rngd.rust.functions import CELLS
 from dmaverify.machines.rngd.rust.numbers import Look, number_of, split_top, truth_of
 from dmaverify.machines.rngd.rust.types import Frame

@@ -1,28 +1,23 @@
 """Rust text as a syntax tree, with the place of every node in characters.
 
-Knows: tree-sitter's Rust grammar, bytes and characters, fragments of text that are parsed again where they stand.
+Knows: tree-sitter's Rust grammar, fragments of text that are parsed again where they stand.
 Does not know: what any item or expression means.
-Law: a span always points into the file that the user wrote; text that came out of a macro points at its invocation.
-Broken text gives a tree too: what the grammar could not read is an ERROR node, never an exception.
+Law: a fragment has the places of the text that it was cut from; text that a macro made has that of its invocation.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import cached_property, lru_cache
-from itertools import accumulate
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.values import dataclass
+from dmaverify.language.trees import Code, parser_of
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 MAX_BYTES = 4_000_000
-
-
 _PLACEHOLDER = re.compile(r"\{\{\s*crate_name\s*\}\}")
 """The name of the crate in a template of `cargo generate`."""
 
@@ -31,52 +26,8 @@ def _own_crate(found: re.Match[str]) -> str:
     return "crate".ljust(len(found[0]))
 
 
-@lru_cache(maxsize=1)
-def _parser() -> Parser:
-    try:
-        import tree_sitter_rust
-        from tree_sitter import Language, Parser
-    except ImportError:
-        raise InputError("reading Rust needs tree-sitter-rust", None, "pip install tree-sitter-rust") from None
-    return Parser(Language(tree_sitter_rust.language()))
-
-
-@dataclass(frozen=True, eq=False)
-class Code:
-    """Bytes that were parsed, and where they stand: character 0 is character `start` of `source`, or, for text that a
-    macro made, all of it stands `at` one place; its fragments have one `origin`.
-    """
-
-    source: Source
-    data: bytes
-    start: int = 0
-    at: Span | None = None
-    origin: object = None
-
-    @cached_property
-    def _characters(self) -> list[int] | None:
-        """Characters before each byte; None where every byte is a character."""
-        if self.data.isascii():
-            return None
-        return [0, *accumulate(int(byte & 0xC0 != 0x80) for byte in self.data)]
-
-    def character(self, byte: int) -> int:
-        """The character of `source` at which a byte stands; within a character, the one behind it."""
-        table = self._characters
-        return self.start + (byte if table is None else table[min(byte, len(table) - 1)])
-
-    def span(self, node: Node) -> Span:
-        return self.range(node.start_byte, node.end_byte)
-
-    def range(self, start: int, end: int) -> Span:
-        if self.at is not None:
-            return self.at
-        limit = len(self.source.text)
-        first = min(max(0, self.character(start)), limit)
-        return Span(self.source, first, min(max(first, self.character(end)), limit))
-
-    def text(self, node: Node) -> str:
-        return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+def _root(data: bytes) -> Node:
+    return parser_of("rust", "tree-sitter-rust").parse(data).root_node
 
 
 def parse_file(source: Source) -> tuple[Code, Node]:
@@ -84,29 +35,20 @@ def parse_file(source: Source) -> tuple[Code, Node]:
     data = _PLACEHOLDER.sub(_own_crate, source.text).encode("utf-8", "replace")
     if len(data) > MAX_BYTES:
         raise InputError(f"{source.name} has {len(data):,} bytes", None, f"a kernel has at most {MAX_BYTES:,}")
-    return Code(source, data), _parser().parse(data).root_node
+    return Code(source, data), _root(data)
 
 
 def parse_fragment(code: Code, text: str, byte: int, before: str, after: str) -> tuple[Code, Node]:
     """The tree of `before + text + after`, where `text` stands at `byte` of `code`."""
     data = f"{before}{text}{after}".encode("utf-8", "replace")
     start = code.character(byte) - len(before)
-    return Code(code.source, data, start, code.at, code.origin), _parser().parse(data).root_node
+    return Code(code.source, data, start, code.at, code.origin), _root(data)
 
 
 def parse_made(source: Source, text: str, at: Span) -> tuple[Code, Node]:
     """The tree of text that a macro made; all of it stands at the macro's invocation."""
     data = text.encode("utf-8", "replace")
-    return Code(source, data, 0, at, object()), _parser().parse(data).root_node
-
-
-def walk(node: Node) -> Iterator[Node]:
-    """Every node, parents first, in the order of the text; without recursion, so that depth costs no stack."""
-    stack = [node]
-    while stack:
-        one = stack.pop()
-        yield one
-        stack.extend(reversed(one.children))
+    return Code(source, data, 0, at, object()), _root(data)
 
 
 def above(tree: Node, node: Node) -> list[Node]:
@@ -155,7 +97,7 @@ def child(node: Node, kind: str) -> Node | None:
 def first_error(source: Source) -> Span | None:
     """Where the text stops being Rust: the deepest place that the grammar could not read; None where it is all Rust."""
     data = source.text.encode("utf-8", "replace")
-    code, node = Code(source, data), _parser().parse(data).root_node
+    code, node = Code(source, data), _root(data)
     if not node.has_error:
         return None
     while (inner := next((one for one in node.children if one.has_error or one.is_missing), None)) is not None:

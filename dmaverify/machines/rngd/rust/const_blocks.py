@@ -11,7 +11,8 @@ import re
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING
 
-from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.code import named
 from dmaverify.machines.rngd.rust.numbers import Look, number_of, truth_of
 from dmaverify.machines.rngd.rust.values import Numbers, Value
 from dmaverify.values import dataclass

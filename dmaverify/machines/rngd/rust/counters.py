@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.choices import RANGE, Choices
-from dmaverify.machines.rngd.rust.code import Code, above, child, named, walk
+from dmaverify.machines.rngd.rust.code import above, child, named
 from dmaverify.machines.rngd.rust.lists import range_of
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.types import Frame

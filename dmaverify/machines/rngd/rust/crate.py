@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Source
 from dmaverify.language.files import OUTSIDE, is_inside, text_of
 from dmaverify.language.toml_spans import read_source
+from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.cfg import features_of
-from dmaverify.machines.rngd.rust.code import Code, parse_file
+from dmaverify.machines.rngd.rust.code import parse_file
 from dmaverify.machines.rngd.rust.library import Library, dependencies, home_of, library_of
 from dmaverify.machines.rngd.rust.module import NameScope, fill
 from dmaverify.values import dataclass, field

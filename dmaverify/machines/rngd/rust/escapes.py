@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import ONE, Expr, Kind, Modulo, Padding, Pair, Resize, Stride
-from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.code import named
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.numbers import Look, number_of
 from dmaverify.machines.rngd.rust.values import Map, Numbers, Opaque, Unknown, Value

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dmaverify.machines.rngd.rust.code import Code, child, named
+from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.code import child, named
 from dmaverify.machines.rngd.rust.counters import CounterStart
 from dmaverify.machines.rngd.rust.flow import ControlFlow
 from dmaverify.machines.rngd.rust.later import is_open

@@ -13,11 +13,12 @@ from collections.abc import Sequence as Choices
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.cfg import holds
 from dmaverify.machines.rngd.rust.choices import chosen_arm
-from dmaverify.machines.rngd.rust.code import Code, named, places
+from dmaverify.machines.rngd.rust.code import named, places
 from dmaverify.machines.rngd.rust.counters import Counters, below
 from dmaverify.machines.rngd.rust.lists import elements, joined, range_of
 from dmaverify.machines.rngd.rust.numbers import truth_of

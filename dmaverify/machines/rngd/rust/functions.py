@@ -13,7 +13,8 @@ import re
 from typing import TYPE_CHECKING
 
 from dmaverify.language.expr import terms_of
-from dmaverify.machines.rngd.rust.code import Code, child, named, parts_of
+from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.code import child, named, parts_of
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.errors import InputError, Source
 from dmaverify.language.expr import Symbol
 from dmaverify.language.files import text_of
+from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.cfg import other_build
-from dmaverify.machines.rngd.rust.code import Code, walk
 from dmaverify.machines.rngd.rust.crate import Crate, crate_of, rust_files
 from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
 from dmaverify.machines.rngd.rust.library import NEWEST, Library

@@ -16,7 +16,7 @@ from dmaverify.machines.rngd.rust.values import Opaque, Pending, Record, RustTen
 from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
-    from dmaverify.machines.rngd.rust.code import Code
+    from dmaverify.language.trees import Code
 
 Key = tuple[int, int]
 

@@ -13,7 +13,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from dmaverify.machines.rngd.rust.code import Code, named, parse_made
+from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.code import named, parse_made
 from dmaverify.values import dataclass
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.cfg import built, configured
-from dmaverify.machines.rngd.rust.code import Code, child, named
+from dmaverify.machines.rngd.rust.code import child, named
 from dmaverify.machines.rngd.rust.macros import Rules, expand, read_rules
 from dmaverify.machines.rngd.rust.uses import UsePath, uses_of
 from dmaverify.values import dataclass, field

@@ -13,8 +13,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import Span
+from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
-from dmaverify.machines.rngd.rust.code import Code, above, named
+from dmaverify.machines.rngd.rust.code import above, named
 from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.module import Item, NameScope

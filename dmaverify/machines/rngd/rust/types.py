@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Source
 from dmaverify.language.expr import Expr, Symbol
 from dmaverify.language.parse import parse
-from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment, parts_of
+from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.code import child, named, parse_fragment, parts_of
 from dmaverify.machines.rngd.rust.const_blocks import const_block
 from dmaverify.machines.rngd.rust.escapes import Escapes, as_map, axes_around, clip, constructed, item_in, no_size
 from dmaverify.machines.rngd.rust.module import Item, NameScope
@@ -45,11 +46,10 @@ TENSORS = {
     "DmTensor": ("dm", ""), "DmTensorView": ("dm", "view"), "DmTensorViewMut": ("dm", "view_mut"),
     "HostTensor": ("host", ""),
 }  # fmt: skip
-SCALARS = {
+SCALARS = {  # bits of the types that `size_of` is asked of
     "i4": 4, "f4e2m1": 4, "i5": 8, "i8": 8, "u8": 8, "f8e4m3": 8, "f8e5m2": 8, "i9": 16, "i16": 16, "bf16": 16,
     "f16": 16, "i32": 32, "u32": 32, "f32": 32, "i64": 64, "u64": 64, "f64": 64, "usize": 64, "bool": 8, "u16": 16,
 }  # fmt: skip
-"""Bits of the types that `size_of` is asked of."""
 WRAPPERS = {"Box", "Rc", "Arc", "Option", "Result", "MutexGuard", "Ref", "RefMut", "Cow", "ManuallyDrop"}
 _LISTS = {"Vec", "VecDeque", "Iter", "IntoIter"}
 _QUALIFIED = re.compile(r"<\s*(\w+)\s+as\s+[\w:<>, ]+>\s*::\s*(\w+)")

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.code import named
 from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
