@@ -29,11 +29,14 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is looked at, once per what, and the ports that are known then."""
+    """What is looked at, once per what, and the ports that are known then. `sums`: each port that a moved address has
+    a part in is a base plus strides, or divides such sums, so that first steps and ends of loops tell of all of it.
+    """
 
     name: str
     says: str
     ports: Mapping[str, Fact]
+    sums: bool = True
 
 
 def _scope(name: str, says: str, facts: Iterable[Fact]) -> Scope:

@@ -282,6 +282,62 @@ def test_alignment_is_judged_in_every_iteration() -> None:
 # ---------------------------------------------------------------- against running every iteration
 
 
+BOUNDED = """schema = 1
+target = "idma"
+[axes]
+A = {iterations}
+C = 64
+[transfer.t]
+dtype = "i8"
+options = {{ legalizer = {legalizer}, version = "spec" }}
+loop = {{ t = {iterations} }}
+source = {{ tier = "mem", base = {base}, element = "A, C"{view} }}
+dest = {{ tier = "mem", base = 65536, element = "A, C"{view} }}
+stream = {{ time = "A = 1", packet = "C" }}
+"""
+TILED = ', view = { tile = "A", length = 1, start = "START" }'
+SPACE = 1 << 32
+
+
+@pytest.mark.parametrize(
+    ("base", "start", "found"),
+    [
+        (SPACE - 8 * 64, "t", set()),
+        (SPACE - 8 * 64 + 1, "t", {"idma/address-wrap"}),
+        (SPACE - 4 * 64, "t", {"idma/address-wrap"}),
+        (SPACE - 8 * 64, "7 - t", set()),
+        (SPACE - 7 * 64, "7 - t", {"idma/address-wrap"}),
+    ],
+)
+def test_bounds_of_addresses_are_asked_of_the_last_iteration_too(base: int, start: str, found: set[str]) -> None:
+    text = BOUNDED.format(base=base, iterations=8, legalizer=1, view=TILED.replace("START", start))
+    (alone,) = api.check(text, "t")
+    assert {f.rule for f in alone.errors} == found
+    (stepped,) = api.check(text + '[program.p]\nstep = [{ transfer = "t" }]\n', "p")
+    assert {f.rule for f in stepped.errors} == ({"core/steps"} if found else set())
+
+
+@pytest.mark.parametrize(
+    ("base", "iterations", "legalizer", "status", "found"),
+    [
+        (4096, 64, 0, Status.PROVED, set()),
+        (3040, 32, 0, Status.REFUTED, {"idma/page-4k"}),
+        (3040, 32, 1, Status.PROVED, set()),
+        (4096, 65, 0, Status.UNKNOWN, set()),
+        (4096, 65, 1, Status.PROVED, set()),
+    ],
+)
+def test_what_is_no_multiple_and_no_bound_is_asked_of_every_iteration_or_open(
+    base: int, iterations: int, legalizer: int, status: Status, found: set[str]
+) -> None:
+    text = BOUNDED.format(base=base, iterations=iterations, legalizer=legalizer, view=TILED.replace("START", "t"))
+    (verdict,) = api.check(text, "t", options=Options(repair=False))
+    assert verdict.status is status
+    assert {f.rule for f in verdict.errors} == found
+    if status is Status.UNKNOWN:
+        assert any("asked at 3 of 65 iterations" in one.by for one in verdict.obligations if one.status == "unknown")
+
+
 def test_running_every_iteration_moves_what_the_tiles_say() -> None:
     draw = random.Random(3)
     ran = 0
