@@ -237,6 +237,36 @@ def test_padding_inside_a_tile_is_no_tile_of_elements() -> None:
     assert "3 of 4 positions hold elements" in verdict.errors[0].message
 
 
+@pytest.mark.parametrize("beside", ["", "[D, B] / 2, "])
+@pytest.mark.parametrize(("length", "found"), [(4, {"core/in-bounds"}), (2, set())])
+def test_a_tile_of_a_padded_axis_is_held_to_its_elements_whatever_stands_beside(
+    beside: str, length: int, found: set[str]
+) -> None:
+    row = 768 if beside else 256
+    view = f'view = {{ tile = "A # 16", length = {length}, start = "{length} * t" }}'
+    printed = f"[{length}:{row}, {row // 256}:256, 256:1]:256 HBM/D@"
+    text = (
+        'schema = 1\ntarget = "rngd"\n[axes]\nA = 10\nD = 2\nB = 3\nC = 256\n[transfer.t]\ndtype = "i8"\n'
+        f"loop = {{ t = {4 if length == 4 else 5} }}\n"
+        f'source = {{ tier = "hbm", element = "A # 16, {beside}C", {view} }}\n'
+        f'dest = {{ tier = "hbm", base = 1048576, element = "A # 16, {beside}C", {view} }}\n'
+        f'read = "{printed}0"\nwrite = "{printed}1048576"\n'
+    )
+    (verdict,) = api.check(text, "t", options=Options(repair=False))
+    assert {f.rule for f in verdict.errors} == found
+
+
+def test_a_tile_of_an_axis_that_another_term_without_digits_holds_is_refused() -> None:
+    text = (
+        'schema = 1\ntarget = "rngd"\n[axes]\nA = 4\nB = 3\nC = 256\n[transfer.t]\ndtype = "i8"\n'
+        'source = { tier = "hbm", element = "A # 8, [A, B] / 2, C", '
+        'view = { tile = "A # 8", length = 2, start = 0 } }\n'
+        'dest = { tier = "hbm", base = 1048576, element = "A # 8, [A, B] / 2, C" }\n'
+    )
+    (verdict,) = api.check(text, "t", options=Options(repair=False))
+    assert any("is not known" in f.message for f in verdict.errors if f.rule == "core/well-formed")
+
+
 def test_pad_declares_more_of_the_outermost_factor_and_unpad_less() -> None:
     load = (
         '[transfer.load]\ndtype = "i8"\nsource = {{ tier = "hbm", element = "{0}", view = {1} }}\n'

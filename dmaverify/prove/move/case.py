@@ -343,7 +343,7 @@ class Case(Judgement):
         ruling = Ruling(target, target.engine_of(*tiers), *tiers, transfer.dtype, limits, self.options.readings)
         instances = transfer_instances(
             transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span,
-            self.transfer.buffers,
+            self.transfer.buffers, readings=self.options.readings,
         )  # fmt: skip
         span = next((c.span for c in commands if c.span is not None), None) or transfer.span
         instances += [

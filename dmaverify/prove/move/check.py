@@ -25,6 +25,7 @@ from dmaverify.prove.move.full import ask_from_definitions
 from dmaverify.prove.move.in_place import judge_in_place
 from dmaverify.prove.move.names import misnamed
 from dmaverify.prove.move.outcome import OBLIGATIONS
+from dmaverify.prove.move.preconditions import missing_engine
 from dmaverify.prove.move.static import RuleReport, Ruling, access_instances
 from dmaverify.prove.move.views import (
     MOST_ITERATIONS,
@@ -136,6 +137,11 @@ def _judge_programs(case: Case) -> tuple[Program, Program]:
         given = given_program(transfer.given, *args, case.bits, case.target)
     judged, other = _judge_both(case, derived, given)
     case.take(case.rules_on(judged))
+    lacking = missing_engine((*judged, *other), case.target)
+    if lacking:
+        named = next((one.span for one in transfer.given if one.engine is not None), None)
+        span = named or (transfer.stream.span if transfer.stream is not None else transfer.span)
+        case.ill(lacking, span, "name an engine that exists, or walk the axis in `time`")
     if case.target.copies_of(*(tensor.tier for tensor in args)) is not None:
         from dmaverify.prove.move.copy_ports import left_behind
 

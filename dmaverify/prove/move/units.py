@@ -61,7 +61,7 @@ def compare(
     if flats[0] == flats[1]:
         return Comparison("proved", "equal normal nests over all engines")
     programs = (one, other)
-    if sum(c.amount for c in (*one, *other)) <= COMPARE_UNITS:
+    if sum(c.amount for c in (*one, *other)) <= COMPARE_UNITS and all(map(_fits, (*one, *other))):
         return _enumerated(programs)
     questions = _on_digits(flats, subject, layouts, session) or _by_division(flats)
     if questions is None:
@@ -129,6 +129,12 @@ def _enumerated(programs: Programs) -> Comparison:
             copy = _copy_at(programs[only_in], at, int(reads[only_in][at]), int(writes[only_in][at]))
             return Comparison("refuted", by, f"{len(odd):,} units differ", copy, only_in)
     return Comparison("proved", by)
+
+
+def _fits(command: Command) -> bool:
+    """Whether arrays of 64-bit numbers hold its addresses."""
+    ends = zip((command.read, command.write), (command.reach(writes=w) for w in (False, True)), strict=True)
+    return all(abs(global_address(port, end)) < 1 << 62 for port, reach in ends for end in reach)
 
 
 def _addresses(program: Sequence[Command]) -> tuple[Numbers, Numbers]:
