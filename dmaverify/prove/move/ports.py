@@ -20,7 +20,7 @@ from dmaverify.language.numbers import gcd, least, most, same, step_gcd
 from dmaverify.layout.digits import DigitForm, NotDigits, compile_digits, finalized
 from dmaverify.layout.held import TooMany, first_absent
 from dmaverify.lower.derive import coalesce
-from dmaverify.program.command import Command, Loop, Sequencer
+from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.space import divisor_bytes
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
@@ -94,7 +94,7 @@ def sequencer_facts(
         over = "iterations_max" in limits and iterations > limits["iterations_max"]
         if over or entries > limits.get("entries_max", entries):
             merged = [count for count, _, _ in coalesce([(x.count, x.read, x.write) for x in command.loops])]
-            within = coalesce([(x.count, x.read, x.write) for x in (*command.loops, Loop(command.burst, 1, 1))])
+            within = coalesce(command.nest)
             with_packet = len(within) + (1 if command.packet > 1 and same(command.burst, 1) else 0)
             entries, iterations = max(1, min(entries, with_packet)), most([1, *merged])
     return {
@@ -193,12 +193,12 @@ def transfer_facts(
         "source_slices": source.slice.size,
         "dest_slices": dest.slice.size,
         "broadcast_axes": broadcast_axes(source, dest, missing) if asked(only, "broadcast_axes") else 0,
-        **(_tails(source, dest, dtype, target) if asked(only, "tail_bits", "tail_stride_bits") else {}),
+        **(
+            tail_facts(source, dest, target.dtypes.get(dtype, 8), target.tiers[dest.tier].is_sliced)
+            if asked(only, "tail_bits", "tail_stride_bits")
+            else {}
+        ),
     }
-
-
-def _tails(source: Tensor, dest: Tensor, dtype: str, target: Target) -> dict[str, int]:
-    return tail_facts(source, dest, target.dtypes.get(dtype, 8), target.tiers[dest.tier].is_sliced)
 
 
 def _same_chip(source: Tensor, dest: Tensor, commands: Sequence[Command]) -> int:
