@@ -91,12 +91,12 @@ def foreign(work: Work, target: Target) -> Iterator[PlanProblem]:
 def missing_engine(commands: Iterable[Command], target: Target) -> str:
     """The first engine that commands name and the machine lacks, in words, where no rule of its own speaks of that."""
     have, ports = target.engines, {"engine_chip", "engine_cluster", "engine_dmn"}
-    if any(ports <= set(rule.ports) for rule in target.rules.values()):
-        return ""
     counts = have.chips, have.clusters, have.per_cluster
     for engine in (command.engine for command in commands):
         at = () if engine is None else (engine.chip, engine.cluster, engine.dmn)
         if any(not 0 <= number < count for number, count in zip(at, counts, strict=False)):
+            if any(ports <= set(rule.ports) for rule in target.rules.values()):
+                return ""
             chips, clusters, engines = counts
             said = f"chips: {chips}, clusters of a chip: {clusters}, engines of a cluster: {engines}"
             return f"{target.name} has no engine {at} (chip, cluster, dmn); {said}"
