@@ -111,8 +111,14 @@ def _shown(name: str, number: int, count: int, backend: Backend, request: Reques
 
 
 def _requests(path: str, options: Mapping[str, int | str], dims: int | None) -> Iterator[Named]:
-    file = path.partition("::")[0]
-    return _of_image(file, options, dims) if not file.endswith(".toml") else _of_plan(path, options)
+    file, _, name = path.partition("::")
+    if file.endswith(".toml"):
+        if dims is not None:
+            raise InputError(f"--dims is for job files: {file} is a plan", None, "leave it out")
+        return _of_plan(path, options)
+    if name:
+        raise InputError(f"`::{name}` names nothing: {file} is shown as a whole", None, f"dmaverify bursts {file}")
+    return _of_image(file, options, dims)
 
 
 def _of_image(file: str, options: Mapping[str, int | str], dims: int | None) -> Iterator[Named]:

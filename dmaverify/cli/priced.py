@@ -18,6 +18,7 @@ from dmaverify.values import replace
 if TYPE_CHECKING:
     from dmaverify.cost.gathers import RowMoves
     from dmaverify.cost.model import Cost
+    from dmaverify.plan.kernels import PlanKernel
     from dmaverify.plan.plan import Plan
     from dmaverify.program.access import Access
     from dmaverify.program.indirect import Indirect
@@ -36,12 +37,9 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
     from dmaverify.report.data import dumps
 
     plan, refused = references(load(path, partly=True), chosen.profile)
-    for machine in plan.targets.values():
-        machine.check_readings(chosen.readings)
-    if chosen.readings:
-        plan = replace(plan, targets={name: one.under(chosen.readings) for name, one in plan.targets.items()})
+    plan = _under(plan, chosen.readings)
     errors = [error for one in plan.unread for error in one.errors]
-    if not (plan.transfers or plan.accesses or plan.indirects or plan.programs or refused or errors):
+    if not (plan.names or refused or errors):
         raise InputError(f"{path} has no transfer to price")
     found, stopped = until_stopped(priced_entries(plan, chosen, as_json, refused))
     stopped = f"{stopped}; {len(found)} entries were priced" if stopped else ""
@@ -50,6 +48,15 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
         return "", errors, stopped
     text = dumps([one.data for one in found]) if as_json else "\n".join(one.text for one in found)
     return text, errors, stopped
+
+
+def _under(plan: Plan, readings: Mapping[str, str]) -> Plan:
+    """The plan with its machines read so. Raises InputError for a reading that one has not."""
+    for machine in plan.targets.values():
+        machine.check_readings(readings)
+    return (
+        replace(plan, targets={name: one.under(readings) for name, one in plan.targets.items()}) if readings else plan
+    )
 
 
 def priced_entries(
@@ -70,7 +77,20 @@ def priced_entries(
     yield from (_access(plan, item) for item in plan.accesses)
     yield from (_indirect(plan, item, chosen) for item in plan.indirects)
     yield from (program_timeline(plan, program, of) for program in plan.programs)
+    yield from (_kernel(one, chosen, as_json) for one in plan.kernels)
     yield from kernel_timelines(plan, transfers, of)
+
+
+def _kernel(one: PlanKernel, chosen: Chosen, as_json: bool) -> Priced:
+    """A kernel in PTO text, in its symbols."""
+    from dmaverify.jobs.kernel_prices import cost_text, kernel_cost
+    from dmaverify.machines.pto.named import function_in_plan
+
+    try:
+        data = kernel_cost(function_in_plan(one), {}, explain=chosen.explain)
+    except InputError as error:
+        return _unpriced(one.name, error)
+    return Priced("" if as_json else cost_text(data, formula=chosen.formula, explain=chosen.explain), data)
 
 
 def _written_at(plan: Plan, name: str) -> int:
@@ -168,8 +188,7 @@ def _access(plan: Plan, item: Access) -> Priced:
     try:
         price = priced_access(item, plan.axes, plan.targets[item.target])
     except InputError as error:
-        none = {"name": item.name, "kind": "access", "cycles": None, "reason": error.message}
-        return Priced(f"{item.name}   no price: {error.message}", none)
+        return _unpriced(item.name, error)
     return Priced(price.text(), price.as_data())
 
 
@@ -238,8 +257,8 @@ def _copied_or_cost(plan: Plan, name: str, chosen: Chosen) -> dict[str, Any]:
     return dict(copies.data) if copies else cost_of(plan, name, chosen.data, chosen.simulate, chosen.explain)[1]
 
 
-def cost_request(request: dict[str, Any], profile: str, simulated: bool, explained: bool = False) -> Any:
-    """One line of `cost --stdin`."""
+def cost_request(request: dict[str, Any], given: Chosen) -> Any:
+    """One line of `cost --stdin`; `given` is what the command line says where the line does not."""
     from dmaverify.cli.synth import plan_of_request
     from dmaverify.jobs.requests import only_known
 
@@ -248,11 +267,10 @@ def cost_request(request: dict[str, Any], profile: str, simulated: bool, explain
 
         return copy_cost(request)
     only_known(request, {"plan", "path", "name", "target", "profile", "simulate", "explain"})
-    plan = plan_of_request(request)
-    play, told = bool(request.get("simulate", simulated)), bool(request.get("explain", explained))
-    chosen = Chosen(str(request.get("profile", profile)), play, told)
-    if plan.transfers:
-        found = [_copied_or_cost(plan, t.name, chosen) for t in plan.transfers]
-    else:
-        found = [dict(one.data) for one in priced_entries(plan, chosen, True)]
+    play, told = bool(request.get("simulate", given.simulate)), bool(request.get("explain", given.explain))
+    chosen = Chosen(str(request.get("profile", given.profile)), play, told, readings=given.readings)
+    plan = _under(plan_of_request(request), chosen.readings)
+    found = [_copied_or_cost(plan, t.name, chosen) for t in plan.transfers]
+    others = replace(plan, transfers=()) if found else plan
+    found += [dict(one.data) for one in priced_entries(others, chosen, True)]
     return found[0] if len(found) == 1 else found

@@ -26,6 +26,7 @@ from typing import Any
 
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.record import BadRecord, Unrecordable, record_of, verdicts_of
+from dmaverify.jobs.walk import is_cargo_output
 from dmaverify.language.files import is_inside, read_bytes, write_text
 from dmaverify.verdict import Status, Verdict
 
@@ -163,7 +164,7 @@ def _tree(package: Path) -> bytes:
     """A hash of names and contents, without Cargo's build output. Raises ValueError for more than MOST_FILES."""
     digest, count = hashlib.sha256(), 0
     for folder, inner, names in os.walk(package):
-        inner[:] = sorted(name for name in inner if name != "target" and not name.startswith("."))
+        inner[:] = sorted(n for n in inner if not n.startswith(".") and not is_cargo_output(Path(folder, n)))
         for name in sorted(names):
             if name.endswith(".rs") or name == "Cargo.toml":
                 data = _whole(Path(folder, name))
