@@ -22,7 +22,7 @@ from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
 from dmaverify.machines.rngd.rust.order import unordered_effects
 from dmaverify.machines.rngd.rust.values import Record, RustTensor, Tuple, Value
 from dmaverify.machines.rngd.rust.values import Sequence as RustSequence
-from dmaverify.prove.flow.ways import OnWay
+from dmaverify.program.ways import OnWay
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 

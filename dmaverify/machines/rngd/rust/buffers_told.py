@@ -36,7 +36,7 @@ _SETTLES = {
     "follow no progression": "a start made of constants and loop variables would settle it",
     "condition of each turn": "a condition that no turn changes would settle it",
     "too many": "tiles of equal steps over fewer cells would settle it",
-    "no digits": "mappings whose cuts divide each other would settle it",
+    "no digits": "tiles within it and mappings whose cuts divide each other would settle it",
 }
 _WHOLE = "let the tiles cover the tensor, or write it whole first"
 
@@ -79,7 +79,7 @@ class ToldBuffer:
         need = next(need for one, need in zip(self.held.uses, self.needs, strict=True) if one is found.use)
         name, site, whole = self.held.name, need.site or self.last, self.whole
         what = "read here" if need.site is not None else "given away"
-        where = f"where {found.passed.told}, " if found.passed.told else ""
+        where = f"where {found.way}, " if found.way else ""
         later = any(write.at >= found.use.at for write in self.held.writes)
         if found.count:
             order = f"not written before the tensor is {what}" if later or where else "never written by its tiles"
