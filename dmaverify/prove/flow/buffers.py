@@ -37,7 +37,7 @@ class HeldAccess:
     `certain`: all of its starts are known and occur; `open`: only a running program knows them. `tiled`: it has a part
     of the buffer. `partial`: it happens for some of its starts only. `soft`: only some of the ways on from here use it.
     `moving` are the loops that move it, `starts` says how: what starts alike in each turn is equal in it. `repeats` are
-    turns that share starts, and these.
+    turns that share starts, and these. `of` is what the text has there.
     """
 
     at: int
@@ -52,6 +52,7 @@ class HeldAccess:
     moving: frozenset[int] = frozenset()
     starts: Hashable = ()
     repeats: tuple[int, int] | None = None
+    of: Any = field(default=None, compare=False)
 
     @property
     def may(self) -> bool:

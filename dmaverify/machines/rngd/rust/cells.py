@@ -94,7 +94,7 @@ def held_buffer(
             one.tensor.window.open, one.tensor.window.tiled,
             moving=frozenset(abs(loop) for _, numbers in own for loop in numbers.loops if numbers.step),
             starts=tuple((place, numbers, numbers.loops) for place, numbers in own),
-            repeats=next(((numbers.turns, numbers.count) for _, numbers in own if numbers.repeats), None),
+            repeats=next(((numbers.turns, numbers.count) for _, numbers in own if numbers.repeats), None), of=one,
         )  # fmt: skip
 
     return HeldBuffer(
