@@ -29,7 +29,7 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
     changing,
 )
-from dmaverify.prove.flow.ways import WayChoice
+from dmaverify.program.ways import WayChoice
 from dmaverify.values import dataclass, replace
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from dmaverify.machines.rngd.rust.values import (
     known,
     sources_of,
 )
-from dmaverify.prove.flow.ways import WayChoice
+from dmaverify.program.ways import WayChoice
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
