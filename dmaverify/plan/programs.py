@@ -182,7 +182,7 @@ def _check_names(
     table: schema.ProgramTable,
     steps: Sequence[Step],
     regions: Mapping[str, Region],
-    key: str,
+    machine: str,
 ) -> None:
     names, bodies = [step.name for step in steps], bodies_of(steps)
     for index, step in enumerate(steps):
@@ -205,8 +205,8 @@ def _check_names(
             if region is not None and region not in table.regions:
                 _unknown(reader, (*here, key), "region of this program", region, table.regions)
     for at, name in enumerate(table.regions):
-        if name in regions and reader.target_of(("region", name), reader.table.region[name].target)[0] != key:
-            message = f"region `{name}` is of another machine than the program, which is for {key}"
+        if name in regions and reader.target_of(("region", name), reader.table.region[name].target)[0] != machine:
+            message = f"region `{name}` is of another machine than the program, which is for {machine}"
             reader.errors.append(InputError(message, reader.doc.span((*path, "regions", at)), "name one of its own"))
         if name not in reader.table.region:
             _unknown(reader, (*path, "regions", at), "region", name, list(reader.table.region))

@@ -294,14 +294,11 @@ def test_assert_plan_judges_programs() -> None:
     assert [verdict.name for verdict in assert_plan(ordered)] == ["good", "both"]
 
 
-KERNEL = (
-    """
+KERNEL = '''
 [kernel.copy]
 target = "pto"
 gm = { in = "64 bytes" }
 text = """
-    + "'''"
-    + """
 func.func @k(%in: !pto.ptr<f32, gm>) {
   %c0 = arith.constant 0 : i64
   %c1 = arith.constant 1 : i64
@@ -312,8 +309,7 @@ func.func @k(%in: !pto.ptr<f32, gm>) {
   return
 }
 """
-    + "'''\n"
-)
+'''
 
 
 def test_kernels_and_plans_for_all_sizes_are_tests_too(tmp_path: Path) -> None:

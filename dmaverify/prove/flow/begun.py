@@ -38,16 +38,21 @@ MOST_ITERATIONS = 64  # accesses in loops that are followed one by one
 STATED = "{} holds what is read of it where the program begins"
 
 
-def there_at_start(
-    program: Program, works: Sequence[StepWork], order: Order, target: Target
-) -> tuple[list[str], list[str]]:
-    """What must be in memory where the program begins, in words: what the program states, and what nobody does."""
+@dataclass(frozen=True)
+class AtStart:
+    """What must be in memory where a program begins, in words: what it states, what nobody does, and what it denies."""
+
+    stated: tuple[str, ...] = ()
+    supposed: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+
+
+def there_at_start(program: Program, works: Sequence[StepWork], order: Order, target: Target) -> AtStart:
+    """What must be in memory where the program begins."""
     return _told(program, _read_at_start(program, works, order, target), target)
 
 
-def there_at_sizes(
-    program: Program, works: Sequence[StepWork], order: Order, target: Target
-) -> tuple[list[str], list[str]]:
+def there_at_sizes(program: Program, works: Sequence[StepWork], order: Order, target: Target) -> AtStart:
     """As `there_at_start`, of works with symbols: only what an earlier step writes alike, at every size, is known."""
     kept = _followed(program, works, target)
     writes = [touch for work in kept for touch in work.touches if touch.writes]
@@ -89,17 +94,30 @@ def _lined(loops: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return out
 
 
-def _told(program: Program, reads: Iterable[tuple[Touch, bool]], target: Target) -> tuple[list[str], list[str]]:
+def _told(program: Program, reads: Iterable[tuple[Touch, bool]], target: Target) -> AtStart:
     held = {one.name: in_memory(one, target).box for one in program.regions if one.name in program.holds}
-    found: tuple[dict[str, None], dict[str, None]] = {}, {}
+    tiers, rooms = _empty(program, target)
+    found: tuple[dict[str, None], dict[str, None], dict[str, None]] = {}, {}, {}
     for read, partly in reads:
         step, tier = program.steps[read.step], read.memory[0]
         names = [name for name, box in held.items() if all(box.holds(one) for one in _boxes(step, read, target))]
         names += [tier] if tier in program.holds else []
         why = "no step writes all of it before" if partly else "no step writes it before"
         said = f"{tier} holds what `{step.name}` reads where the program begins ({why})"
-        found[not names][STATED.format(names[0]) if names else said] = None
-    return list(found[0]), list(found[1])
+        if tier in tiers or any(box.meets(room) for box in _boxes(step, read, target) for room in rooms):
+            some = "not all" if partly else "nothing"
+            found[2][f"{tier} is empty where the program begins, and {some} of what `{step.name}` reads is written"] = (
+                None
+            )
+        else:
+            found[not names][STATED.format(names[0]) if names else said] = None
+    return AtStart(*map(tuple, found))
+
+
+def _empty(program: Program, target: Target) -> tuple[set[str], list[Box]]:
+    """Memories and boxes of which a program states that nothing is there where it begins."""
+    tiers = {target.memory_of(name) for name in program.empty if name in target.tiers}
+    return tiers, [in_memory(one, target).box for one in program.regions if one.name in program.empty]
 
 
 def _boxes(step: Step, read: Touch, target: Target) -> list[Box]:
@@ -132,9 +150,8 @@ def _side(read: Touch, steps: Sequence[Step]) -> tuple[int, str, Memory]:
 
 def _followed(program: Program, works: Sequence[StepWork], target: Target) -> list[StepWork]:
     """What steps read of memory that is empty where the program begins, and what they surely write there."""
-    empty = {target.memory_of(name) for name in program.empty if name in target.tiers}
+    empty, rooms = _empty(program, target)
     empty |= {name for name, tier in target.tiers.items() if tier.empty_at_start}
-    rooms = [in_memory(one, target).box for one in program.regions if one.name in program.empty]
 
     def counts(touch: Touch) -> bool:
         step, memory = program.steps[touch.step], touch.memory[0]
