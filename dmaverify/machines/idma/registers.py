@@ -205,6 +205,13 @@ def _at(held: Mapping[int, _Held], register: int) -> Span | None:
     return held[register].line.words[1][1] if register in held else None
 
 
+def looked_at(map_: RegisterMap, conf: int) -> dict[int, tuple[str, int]]:
+    """The registers that a launch with this `conf` looks at, as in `parts`."""
+    enabled = min(bits(conf, 9 + map_.nd_bits, 10), map_.dims)
+    most = max(map_.dim(k)[2] for k in range(enabled)) + 4 * map_.words if enabled > 0 else map_.first_dim
+    return {at: part for at, part in map_.parts.items() if at < most or part[0] == "compute"}
+
+
 def launched(map_: RegisterMap, held: Mapping[int, int], span: Span, conf_at: Span | None = None) -> ToldDescriptor:
     """The descriptor that a read of next_id launches. Raises InputError."""
 

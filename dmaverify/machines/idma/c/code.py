@@ -93,6 +93,7 @@ class File:
     undefined: set[str] = field(default_factory=set)
     within: dict[str, list[Part]] = field(default_factory=dict)  # types that functions name for themselves, in order
     structs: dict[str, list[Part]] = field(default_factory=dict)  # all that the text defines, by their tags
+    volatiles: frozenset[str] = frozenset()  # what is read through these names may be a register
     packs: bool = False  # a pragma says how structures are laid out
     steps: list[tuple[int, str, bool]] = field(default_factory=list)  # where macros begin and end to be defined
 
