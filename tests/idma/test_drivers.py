@@ -418,7 +418,7 @@ def test_what_is_not_read_of_a_driver_is_no_pass_and_stands_where_it_was_written
     path.write_text(text)
     code = cli.invoke(["check", "--no-cache", str(path), "--format", "concise"])
     first = capsys.readouterr().out.splitlines()[0]
-    word = {2: "error[core/input] ", 3: "unknown[core/overlap] "}[code]
+    word = {2: "error[core/input] ", 3: "unknown[core/unresolved-copy] "}[code]
     assert first.startswith(f"{path}:{place}: {word}")
 
 

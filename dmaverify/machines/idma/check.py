@@ -151,7 +151,8 @@ def _of_driver(
                 text = str(doubt.part)
                 shown = text if len(text) <= 100 else f"{text[:97]}..."
                 called = f"{entry.name}: `{shown}`"
-                yield ListedItem(called, doubt.part.span, (), open=f"not read: {doubt.why}{more_of}")
+                said = f"not read: {doubt.why}{more_of}"
+                yield ListedItem(called, doubt.part.span, (), open=said, obligation="core/unresolved-copy")
 
     name = Path(source.name).stem
     verdict = judge_listed(items(), target, name=name, path=source.name, unit="launches", readings=readings)
