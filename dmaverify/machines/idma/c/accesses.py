@@ -207,9 +207,15 @@ def _launching(register: int, width: int = REGISTER) -> bool:
 
 def _split(address: int) -> tuple[int, int]:
     """The page of registers that an address is in, and the register; the base of an argument begins a page."""
-    poly = polynomial(address)
-    register = (address if poly is None else poly.terms.get((), 0)) % PAGE
-    page = address - register
+    page, register = apart(address)
     if page % PAGE != 0:
+        poly = polynomial(address)
         raise Misaligned(min(poly.symbols) if poly is not None else "")
     return page, register
+
+
+def apart(address: int) -> tuple[int, int]:
+    """An address as that of a page and what is added: in the page, or to the base of an argument."""
+    poly = polynomial(address)
+    register = (address if poly is None else poly.terms.get((), 0)) % PAGE
+    return address - register, register

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from dmaverify.machines.idma.c.accesses import PAGE
+from dmaverify.machines.idma.c.accesses import PAGE, apart
 from dmaverify.machines.idma.c.aggregates import (
     ArrayType,
     KnownPointer,
@@ -378,6 +378,5 @@ def _may_be_place(written: Value, step: int) -> bool:
 
 def _page(address: int) -> tuple[str, int]:
     """The page of registers that an address is in, and the register; the base of an argument begins one."""
-    poly = polynomial(address)
-    register = (address if poly is None else poly.terms.get((), 0)) % PAGE
-    return named(address - register), register
+    page, register = apart(address)
+    return named(page), register
