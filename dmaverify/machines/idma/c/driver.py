@@ -1,7 +1,8 @@
 """A driver as its functions: which of them are entries, and what each launches with what is known of its arguments.
 
 Knows: who calls whom in a file, names of the runtime that are not called. Does not know: statements, rules, verdicts.
-Law: every function that no other one calls is run; whatever launches and is not run is told.
+Law: every function that no other one calls is run, and so is each that no run enters and other files may call; whatever
+launches and is not run is told.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.arguments import Arguments, Stopped, Symbols
 from dmaverify.machines.idma.c.code import File, Part, read_c
 from dmaverify.machines.idma.c.doubts import Doubted
-from dmaverify.machines.idma.c.effects import called_name, volatile_names
+from dmaverify.machines.idma.c.effects import called_name, names_declared, volatile_names
 from dmaverify.machines.idma.c.launches import FunctionLaunches, Launcher
 from dmaverify.machines.idma.c.loops import LoopRunner
 from dmaverify.values import dataclass, field
@@ -89,7 +90,7 @@ def _collected(source: Source, defines: Mapping[str, str], front_end: str, fetch
     launcher = LoopRunner(File(), defines, 8 * int(size), registers.MAPS.get(front_end))
     launcher.chained, launcher.fetch = front_end == "desc64", fetch
     launcher.file.packs = re.search(r"[Pp]ragma\b[^\n]*\bpack\b", source.text) is not None
-    launcher.file.volatiles = volatile_names(root)
+    launcher.file.names, launcher.file.volatiles = names_declared(root), volatile_names(root)
     early = _before_defined(root, launcher.file.structs)
     launcher.collect(root.parts())
     launcher.file.ambiguous |= early

@@ -98,6 +98,23 @@ def root_of(part: Part) -> Part:
 _TYPED = ("declaration", "parameter_declaration", "field_declaration", "type_definition", "function_definition")
 
 
+def names_declared(root: Part) -> frozenset[str]:
+    """What the declarations of a file name."""
+    out: set[str] = set()
+    for part in root.every():
+        if part.type in _TYPED:
+            out |= {declared(Part(one, part.text))[0] for one in part.node.children_by_field_name("declarator")}
+        elif part.type == "enumerator":
+            out.add(str(part.field("name")))
+    return frozenset(out)
+
+
+def is_called(part: Part) -> bool:
+    """Whether a name stands where a call names its function."""
+    above = part.node.parent
+    return above is not None and above.child_by_field_name("function") == part.node
+
+
 def volatile_names(root: Part) -> frozenset[str]:
     """Names whose declarations, or whose texts as macros, say `volatile`, or name what does: what is read through them
     may be a register.

@@ -20,7 +20,7 @@ from dmaverify.machines.idma.c.chains import ChainReader
 from dmaverify.machines.idma.c.code import File, Part
 from dmaverify.machines.idma.c.descriptors import field_of
 from dmaverify.machines.idma.c.doubts import Doubted
-from dmaverify.machines.idma.c.effects import called_name, spreads, target_of
+from dmaverify.machines.idma.c.effects import called_name, is_called, spreads, target_of
 from dmaverify.machines.idma.c.in_flight import FlyingDescriptor
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, converted, unknown
 from dmaverify.machines.idma.c.pulp import (
@@ -90,15 +90,15 @@ SNRT_PLAIN = (
 )  # fmt: skip
 """Functions of the Snitch runtime, behind `snrt_`, that launch nothing; `snrt_dma_` is read before."""
 NO_LAUNCH = frozenset((
-    *FILLS, "printf", "fprintf", "snprintf", "puts", "putchar", "assert", "abort", "exit", "malloc", "calloc", "free",
-    "fence", "memcmp", "strlen", *PULP_FREES, *(f"snrt_{name}" for name in SNRT_PLAIN),
+    "memset", "bzero", "printf", "fprintf", "snprintf", "puts", "putchar", "assert", "abort", "exit", "malloc",
+    "calloc", "free", "fence", *PULP_FREES, *(f"snrt_{name}" for name in SNRT_PLAIN),
 ))  # fmt: skip
 """Functions that launch nothing, by their whole names: of C, and of the runtimes."""
 _IDLE = re.compile(
     r'^(__)?asm(__)? *((__)?volatile(__)?)? *\( *"(fence|fence\.i|nop|pause)[ \w,]*"( *: *: *(: *"memory")?)? *\)$'
 )
 """Assembly that orders accesses of a core, or does nothing: it launches nothing, and waits for nothing."""
-_OF_C = re.compile(r"std(in|out|err)|errno|EOF|EXIT_\w+|__\w+__|__func__|\w+_(MAX|MIN)|PLP_DMA_\w+")
+_OF_C = re.compile(r"NULL|true|false|std(in|out|err)|errno|EOF|EXIT_\w+|__\w+__|__func__|\w+_(MAX|MIN)|PLP_DMA_\w+")
 """Names of C's own headers, and constants of the PULP runtime: they do nothing."""
 NAMES = ("dst", "src", "length", "dst_stride", "src_stride", "reps")
 
@@ -229,15 +229,14 @@ class Launcher(ChainReader):
 
     def foreign_name(self, part: Part) -> Value:
         """A name that nothing in the file declares may be a macro of another file, which does anything."""
-        if self.stack and str(part) not in self.file.functions and not _OF_C.fullmatch(str(part)):
+        if self.stack and not self.file.declares(str(part)) and not _OF_C.fullmatch(str(part)):
             self.conditions[f"`{part}` launches nothing"] = None
         return super().foreign_name(part)
 
     def foreign_statement(self, part: Part) -> None:
-        name, known = str(part), self.file.functions.keys() | self.file.macros.keys() | self.constants.keys()
-        if part.type == "identifier" and not (name in known or any(name in scope for scope in self.scopes)):
-            self.conditions[f"`{name}` launches nothing"] = None
-            self.foreign = self.foreign or (f"`{name}`" if self.told else "")
+        if part.type == "identifier" and not self.file.declares(str(part)):
+            self.foreign_name(part)
+            self.foreign = self.foreign or (f"`{part}`" if self.told else "")
 
     def name(self, part: Part) -> Value:
         found, known = super().name(part), PULP_CONSTANTS.get(str(part))
@@ -333,6 +332,9 @@ class Launcher(ChainReader):
         for inner in part.every():
             if inner.type == "expression_statement":
                 self.foreign_statement(next(iter(inner.parts()), inner))
+            held = inner.type != "identifier" or str(inner) in self.defines or any(str(inner) in s for s in self.scopes)
+            if not held and not is_called(inner):
+                self.foreign_name(inner)
             name = called_name(self.file, inner) if inner.type == "call_expression" else ""
             if name not in known:
                 self._outside(name)
