@@ -139,7 +139,7 @@ def _of_image(file: str, options: Mapping[str, int | str], dims: int | None) -> 
 
 def _of_plan(path: str, options: Mapping[str, int | str]) -> Iterator[Named]:
     from dmaverify import api
-    from dmaverify.machines.idma.price import requests_of
+    from dmaverify.machines.idma.price import Requests
     from dmaverify.machines.idma.setup import setup_of_commands
     from dmaverify.targets.modules import module_name
 
@@ -151,7 +151,7 @@ def _of_plan(path: str, options: Mapping[str, int | str]) -> Iterator[Named]:
             raise InputError(f"`{item.name}` is a move of {target.name}, which has no bursts", transfer.span)
         setup = setup_of_commands(target, transfer, options)
         commands = api.program_of(plan, item.name)
-        found = requests_of(setup, commands)
+        found = Requests(setup, commands)
         yield item.name, setup, found.count, (replace(r, last=False) for r in found.requests())
 
 
