@@ -97,7 +97,10 @@ MEETS = "fn meets<A: M>(ctx: &mut Context, x: &HbmTensor<i8, m![1], A>) { copy::
         (("copy::<m![C]>(ctx, x)",), Status.PROVED), (("copy(ctx, x)", "copy::<_>(ctx, x)"), Status.PROVED),
         (("copy(ctx, x)", "copy::<elsewhere::Odd>(ctx, y)"), Status.UNKNOWN), (("meets(ctx, x)",), Status.PROVED),
         (("meets(ctx, x)", "meets::<elsewhere::Odd>(ctx, y)"), Status.UNKNOWN),
-        (("copy(ctx, x)", "meets::<_>"), Status.UNKNOWN),
+        (("copy(ctx, x)", "meets::<_>"), Status.UNKNOWN), (("copy(ctx, x)", "each(copy)"), Status.UNKNOWN),
+        (("copy(ctx, x)", "each(copy::<elsewhere::Odd>)"), Status.UNKNOWN),
+        (("copy(ctx, x)", "each(copy::<m![C]>)"), Status.PROVED), (("launch(copy::<m![C]>, (ctx, x))",), Status.PROVED),
+        (("copy(ctx, x)", "launch(copy::<elsewhere::Odd>, (ctx, y))"), Status.UNKNOWN),
     ],
 )  # fmt: skip
 def test_a_function_is_proved_for_all_its_calls_or_not_at_all(calls: tuple[str, ...], status: Status) -> None:

@@ -101,6 +101,7 @@ VIEW = "x.view().tile::<m![B], 16, m![A, B = 16 # 64]>(0)"
         (f"if n > 4 {{ {VIEW} }} else {{ elsewhere::pick(x) }}", "unknown"), (f"if n > 4 {{ {VIEW} }} else {{ return; }}", "proved"),
         (f"if n > 4 {{ {VIEW} }} else {{ {VIEW} }}", "proved"), (f"match n {{ 0 => {VIEW}, _ => unreachable!() }}", "proved"),
         (f"match n {{ 0 => {VIEW}, 1 => elsewhere::pick(x), _ => unreachable!() }}", "unknown"), (f"match n {{ 0 => return, _ => {VIEW} }}", "proved"),
+        (f"match n {{ 0 => std::process::exit(1), _ => {VIEW} }}", "proved"), (f"match n {{ 0 => elsewhere::exit(1), _ => {VIEW} }}", "unknown"),
         (f"(if n > 4 {{ Some({VIEW}) }} else {{ None }}).unwrap()", "proved"), (f"(if n > 4 {{ Ok({VIEW}) }} else {{ Err(3) }}).unwrap()", "proved"),
         (f"elsewhere::Odd::from({VIEW})", "unknown"), (f"Odd::new({VIEW})", "unknown"), (f"elsewhere::Some({VIEW})", "unknown"), (f"Box::new({VIEW})", "proved"),
         (f"std::sync::Arc::new({VIEW})", "proved"), (f"Some({VIEW}).unwrap()", "proved"), (f"Option::Some({VIEW}).unwrap()", "proved"),

@@ -49,7 +49,7 @@ MAX_INLINED = 4000  # calls that one visit reads with what they pass; later ones
 _THROUGH = {
     "reference_expression", "parenthesized_expression", "unary_expression", "try_expression", "await_expression",
     "return_expression", "break_expression", "const_block", "unsafe_block", "expression_statement",
-    "generic_function", "labeled_expression", "else_clause", "try_block",
+    "labeled_expression", "else_clause", "try_block",
 }  # fmt: skip
 _STOPS = {"panic", "unreachable", "todo", "unimplemented"}
 _NUMERIC = {
@@ -327,6 +327,7 @@ class Bodies(Expressions):
         if value is None and name == "None":
             return Opaque("None")
         if value is None:
+            self.mentioned(code, node, None, frame)
             number, item = self.types.look(frame)("path", name), frame.scope.find(name)
             if item is not None and item.kind == "struct" and item.node.child_by_field_name("body") is None:
                 return Record(item)

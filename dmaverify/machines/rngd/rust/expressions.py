@@ -130,6 +130,16 @@ class Expressions(ControlFlow):
             return listed(parts * times) if times and times <= MAX_LISTED else Sequence(parts[0], times)
         return listed(parts, wanted)
 
+    def _generic_function(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        function = node.child_by_field_name("function")
+        if function is not None:
+            self.mentioned(code, function, node.child_by_field_name("type_arguments"), frame)
+        return Opaque("")
+
+    def _scoped_identifier(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        self.mentioned(code, node, None, frame)
+        return Opaque("")
+
     def turned(self, code: Code, inner: Node, frame: Frame) -> Value:
         """`!x` of what is certainly no integer; of a name nobody knows here whether it is one."""
         truth = truth_of(code.text(inner), self.types.look(frame)) if "identifier" not in inner.type else None

@@ -201,7 +201,7 @@ class ControlFlow(Counters):
                 self.bind(code, pattern, one, own)
             return own
 
-        turns = self.one_by_one(code, body, each, named_by)
+        turns = self.one_by_one(body, each, named_by)
         if turns is None:
             part = self.moving(each)
             self._turns(
@@ -218,7 +218,7 @@ class ControlFlow(Counters):
                 self.unrolled += 1
         self.unrolling -= 1
 
-    def one_by_one(self, code: Code, body: Node, each: Value, pattern: str = "") -> tuple[Value, ...] | None:
+    def one_by_one(self, body: Node, each: Value, pattern: str = "") -> tuple[Value, ...] | None:
         """The values of a loop that is read once for each of them: those that no progression holds, and those that
         its body asks about.
         """

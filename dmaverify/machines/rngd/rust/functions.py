@@ -19,7 +19,7 @@ from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.impls import is_standard
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
-from dmaverify.machines.rngd.rust.sites import Sites, told_by_calls
+from dmaverify.machines.rngd.rust.sites import Sites, takes_numbers, told_by_calls
 from dmaverify.machines.rngd.rust.types import LISTS, SCALARS, TENSORS, WRAPPERS, Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -98,14 +98,14 @@ class Functions(Sites):
             finally:
                 self.closing.pop()
         values = self.handed(code, arguments, frame)
+        if parts[-2:] in (("process", "exit"), ("process", "abort")):
+            self.walk.leave("program")
         if path is None and name == "Err":
             return Opaque("Err")
         return self.expected(expected, sources_of(value).union(*map(sources_of, values)))
 
     def handed(self, code: Code, arguments: list[Node], frame: Frame, values: list[Value] | None = None) -> list[Value]:
-        """What goes to code that is not followed: it may write whatever it gets, but for `&x`. `values` are those that
-        were read already.
-        """
+        """What goes to code that is not followed, read before or not: it may write whatever it gets, but for `&x`."""
         if values is None:
             values = [self.value(code, one, frame, None) for one in arguments]
         several = sum(child(one, "mutable_specifier") is not None for one in arguments) > 1
@@ -118,16 +118,20 @@ class Functions(Sites):
 
     def _launch(self, code: Code, arguments: list[Node], frame: Frame, expected: Value | None) -> Value | None:
         """`launch(kernel, (&mut ctx, &a, &b))`: a call of the kernel, whose parameters say what the arguments are."""
-        parts = parts_of(code.text(arguments[0]))
-        item = frame.scope.path(parts, values=True) if "<" not in code.text(arguments[0]) else None
+        head, generics = arguments[0], None
+        if head.type == "generic_function":
+            generics = head.child_by_field_name("type_arguments")
+            head = head.child_by_field_name("function") or head
+        text = code.text(head)
+        item = frame.scope.path(parts_of(text), values=True) if "<" not in text else None
         if item is None or item.kind != "fn" or len(arguments) < 2:
             return None
         if arguments[1].type == "tuple_expression":
-            return self._function(item, code, None, named(arguments[1]), frame, expected, None)
+            return self._function(item, code, generics, named(arguments[1]), frame, expected, None)
         packed = self.value(code, arguments[1], frame, None)
         if isinstance(packed, Tuple) and not item.generics:
             return self._unpacked(item, packed)
-        return self._function(item, code, None, arguments[1:], frame, expected, None)
+        return self._function(item, code, generics, arguments[1:], frame, expected, None)
 
     def _unpacked(self, item: Item, packed: Tuple) -> Value:
         """`let args = (&mut ctx, &a); launch(kernel, args)`: the parameters say what the parts are."""
@@ -239,6 +243,20 @@ class Functions(Sites):
             return self._result(made, expected, deps | sources_of(found), found) if result is not None else found
         self._ask(item, names, every, own)
         return self._result(made, expected, deps) if result is not None else Opaque("()", deps)
+
+    def mentioned(self, code: Code, function: Node, generics: Node | None, frame: Frame) -> None:
+        """Enters that a function is handed on as a value: it may be called with whatever its parameters take."""
+        parts = parts_of(code.text(function))
+        hidden = len(parts) == 1 and parts[0] in frame.locals
+        item = frame.scope.path(parts, values=True) if parts and not hidden else None
+        if item is None or item.kind != "fn":
+            return
+        names = [name for name, _ in item.generics]
+        given = dict(zip(names, self.types.arguments(code, generics, frame), strict=False))
+        if names:
+            self._ask(item, item.generics, given, None)
+        elif takes_numbers(item):
+            self.later_uses.lacking[item, ""] = item, {}, self._self_of(item), ""
 
     def _result(self, made: Value, expected: Value | None, deps: frozenset[int], found: Value | None = None) -> Value:
         """The result of a call by its type; `found` is what the body gives, where that was read."""

@@ -210,27 +210,27 @@ def _callers(session: CrateSession, own: Path, code: Code) -> None:
     """Reads the other files of the crate that name a generic function of this one with transfers in it."""
     reader = session.reader
     inside = [site.span.start for site in reader.sites if site.span.source is code.source]
-    names: dict[str, Item] = {}
+    waiting: list[Item] = []
     for key, item in reader.later.items():
         if waits_for_a_caller(item) and item.code.source is code.source and key not in session.searched:
             session.searched.add(key)
             span = item.code.span(item.node)
             if any(span.start <= start < span.end for start in inside):
-                names[item.name] = item
-    files, whole = rust_files(session.crate.root) if names else ([], True)
+                waiting.append(item)
+    files, whole = rust_files(session.crate.root) if waiting else ([], True)
     for file in files:
         session.crate.watch(file)
         text = ""
         try:
             text = text_of(file) if file.resolve() != own.resolve() else ""
-            if any(name in text for name in names):
+            if any(item.name in text for item in waiting):
                 _visit(reader, session.crate.at(file)[0])
         except (OSError, InputError, ValueError) as error:
-            for name, item in names.items():
-                if name in text or isinstance(error, (OSError, UnicodeError)):
-                    _refuse_within(reader, item, f"{file.name} may call `{name}`, and cannot be read")
-    for name, item in names.items() if not whole else ():
-        _refuse_within(reader, item, f"more than {MOST_SEARCHED} files may call `{name}`; the rest is not read")
+            for item in waiting:
+                if item.name in text or isinstance(error, OSError):
+                    _refuse_within(reader, item, f"{file.name} may call `{item.name}`, and cannot be read")
+    for item in waiting if not whole else ():
+        _refuse_within(reader, item, f"more than {MOST_SEARCHED} files may call `{item.name}`; the rest is not read")
 
 
 def _uncalled_anyway(reader: Bodies) -> list[Item]:

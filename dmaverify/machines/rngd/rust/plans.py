@@ -152,7 +152,7 @@ def transfer_of(
     """The transfer of a move, or why there is none."""
     dtype = move.source.dtype
     assert isinstance(dtype, Dtype)
-    problems = [*move.problems, *_types(move, machine, site.span)]
+    problems = [*move.problems, *_types(move, site.span)]
     for one in (dtype, move.dest.dtype):
         if isinstance(one, Dtype) and one.name not in machine.dtypes:
             known = ", ".join(machine.dtypes)
@@ -182,7 +182,7 @@ def transfer_of(
     return PlanTransfer(transfer, spans, tuple(dict.fromkeys(problems)), site.span.line)
 
 
-def _types(move: KernelMove, machine: Target, span: Span) -> list[PlanProblem]:
+def _types(move: KernelMove, span: Span) -> list[PlanProblem]:
     """Element types that differ."""
     a, b = move.source.dtype, move.dest.dtype
     if a == b or not isinstance(a, Dtype) or not isinstance(b, Dtype):

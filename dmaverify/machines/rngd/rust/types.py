@@ -21,7 +21,7 @@ from dmaverify.machines.rngd.rust.code import child, named, parse_fragment, part
 from dmaverify.machines.rngd.rust.const_blocks import const_block
 from dmaverify.machines.rngd.rust.escapes import Escapes, as_map, axes_around, clip, constructed, no_size
 from dmaverify.machines.rngd.rust.impls import associated, is_standard, parts_and_trait
-from dmaverify.machines.rngd.rust.module import Item, NameScope
+from dmaverify.machines.rngd.rust.module import Item, NameScope, in_build
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.values import (
     PLACES,
@@ -167,9 +167,9 @@ class Types:
         if item is None or item.kind != "enum":
             return None
         body = item.node.child_by_field_name("body")
-        for one in named(body) if body is not None else ():
-            own = one.child_by_field_name("name")
-            if own is None or one.type != "enum_variant" or item.code.text(own) != name:
+        for one, _, there in in_build(item.code, body.children if body is not None else (), item.scope.module.features):
+            own = one.child_by_field_name("name") if one.type == "enum_variant" and there is not False else None
+            if own is None or item.code.text(own) != name:
                 continue
             key = (item, name)
             if key not in self.variants:
