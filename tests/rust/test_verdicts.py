@@ -535,6 +535,23 @@ def test_the_values_of_an_index_are_places_of_the_table(call: str, values: str, 
     assert found == (set() if fine else {"core/indirect"})
 
 
+LONG_INDEX = """axes![Rows = 4096, Width = 64, Pick = 1024];
+fn f(ctx: &mut Context, rows: &HbmTensor<bf16, Chip, m![Pick, Width]>, table: &mut HbmTensor<bf16, Chip, m![Rows, Width]>) {
+    let values: Vec<i32> = (0..1024).map(|i| VALUE).collect();
+    let offsets: HbmTensor<i32, Chip, m![Pick]> = HostTensor::<i32, m![Pick]>::from_vec(values).to_hbm(&mut ctx.pdma);
+    let staged: DmTensor<bf16, Chip, Cluster, m![Pick / 4], m![Pick % 4, Width]> = rows.to_dm(&mut ctx.tdma);
+    staged.dma_scatter_scaled::<m![Pick], _, _>(&offsets, table);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("value", "fine"), [("i * 128", True), ("i / 2 * 128", False), ("i % 512 * 128", False), ("i % 1024 * 128", True)]
+)
+def test_a_long_index_that_is_computed_names_each_row_once(value: str, fine: bool) -> None:
+    found = {rule for rules in broken(plan(LONG_INDEX.replace("VALUE", value))) for rule in rules}
+    assert found == (set() if fine else {"core/indirect"})
+
+
 CROWDED = """axes![E = 131072];
 #[device(chip = 1)]
 fn f(ctx: &mut Context, x: &HbmTensor<bf16, Chip, m![A, E]>, p: &mut HbmTensor<bf16, Chip, m![A, E]>) {
