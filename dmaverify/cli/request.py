@@ -114,9 +114,7 @@ def request_of(asked: Mapping[str, Any]) -> CheckRequest:
     """Options and the settings of the project as one request. Raises InputError."""
     given = {**NOTHING, **asked}
     if given["features"]:
-        from dmaverify.machines.rngd.rust.cfg import FEATURES
-
-        os.environ[FEATURES] = given["features"]  # for the processes of `-j` as well
+        os.environ["DMAVERIFY_FEATURES"] = given["features"]  # for the processes of `-j` as well
     from dmaverify.plan.settings import Settings, find_settings, read_settings
 
     if given["config"] and given["isolated"]:
