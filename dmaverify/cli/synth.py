@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
     from dmaverify.jobs.fewest_copies import FewestCopies
     from dmaverify.jobs.many_moves import Told
-    from dmaverify.plan.plan import Plan
+    from dmaverify.plan.plan import Plan, PlanTransfer
     from dmaverify.program.command import Command
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
@@ -221,6 +221,13 @@ def first_of_many(transfers: Sequence[Transfer]) -> str:
     return f" (the first of {' and of '.join(f'{count:,}' for count in counts)} iterations)" if counts else ""
 
 
+def constants_of(plan: Plan, item: PlanTransfer, profile: str) -> CostData:
+    """The constants of the machine of a transfer. Raises InputError where it has no profile of that name."""
+    from dmaverify.cost.prices import data_of
+
+    return data_of(plan.targets[item.transfer.target], profile)
+
+
 def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
     """A picture of one or two transfers (before, after), or of a program, as .svg, .html (both without any library) or
     .png; what to say of it. Raises InputError.
@@ -255,11 +262,13 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
                 name = plan.targets[item.transfer.target].name
                 said = f"a .png shows channels, banks and DMNs, which memories of {name} do not have"
                 raise InputError(said, item.transfer.span, "write a .svg or .html")
-        programs = [(item.name, api.program_of(plan, item.name)) for plan, item in items]
+        programs = [
+            (item.name, api.program_of(plan, item.name), constants_of(plan, item, profile)) for plan, item in items
+        ]
         try:
             from dmaverify.report.picture import draw, save
 
-            save(draw(programs, "rngd", profile), Path(output))
+            save(draw(programs), Path(output))
         except ImportError:
             hint = "write .svg or .html, or pip install 'dmaverify[plot]'"
             raise InputError("a .png needs matplotlib", None, hint) from None
@@ -282,7 +291,8 @@ def write_traces(path: str, output: str, profile: str) -> str:
     plan = with_references(api.load(path), profile)
     if len(plan.transfers) != 1:
         raise InputError(f"{len(plan.transfers)} transfers to trace", None, "name one: PATH::NAME")
-    result = simulate(api.program_of(plan, plan.transfers[0].name), "rngd", profile, record=1 << 20)
+    (item,) = plan.transfers
+    result = simulate(api.program_of(plan, item.name), constants_of(plan, item, profile), record=1 << 20)
     (write_sqlite if Path(output).suffix in (".sqlite", ".db") else write_trace)(result, Path(output))
     many = first_of_many([plan.transfers[0].transfer])
     return f"wrote {output}: {int(result.statistics()['requests']):,} requests{many}"

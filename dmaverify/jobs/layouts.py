@@ -203,7 +203,8 @@ def _price(scene: KernelMoves, settings: SynthSettings) -> Any:
     from dmaverify.synth.members import SearchLimits
     from dmaverify.synth.synthesize import price_of
 
-    data, readings = cost_data(settings.profile), dict(settings.reading or {})
+    readings = dict(settings.reading or {})
+    data = cost_data(settings.profile, readings, scene.target)
 
     def price(move: Transfer, quick: bool, above: float) -> float | None:
         evaluations, barren = QUICK if quick else FULL
@@ -306,11 +307,10 @@ class _Trial:
 def band(found: Synthesis) -> dict[str, Any] | None:
     """The band of an answer's price; None where the profile states none."""
     from dmaverify.cost.bands import band_of
-    from dmaverify.cost.constants import cost_data
 
     if not found.found or found.cost is None:
         return None
-    own = band_of(found.commands, found.cost.sides, cost_data(found.profile))
+    own = band_of(found.commands, found.cost.sides, found.prices)
     return None if own is None else own.as_data(found.cycles)
 
 

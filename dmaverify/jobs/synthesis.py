@@ -222,7 +222,7 @@ def _route(
     from dmaverify.synth.routes import best_route
     from dmaverify.synth.synthesize import plainest_cover, quick_search
 
-    data = cost_data(chosen.profile)
+    data = cost_data(chosen.profile, readings, target)
 
     limits, known = SearchLimits(QUICK[0], ties=0, barren=QUICK[1]), dict[Any, Any]()
 
