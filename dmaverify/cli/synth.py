@@ -66,6 +66,12 @@ def synth_request(request: dict[str, Any], base: SynthSettings) -> Any:
     return found[0] if len(found) == 1 else found
 
 
+def code_of_reply(reply: Any) -> int:
+    """The exit code of a line of `synth --stdin`: 1 where a move has no plan."""
+    answers = reply if isinstance(reply, list) else [reply]
+    return max((int("plan" in one and one["plan"] is None) for one in answers), default=0)
+
+
 def synth_shown(answers: Sequence[Told], as_json: bool, form: str | None = None) -> str:
     """Answers as text, as JSON, or only their commands in a form of the machine's own."""
     from dmaverify.report.data import dumps
@@ -90,9 +96,9 @@ def synth_answers(
 
 def layouts_shown(
     paths: Sequence[str], settings: SynthSettings, workers: int, as_json: bool, output: str | None
-) -> str:
-    """Layouts for the tensors of files, as text or JSON; `output` receives the first proposal: the changed plan file,
-    or for a kernel the diff.
+) -> tuple[str, int]:
+    """Layouts for the tensors of files, as text or JSON, and the exit code: 2 where a file could not be read or priced.
+    `output` receives the first proposal: the changed plan file, or for a kernel the diff; without one, exit code 1.
     """
     from dmaverify.jobs.layouts import layout_answers
     from dmaverify.report.data import dumps
@@ -105,7 +111,9 @@ def layouts_shown(
     if output is not None and proposals:
         path, made = proposals[0]
         write_text(output, made["diff" if path.partition("::")[0].endswith(".rs") else "text"])
-    return dumps(found) if as_json else "\n\n".join(map(layouts_text, found))
+    text = dumps(found) if as_json else "\n\n".join(map(layouts_text, found))
+    unwritten = output is not None and not proposals
+    return text, 2 if any("error" in one for one in found) else 1 if unwritten else 0
 
 
 # ---------------------------------------------------------------- certificates

@@ -18,10 +18,11 @@ from dmaverify.jobs.fix_kernels import RANKS, mappings_of
 from dmaverify.jobs.layout_kernels import KernelGround
 from dmaverify.jobs.layout_plans import Ground, PlanGround
 from dmaverify.jobs.load import load
+from dmaverify.jobs.refused_settings import FIXED, refuse_settings
 from dmaverify.jobs.synthesis import SynthSettings, synthesize_move
 from dmaverify.program.tensor import Tensor
 from dmaverify.synth.kernel import KernelFound, KernelMoves, KernelSearch, Point, cheaper
-from dmaverify.values import dataclass, field, replace
+from dmaverify.values import asdict, dataclass, field, replace
 from dmaverify.verdict import Status
 
 if TYPE_CHECKING:
@@ -178,6 +179,8 @@ def ground_of(path: str, target: str | None = None) -> Ground:
 
 def layouts_of(path: str, settings: SynthSettings, target: str | None = None) -> LayoutAnswer:
     """Proposals for the tensors of a plan file or kernel. Raises InputError for what cannot be read or priced."""
+    names = [name for name in FIXED if name != "evaluations"]
+    refuse_settings(asdict(settings), names, "a search of layouts", None)
     ground = ground_of(path, target)
     scene = ground.scene
     if not scene.moves:
