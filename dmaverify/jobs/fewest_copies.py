@@ -44,7 +44,7 @@ class FewestCopies:
     data: Mapping[str, Any]
 
     found = True
-    """Whether there is a plan: a move that no copy can make is an InputError."""
+    """As `Synthesis.found`: always, because a move that no copy can make is an InputError."""
 
     @property
     def plan(self) -> str:
