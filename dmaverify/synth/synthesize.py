@@ -196,7 +196,8 @@ def _search(
         first = next(iter(law.refused.values()))
         others = [rule for rule in law.refused if rule != first.rule]
         more = f"; also {', '.join(others)}" if others else ""
-        raise NoPlan(first.rule, f"every plan breaks it, for example: {first.message}{more}", first.hint)
+        which = "every plan" if found.complete else f"every plan that was tried ({found.ended})"
+        raise NoPlan(first.rule, f"{which} breaks it, for example: {first.message}{more}", first.hint)
     raise NoPlan(
         "core/well-formed",
         "no plan has the fixed parts that were asked for",

@@ -179,3 +179,12 @@ def test_answers_of_searches_are_merged_as_text_or_json_and_in_no_other_form(tmp
         assert invoke(["merge", out, *words]) == 2
         assert f"`{words[0]}` is of checks" in capsys.readouterr().err
     assert not report.exists()
+
+
+def test_a_rule_is_said_to_break_every_plan_only_where_every_plan_was_tried() -> None:
+    text = HEAD.format("rngd").replace("R = 5", "R = 4").replace("C = 32", "C = 16") + (
+        'source = { tier = "hbm", base = 1, element = "R, C" }\ndest = { tier = "dm", slice = "C", element = "R" }\n'
+    )
+    said = [api.synthesize(text, simulate=False, routes=False, evaluations=n).refused[0][1] for n in (1, None)]
+    assert said[0].startswith("every plan that was tried (the budget ended) breaks it")
+    assert said[1].startswith("every plan breaks it")
