@@ -23,6 +23,7 @@ from dmaverify.report.idma import Shown, bursts_data, bursts_json, bursts_text
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
+    from dmaverify.jobs.fewest_copies import FewestCopies
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
     from dmaverify.verdict import Verdict
@@ -263,11 +264,15 @@ def utilization_shown(
     return f"{sweep_table(points)}\n{said}" + (f"\nwrote {output}" if output is not None else "")
 
 
-def emitted(result: Synthesis, form: str) -> str:
+def emitted(result: Synthesis | FewestCopies, form: str) -> str:
     """The descriptors of a synthesis in a form, read back and proved. Raises InputError."""
     from dmaverify.machines.idma.emit import emitted as written
+    from dmaverify.synth.result import Synthesis as SynthesisType
     from dmaverify.targets.modules import module_name
 
+    if not isinstance(result, SynthesisType):
+        hint = "--output PLAN writes the kernel, `dmaverify emit` its other forms: inline, registers, words"
+        raise InputError(f"copies have no form `{form}` of a search", None, hint)
     if module_name(result.target) != "idma":
         raise InputError(f"{result.target.name} has no forms to emit", None, "leave --emit out")
     return written(result.transfer, result.target, result.axes, result.commands, form)

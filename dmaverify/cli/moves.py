@@ -120,18 +120,30 @@ def synth(
     **fixed: Any
 ) -> None:  # fmt: skip
     """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
-    from dmaverify.cli.synth import layouts_shown, synth_answers, synth_request, synth_shown, write_certificate
+    from dmaverify.cli.synth import (
+        code_of_reply,
+        layouts_shown,
+        synth_answers,
+        synth_request,
+        synth_shown,
+        write_certificate,
+    )
     from dmaverify.jobs.many_moves import code_of
     from dmaverify.jobs.synthesis import SynthSettings
 
     first = tuple(text.strip() for text in prefix.split(",") if text.strip())
     settings = SynthSettings(prefix=first, simulate=simulate, reading=readings_of(reading), **fixed)
     if stdin:
-        return lines(lambda request: synth_request(request, settings), patience=10)
+        return lines(lambda request: synth_request(request, settings), code_of_reply, patience=10)
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
     if layouts:
-        raise told(layouts_shown(paths, settings, workers, as_json, output))
+        for name, value in (("--certificate", certificate), ("--emit", emit), ("--timings", timings)):
+            if value:
+                raise fail([InputError(f"`{name}` is of one plan, not of layouts", None, f"leave out {name}")])
+        text, code = layouts_shown(paths, settings, workers, as_json, output)
+        say(text)
+        raise Stop(code)
     answers, stopped = synth_answers(paths, settings, workers, timings=timings, whole=emit is not None)
     if stopped:
         if answers:

@@ -16,6 +16,7 @@ from dmaverify.errors import InputError, errors_of
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
+    from dmaverify.cost.constants import CostData
     from dmaverify.cost.gathers import RowMoves
     from dmaverify.cost.model import Cost
     from dmaverify.plan.kernels import PlanKernel
@@ -67,7 +68,8 @@ def priced_entries(
     """
     from dmaverify.cli.timelines import kernel_timelines, program_timeline
 
-    of = chosen.data
+    for machine in plan.targets.values():
+        chosen.of(machine)
     rest, transfers = dict(refused or {}), dict[str, Any]()
     names = [*(item.name for item in plan.transfers), *rest]
     for name in sorted(names, key=partial(_written_at, plan)) if rest else names:
@@ -76,18 +78,18 @@ def priced_entries(
         yield one
     yield from (_access(plan, item) for item in plan.accesses)
     yield from (_indirect(plan, item, chosen) for item in plan.indirects)
-    yield from (program_timeline(plan, program, of) for program in plan.programs)
-    yield from (_kernel(one, chosen, as_json) for one in plan.kernels)
-    yield from kernel_timelines(plan, transfers, of)
+    yield from (program_timeline(plan, program, chosen) for program in plan.programs)
+    yield from (_kernel(plan, one, chosen, as_json) for one in plan.kernels)
+    yield from kernel_timelines(plan, transfers, chosen)
 
 
-def _kernel(one: PlanKernel, chosen: Chosen, as_json: bool) -> Priced:
+def _kernel(plan: Plan, one: PlanKernel, chosen: Chosen, as_json: bool) -> Priced:
     """A kernel in PTO text, in its symbols."""
     from dmaverify.jobs.kernel_prices import cost_text, kernel_cost
     from dmaverify.machines.pto.named import function_in_plan
 
     try:
-        data = kernel_cost(function_in_plan(one), {}, explain=chosen.explain)
+        data = kernel_cost(function_in_plan(one), {}, explain=chosen.explain, machine=plan.targets[one.target])
     except InputError as error:
         return _unpriced(one.name, error)
     return Priced("" if as_json else cost_text(data, formula=chosen.formula, explain=chosen.explain), data)
@@ -114,11 +116,11 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
 
     rows = _rows_in_kernel(plan, name)
     if rows is not None:
-        return _of_rows(name, *rows, chosen)
+        return _of_rows(name, *rows, chosen, _constants(plan, name, chosen))
     try:
         if (copies := _copies(plan, name, chosen)) is not None:
             return copies
-        of = chosen.data
+        of = _constants(plan, name, chosen)
         price, data = cost_of(plan, name, of, chosen.simulate, chosen.explain and as_json)
         refuted = _refuted_by(plan, name, chosen.readings)
         data |= {"refuted": list(refuted)} if refuted else {}
@@ -133,6 +135,12 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
         return Priced("\n".join([*_beside_refuted(lines, refuted), *_all_turns(data)]), data)
     except InputError as error:
         return _unpriced(name, error)
+
+
+def _constants(plan: Plan, name: str, chosen: Chosen) -> CostData:
+    """What is asked for of the machine of a transfer."""
+    transfer = next(item for item in plan.transfers if item.name == name).transfer
+    return chosen.of(plan.targets[transfer.target])
 
 
 def _copies(plan: Plan, name: str, chosen: Chosen) -> Priced | None:
@@ -199,17 +207,16 @@ def _indirect(plan: Plan, item: Indirect, chosen: Chosen) -> Priced:
     rows = rows_of_indirect(plan, item)
     if isinstance(rows, str):
         return _no_rows(item.name, f"a {item.kind} without a price: {rows}")
-    return _of_rows(item.name, rows, item.kind, chosen)
+    return _of_rows(item.name, rows, item.kind, chosen, chosen.of(plan.targets[item.target]))
 
 
 def _no_rows(name: str, reason: str) -> Priced:
     return Priced(f"{name}   {reason}", {"name": name, "cycles": None, "reason": reason})
 
 
-def _of_rows(name: str, rows: RowMoves, kind: str, chosen: Chosen) -> Priced:
+def _of_rows(name: str, rows: RowMoves, kind: str, chosen: Chosen, data: CostData) -> Priced:
     from dmaverify.cost.gathers import NO_DATA, gather_cost
 
-    data = chosen.data
     if data.bands:
         return _no_rows(name, f"a {kind} {NO_DATA}")
     return rows_text(name, kind, rows, gather_cost(rows, data), chosen.explain)
@@ -254,7 +261,11 @@ def _copied_or_cost(plan: Plan, name: str, chosen: Chosen) -> dict[str, Any]:
     from dmaverify.cli.synth import cost_of
 
     copies = _copies(plan, name, chosen)
-    return dict(copies.data) if copies else cost_of(plan, name, chosen.data, chosen.simulate, chosen.explain)[1]
+    return (
+        dict(copies.data)
+        if copies
+        else cost_of(plan, name, _constants(plan, name, chosen), chosen.simulate, chosen.explain)[1]
+    )
 
 
 def cost_request(request: dict[str, Any], given: Chosen) -> Any:
