@@ -104,13 +104,12 @@ def price(
     plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, profile: str = "book"
 ) -> Cost:
     """What the commands of one transfer cost, as named terms. Raises InputError, also for a machine without prices."""
-    from dmaverify.cost.constants import cost_data
-    from dmaverify.cost.prices import price_of
+    from dmaverify.cost.prices import data_of, price_of
 
     must_be(profile, str, "the name of a profile")
     loaded, item = _one(plan, name, target)
     machine = loaded.targets[item.transfer.target]
-    return price_of(item.transfer, machine, program_of(loaded, item.name), cost_data(profile))
+    return price_of(item.transfer, machine, program_of(loaded, item.name), data_of(machine, profile))
 
 
 def _show_in_notebooks() -> None:

@@ -112,11 +112,20 @@ def cli() -> None:
 def check(**given: Any) -> None:
     """Prove every transfer and access of plan files and Rust kernels, or refute it with the smallest counterexample."""
     from dmaverify.cli.check import check_once, watched
-    from dmaverify.cli.request import options_of, request_of, shown_files, shown_settings
+    from dmaverify.cli.request import (
+        only_of_lines,
+        options_of,
+        request_of,
+        set_features,
+        shown_files,
+        shown_settings,
+    )
 
     if given["stdin"]:
         from dmaverify.jobs.requests import check_request, code_of
 
+        only_of_lines(given)
+        set_features(given)
         asked = given["target"], given["select"], given["ignore"]
         return lines(lambda request: check_request(request, options_of(given), *asked), code_of)
     request = request_of(given)
@@ -139,7 +148,7 @@ def lines(
     The exit code follows: that of the answers (`code_of`), 2 for a bad line, 4 for a mistake of our own. A line takes
     at most `patience` times what a verdict may.
     """
-    codes = {0}
+    codes = set[int]()
     try:
         for number, line in enumerate(_lines_of(sys.stdin), 1):
             if line.strip():
@@ -150,7 +159,9 @@ def lines(
     except KeyboardInterrupt:
         say("interrupted; the lines before were answered", error=True)
         codes.add(3)
-    raise Stop(max(codes, key=(0, 3, 1, 2, 4).index))
+    if not codes:
+        say("no line to answer: give one JSON object a line", error=True)
+    raise Stop(max(codes or {2}, key=(0, 3, 1, 2, 4).index))
 
 
 def _lines_of(stream: Any) -> Iterator[str]:

@@ -9,13 +9,21 @@ written in one run.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from dmaverify.cli.request import CheckRequest, CommandOutcome, Terminal, baseline_of, check_names, check_rules, present
+from dmaverify.cli.request import (
+    CheckRequest,
+    CommandOutcome,
+    Terminal,
+    baseline_of,
+    check_names,
+    check_rules,
+    own_targets,
+    present,
+)
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, nothing_judged, rendered, run_jobs, what_next
 from dmaverify.language.files import write_text
@@ -70,14 +78,13 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
     check_rules(request)
     check_names(request)
     internal: list[str] = []
-    asked: dict[str, Any] = {}
     files, hidden = request.chosen_files()
     own = _with_own_engine(request, files)
     jobs, since = request.jobs_of(files), _since(request)
     if since is not None:
         jobs = [job for job in jobs if any(file == str(Path(job[0]).resolve()) for file, _ in since)]
-        if not jobs:
-            return CommandOutcome((f"no transfer changed since {request.given['since']}",))
+        if not jobs and not request.given["trace"]:
+            return _unchanged(request, terminal)
     note: tuple[str, ...] = ()
     if hidden:
         note = (f"left out by .gitignore or the settings: {_many(len(hidden), 'path')} (--show-files)",)
@@ -87,14 +94,13 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
     results: Any = judged(jobs, request.workers, cache, ticks(len(jobs)))
     done = 0
     try:
-        for job, (found, trouble, keep) in zip(jobs, results, strict=True):
+        for job, (found, trouble, _) in zip(jobs, results, strict=True):
             verdicts += [v for v in found if since is None or (str(Path(job[0]).resolve()), v.name) in since]
             internal += [trouble] if trouble else []
-            asked |= {f"{Path(job[0]).with_suffix('')}.{name}": questions for name, questions in keep.items()}
             done += 1
     except KeyboardInterrupt:
         results.close()
-        outcome = finished(request, terminal, verdicts, internal, asked, interrupted=True)
+        outcome = finished(request, terminal, verdicts, internal, interrupted=True)
         said = f"interrupted: {done} of {_many(len(jobs), 'file')} judged; the others have no verdict"
         return CommandOutcome(outcome.out, (*outcome.err, *note, said), outcome.code or 3)
     if request.given["trace"]:
@@ -103,8 +109,17 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
         verdicts += [traced(request.paths, request.given["trace"], request.given["engine"], request.given["dims"])]
     if cache is not None and cache.dropped:
         note += (f"cache: {_many(cache.dropped, 'entry')} dropped: damaged, or not written by this user",)
-    outcome = finished(request, terminal, verdicts, internal, asked)
+    outcome = finished(request, terminal, verdicts, internal)
     return CommandOutcome(outcome.out, (*outcome.err, *note), outcome.code)
+
+
+def _unchanged(request: CheckRequest, terminal: Terminal) -> CommandOutcome:
+    """The end of a check of which nothing was asked: reports without a verdict. Raises InputError for a certificate."""
+    said = f"no transfer changed since {request.given['since']}"
+    if request.given["certify"] is not None:
+        raise InputError(f"{said}: there is nothing to certify", None, "certify without --since")
+    out = _told(request, [], 0, terminal)
+    return CommandOutcome((said,)) if request.show in ("full", "concise") else CommandOutcome(tuple(out), (said,))
 
 
 def _with_own_engine(request: CheckRequest, files: Sequence[tuple[str, str | None]]) -> tuple[str, ...]:
@@ -137,7 +152,6 @@ def finished(
     terminal: Terminal,
     verdicts: Sequence[Any],
     internal: Sequence[str],
-    asked: Mapping[str, Any] = MappingProxyType({}),
     interrupted: bool = False,
 ) -> CommandOutcome:
     """What is done with verdicts once they are there, and the end of the command."""
@@ -256,6 +270,7 @@ def _placed(folder: Path, path: str) -> str:
 def _written_baseline(request: CheckRequest, verdicts: Sequence[Any]) -> CommandOutcome:
     from dmaverify.report.fingerprint import baseline_text, read_baseline
     from dmaverify.report.order import remarks
+    from dmaverify.verdict import Status, exit_code
 
     file = request.given["write_baseline"]
     text = baseline_text(verdicts, partial(_placed, Path(file).parent))
@@ -263,8 +278,11 @@ def _written_baseline(request: CheckRequest, verdicts: Sequence[Any]) -> Command
     number = read_baseline(text, file).total()
     left = sum(1 for verdict in verdicts if remarks(verdict) and not (verdict.errors or verdict.conditional))
     said = f"wrote {file}: {number} findings; from now on: --baseline {file}"
-    kept = (f"{left} unknown are in no baseline: only findings are",) if left else ()
-    return CommandOutcome((said,), kept)
+    kept: tuple[str, ...] = (f"{left} unknown are in no baseline: only findings are",) if left else ()
+    unread = [verdict for verdict in verdicts if verdict.status is Status.ERROR]
+    if unread:
+        kept += (f"{_many(len(unread), 'entry')} could not be judged: no baseline knows them", *own_mistakes(unread))
+    return CommandOutcome((said,), kept, exit_code(unread) if unread else 0)
 
 
 def _fixed(request: CheckRequest, verdicts: Sequence[Any]) -> tuple[list[Any], list[str]]:
@@ -342,9 +360,17 @@ def _playback(file: str, verdicts: Sequence[Any]) -> str:
 
 
 def stamps(request: CheckRequest) -> dict[str, tuple[int, int]]:
-    """When each file of the request changed last, and how long it is."""
+    """When each file changed last, and how long it is: of the request, and of all that those may speak of beside them
+    (kernels, crates, engines, machines, settings).
+    """
+    from dmaverify.jobs.revisions import KEPT
+    from dmaverify.jobs.walk import files_below
+
     found = {}
-    for file in {name for name, _ in present(request)}:
+    named = {name for name, _ in present(request)}
+    folders = {Path(name).resolve().parent for name in named} | {one.folder for one in own_targets(request)}
+    own = {folder for folder in folders if not any(other in folder.parents for other in folders)}
+    for file in named | {str(path) for folder in own for path in files_below(folder, KEPT)}:
         try:
             stat = os.stat(file)
         except OSError:

@@ -41,7 +41,7 @@ def diff(revisions: str, format_: str, no_cost: bool, **given: Any) -> None:
 
 def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, int]:
     """The report on a change, and the exit code. Raises InputError."""
-    from dmaverify.jobs.revisions import changes, checked_out, inside, judged_in, repository_of
+    from dmaverify.jobs.revisions import changes, checked_out, inside, judged_in, merge_base, repository_of
     from dmaverify.report.changes import changes_data, changes_github, changes_markdown, changes_text
     from dmaverify.verdict import Status
 
@@ -49,6 +49,9 @@ def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, 
     if not old or (dots and not new):
         raise InputError(f"`{revisions}` names no two revisions", None, "dmaverify diff main..HEAD, or main alone")
     root = repository_of(Path(request.paths[0]) if request.paths else Path())
+    if new.startswith("."):  # A...B: what B changed since they parted
+        new = new[1:]
+        old = merge_base(root, old, new)
     paths = [inside(root, path) for path in request.paths] or ["."]
     asked = request.target, request.options, request.workers
     folders = []
@@ -56,7 +59,7 @@ def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, 
         folders.append(there)
         before = judged_in(there, paths, *asked)
         if new:
-            with checked_out(root, new.lstrip(".")) as here:
+            with checked_out(root, new) as here:
                 folders.append(here)
                 after = judged_in(here, paths, *asked)
                 found = changes(before, after, cost)

@@ -106,13 +106,13 @@ def _seen(plan: Plan, item: PlanTransfer, profile: str) -> tuple[Any, str, str]:
 
 def _load(plan: Plan, item: PlanTransfer, commands: Any, profile: str) -> str:
     """The requests in time where the machine is simulated, else the bounds of its own price, back-end by back-end."""
-    from dmaverify.cost.prices import has_profiles, price_of
+    from dmaverify.cost.prices import data_of, has_profiles, price_of
     from dmaverify.cost.simulate import simulate
 
     target = plan.targets[item.transfer.target]
     try:
         if has_profiles(target):
-            result = simulate(commands, "rngd", profile, record=RECORDED)
+            result = simulate(commands, data_of(target, profile), record=RECORDED)
             return load_svg(result.trace, float(result.cycles))
         found = price_of(item.transfer, target, commands)
         return bounds_svg([(term.name, term.cycles) for term in found.terms])
@@ -121,13 +121,15 @@ def _load(plan: Plan, item: PlanTransfer, commands: Any, profile: str) -> str:
 
 
 def _terms(plan: Plan, item: PlanTransfer, commands: Any, profile: str) -> str:
-    if "hbm" not in plan.targets[item.transfer.target].tiers:
-        return ""
     from dmaverify.cost.explain import explain
+    from dmaverify.cost.prices import data_of, has_profiles
     from dmaverify.report.html import sections
 
+    target = plan.targets[item.transfer.target]
+    if not has_profiles(target):
+        return ""
     try:
-        return "\n".join(sections(explain(commands, "rngd", profile)))
+        return "\n".join(sections(explain(commands, data_of(target, profile))))
     except (InputError, ValueError, ArithmeticError):
         return ""
 

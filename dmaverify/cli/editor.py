@@ -172,11 +172,12 @@ def cost_text(opened: Opened, name: str) -> str:
     plan = opened.plan
     if plan is None or plan.is_kernel or all(one.name != name for one in plan.transfers):
         return ""
+    from dmaverify.cli.entries import Chosen
     from dmaverify.cli.synth import cost_of
-    from dmaverify.cost.constants import cost_data
 
     try:
-        price = cost_of(plan, name, cost_data(), False)[0]
+        machine = next(item for item in plan.transfers if item.name == name).transfer.target
+        price = cost_of(plan, name, Chosen().of(plan.targets[machine]), False)[0]
     except InputError:
         return ""
     return f"{price.cycles:,.0f} cycles" + ("" if price.exact else " at least")

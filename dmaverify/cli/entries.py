@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dmaverify.cost.turns import Turns
     from dmaverify.plan.plan import Plan
     from dmaverify.program.indirect import Indirect
+    from dmaverify.targets.target import Target
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,11 @@ class Chosen:
     formula: bool = False
     readings: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def data(self) -> CostData:
-        """The constants that this asks for. Raises InputError where the profile does not exist."""
-        from dmaverify.cost.constants import cost_data
+    def of(self, machine: Target) -> CostData:
+        """The constants of a machine that this asks for. Raises InputError where the profile does not exist."""
+        from dmaverify.cost.prices import data_of
 
-        return cost_data(self.profile, self.readings)
+        return data_of(machine, self.profile, self.readings)
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,13 @@ class Priced:
 def all_turns(plan: Plan, name: str, data: CostData) -> Turns | None:
     """What all iterations of the loops around a transfer's views cost; None where there are none."""
     from dmaverify.api import program_of
+    from dmaverify.cost.prices import has_profiles
     from dmaverify.cost.turns import turns_cost
     from dmaverify.prove.move.views import shift_units
 
     transfer = next(item for item in plan.transfers if item.name == name).transfer
     views, target = transfer.views, plan.targets[transfer.target]
-    if views is None or views.count <= 1 or "hbm" not in target.tiers:
+    if views is None or views.count <= 1 or not has_profiles(target):
         return None
     commands = program_of(plan, name)
     bits = commands[0].unit_bits if commands else 8
@@ -68,11 +69,12 @@ def all_turns(plan: Plan, name: str, data: CostData) -> Turns | None:
 def rows_of_indirect(plan: Plan, item: Indirect) -> RowMoves | str:
     """The rows of a gather or scatter as commands, or why there are none."""
     from dmaverify.cost.gathers import RowMoves
+    from dmaverify.cost.prices import has_profiles
     from dmaverify.prove.move.indirect_case import IndirectCase
     from dmaverify.prove.options import Options
 
     target = plan.targets[item.target]
-    if "hbm" not in target.tiers:
+    if not has_profiles(target):
         return f"{target.name} has no model of it"
     case = IndirectCase(item, target=target, options=Options(), axes=plan.axes)
     row = case.row() if case.shaped() else None

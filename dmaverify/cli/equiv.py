@@ -29,8 +29,8 @@ def compared_texts(a: str, b: str, axes: str, rlimit: int) -> Equivalence:
     programs = []
     for text in (a, b):
         plan = api.load(text)
-        if len(plan.transfers) != 1:
-            names = ", ".join(t.name for t in plan.transfers)
+        if len(plan.transfers) != 1 or len(plan.names) != 1:
+            names = ", ".join(t.name for t in plan.transfers) or "its transfers"
             raise InputError(f"{text} names no single transfer", None, f"write PATH::NAME with one of {names}")
         item = plan.transfers[0]
         programs.append((item.transfer, run_of(plan, item.name), plan.targets[item.transfer.target]))

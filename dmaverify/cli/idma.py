@@ -23,6 +23,7 @@ from dmaverify.report.idma import Shown, bursts_data, bursts_json, bursts_text
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
+    from dmaverify.jobs.fewest_copies import FewestCopies
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
     from dmaverify.verdict import Verdict
@@ -111,8 +112,14 @@ def _shown(name: str, number: int, count: int, backend: Backend, request: Reques
 
 
 def _requests(path: str, options: Mapping[str, int | str], dims: int | None) -> Iterator[Named]:
-    file = path.partition("::")[0]
-    return _of_image(file, options, dims) if not file.endswith(".toml") else _of_plan(path, options)
+    file, _, name = path.partition("::")
+    if file.endswith(".toml"):
+        if dims is not None:
+            raise InputError(f"--dims is for job files: {file} is a plan", None, "leave it out")
+        return _of_plan(path, options)
+    if name:
+        raise InputError(f"`::{name}` names nothing: {file} is shown as a whole", None, f"dmaverify bursts {file}")
+    return _of_image(file, options, dims)
 
 
 def _of_image(file: str, options: Mapping[str, int | str], dims: int | None) -> Iterator[Named]:
@@ -133,7 +140,7 @@ def _of_image(file: str, options: Mapping[str, int | str], dims: int | None) -> 
 
 def _of_plan(path: str, options: Mapping[str, int | str]) -> Iterator[Named]:
     from dmaverify import api
-    from dmaverify.machines.idma.price import requests_of
+    from dmaverify.machines.idma.price import Requests
     from dmaverify.machines.idma.setup import setup_of_commands
     from dmaverify.targets.modules import module_name
 
@@ -145,7 +152,7 @@ def _of_plan(path: str, options: Mapping[str, int | str]) -> Iterator[Named]:
             raise InputError(f"`{item.name}` is a move of {target.name}, which has no bursts", transfer.span)
         setup = setup_of_commands(target, transfer, options)
         commands = api.program_of(plan, item.name)
-        found = requests_of(setup, commands)
+        found = Requests(setup, commands)
         yield item.name, setup, found.count, (replace(r, last=False) for r in found.requests())
 
 
@@ -257,11 +264,15 @@ def utilization_shown(
     return f"{sweep_table(points)}\n{said}" + (f"\nwrote {output}" if output is not None else "")
 
 
-def emitted(result: Synthesis, form: str) -> str:
+def emitted(result: Synthesis | FewestCopies, form: str) -> str:
     """The descriptors of a synthesis in a form, read back and proved. Raises InputError."""
     from dmaverify.machines.idma.emit import emitted as written
+    from dmaverify.synth.result import Synthesis as SynthesisType
     from dmaverify.targets.modules import module_name
 
+    if not isinstance(result, SynthesisType):
+        hint = "--output PLAN writes the kernel, `dmaverify emit` its other forms: inline, registers, words"
+        raise InputError(f"copies have no form `{form}` of a search", None, hint)
     if module_name(result.target) != "idma":
         raise InputError(f"{result.target.name} has no forms to emit", None, "leave --emit out")
     return written(result.transfer, result.target, result.axes, result.commands, form)

@@ -68,7 +68,7 @@ def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
 
     plan = with_streams(load(path, partly=True))
     out: list[Any] = []
-    code = 1 if plan.unread else 0
+    code = 2 if plan.unread else 0
     for unread in plan.unread:
         fail(unread.errors)
     moves = [*(t.name for t in plan.transfers), *(a.name for a in plan.accesses)]
@@ -76,7 +76,7 @@ def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
         try:
             out.append(derivation_json(plan, name, merge) if as_json else derivation_text(plan, name, explain, merge))
         except InputError as error:
-            code = 1
+            code = code or 1
             if as_json:
                 out.append({"name": name, "error": error.message, "hint": error.hint})
             else:

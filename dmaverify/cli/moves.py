@@ -50,6 +50,8 @@ def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
     if is_copy_text(a.partition("::")[0]):
         from dmaverify.jobs.kernels import compared
 
+        if axes:
+            raise InputError("--axes is for two mappings, not for kernels", None, "leave it out")
         said, code = compared(a, b, as_json=as_json)
         say(said)
         raise Stop(code)
@@ -74,7 +76,10 @@ def emit(path: str, form: str, as_json: bool) -> None:
     """A kernel with its copies in the other surface, their configuration words, or what they move; the commands of a
     plan in a form of the machine's own, read back and proved.
     """
-    if path.partition("::")[0].endswith(".toml"):
+    plan = path.partition("::")[0].endswith(".toml")
+    if as_json and (plan or form != "words"):
+        raise InputError("--json is for the words of a kernel", None, "emit KERNEL --as words --json")
+    if plan:
         from dmaverify.cli.idma import emitted_plan
 
         raise told(emitted_plan(path, form))
@@ -115,18 +120,30 @@ def synth(
     **fixed: Any
 ) -> None:  # fmt: skip
     """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
-    from dmaverify.cli.synth import layouts_shown, synth_answers, synth_request, synth_shown, write_certificate
+    from dmaverify.cli.synth import (
+        code_of_reply,
+        layouts_shown,
+        synth_answers,
+        synth_request,
+        synth_shown,
+        write_certificate,
+    )
     from dmaverify.jobs.many_moves import code_of
     from dmaverify.jobs.synthesis import SynthSettings
 
     first = tuple(text.strip() for text in prefix.split(",") if text.strip())
     settings = SynthSettings(prefix=first, simulate=simulate, reading=readings_of(reading), **fixed)
     if stdin:
-        return lines(lambda request: synth_request(request, settings), patience=10)
+        return lines(lambda request: synth_request(request, settings), code_of_reply, patience=10)
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
     if layouts:
-        raise told(layouts_shown(paths, settings, workers, as_json, output))
+        for name, value in (("--certificate", certificate), ("--emit", emit), ("--timings", timings)):
+            if value:
+                raise fail([InputError(f"`{name}` is of one plan, not of layouts", None, f"leave out {name}")])
+        text, code = layouts_shown(paths, settings, workers, as_json, output)
+        say(text)
+        raise Stop(code)
     answers, stopped = synth_answers(paths, settings, workers, timings=timings, whole=emit is not None)
     if stopped:
         if answers:
@@ -163,15 +180,26 @@ def cost(
     from dmaverify.cli.entries import Chosen
     from dmaverify.cli.priced import cost_request, costs_of
 
+    chosen = Chosen(profile, simulate, explain, formula, readings_of(reading))
+    kernel = path is not None and is_copy_text(path.partition("::")[0])
+    if values and not kernel:
+        raise InputError("--set is for the arguments of kernels in PTO text", None, "leave it out")
     if stdin:
-        return lines(lambda request: cost_request(request, profile, simulate, explain))
+        if path is not None or formula:
+            said = "a path" if path is not None else "--formula"
+            raise InputError(f"{said} beside --stdin has no meaning", None, 'a line names its plan: {"path": ..}')
+        return lines(lambda request: cost_request(request, chosen))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
-    if is_copy_text(path.partition("::")[0]):
+    if kernel:
         from dmaverify.jobs.kernel_prices import priced
 
+        strange = "--simulate" if simulate else "--reading" if reading else "--profile" if profile != "book" else ""
+        if strange:
+            hint = "copies have one model, that of their machine; `run` shows pipes over time"
+            raise InputError(f"{strange} is for moves of plans, not for kernels in PTO text", None, hint)
         raise told(priced(path, as_json=as_json, values=values, formula=formula, explain=explain))
-    text, errors, stopped = costs_of(path, Chosen(profile, simulate, explain, formula, readings_of(reading)), as_json)
+    text, errors, stopped = costs_of(path, chosen, as_json)
     if text:
         say(text)
     code = fail(errors).code if errors else 0

@@ -16,8 +16,10 @@ from dmaverify.errors import InputError, errors_of
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
+    from dmaverify.cost.constants import CostData
     from dmaverify.cost.gathers import RowMoves
     from dmaverify.cost.model import Cost
+    from dmaverify.plan.kernels import PlanKernel
     from dmaverify.plan.plan import Plan
     from dmaverify.program.access import Access
     from dmaverify.program.indirect import Indirect
@@ -36,12 +38,9 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
     from dmaverify.report.data import dumps
 
     plan, refused = references(load(path, partly=True), chosen.profile)
-    for machine in plan.targets.values():
-        machine.check_readings(chosen.readings)
-    if chosen.readings:
-        plan = replace(plan, targets={name: one.under(chosen.readings) for name, one in plan.targets.items()})
+    plan = _under(plan, chosen.readings)
     errors = [error for one in plan.unread for error in one.errors]
-    if not (plan.transfers or plan.accesses or plan.indirects or plan.programs or refused or errors):
+    if not (plan.names or refused or errors):
         raise InputError(f"{path} has no transfer to price")
     found, stopped = until_stopped(priced_entries(plan, chosen, as_json, refused))
     stopped = f"{stopped}; {len(found)} entries were priced" if stopped else ""
@@ -52,6 +51,15 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
     return text, errors, stopped
 
 
+def _under(plan: Plan, readings: Mapping[str, str]) -> Plan:
+    """The plan with its machines read so. Raises InputError for a reading that one has not."""
+    for machine in plan.targets.values():
+        machine.check_readings(readings)
+    return (
+        replace(plan, targets={name: one.under(readings) for name, one in plan.targets.items()}) if readings else plan
+    )
+
+
 def priced_entries(
     plan: Plan, chosen: Chosen, as_json: bool, refused: Mapping[str, InputError] | None = None
 ) -> Iterator[Priced]:
@@ -60,7 +68,8 @@ def priced_entries(
     """
     from dmaverify.cli.timelines import kernel_timelines, program_timeline
 
-    of = chosen.data
+    for machine in plan.targets.values():
+        chosen.of(machine)
     rest, transfers = dict(refused or {}), dict[str, Any]()
     names = [*(item.name for item in plan.transfers), *rest]
     for name in sorted(names, key=partial(_written_at, plan)) if rest else names:
@@ -69,8 +78,21 @@ def priced_entries(
         yield one
     yield from (_access(plan, item) for item in plan.accesses)
     yield from (_indirect(plan, item, chosen) for item in plan.indirects)
-    yield from (program_timeline(plan, program, of) for program in plan.programs)
-    yield from kernel_timelines(plan, transfers, of)
+    yield from (program_timeline(plan, program, chosen) for program in plan.programs)
+    yield from (_kernel(plan, one, chosen, as_json) for one in plan.kernels)
+    yield from kernel_timelines(plan, transfers, chosen)
+
+
+def _kernel(plan: Plan, one: PlanKernel, chosen: Chosen, as_json: bool) -> Priced:
+    """A kernel in PTO text, in its symbols."""
+    from dmaverify.jobs.kernel_prices import cost_text, kernel_cost
+    from dmaverify.machines.pto.named import function_in_plan
+
+    try:
+        data = kernel_cost(function_in_plan(one), {}, explain=chosen.explain, machine=plan.targets[one.target])
+    except InputError as error:
+        return _unpriced(one.name, error)
+    return Priced("" if as_json else cost_text(data, formula=chosen.formula, explain=chosen.explain), data)
 
 
 def _written_at(plan: Plan, name: str) -> int:
@@ -94,11 +116,11 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
 
     rows = _rows_in_kernel(plan, name)
     if rows is not None:
-        return _of_rows(name, *rows, chosen)
+        return _of_rows(name, *rows, chosen, _constants(plan, name, chosen))
     try:
         if (copies := _copies(plan, name, chosen)) is not None:
             return copies
-        of = chosen.data
+        of = _constants(plan, name, chosen)
         price, data = cost_of(plan, name, of, chosen.simulate, chosen.explain and as_json)
         refuted = _refuted_by(plan, name, chosen.readings)
         data |= {"refuted": list(refuted)} if refuted else {}
@@ -113,6 +135,12 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
         return Priced("\n".join([*_beside_refuted(lines, refuted), *_all_turns(data)]), data)
     except InputError as error:
         return _unpriced(name, error)
+
+
+def _constants(plan: Plan, name: str, chosen: Chosen) -> CostData:
+    """What is asked for of the machine of a transfer."""
+    transfer = next(item for item in plan.transfers if item.name == name).transfer
+    return chosen.of(plan.targets[transfer.target])
 
 
 def _copies(plan: Plan, name: str, chosen: Chosen) -> Priced | None:
@@ -168,8 +196,7 @@ def _access(plan: Plan, item: Access) -> Priced:
     try:
         price = priced_access(item, plan.axes, plan.targets[item.target])
     except InputError as error:
-        none = {"name": item.name, "kind": "access", "cycles": None, "reason": error.message}
-        return Priced(f"{item.name}   no price: {error.message}", none)
+        return _unpriced(item.name, error)
     return Priced(price.text(), price.as_data())
 
 
@@ -180,17 +207,16 @@ def _indirect(plan: Plan, item: Indirect, chosen: Chosen) -> Priced:
     rows = rows_of_indirect(plan, item)
     if isinstance(rows, str):
         return _no_rows(item.name, f"a {item.kind} without a price: {rows}")
-    return _of_rows(item.name, rows, item.kind, chosen)
+    return _of_rows(item.name, rows, item.kind, chosen, chosen.of(plan.targets[item.target]))
 
 
 def _no_rows(name: str, reason: str) -> Priced:
     return Priced(f"{name}   {reason}", {"name": name, "cycles": None, "reason": reason})
 
 
-def _of_rows(name: str, rows: RowMoves, kind: str, chosen: Chosen) -> Priced:
+def _of_rows(name: str, rows: RowMoves, kind: str, chosen: Chosen, data: CostData) -> Priced:
     from dmaverify.cost.gathers import NO_DATA, gather_cost
 
-    data = chosen.data
     if data.bands:
         return _no_rows(name, f"a {kind} {NO_DATA}")
     return rows_text(name, kind, rows, gather_cost(rows, data), chosen.explain)
@@ -235,11 +261,15 @@ def _copied_or_cost(plan: Plan, name: str, chosen: Chosen) -> dict[str, Any]:
     from dmaverify.cli.synth import cost_of
 
     copies = _copies(plan, name, chosen)
-    return dict(copies.data) if copies else cost_of(plan, name, chosen.data, chosen.simulate, chosen.explain)[1]
+    return (
+        dict(copies.data)
+        if copies
+        else cost_of(plan, name, _constants(plan, name, chosen), chosen.simulate, chosen.explain)[1]
+    )
 
 
-def cost_request(request: dict[str, Any], profile: str, simulated: bool, explained: bool = False) -> Any:
-    """One line of `cost --stdin`."""
+def cost_request(request: dict[str, Any], given: Chosen) -> Any:
+    """One line of `cost --stdin`; `given` is what the command line says where the line does not."""
     from dmaverify.cli.synth import plan_of_request
     from dmaverify.jobs.requests import only_known
 
@@ -248,11 +278,10 @@ def cost_request(request: dict[str, Any], profile: str, simulated: bool, explain
 
         return copy_cost(request)
     only_known(request, {"plan", "path", "name", "target", "profile", "simulate", "explain"})
-    plan = plan_of_request(request)
-    play, told = bool(request.get("simulate", simulated)), bool(request.get("explain", explained))
-    chosen = Chosen(str(request.get("profile", profile)), play, told)
-    if plan.transfers:
-        found = [_copied_or_cost(plan, t.name, chosen) for t in plan.transfers]
-    else:
-        found = [dict(one.data) for one in priced_entries(plan, chosen, True)]
+    play, told = bool(request.get("simulate", given.simulate)), bool(request.get("explain", given.explain))
+    chosen = Chosen(str(request.get("profile", given.profile)), play, told, readings=given.readings)
+    plan = _under(plan_of_request(request), chosen.readings)
+    found = [_copied_or_cost(plan, t.name, chosen) for t in plan.transfers]
+    others = replace(plan, transfers=()) if found else plan
+    found += [dict(one.data) for one in priced_entries(others, chosen, True)]
     return found[0] if len(found) == 1 else found

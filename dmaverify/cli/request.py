@@ -97,6 +97,28 @@ class CheckRequest:
 # ---------------------------------------------------------------- options and settings
 
 
+_OF_LINES = (
+    "as_json", "stdin", "target", "select", "ignore", "reading", "rlimit", "timeout", "memory", "prove", "no_execute",
+    "allow_path", "features", "no_cache", "locked", "isolated",
+)  # fmt: skip
+_WORDS = {"paths": "a path", "format_": "--format", "workers": "-j"}
+
+
+def only_of_lines(given: Mapping[str, Any]) -> None:
+    """Raises InputError for what `--stdin` has no use for: a line says what it is about, and gets one answer."""
+    strange = [name for name, value in given.items() if name not in _OF_LINES and value != NOTHING[name]]
+    if strange:
+        word = _WORDS.get(strange[0], f"--{strange[0].replace('_', '-')}")
+        hint = 'a line names its plan, engine, dims and define itself: {"path": "plan.toml"}'
+        raise InputError(f"{word} beside --stdin has no meaning", None, hint)
+
+
+def set_features(given: Mapping[str, Any]) -> None:
+    """Chooses the features of crates, for the processes of `-j` as well."""
+    if given["features"]:
+        os.environ["DMAVERIFY_FEATURES"] = given["features"]
+
+
 def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """How transfers are judged, by the options of the command line alone (as `--stdin` has it)."""
     return {
@@ -113,8 +135,7 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
 def request_of(asked: Mapping[str, Any]) -> CheckRequest:
     """Options and the settings of the project as one request. Raises InputError."""
     given = {**NOTHING, **asked}
-    if given["features"]:
-        os.environ["DMAVERIFY_FEATURES"] = given["features"]  # for the processes of `-j` as well
+    set_features(given)
     from dmaverify.plan.settings import Settings, find_settings, read_settings
 
     if given["config"] and given["isolated"]:
@@ -134,6 +155,8 @@ def request_of(asked: Mapping[str, Any]) -> CheckRequest:
         own |= {"engine": tuple(given["engine"] or ()), "dims": given["dims"]}
     if given["define"]:
         own["defines"] = tuple(given["define"])
+    if given["as_json"] and given["format_"] not in (None, "json"):
+        raise InputError(f"--json and --format {given['format_']} contradict each other", None, "give one of them")
     said = given["format_"] or settings.format
     if said is not None and said not in FORMATS:
         from dmaverify.targets.table import suggestion

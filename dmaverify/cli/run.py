@@ -31,9 +31,8 @@ def executed(path: str, limit: int, values: Sequence[str] = ()) -> list[tuple[st
     from dmaverify.execute.address import Aliased, TooLarge
 
     plan = with_references(api.load(path), "book")
-    if not plan.transfers and not plan.indirects and not plan.accesses and not plan.programs:
-        texts = [kernel.source.name for kernel in plan.kernels]
-        raise InputError(f"{path} has nothing to run", None, f"run its kernel: {texts[0]}" if texts else None)
+    if not plan.names:
+        raise InputError(f"{path} has nothing to run")
     found = []
     most = min(limit, MOST_INTERPRETED)
     if plan.indirects:
@@ -56,18 +55,23 @@ def executed(path: str, limit: int, values: Sequence[str] = ()) -> list[tuple[st
         others = [("access", one) for one in plan.accesses] + [("program", one) for one in plan.programs]
         told = [interpreted(plan, one.name, kind, one.target, one.expect, most) for kind, one in others]
         found += [(one.text(), one.as_json(), one.code) for one in told]
+    if plan.kernels:
+        from dmaverify.jobs import kernel_runs
+
+        found += [kernel_runs.told(kernel_runs.ran_of_plan(one)) for one in plan.kernels]
     return found
 
 
 def _transfer(plan: Any, item: Any, limit: int) -> tuple[str, dict[str, Any], int]:
     from dmaverify import api
+    from dmaverify.execute.outcome import SEEN, run_code
     from dmaverify.execute.report import report_json, report_text
 
     done = api.run(plan, item.name, limit_units=limit)
     text = f"{item.name}\n{report_text(done)}"
     views, shares = item.transfer.views, _shares_memory(plan, item.transfer)
     data = report_json(done, item.name)
-    code = int(bool(done.broken - {"core/consumes"}) != bool(item.transfer.expect))
+    code = run_code(done.broken - {"core/consumes"}, item.transfer.expect, SEEN)
     if (views is not None or shares) and not plan.is_kernel:
         from dmaverify.jobs.interpreted import interpreted
 

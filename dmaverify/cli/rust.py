@@ -24,7 +24,9 @@ def extract_text(path: str, target: str | None) -> str:
     file, _, _ = path.partition("::")
     if is_copy_text(file):
         from dmaverify.jobs.kernel_plans import plan_of_kernels
+        from dmaverify.jobs.load import judged_by
 
+        judged_by("pto", target, file)
         return plan_of_kernels(path)
     if not file.endswith(".rs"):
         raise InputError(f"{file} is no kernel", None, "dmaverify extract kernel.rs, or kernel.mlir, kernel.pto")

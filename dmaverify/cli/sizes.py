@@ -28,16 +28,20 @@ def conditions(path: str, as_json: bool, guards: str | None, readings: tuple[str
     from dmaverify.report.conditions import condition_json, conditions_text
 
     try:
+        if guards is not None and as_json:
+            raise InputError("--guards writes text, --json data", None, "give one of them")
         found = _found(path, readings, target)
         if guards is not None:
             from dmaverify.report.guards import guard
 
-            raise told("\n".join(guard(one, guards) for one in found).rstrip("\n"))
+            shown: Any = "\n".join(guard(one, guards) for one in found).rstrip("\n")
+        else:
+            shown = [condition_json(one) for one in found] if as_json else conditions_text(found)
     except InputError as error:
         raise fail(errors_of(error)) from None
     code = 0 if all(one.status == "exact" for one in found) else 3
     try:
-        raise told([condition_json(one) for one in found] if as_json else conditions_text(found))
+        raise told(shown)
     except Stop:
         raise Stop(code) from None
 

@@ -9,6 +9,7 @@ all, so that a task that was stopped is seen to be missing.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import click
 
 from dmaverify.cli.check import finished
 from dmaverify.cli.options import JUDGING, TELLING, options
-from dmaverify.cli.request import request_of
+from dmaverify.cli.request import NOTHING, request_of
 from dmaverify.errors import InputError
 from dmaverify.language.files import read_bytes
 
@@ -36,6 +37,32 @@ def shard_of_array() -> str:
             start = int(os.environ.get(first, "1") or 1) if first else 1
             return f"{int(os.environ[number]) - start + 1}/{os.environ[count]}"
     raise InputError("`--shard array` outside of a job array", None, "write --shard K/N")
+
+
+def _given(asked: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    """The first of the options that was given, as it is written."""
+    written = {"format_": "format", "as_json": "json"}
+    found = (name for name in names if asked.get(name) not in (NOTHING.get(name), None, False, ()))
+    return next((f"--{written.get(name, name).replace('_', '-')}" for name in found), None)
+
+
+def _of_the_other(given: Mapping[str, Any], synth: bool, searched: Mapping[str, bool]) -> None:
+    """Raises InputError for an option of checks where moves are searched, and for one of searches elsewhere."""
+    checks = _given(given, CHECKS_ALONE)
+    if synth and checks:
+        raise InputError(
+            f"`{checks}` is of checks: a search has no such option", None, f"leave out {checks}, or --synth"
+        )
+    own = next((name for name, asked in searched.items() if asked), None)
+    if own and not synth:
+        said = f"--{own}" if own == "profile" else f"--no-{own}"
+        raise InputError(f"`{said}` is of searches", None, f"add --synth, or leave out {said}")
+
+
+CHECKS_ALONE = ("target", "rlimit", "timeout", "memory", "prove", "no_execute", "allow_path")
+"""Options of a sweep that a search of moves does not look at."""
+SEARCHES_TOLD = ("as_json", "config", "isolated")
+"""Options of `merge` that the answers of a search have: as text or as JSON."""
 
 
 @click.command()
@@ -61,6 +88,7 @@ def sweep(
     from dmaverify.jobs.sweep import CHECKS, SEARCHES, executor_of, shard_of, sweep_lines
     from dmaverify.jobs.synthesis import SynthSettings
 
+    _of_the_other(given, synth, {"profile": profile != "book", "simulate": not simulate, "routes": not routes})
     request = request_of(given)
     if not request.paths:
         raise InputError("nothing to sweep", None, "dmaverify sweep PATH... --shard K/N --out FILE")
@@ -104,6 +132,10 @@ def merge(shards: tuple[str, ...], **given: Any) -> None:
         from dmaverify.cli.synth import synth_shown
         from dmaverify.jobs.many_moves import code_of
 
+        left = {**given, "format_": None} if given["format_"] == "json" else given
+        if other := _given(left, [name for name in TELLING if name not in SEARCHES_TOLD]):
+            hint = f"leave out {other}; --json gives them as data"
+            raise InputError(f"`{other}` is of checks, and these are answers of searches", None, hint)
         say(synth_shown(merged.answers, request_of(given).show == "json"))
         raise Stop(code_of(merged.answers))
     raise Stop(show(finished(request_of(given), terminal(), merged.verdicts, merged.troubles)))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
     from dmaverify.jobs.fewest_copies import FewestCopies
     from dmaverify.jobs.many_moves import Told
-    from dmaverify.plan.plan import Plan
+    from dmaverify.plan.plan import Plan, PlanTransfer
     from dmaverify.program.command import Command
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
@@ -66,6 +66,12 @@ def synth_request(request: dict[str, Any], base: SynthSettings) -> Any:
     return found[0] if len(found) == 1 else found
 
 
+def code_of_reply(reply: Any) -> int:
+    """The exit code of a line of `synth --stdin`: 1 where a move has no plan."""
+    answers = reply if isinstance(reply, list) else [reply]
+    return max((int("plan" in one and one["plan"] is None) for one in answers), default=0)
+
+
 def synth_shown(answers: Sequence[Told], as_json: bool, form: str | None = None) -> str:
     """Answers as text, as JSON, or only their commands in a form of the machine's own."""
     from dmaverify.report.data import dumps
@@ -90,9 +96,9 @@ def synth_answers(
 
 def layouts_shown(
     paths: Sequence[str], settings: SynthSettings, workers: int, as_json: bool, output: str | None
-) -> str:
-    """Layouts for the tensors of files, as text or JSON; `output` receives the first proposal: the changed plan file,
-    or for a kernel the diff.
+) -> tuple[str, int]:
+    """Layouts for the tensors of files, as text or JSON, and the exit code: 2 where a file could not be read or priced.
+    `output` receives the first proposal: the changed plan file, or for a kernel the diff; without one, exit code 1.
     """
     from dmaverify.jobs.layouts import layout_answers
     from dmaverify.report.data import dumps
@@ -105,7 +111,9 @@ def layouts_shown(
     if output is not None and proposals:
         path, made = proposals[0]
         write_text(output, made["diff" if path.partition("::")[0].endswith(".rs") else "text"])
-    return dumps(found) if as_json else "\n\n".join(map(layouts_text, found))
+    text = dumps(found) if as_json else "\n\n".join(map(layouts_text, found))
+    unwritten = output is not None and not proposals
+    return text, 2 if any("error" in one for one in found) else 1 if unwritten else 0
 
 
 # ---------------------------------------------------------------- certificates
@@ -221,6 +229,13 @@ def first_of_many(transfers: Sequence[Transfer]) -> str:
     return f" (the first of {' and of '.join(f'{count:,}' for count in counts)} iterations)" if counts else ""
 
 
+def constants_of(plan: Plan, item: PlanTransfer, profile: str) -> CostData:
+    """The constants of the machine of a transfer. Raises InputError where it has no profile of that name."""
+    from dmaverify.cost.prices import data_of
+
+    return data_of(plan.targets[item.transfer.target], profile)
+
+
 def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
     """A picture of one or two transfers (before, after), or of a program, as .svg, .html (both without any library) or
     .png; what to say of it. Raises InputError.
@@ -255,11 +270,13 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> str:
                 name = plan.targets[item.transfer.target].name
                 said = f"a .png shows channels, banks and DMNs, which memories of {name} do not have"
                 raise InputError(said, item.transfer.span, "write a .svg or .html")
-        programs = [(item.name, api.program_of(plan, item.name)) for plan, item in items]
+        programs = [
+            (item.name, api.program_of(plan, item.name), constants_of(plan, item, profile)) for plan, item in items
+        ]
         try:
             from dmaverify.report.picture import draw, save
 
-            save(draw(programs, "rngd", profile), Path(output))
+            save(draw(programs), Path(output))
         except ImportError:
             hint = "write .svg or .html, or pip install 'dmaverify[plot]'"
             raise InputError("a .png needs matplotlib", None, hint) from None
@@ -282,7 +299,8 @@ def write_traces(path: str, output: str, profile: str) -> str:
     plan = with_references(api.load(path), profile)
     if len(plan.transfers) != 1:
         raise InputError(f"{len(plan.transfers)} transfers to trace", None, "name one: PATH::NAME")
-    result = simulate(api.program_of(plan, plan.transfers[0].name), "rngd", profile, record=1 << 20)
+    (item,) = plan.transfers
+    result = simulate(api.program_of(plan, item.name), constants_of(plan, item, profile), record=1 << 20)
     (write_sqlite if Path(output).suffix in (".sqlite", ".db") else write_trace)(result, Path(output))
     many = first_of_many([plan.transfers[0].transfer])
     return f"wrote {output}: {int(result.statistics()['requests']):,} requests{many}"

@@ -14,7 +14,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.cli.entries import Priced, all_turns, rows_of_indirect
+from dmaverify.cli.entries import Chosen, Priced, all_turns, rows_of_indirect
 from dmaverify.errors import InputError
 from dmaverify.values import replace
 
@@ -31,9 +31,10 @@ Lanes = Mapping[tuple[int, str], "Duration"]
 BANDS = "with each step at the same end of its band"
 
 
-def program_timeline(plan: Plan, program: Program, data: CostData) -> Priced:
+def program_timeline(plan: Plan, program: Program, chosen: Chosen) -> Priced:
     """The timeline of a program of a plan."""
     try:
+        data = chosen.of(plan.targets[program.target])
         order, durations = _ordered(plan, program, data)
     except InputError as error:
         none = {"name": program.name, "kind": "program", "cycles": None, "reason": error.message}
@@ -171,9 +172,7 @@ def laid_out(plan: Plan, program: Program, profile: str) -> tuple[Slot, ...]:
     """Every piece of work of a program in time, once through the loops that all steps share. Raises InputError where a
     step makes no command.
     """
-    from dmaverify.cost.constants import cost_data
-
-    data = cost_data(profile)
+    data = Chosen(profile).of(plan.targets[program.target])
     return _in_time(program, *_ordered(plan, program, data, supported=False), data)
 
 
@@ -304,13 +303,16 @@ def _gathered(plan: Plan, step: Step, data: CostData, supported: bool) -> Durati
 # ---------------------------------------------------------------- kernels
 
 
-def kernel_timelines(plan: Plan, prices: Mapping[str, Mapping[str, Any]], of: CostData) -> list[Priced]:
+def kernel_timelines(plan: Plan, prices: Mapping[str, Mapping[str, Any]], chosen: Chosen) -> list[Priced]:
     """The timeline of every function of a kernel, from the prices of its transfers; nothing for other plans."""
     if not plan.is_kernel:
         return []
+    from dmaverify.cost.constants import cost_data
     from dmaverify.machines.rngd.rust.plans import KernelPlan
 
     assert isinstance(plan, KernelPlan)
+    machine = next(iter(plan.targets.values()), None)
+    of = cost_data(chosen.profile, chosen.readings) if machine is None else chosen.of(machine)
     functions: dict[str, list[tuple[str, str, tuple[str, ...], int]]] = {}
     for one in plan.sites:
         lane = PDMA if one.site.method in HOST_METHODS or _host(plan, one.names) else DMA_LANE

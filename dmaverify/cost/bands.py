@@ -2,7 +2,7 @@
 
 Knows: the class of a transfer (load or store, length of its runs, regions read, live slices), the bands in a
 profile's data.
-Does not know: how bands are computed (`leave_out`), how they are printed.
+Does not know: how bands are computed (`tests/lab/leave_out.py`), how they are printed.
 Law: a band is that of the narrowest class that the transfer is in and the data support; where none is, the band says
 how many rows there are and gives no numbers. A program of several classes has the widest of their bands, and none
 where one of them has none.

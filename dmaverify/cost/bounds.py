@@ -24,7 +24,7 @@ ALL_ENGINES = ", all engines"
 
 @dataclass(frozen=True)
 class Bound:
-    """A term in ticks. `least` is where it starts: the start-up ticks that no part of it can precede."""
+    """A term in ticks, behind the start-up: what one resource is busy, and why."""
 
     name: str
     ticks: int

@@ -1,9 +1,10 @@
 """The constants of a cost profile, read from the machine's data and turned into ticks.
 
-Knows: profiles, constants with source and basis, the tick.
+Knows: profiles, constants with source and basis, the tick, where a machine states its own.
 Does not know: commands, address maps, how a cost is composed.
 Law: a cycle is 30,000 ticks and every constant is a whole number of them, so that the closed form and the simulator
-add the same integers; the documents' rates (16/3 cycles, 1/30 cycle, 2/3 cycle) are exact.
+add the same integers; the documents' rates (16/3 cycles, 1/30 cycle, 2/3 cycle) are exact. A machine is priced by the
+data in its own folder, never by that of another.
 
 Source: docs/machines/rngd.md 8.1 for what the constants are; each one's own source stands beside it in
 `encodings/rngd/target.toml`.
@@ -16,8 +17,9 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.targets.address_maps import DmMap, HbmMap, data, dm_map, hbm_map
+from dmaverify.targets.address_maps import DmMap, HbmMap, data, data_file, dm_map, hbm_map
 from dmaverify.targets.table import suggestion
+from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field
 
 TICKS = 30_000
@@ -113,9 +115,41 @@ OPTIONAL = {
 """What a profile may refine, and what holds where it does not (None: 0)."""
 
 
-def profiles() -> tuple[str, ...]:
-    """The names of the profiles of the data, sorted; other names of them (`same`) left out."""
-    return tuple(sorted(name for name, table in data()["cost"].items() if "same" not in table))
+def profiles(machine: Target | None = None) -> tuple[str, ...]:
+    """The names of the profiles of a machine (None: the shipped one), sorted; other names of them (`same`) left out."""
+    return tuple(sorted(name for name, table in _stated(machine).profiles.items() if "same" not in table))
+
+
+@dataclass(frozen=True, eq=False)
+class _Stated:
+    """The data of one machine; equal where the tables are the same object."""
+
+    name: str
+    tables: Mapping[str, Any]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Stated) and other.tables is self.tables
+
+    def __hash__(self) -> int:
+        return id(self.tables)
+
+    @property
+    def profiles(self) -> Mapping[str, Mapping[str, Any]]:
+        """The tables of `[cost]` that state constants, or whose they are (`same`)."""
+        cost = self.tables.get("cost")
+        named = cost.items() if isinstance(cost, Mapping) else ()
+        return {name: one for name, one in named if isinstance(one, Mapping) and ("same" in one or _priced(one))}
+
+
+def _priced(table: Mapping[str, Any]) -> bool:
+    return any(isinstance(one, Mapping) and "cycles" in one for one in table.values())
+
+
+def _stated(machine: Target | None) -> _Stated:
+    """What a machine states; of one that ships, and of none, the shipped tables: they are read once."""
+    if machine is None or machine.folder == data_file("target.toml").parent:
+        return _Stated("", data())
+    return _Stated(machine.name, machine.raw)
 
 
 def _constants(profile: str, table: Mapping[str, Any]) -> dict[str, Constant]:
@@ -126,29 +160,68 @@ def _constants(profile: str, table: Mapping[str, Any]) -> dict[str, Constant]:
     }
     missing = [name for name in NEEDED if name not in found]
     if missing:
-        raise InputError(f"profile {profile} lacks {', '.join(missing)}")
+        raise InputError(f"profile {profile} lacks {', '.join(missing)}", None, "state cycles, source and basis of it")
     return found
 
 
-def cost_data(profile: str = "book", readings: Mapping[str, str] | None = None) -> CostData:
-    """The data of a profile under those of the readings that memories have (`memory/...`). Raises InputError for a
-    profile or a reading of the channel bits that does not exist.
+def cost_data(
+    profile: str = "book", readings: Mapping[str, str] | None = None, machine: Target | None = None
+) -> CostData:
+    """The data of a machine's profile (of the shipped one without a machine) under those of the readings that memories
+    have (`memory/...`). Raises InputError for a profile or a reading of the channel bits that does not exist, and for
+    a machine whose data do not say what the model asks.
     """
-    return profile_data(profile, tuple(sorted(one for one in (readings or {}).items() if one[0].startswith("memory/"))))
+    asked = tuple(sorted(one for one in (readings or {}).items() if one[0].startswith("memory/")))
+    return profile_data(profile, asked, _stated(machine))
+
+
+def stated(profile: CostData | str) -> CostData:
+    """The data itself, or those of a profile of the shipped machine, by its name."""
+    return profile if isinstance(profile, CostData) else cost_data(profile)
 
 
 @lru_cache(maxsize=32)
-def profile_data(profile: str, asked: tuple[tuple[str, str], ...]) -> CostData:
-    """`cost_data`, kept: once for each profile and readings."""
-    tables = data()
-    if profile not in tables["cost"]:
-        known = profiles()
-        hint = suggestion(profile, known) or f"one of {', '.join(known)}"
-        raise InputError(f"no cost profile `{profile}`", hint=hint)
-    table, memory = tables["cost"][profile], tables["memory"]
-    table = tables["cost"][table["same"]] if "same" in table else table
-    seen, readings = table.get("band", []), dict(asked)
-    copy = memory["hbm"]["copy"]
+def profile_data(profile: str, asked: tuple[tuple[str, str], ...], of: _Stated) -> CostData:
+    """`cost_data`, kept: once for each profile, readings and machine."""
+    known = of.profiles
+    if profile not in known:
+        names = [name for name, table in known.items() if "same" not in table]
+        hint = suggestion(profile, names) or (f"one of {', '.join(sorted(names))}" if names else LACKING)
+        raise InputError(f"{f'{of.name} has ' if of.name else ''}no cost profile `{profile}`", hint=hint)
+    try:
+        found = _read(profile, known, dict(asked), of.tables)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        said = f"has no {error}" if isinstance(error, KeyError) else f"cannot be read: {error}"
+        raise InputError(f"{of.name}: [cost.{profile}] with [memory] {said}", None, LACKING) from error
+    if (wrong := _shape(found)) is not None:
+        raise InputError(f"{of.name}: [memory] {wrong[0]}", None, wrong[1])
+    return found
+
+
+def _shape(data: CostData) -> tuple[str, str] | None:
+    """What of a machine's memories the model could not count, and what it can; None where it counts all of them."""
+    bits, dm = len(data.hbm.channel_masks), data.dm
+    if 1 << bits != data.hbm_channels:
+        return f"says {data.hbm_channels} channels and {bits} bits of their number", f"{1 << bits} channels have {bits}"
+    if (1 << len(dm.dmn), dm.dmn_slices * DMNS) != (DMNS, dm.slices):
+        said = f"says {dm.slices} slices, {dm.dmn_slices} of a DMN, {len(dm.dmn)} bits of the DMN"
+        return said, f"the model has {DMNS} DMNs a cluster"
+    if any(one & (one - 1) for one in (dm.slice_stride, dm.dmn_slices)):
+        return "says distances that are no powers of two", "slice_stride and dmn_slices are powers of two"
+    return None
+
+
+LACKING = "state [memory.hbm], [memory.dm], [memory.spm] and [cost.book] as rngd does, or [cost.simple]"
+DMNS = 8
+"""DMNs of a cluster, which the simulator's tables have room for."""
+
+
+def _read(
+    profile: str, known: Mapping[str, Mapping[str, Any]], readings: Mapping[str, str], tables: Mapping[str, Any]
+) -> CostData:
+    table, memory = known[profile], tables["memory"]
+    table = known[table["same"]] if "same" in table else table
+    seen, copy = table.get("band", []), memory["hbm"]["copy"]
     return CostData(
         profile=profile,
         hbm=hbm_map(readings.get("memory/hbm-channel"), tables),

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dmaverify.cost.constants import CostData, cost_data
+from dmaverify.cost.constants import CostData, stated
 from dmaverify.cost.model import Cost, cost, engine_of
 from dmaverify.cost.nest import PacketNest, residues
 from dmaverify.cost.sides import REREADS, HbmUse, SideCost
@@ -82,9 +82,9 @@ class Explanation:
         }  # fmt: skip
 
 
-def explain(commands: Sequence[Command], target: CostData | str = "rngd", profile: str = "book") -> Explanation:
+def explain(commands: Sequence[Command], profile: CostData | str = "book") -> Explanation:
     """The cost of commands and where it comes from. Raises what `cost` raises."""
-    data = target if isinstance(target, CostData) else cost_data(profile)
+    data = stated(profile)
     result = cost(commands, data)
     reads, writes = [pair[0] for pair in result.sides], [pair[1] for pair in result.sides]
     facts = tuple(side_facts(sides, data) for sides in (reads, writes) if sides)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.cost.constants import TICKS, CostData, cost_data
+from dmaverify.cost.constants import TICKS, CostData, stated
 from dmaverify.cost.nest import PacketNest
 from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command
@@ -44,7 +44,7 @@ def _names(command: Command) -> Iterator[tuple[str, int]]:
         yield name, loop.count
 
 
-def formula(command: Command, target: CostData | str = "rngd", profile: str = "book") -> tuple[FormulaTerm, ...]:
+def formula(command: Command, profile: CostData | str = "book") -> tuple[FormulaTerm, ...]:
     """The closed form of one command by itself: start-up, issue of both sides, even share of the memories.
 
     The share of HBM is that of a layout that uses every channel alike; what a plan's own addresses do to it is in
@@ -52,7 +52,7 @@ def formula(command: Command, target: CostData | str = "rngd", profile: str = "b
     """
     import sympy
 
-    data = target if isinstance(target, CostData) else cost_data(profile)
+    data = stated(profile)
     read, write = pairs_of([command], data)[0]
     names = list(_names(command))
     symbols = {name: sympy.Symbol(name, positive=True, integer=True) for name, _ in names}

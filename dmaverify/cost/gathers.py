@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.cost.bands import Pair
 from dmaverify.cost.bounds import Bound, by_memory, link_bounds, memory_bounds
-from dmaverify.cost.constants import TICKS, CostData, cost_data
+from dmaverify.cost.constants import TICKS, CostData, stated
 from dmaverify.cost.model import Cost, EngineCost, Term, engine_of, issue_ticks
 from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command, Engine, Loop
@@ -47,9 +47,9 @@ class RowMoves:
         return self.reads is not None and self.writes is not None
 
 
-def gather_cost(moves: RowMoves, target: CostData | str = "rngd", profile: str = "book") -> Cost:
+def gather_cost(moves: RowMoves, profile: CostData | str = "book") -> Cost:
     """The least that the rows and the list take. Raises InputError for an unknown profile."""
-    data = target if isinstance(target, CostData) else cost_data(profile)
+    data = stated(profile)
     parts = [part for command in moves.commands for part in _all_rows(command, moves)]
     pairs = [
         (_loose(read, moves.reads is None), _loose(write, moves.writes is None))

@@ -23,7 +23,7 @@ from functools import lru_cache
 
 from dmaverify.cost.bounds import ALL_ENGINES, by_memory, link_bounds, memory_bounds, port_bounds
 from dmaverify.cost.bounds import Bound as Bound
-from dmaverify.cost.constants import TICKS, CostData, cost_data
+from dmaverify.cost.constants import TICKS, CostData, stated
 from dmaverify.cost.exact import is_exact
 from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command, Engine
@@ -85,13 +85,13 @@ def engine_of(command: Command) -> Engine:
     return command.engine or Engine()
 
 
-def cost(commands: Sequence[Command], target: CostData | str = "rngd", profile: str = "book") -> Cost:
+def cost(commands: Sequence[Command], profile: CostData | str = "book") -> Cost:
     """The cost of commands in cycles, each issued by its engine, engines in parallel.
 
-    `target` may be the data itself (then `profile` is not looked at). Raises InputError for an unknown profile.
+    `profile` is the data, or the name of a profile of the shipped machine. Raises InputError for an unknown one.
     Source: "DMA Engine", Performance and Examples; "Memory Performance".
     """
-    data = target if isinstance(target, CostData) else cost_data(profile)
+    data = stated(profile)
     pairs = pairs_of(commands, data)
     by_engine: dict[Engine, list[tuple[Command, tuple[SideCost, SideCost]]]] = defaultdict(list)
     for command, pair in zip(commands, pairs, strict=True):

@@ -6,9 +6,9 @@ Law: one machine has one price; a machine without one is refused, never priced b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from dmaverify.cost.constants import CostData, cost_data
+from dmaverify.cost.constants import LACKING, CostData, cost_data, profiles
 from dmaverify.cost.model import Cost, cost
 from dmaverify.cost.simple import price as simple_price
 from dmaverify.cost.simple import simple_cost
@@ -21,17 +21,25 @@ from dmaverify.targets.target import Target
 
 def has_profiles(target: Target) -> bool:
     """Whether commands are priced by HBM, DM and engines: with profiles, bands, a simulator."""
-    return "hbm" in target.tiers and part_of(target, "price") is None and simple_cost(target) is None
+    own = part_of(target, "price") is not None or simple_cost(target) is not None
+    return "hbm" in target.tiers and not own and bool(profiles(target))
 
 
 def has_price(target: Target) -> bool:
     """Whether the machine states what commands cost."""
-    return "hbm" in target.tiers or part_of(target, "price") is not None or simple_cost(target) is not None
+    return has_profiles(target) or part_of(target, "price") is not None or simple_cost(target) is not None
+
+
+def data_of(target: Target, profile: str, readings: Mapping[str, str] | None = None) -> CostData:
+    """The constants that a profile's name stands for on a machine; without profiles of its own, those of the shipped
+    one, by which nothing of it is priced. Raises InputError where there is no such profile.
+    """
+    return cost_data(profile, readings, target if has_profiles(target) else None)
 
 
 def price_of(transfer: Transfer, target: Target, commands: Sequence[Command], data: CostData | None = None) -> Cost:
-    """The cost of a move's commands; `data` is the profile where the machine has profiles. Raises InputError where the
-    machine states no costs.
+    """The cost of a move's commands; `data` is the machine's profile where it has profiles (None: `book`). Raises
+    InputError where the machine states no costs.
     """
     own = part_of(target, "price")
     if own is not None:
@@ -40,8 +48,9 @@ def price_of(transfer: Transfer, target: Target, commands: Sequence[Command], da
     simple = simple_cost(target)
     if simple is not None:
         return simple_price(commands, target, simple)
-    if "hbm" not in target.tiers:
+    if not has_profiles(target):
         copied = target.copies_of(transfer.source.tier, transfer.dest.tier) is not None
-        hint = "`dmaverify cost` prices its copies" if copied else "its data may state [cost.simple]"
+        named = LACKING if "hbm" in target.tiers else "its data may state [cost.simple]"
+        hint = "`dmaverify cost` prices its copies" if copied else named
         raise InputError(f"{target.name} has no cost model of commands", transfer.span, hint)
-    return cost(commands, data or cost_data())
+    return cost(commands, data or cost_data(machine=target))

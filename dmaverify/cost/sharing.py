@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from dmaverify.cost.bounds import ALL_ENGINES, links_of
-from dmaverify.cost.constants import TICKS, CostData, cost_data
+from dmaverify.cost.constants import TICKS, CostData, stated
 from dmaverify.cost.model import Cost, cost
 from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command, Engine
@@ -30,9 +30,9 @@ Loads = Mapping[str, float]
 """Cycles that each part of memory is busy with a piece."""
 
 
-def loads_of(commands: Sequence[Command], target: CostData | str = "rngd", profile: str = "book") -> Loads:
+def loads_of(commands: Sequence[Command], profile: CostData | str = "book") -> Loads:
     """What commands ask of every part that others may ask too. Raises InputError for an unknown profile."""
-    data = target if isinstance(target, CostData) else cost_data(profile)
+    data = stated(profile)
     total: dict[str, int] = defaultdict(int)
     for pair in pairs_of(commands, data):
         for side in pair:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.cost.constants import TICKS, CostData, cost_data
+from dmaverify.cost.constants import TICKS, CostData, stated
 from dmaverify.cost.requests import MoveRequests, RequestWalk, links_of, readings_of
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine
@@ -65,16 +65,14 @@ class SimResult:
         }
 
 
-def simulate(
-    commands: Sequence[Command], target: CostData | str = "rngd", profile: str = "book", record: int = 0
-) -> SimResult:
+def simulate(commands: Sequence[Command], profile: CostData | str = "book", record: int = 0) -> SimResult:
     """Plays the commands. `record` keeps that many served requests for a trace.
 
     Raises InputError for more than `MOST_PACKETS` packets, and for packets of `MOST_BYTES`.
     """
     from dmaverify.cost import clockwork, kernel
 
-    data = target if isinstance(target, CostData) else cost_data(profile)
+    data = stated(profile)
     tables = Tables.of(commands, data, record)
     loop = clockwork.event_loop(clockwork.source_stamp())
     last = loop(tables.arguments(), tables.data["spms"], tables.data["links"])

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
-from dmaverify.cost.constants import CostData, cost_data
+from dmaverify.cost.constants import CostData, stated
 from dmaverify.cost.model import cost
 from dmaverify.program.command import Command
 from dmaverify.values import dataclass
@@ -43,11 +43,9 @@ class Turns:
         return self.priced == self.iterations
 
 
-def turns_cost(
-    commands: Sequence[Command], turns: Sequence[Turn], target: CostData | str = "rngd", profile: str = "book"
-) -> Turns:
+def turns_cost(commands: Sequence[Command], turns: Sequence[Turn], profile: CostData | str = "book") -> Turns:
     """The cost of the commands in their loops. Raises InputError for an unknown profile."""
-    data = target if isinstance(target, CostData) else cost_data(profile)
+    data = stated(profile)
     many = prod(count for count, _, _ in turns)
 
     def price(shift: Shift) -> float:

@@ -6,7 +6,24 @@ Law: `wrong` holds only what some execution really does; what no source settles 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from dmaverify.values import dataclass, field
+
+SEEN = frozenset(f"core/{name}" for name in ("same-element", "covers", "writes-once", "in-bounds"))
+"""Obligations that every unit of one move run settles, broken or not."""
+
+
+def run_code(broken: Collection[str], expect: Collection[str] | None, settles: Collection[str] = ()) -> int:
+    """0 where a run breaks what the plan says that it would, and all of that which the run `settles`; else 1.
+
+    What breaks besides may follow from what is expected, where the run does not settle it, or a machine's rule is.
+    """
+    seen, expected = set(broken), set(expect or ())
+    if settles:
+        return int(bool(seen - expected or expected & set(settles) - seen))
+    follows = expected & seen or not any(rule.startswith("core/") for rule in expected)
+    return int(bool(seen) and not (expected and follows))
 
 
 class Beyond(Exception):

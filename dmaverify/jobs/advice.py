@@ -63,7 +63,7 @@ def price_facts(commands: Sequence[Command], target: Target) -> dict[str, int]:
     from dmaverify.cost.constants import cost_data
     from dmaverify.cost.model import cost
 
-    data = cost_data()
+    data = cost_data(machine=target)
     price = cost(commands, data)
     sides = [side for pair in price.sides for side in pair]
     hbm = [side for side in sides if side.port.tier == "hbm"]

@@ -26,7 +26,9 @@ from typing import Any
 
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.record import BadRecord, Unrecordable, record_of, verdicts_of
+from dmaverify.jobs.walk import is_cargo_output
 from dmaverify.language.files import is_inside, read_bytes, write_text
+from dmaverify.machines.rngd.rust.cfg import asked_features
 from dmaverify.verdict import Status, Verdict
 
 FORMAT = 3
@@ -66,9 +68,6 @@ def installed() -> set[str]:
     return found
 
 
-FEATURES = "DMAVERIFY_FEATURES"
-
-
 def key_of(job: Job, crates: dict[Path, bytes] | None = None) -> str | None:
     """The key of a job, over everything that its verdicts depend on; None for one that is always done anew.
 
@@ -88,7 +87,7 @@ def key_of(job: Job, crates: dict[Path, bytes] | None = None) -> str | None:
         machines += [b"\0".join(_machines(b"", Path(), target))] if kernel and target else []
     except (OSError, ValueError, RuntimeError):  # too deep, or the home of a user that does not exist
         return None
-    features = os.environ.get(FEATURES, "") if kernel else ""
+    features = asked_features() if kernel else ""
     asked = json.dumps([path, name, target, settings, *([features] if features else [])], sort_keys=True)
     digest = hashlib.sha256(code_version().encode())
     for part in (asked.encode(), text, *machines):
@@ -163,7 +162,7 @@ def _tree(package: Path) -> bytes:
     """A hash of names and contents, without Cargo's build output. Raises ValueError for more than MOST_FILES."""
     digest, count = hashlib.sha256(), 0
     for folder, inner, names in os.walk(package):
-        inner[:] = sorted(name for name in inner if name != "target" and not name.startswith("."))
+        inner[:] = sorted(n for n in inner if not n.startswith(".") and not is_cargo_output(Path(folder, n)))
         for name in sorted(names):
             if name.endswith(".rs") or name == "Cargo.toml":
                 data = _whole(Path(folder, name))

@@ -87,7 +87,6 @@ def _script() -> str:
 
 def claims_of(found: Synthesis) -> dict[str, Any]:
     """What bound.json holds."""
-    from dmaverify.cost.constants import cost_data
     from dmaverify.report.synth import NOT_COVERED
     from dmaverify.synth.recount import counts_of
 
@@ -95,7 +94,7 @@ def claims_of(found: Synthesis) -> dict[str, Any]:
     data = {key: value for key, value in data.items() if key not in OF_THE_INPUT}
     data["claim"] = "OPTIMAL for this model" if found.optimal else f"within {100 * found.gap:.2f} % of the bound"
     data["not_covered"] = list(found.not_covered or NOT_COVERED)
-    data["counted"] = counts_of(found.floor, cost_data(found.profile)) if found.floor is not None else {}
+    data["counted"] = counts_of(found.floor, found.prices) if found.floor is not None else {}
     return json.loads(json.dumps(data, sort_keys=True))  # type: ignore[no-any-return]
 
 
@@ -136,7 +135,6 @@ def contradicted(asked: Asked) -> list[str]:
 
 def _space(found: Synthesis, settings: SynthSettings | None) -> tuple[str, str, str] | None:
     """The question about all members, where nothing was fixed and the optimum is claimed."""
-    from dmaverify.cost.constants import cost_data
     from dmaverify.synth.certain import space_question
 
     fixed = settings is not None and any((settings.packet, settings.entries, settings.commands, settings.prefix))
@@ -144,7 +142,7 @@ def _space(found: Synthesis, settings: SynthSettings | None) -> tuple[str, str, 
         return None
     engines, reading = (settings.engines, settings.reading) if settings is not None else (None, None)
     move = replace(found.transfer, stream=None, streams=(), given=(), expect=None)
-    return space_question(move, found.target, cost_data(found.profile), dict(reading or {}), engines, found.cycles)
+    return space_question(move, found.target, found.prices, dict(reading or {}), engines, found.cycles)
 
 
 def _resources(found: Synthesis) -> str:
@@ -153,11 +151,10 @@ def _resources(found: Synthesis) -> str:
 
     Counts are those of bound.json, which recount.py walks; a term whose count is not listed stands with its cycles.
     """
-    from dmaverify.cost.constants import cost_data
     from dmaverify.synth.recount import counts_of
 
     assert found.floor is not None
-    counted = counts_of(found.floor, cost_data(found.profile))
+    counted = counts_of(found.floor, found.prices)
     terms = [(t.name, Fraction(t.cycles).limit_denominator(30_000)) for t in found.floor.terms]
     claimed = min(Fraction(found.bound).limit_denominator(30_000), max(cycles for _, cycles in terms))
     prices = {n: Fraction(v).limit_denominator(30_000) for n, v in counted.get("cycles", {}).items()}

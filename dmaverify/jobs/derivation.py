@@ -55,6 +55,8 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
     if access is None:
         if any(p.name == name for p in plan.programs):
             raise InputError(f"`{name}` is a program: its steps have commands", None, "name a transfer or an access")
+        if any(one.name == name for one in plan.kernels):
+            raise InputError(f"`{name}` is a kernel: its text has the copies", None, "`dmaverify emit` shows them")
         said = f"`{name}` is a gather or scatter: its list says at run time where each row lies"
         hint = f"`dmaverify cost {plan.path}::{name}` prices its rows, `run` shows those of `values`"
         raise InputError(said, None, hint)

@@ -48,7 +48,7 @@ def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | Non
         from dmaverify.machines.rngd.rust.verdicts import kernel_verdicts
 
         assert isinstance(plan, KernelPlan)
-        return with_suppressions(kernel_verdicts(plan, chosen, keep), plan.source, plan)
+        return with_suppressions(kernel_verdicts(plan, chosen, keep), plan.source, kernel=plan)
     found: list[Verdict] = []
 
     def judge(check: Callable[..., Verdict], item: Any, target: str, **more: Any) -> None:
@@ -79,7 +79,8 @@ def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | Non
             found.append(check_template(template, chosen, asked))
             if keep is not None:
                 keep[template.name] = asked
-        return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)
+        machines = [template.machine for template in plan.templates]
+        return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source, machines)
     begin_beside(plan, chosen)
     found += [unreadable(e.errors, plan.path, Verdict(e.name, "", Status.ERROR, line=e.line)) for e in plan.unread]
     for one in plan.transfers:
@@ -111,7 +112,7 @@ def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | Non
                 partial(check_plan_kernel, kernel, plan, chosen, keep), chosen.limits, name=kernel.name, path=plan.path,
                 line=kernel.line, target=plan.targets[kernel.target].name, span=kernel.span,
             )  # fmt: skip
-    return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)
+    return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source, plan.targets.values())
 
 
 def _has_meaning(verdict: Verdict) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source
+from dmaverify.jobs.refused_settings import FIXED, refuse_settings
 from dmaverify.lower.plan_text import plan_head, tensor_table, transfer_lines
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
@@ -33,8 +34,7 @@ NOT_COVERED = (
 
 
 COPY_LIMITS = {"count_max", "gm_stride_max", "ub_stride_max", "ub_line_bytes", "pad_count_max", "local_max"}
-FIXED = ("packet", "engines", "entries", "commands", "prefix", "budget", "evaluations")
-"""Settings of other searches, which copies have not."""
+"""Limits of instructions: what a move may state of its own, and what a machine must."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class FewestCopies:
     data: Mapping[str, Any]
 
     found = True
-    """Whether there is a plan: a move that no copy can make is an InputError."""
+    """As `Synthesis.found`: always, because a move that no copy can make is an InputError."""
 
     @property
     def plan(self) -> str:
@@ -87,9 +87,7 @@ def copies_of(move: Transfer, target: Target, axes: Mapping[str, int], settings:
     """The fewest copies of a move that stands in no file. Raises InputError, also for settings that copies have not."""
     from dmaverify.plan.plan import Plan, PlanTransfer
 
-    set_ = [name for name in FIXED if settings.get(name)]
-    if set_:
-        raise InputError(f"`{set_[0]}` means nothing for copies between gm and ub", move.span, f"leave out {set_[0]}")
+    refuse_settings(settings, (*FIXED, "profile", "reading"), "copies between gm and ub", move.span)
     item, text = PlanTransfer(move), Source("<move>", "")
     plan = Plan(text.name, text, "", axes, {}, {move.target: target}, (item,), ())
     return FewestCopies(synthesize_copies(plan, move.name))
@@ -107,12 +105,13 @@ def synthesize_copies(plan: Plan, name: str) -> dict[str, Any]:
 
     transfer = next(t.transfer for t in plan.transfers if t.name == name)
     target = plan.targets[transfer.target]
+    _honoured(transfer)
     found = plan_copies(transfer, target)
     texts = [
         (copy_text(name, transfer.dtype, found.kind, plans, found.limits.block), plans)
         for plans in found.plans[:MOST_CANDIDATES]
     ]
-    costs = [_priced(text)["cycles"] for text, _ in texts]
+    costs = [_priced(text, target)["cycles"] for text, _ in texts]
     least = min(costs)
     chosen: tuple[int, dict[str, Any]] | None = None
     for (text, plans), cycles in zip(texts, costs, strict=True):
@@ -142,6 +141,14 @@ def synthesize_copies(plan: Plan, name: str) -> dict[str, Any]:
     }
 
 
+def _honoured(transfer: Transfer) -> None:
+    """Raises InputError for limits of the move that no field of an instruction has: this search would not keep them."""
+    other = [name for name, _ in transfer.limits if not {name, f"{name}_max"} & COPY_LIMITS]
+    if other:
+        hint = f"leave it out, or limit {', '.join(sorted(COPY_LIMITS))}"
+        raise InputError(f"the search for copies does not count `{other[0]}`", transfer.span, hint)
+
+
 def _judged(claim: str, transfer: Transfer, name: str) -> dict[str, Any]:
     """What `check` says of a plan, by default and under every other reading. Raises InputError if it is not proved."""
     from dmaverify.jobs.load import check
@@ -164,13 +171,12 @@ def _judged(claim: str, transfer: Transfer, name: str) -> dict[str, Any]:
     return {"readings": readings, "warnings": [f"{f.rule}: {f.message}" for f in verdict.findings]}
 
 
-def _priced(text: str) -> dict[str, Any]:
+def _priced(text: str, target: Target) -> dict[str, Any]:
     from dmaverify.cost.copies import as_data, price
-    from dmaverify.targets.target import load_target
 
     _, (function,) = read_kernels(Source("synthesized", text))
     kernel = meaning_of(function, Setting())
-    return as_data(price(kernel.events, kernel.world, load_target("pto").raw["cost"]))
+    return as_data(price(kernel.events, kernel.world, target.raw["cost"]))
 
 
 def space_of(found: Fewest) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.execute.outcome import run_code
 from dmaverify.values import dataclass, field
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Interpreted:
         if self.beyond:
             return UNKNOWN_CODE
         if self.wrong:
-            return int(not self.expect)
+            return run_code(self.wrong, self.expect)
         return UNKNOWN_CODE if self.open and not self.expect else 0
 
     def lines(self) -> list[str]:

@@ -111,13 +111,15 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
         from dmaverify.jobs.load import check
 
         with allowing(options.allow):
-            listed = listed_verdict(path, settings, target)
+            listed = listed_verdict(path, settings, target, name)
             return [listed] if listed is not None else check(path, name, target=target, options=options, keep=keep)
 
     return guarded(judge, options.limits, name=Path(path).stem, path=path), "", keep
 
 
-def listed_verdict(path: str, settings: Mapping[str, Any], target: str | None = None) -> Verdict | None:
+def listed_verdict(
+    path: str, settings: Mapping[str, Any], target: str | None = None, name: str | None = None
+) -> Verdict | None:
     """The verdict on a file of a machine's own (burst lists, job files, images); None for all others. `engine` and
     `dims` of the settings say whose it is. Raises InputError.
     """
@@ -129,12 +131,15 @@ def listed_verdict(path: str, settings: Mapping[str, Any], target: str | None = 
     if path.endswith(SUFFIXES):
         judged_by("idma", target, path)
     try:
-        return verdict_of_file(
+        found = verdict_of_file(
             path, settings.get("readings", {}), engine=settings.get("engine", ()), dims=settings.get("dims"),
             defines=settings.get("defines", ()),
         )  # fmt: skip
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    if found is not None and name is not None:
+        raise InputError(f"`::{name}` names nothing: {path} is judged as a whole", None, f"dmaverify check {path}")
+    return found
 
 
 WANTED = "plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer, *.pto, *.mlir)"

@@ -14,6 +14,7 @@ from dmaverify.cost.copies import KernelCost, as_data, price
 from dmaverify.errors import InputError
 from dmaverify.machines.pto.named import NamedFunction, functions_of
 from dmaverify.machines.pto.values import Kernel
+from dmaverify.targets.target import Target
 
 PARAMETERS = "A2/A3 parameters, not A5 figures"
 """What prices of copies stand on, in a few words; the data has the sources."""
@@ -47,12 +48,14 @@ def values_of(texts: Sequence[str]) -> dict[str, int]:
     return out
 
 
-def kernel_cost(named: NamedFunction, given: Mapping[str, int], *, explain: bool = False) -> dict[str, Any]:
-    """The cost of a kernel as data."""
+def kernel_cost(
+    named: NamedFunction, given: Mapping[str, int], *, explain: bool = False, machine: Target | None = None
+) -> dict[str, Any]:
+    """The cost of a kernel as data, by the figures of a machine (None: the one that reads such kernels)."""
     from dmaverify.targets.target import load_target
 
     kernel = named.kernel()
-    constants = load_target("pto").raw["cost"]
+    constants = (machine or load_target("pto")).raw["cost"]
     cost = price(kernel.events, kernel.world, constants)
     at = _at(cost, kernel, given)
     data: dict[str, Any] = {"name": named.name, "path": named.source.name, **as_data(cost, at)}

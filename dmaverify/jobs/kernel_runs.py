@@ -18,13 +18,14 @@ import numpy as np
 
 from dmaverify.errors import InputError
 from dmaverify.execute.order import members
-from dmaverify.execute.outcome import Beyond
+from dmaverify.execute.outcome import Beyond, run_code
 from dmaverify.jobs.kernel_prices import values_of
 from dmaverify.language.numbers import Poly
 from dmaverify.machines.pto.execute import run_kernel
-from dmaverify.machines.pto.named import NamedFunction, function_at, functions_of
+from dmaverify.machines.pto.named import NamedFunction, function_at, function_in_plan, functions_of
 from dmaverify.machines.pto.replay import MOST_BYTES, TROUBLE, UNSTATED
 from dmaverify.machines.pto.running import KernelRun, RunCopy
+from dmaverify.plan.kernels import PlanKernel
 from dmaverify.report.timeline import Slot
 from dmaverify.values import dataclass
 
@@ -57,7 +58,7 @@ class RanKernel:
     def code(self) -> int:
         if self.run is None:
             return 3
-        return int(bool(self.broken) and self.named.notes.expect in (None, ("proved",)))
+        return run_code(self.broken, self.named.notes.expect)
 
 
 def ran_kernels(path: str, given: Sequence[str] = ()) -> list[RanKernel]:
@@ -66,6 +67,11 @@ def ran_kernels(path: str, given: Sequence[str] = ()) -> list[RanKernel]:
     if not found:
         raise InputError(f"{path} holds no function to run")
     return [_ran(named, values_of(given)) for named in found]
+
+
+def ran_of_plan(entry: PlanKernel) -> RanKernel:
+    """The kernel of a plan, run once. Raises InputError."""
+    return _ran(function_in_plan(entry), {})
 
 
 def ran_kernel(path: str) -> RanKernel:

@@ -186,11 +186,15 @@ def _same_words(a: str, b: str) -> tuple[Sameness, str]:
     try:
         given = json.loads(read_text(b))
         entries = [(g["kind"], {w: int(v, 16) for w, v in g["words"].items()}, g["src"], g["dst"]) for g in given]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        strange = sorted({key for g in given for key in g} - {"kind", "line", "words", "src", "dst", "pad"})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{b} holds no words: {error}", None, "dmaverify emit PATH --as words --json") from error
+    if strange:
+        raise InputError(f"{b}: `{strange[0]}` is no part of words", None, "dmaverify emit PATH --as words --json")
     if len(entries) != len(kernel.copies):
         why = f"{len(kernel.copies)} copies against {len(entries)} entries"
         return Sameness("different", 0, why), f"DIFFERENT   {a} and {b}: {why}"
+    pads = [(own.get("pad"), entry.get("pad")) for own, entry in zip(words_of(kernel), given, strict=True)]
     for number, (copy, (kind, words, src, dst)) in enumerate(zip(kernel.copies, entries, strict=True), 1):
         wanted = canonical(fields_of(copy))
         found = canonical(unpack(kind, words)) if kind == copy.kind else {}
@@ -204,6 +208,8 @@ def _same_words(a: str, b: str) -> tuple[Sameness, str]:
             for word, have, place in (("source", src, copy.read), ("destination", dst, copy.write))
             if have != _place(place)
         ]
+        own, other = pads[number - 1]
+        wrong += [f"padding: {other}, must be {own}"] if own != other else []
         if wrong:
             why = f"copy {number}: {'; '.join(wrong)}"
             return Sameness(

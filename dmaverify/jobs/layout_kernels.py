@@ -52,7 +52,7 @@ class KernelGround:
     notes: tuple[str, ...] = ("every transfer counts once: how often a loop or a caller runs it is not known",)
 
     def __init__(self, path: str, plan: KernelPlan, target: str | None) -> None:
-        from dmaverify.cost.constants import cost_data
+        from dmaverify.targets.address_maps import hbm_map
 
         self.path, self.plan, self.target, self.text = path, plan, target, plan.source.text
         sites = {name: one.site for one in plan.sites for name in one.names}
@@ -71,7 +71,7 @@ class KernelGround:
         self.spans: list[Span | None] = [own[0].value.span for own in uses.values()]
         machine = priced_machine([plan.targets[one.target] for one in moves])
         tensors = tuple(self._held(own) for own in uses.values())
-        self.scene = KernelMoves(moves, (1,) * len(moves), tensors, machine, cost_data("book").hbm.window)
+        self.scene = KernelMoves(moves, (1,) * len(moves), tensors, machine, hbm_map(None, machine.raw).window)
 
     def rewritten(self, chosen: Mapping[int, Tensor], answers: Mapping[int, Synthesis]) -> str | None:
         from dmaverify.report.edits import Overlap, applied

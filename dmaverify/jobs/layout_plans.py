@@ -54,7 +54,7 @@ class PlanGround:
     notes: tuple[str, ...] = ()
 
     def __init__(self, path: str, plan: Plan, target: str | None) -> None:
-        from dmaverify.cost.constants import cost_data
+        from dmaverify.targets.address_maps import hbm_map
 
         self.path, self.plan, self.target, self.text = path, plan, target, plan.source.text
         items = [one for one in plan.transfers if _plain(one)]
@@ -65,7 +65,7 @@ class PlanGround:
         behind: dict[str, int] = {}
         for box in (*(box_of(t.tensor, t.bits) for t in tensors), *(box for _, box in _strangers(plan, moves))):
             behind[box.tier] = max(behind.get(box.tier, 0), -(-box.end // ALIGNED) * ALIGNED)
-        self.scene = KernelMoves(moves, times, tensors, machine, cost_data("book").hbm.window, behind)
+        self.scene = KernelMoves(moves, times, tensors, machine, hbm_map(None, machine.raw).window, behind)
 
     def rewritten(self, chosen: Mapping[int, Tensor], answers: Mapping[int, Synthesis]) -> str | None:
         from dmaverify.synth.result import tables_text

@@ -18,10 +18,11 @@ from dmaverify.jobs.fix_kernels import RANKS, mappings_of
 from dmaverify.jobs.layout_kernels import KernelGround
 from dmaverify.jobs.layout_plans import Ground, PlanGround
 from dmaverify.jobs.load import load
+from dmaverify.jobs.refused_settings import FIXED, refuse_settings
 from dmaverify.jobs.synthesis import SynthSettings, synthesize_move
 from dmaverify.program.tensor import Tensor
 from dmaverify.synth.kernel import KernelFound, KernelMoves, KernelSearch, Point, cheaper
-from dmaverify.values import dataclass, field, replace
+from dmaverify.values import asdict, dataclass, field, replace
 from dmaverify.verdict import Status
 
 if TYPE_CHECKING:
@@ -178,6 +179,8 @@ def ground_of(path: str, target: str | None = None) -> Ground:
 
 def layouts_of(path: str, settings: SynthSettings, target: str | None = None) -> LayoutAnswer:
     """Proposals for the tensors of a plan file or kernel. Raises InputError for what cannot be read or priced."""
+    names = [name for name in FIXED if name != "evaluations"]
+    refuse_settings(asdict(settings), names, "a search of layouts", None)
     ground = ground_of(path, target)
     scene = ground.scene
     if not scene.moves:
@@ -203,7 +206,8 @@ def _price(scene: KernelMoves, settings: SynthSettings) -> Any:
     from dmaverify.synth.members import SearchLimits
     from dmaverify.synth.synthesize import price_of
 
-    data, readings = cost_data(settings.profile), dict(settings.reading or {})
+    readings = dict(settings.reading or {})
+    data = cost_data(settings.profile, readings, scene.target)
 
     def price(move: Transfer, quick: bool, above: float) -> float | None:
         evaluations, barren = QUICK if quick else FULL
@@ -306,11 +310,10 @@ class _Trial:
 def band(found: Synthesis) -> dict[str, Any] | None:
     """The band of an answer's price; None where the profile states none."""
     from dmaverify.cost.bands import band_of
-    from dmaverify.cost.constants import cost_data
 
     if not found.found or found.cost is None:
         return None
-    own = band_of(found.commands, found.cost.sides, cost_data(found.profile))
+    own = band_of(found.commands, found.cost.sides, found.prices)
     return None if own is None else own.as_data(found.cycles)
 
 

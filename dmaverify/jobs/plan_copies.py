@@ -200,7 +200,7 @@ def priced_copies(
 
     (named,) = named_in(Source(transfer.name, text_of(transfer, commands, target)))
     lines: dict[str, int] = {}
-    data = kernel_cost(named, {}, explain=explain)
+    data = kernel_cost(named, {}, explain=explain, machine=target)
     for term in data["terms"]:
         _, line, term["name"] = term["name"].split()
         term["copy"] = lines.setdefault(line, len(lines) + 1)

@@ -197,7 +197,8 @@ def _of_list(request: Mapping[str, Any], options: Options, target: str | None) -
         "readings": options.readings, "engine": texts_of(request.get("engine", [])), "dims": dims,
         "defines": texts_of(request.get("define", [])),
     }  # fmt: skip
-    found = listed_verdict(path, settings, target) if path is not None and is_text_of_machine(path) else None
+    name = request.get("name")
+    found = listed_verdict(path, settings, target, name) if path is not None and is_text_of_machine(path) else None
     if found is None and own:
         raise InputError(f"`{own[0]}` is for job files, lists and drivers", None, "leave it out, or give their `path`")
     return found

@@ -1,34 +1,35 @@
 """Two revisions of a repository: what each says of its transfers, and which of them changed.
 
-Knows: git's archive of a revision, how a transfer is recognised again (file and name), what a move is without the lines
+Knows: git's files of a revision, how a transfer is recognised again (file and name), what a move is without the lines
 around it.
 Does not know: how anything is judged, how changes are shown.
-Law: a transfer counts as changed when its mappings, its element type, its commands or its verdict differ; both
-revisions are judged by this dmaverify, whole, so that a change in one file that reaches another is seen. The working
-tree is never written.
+Law: a transfer counts as changed when its mappings, its element type, its commands or its verdict differ, or what is
+expected of it; both revisions are judged by this dmaverify, whole, so that a change in one file that reaches another
+is seen. The working tree is never written.
 """
 
 from __future__ import annotations
 
 import subprocess
-import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError, Span
 from dmaverify.jobs.judge import Job, plan_files, run_jobs
 from dmaverify.jobs.walk import SUFFIXES
+from dmaverify.language.files import is_inside, write_bytes
+from dmaverify.machines.idma.built import SUFFIXES as ENGINES
 from dmaverify.machines.idma.check import SUFFIXES as LISTS
 from dmaverify.values import dataclass, fields, is_dataclass, replace
 from dmaverify.verdict import Status, Verdict
 
-KEPT = (*SUFFIXES, *LISTS, ".smt2", ".yml", ".yaml", ".mk")
-"""What is judged, and what describes machines and engines."""
+KEPT = (*SUFFIXES, *LISTS, *ENGINES, ".smt2", ".gitignore")
+"""What is judged, what describes machines and engines, and what says which files are not meant."""
 TEXT = "text: "
+LINK = "120000"  # git's mode of a symbolic link
 MOST_COSTED = 24
 """Changed moves whose best cost is looked for on both sides."""
 
@@ -64,17 +65,17 @@ class TransferChange:
         low, high = self.cycles
         if low and high and low != high:
             return "cheaper" if high < low else "dearer"
+        if self.before.verdict.as_expected != self.after.verdict.as_expected:
+            return "now as expected" if self.after.verdict.as_expected else "no longer as expected"
         if self.before.whole == self.after.whole:
             return "other findings"
         return "other text" if self.after.whole.startswith(TEXT) else "moves otherwise"
 
     @property
     def fails(self) -> bool:
-        """Whether a reviewer should stop here: what is refuted now was not before, or is new."""
-        if self.after is None:
-            return False
-        now = self.after.verdict
-        return now.status in (Status.REFUTED, Status.ERROR) and not now.as_expected
+        """Whether a reviewer should stop here: `check` does not pass it now, and has an answer."""
+        now = None if self.after is None else self.after.verdict
+        return now is not None and now.status is not Status.UNKNOWN and not now.as_expected
 
 
 def repository_of(path: Path) -> Path:
@@ -83,9 +84,9 @@ def repository_of(path: Path) -> Path:
     return Path(_git(start, "rev-parse", "--show-toplevel").decode().strip())
 
 
-def _git(folder: Path, *arguments: str) -> bytes:
+def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
     try:
-        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, check=False)
+        done = subprocess.run(["git", "-C", str(folder), *arguments], input=given, capture_output=True, check=False)
     except OSError as error:
         raise InputError("git cannot be started", None, str(error)) from None
     if done.returncode:
@@ -95,19 +96,38 @@ def _git(folder: Path, *arguments: str) -> bytes:
     return done.stdout
 
 
+def merge_base(repository: Path, one: str, other: str) -> str:
+    """The revision at which two of them parted. Raises InputError."""
+    return _git(repository, "merge-base", one, other).decode().strip()
+
+
 @contextmanager
 def checked_out(repository: Path, revision: str) -> Iterator[Path]:
     """A folder with the plans and kernels of a revision, for as long as it is needed."""
     _git(repository, "rev-parse", "--verify", f"{revision}^{{commit}}")
-    names = _git(repository, "ls-tree", "-r", "--name-only", "-z", revision).decode().split("\0")
-    kept = [name for name in names if name.endswith(KEPT)]
+    rows = [row.partition("\t") for row in _git(repository, "ls-tree", "-r", "-z", revision).decode().split("\0")]
+    kept = [(*said.split()[:3:2], name) for said, _, name in rows if name.endswith(KEPT) and said.split()[1] == "blob"]
     with tempfile.TemporaryDirectory(prefix="dmaverify-") as folder:
-        for start in range(0, len(kept), 500):
-            data = _git(repository, "archive", "--format=tar", revision, "--", *kept[start : start + 500])
-            with tarfile.open(fileobj=BytesIO(data)) as archive:
-                archive.extractall(folder, filter="data")
+        for (mode, _, name), data in zip(kept, _blobs(repository, [blob for _, blob, _ in kept]), strict=True):
+            file = Path(folder, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if mode != LINK:
+                write_bytes(file, data)
+            elif is_inside(file.parent / data.decode(), Path(folder)):
+                file.symlink_to(data.decode())
         Path(folder, ".git").mkdir(exist_ok=True)  # where the project ends, for machines and .gitignore
         yield Path(folder)
+
+
+def _blobs(repository: Path, names: Sequence[str]) -> Iterator[bytes]:
+    """The contents of files as git keeps them: no attribute of the repository leaves one out."""
+    data = _git(repository, "cat-file", "--batch", given="".join(f"{name}\n" for name in names).encode())
+    start = 0
+    for _ in names:
+        begin = data.index(b"\n", start) + 1
+        start = begin + int(data[start:begin].split()[2])
+        yield data[begin:start]
+        start += 1
 
 
 def judged_in(
@@ -206,7 +226,9 @@ def changes(
 
 def _same(a: JudgedTransfer, b: JudgedTransfer) -> bool:
     def said(one: JudgedTransfer) -> tuple[Any, ...]:
-        return one.whole, one.verdict.status, {(f.rule, f.severity, f.message) for f in one.verdict.findings}
+        now = one.verdict
+        found = {(f.rule, f.severity, f.message, f.excuse is None) for f in now.findings}
+        return one.whole, now.status, now.as_expected, now.expect, set(now.conditions), now.scope, found
 
     return said(a) == said(b)
 
@@ -254,7 +276,7 @@ def changed_since(revision: str, request: Any) -> set[tuple[str, str]]:
     with checked_out(root, revision) as there:
         before = judged_in(there, paths, *asked)
     after = judged_in(root, paths, *asked)
-    settings = [f":(glob)**/{name}" for name in ("dmaverify.toml", "pyproject.toml")]
+    settings = [f":(glob)**/{name}" for name in ("dmaverify.toml", "pyproject.toml", "Cargo.toml")]
     if _git(root, "diff", "--name-only", revision, "--", *settings) or _git(
         root, "ls-files", "-o", "--exclude-standard", "--", *settings
     ):

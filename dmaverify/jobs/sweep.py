@@ -13,18 +13,21 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, check_job
 from dmaverify.jobs.many_moves import Told, pooled, told_batch, told_job
 from dmaverify.jobs.record import BadRecord, Unrecordable, record_of, verdicts_of
+from dmaverify.language.files import read_bytes
 from dmaverify.values import dataclass
 from dmaverify.verdict import Verdict
 
 VERSION = 1
 MOST_SHARDS = 1_000_000
 MOST_JOBS = 10_000_000
+MOST_TEXT = 1 << 30
 BATCH = 16
 _HINT = "each shard is written by `dmaverify sweep PATH... --shard K/N --out FILE`"
 
@@ -131,10 +134,26 @@ def executor_of(text: str, workers: int, tick: Callable[[int], None], kind: Swee
 
 
 def sweep_id(jobs: Sequence[Job]) -> str:
-    """What shards of one sweep share: all jobs, their settings, and the code that judges."""
+    """What shards of one sweep share: all jobs, their settings, the texts that they read, and the code that judges."""
     from dmaverify.jobs.cache import code_version
 
-    return hashlib.sha256(json.dumps([code_version(), list(jobs)], sort_keys=True).encode()).hexdigest()[:16]
+    crates: dict[Path, bytes] = {}
+    asked = [code_version(), [[*job, _texts(job, crates)] for job in jobs]]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _texts(job: Job, crates: dict[Path, bytes]) -> str:
+    """A digest of what a job reads: a plan with the files and machines that it names, a kernel with its crate; of what
+    cannot be read so the file alone, or nothing.
+    """
+    from dmaverify.jobs.cache import key_of
+
+    if (key := key_of(job, crates)) is not None:
+        return key
+    try:
+        return hashlib.sha256(read_bytes(job[0], MOST_TEXT)).hexdigest()
+    except (OSError, ValueError):
+        return ""
 
 
 def sweep_lines(

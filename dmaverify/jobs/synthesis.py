@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
+from dmaverify.jobs.refused_settings import FIXED, refuse_settings
 from dmaverify.values import asdict, dataclass, fields, replace
 
 if TYPE_CHECKING:
@@ -133,7 +134,8 @@ def synthesize_move(
     target.check_readings(readings)
     own = part_of(target, "search")
     if own is not None:
-        own.check_settings({n: getattr(chosen, n) for n in ("packet", "engines", "entries", "prefix", "budget")})
+        names = ("profile", *(name for name in FIXED if name != "commands"))
+        refuse_settings(asdict(chosen), names, f"the search for {target.name}, which has a cost of its own", move.span)
         made: Synthesis = own.synthesize(move, target, axes=axes, commands=chosen.commands, readings=readings)
         if made.found and not holds_as_printed(made, readings):
             raise AssertionError(f"the plan of {move.name} does not pass as printed")
@@ -142,6 +144,9 @@ def synthesize_move(
     if simple is not None:
         from dmaverify.prove.move.check import Options
         from dmaverify.synth.plain import synthesize_plain
+
+        own_cost = f"the search for {target.name}, whose costs are [cost.simple]"
+        refuse_settings({**asdict(chosen), **_named(chosen, "simple")}, (*FIXED, "profile"), own_cost, move.span)
 
         return synthesize_plain(
             move,
@@ -166,6 +171,11 @@ def synthesize_move(
     if not is_writable(found.route.hops[0].transfer):
         written = _route(move, target, axes, chosen, readings, direct, began, is_writable)
     return replace(found, written=route_diff(kernel, move.name, written))
+
+
+def _named(chosen: SynthSettings, profile: str) -> dict[str, None]:
+    """The profile as not given where it is asked for by the name that prices have anyway."""
+    return {"profile": None} if chosen.profile == profile else {}
 
 
 QUICK = (120, 60)
@@ -222,7 +232,7 @@ def _route(
     from dmaverify.synth.routes import best_route
     from dmaverify.synth.synthesize import plainest_cover, quick_search
 
-    data = cost_data(chosen.profile)
+    data = cost_data(chosen.profile, readings, target)
 
     limits, known = SearchLimits(QUICK[0], ties=0, barren=QUICK[1]), dict[Any, Any]()
 

@@ -20,6 +20,7 @@ from dmaverify.values import dataclass
 
 SUFFIXES = (".toml", ".rs", ".pto", ".mlir")
 SETTINGS = ("pyproject.toml", "Cargo.toml", "dmaverify.toml", "target.toml")
+MOST_WATCHED = 5000
 BUILT = ("node_modules", "__pycache__", "site-packages", "venv", "build", "dist", "_build")
 MOST_BYTES = 10_000_000
 _PLAN = re.compile(rb'^[ \t]*(?:schema[ \t]*=|\[{1,2}[ \t]*["\']?(?:axes|transfer)["\']?[ \t]*[.\]])', re.MULTILINE)
@@ -64,11 +65,30 @@ def _below(folder: Path, rules: tuple[_Rule, ...], more: tuple[str, ...]) -> Ite
             yield _file(path, rules)
 
 
+def files_below(folder: Path, suffixes: tuple[str, ...], most: int = MOST_WATCHED) -> Iterator[Path]:
+    """The files of a folder and of those below with such names, less what tools and builds leave there; at most so
+    many.
+    """
+    for here, inner, names in os.walk(folder):
+        inner[:] = [name for name in inner if not _left_folder(Path(here, name), ())]
+        for name in names:
+            if name.endswith(suffixes):
+                if not most:
+                    return
+                most -= 1
+                yield Path(here, name)
+
+
+def is_cargo_output(folder: Path) -> bool:
+    """Whether Cargo builds into a folder: a module may have its name."""
+    return folder.name == "target" and (folder.parent / "Cargo.toml").is_file()
+
+
 def _left_folder(path: Path, rules: tuple[_Rule, ...]) -> str:
     """Why a folder is left; empty for one that is walked."""
     if path.name.startswith("."):
         return "belongs to a tool"
-    if path.name in BUILT or (path.name == "target" and (path.parent / "Cargo.toml").is_file()):
+    if path.name in BUILT or is_cargo_output(path):
         return "holds what was built"
     if (path / "CACHEDIR.TAG").is_file():
         return "is a cache (CACHEDIR.TAG)"

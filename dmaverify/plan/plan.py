@@ -7,7 +7,7 @@ Law: values are frozen; a selection leaves every entry as it was.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, InputErrors, Source, Span
 from dmaverify.language.expr import Expr
@@ -77,7 +77,7 @@ class Plan:
 
     @property
     def is_kernel(self) -> bool:
-        """Whether the transfers were found in kernel source (`inputs.rust`), not written as a plan."""
+        """Whether the transfers were found in kernel source (`machines.rngd.rust`), not written as a plan."""
         return False
 
     @property
@@ -86,10 +86,18 @@ class Plan:
         return (*(one.name for one in self.transfers), *(one.name for one in self.indirects))
 
     @property
+    def entries(self) -> tuple[Any, ...]:
+        """Transfers, accesses, gathers and scatters, programs, kernels, each kind in the order of the file; of a plan
+        with symbols its templates.
+        """
+        return (
+            *self.transfers, *self.accesses, *self.indirects, *self.programs, *self.kernels, *self.templates,
+        )  # fmt: skip
+
+    @property
     def names(self) -> tuple[str, ...]:
-        """Names of transfers, accesses, gathers and scatters, programs, kernels, each kind in the order of the file."""
-        kinds = (self.transfers, self.accesses, self.indirects, self.programs, self.kernels, self.templates)
-        return tuple(one.name for kind in (*kinds, self.unread) for one in kind)
+        """Names of all entries, and of those that cannot be read."""
+        return tuple(one.name for one in (*self.entries, *self.unread))
 
 
 def select(plan: Plan, name: str | None) -> Plan:

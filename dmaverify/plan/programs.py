@@ -78,7 +78,7 @@ def read_program(reader: EntryReader, name: str, table: schema.ProgramTable, par
         if made is not None:
             steps.append(made)
     if len(steps) == len(table.step):
-        _check_names(reader, path, table, steps, parts.regions)
+        _check_names(reader, path, table, steps, parts.regions, key)
     for index, made in enumerate(steps):
         _same_machine(reader, (*path, "step", index), made, key)
     known = (*table.regions, *target.tiers)
@@ -177,7 +177,12 @@ def _named(reader: TableReader, path: Path, name: str, kind: str, known: Mapping
 
 
 def _check_names(
-    reader: TableReader, path: Path, table: schema.ProgramTable, steps: Sequence[Step], regions: Mapping[str, Region]
+    reader: TableReader,
+    path: Path,
+    table: schema.ProgramTable,
+    steps: Sequence[Step],
+    regions: Mapping[str, Region],
+    machine: str,
 ) -> None:
     names, bodies = [step.name for step in steps], bodies_of(steps)
     for index, step in enumerate(steps):
@@ -200,6 +205,9 @@ def _check_names(
             if region is not None and region not in table.regions:
                 _unknown(reader, (*here, key), "region of this program", region, table.regions)
     for at, name in enumerate(table.regions):
+        if name in regions and reader.target_of(("region", name), reader.table.region[name].target)[0] != machine:
+            message = f"region `{name}` is of another machine than the program, which is for {machine}"
+            reader.errors.append(InputError(message, reader.doc.span((*path, "regions", at)), "name one of its own"))
         if name not in reader.table.region:
             _unknown(reader, (*path, "regions", at), "region", name, list(reader.table.region))
         elif name in regions:

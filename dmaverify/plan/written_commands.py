@@ -58,9 +58,10 @@ def written_commands(
     are those of its table, with the engine that they name.
     """
     text = str(table.commands)
-    for key in ("read", "write", "sequencer", "engine", "command", "stream"):
-        if getattr(table, key) is not None:
-            raise InputError(f"`{key}` beside `commands`", reader.doc.key_span((*path, key)), "keep one of them")
+    said = [key for key in ("read", "write", "sequencer", "engine", "command", "stream", "unit")
+            if getattr(table, key) is not None and (*path, key) in reader.doc.keys]  # fmt: skip
+    if said:
+        raise InputError(f"`{said[0]}` beside `commands`", reader.doc.key_span((*path, said[0])), "keep one of them")
     place = (*path, "commands")
     bits = target.dtypes[table.dtype]
     formed = reader.texts.formed(place, text, target, unit_bits_of(bits), options)

@@ -9,27 +9,32 @@ one that names no rule is an InputError. An excused finding stays in every repor
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import Source
 from dmaverify.plan.suppress import MARK, Allowance, allowances
 from dmaverify.values import replace
 from dmaverify.verdict import Excuse, Finding, Severity, Status, Verdict
 
+if TYPE_CHECKING:
+    from dmaverify.targets.target import Target
+
 UNUSED = "core/unused-suppression"
 UNRESOLVED = "core/unresolved-transfer"
 
 
-def with_suppressions(verdicts: Iterable[Verdict], source: Source, kernel: Any = None) -> list[Verdict]:
+def with_suppressions(
+    verdicts: Iterable[Verdict], source: Source, machines: Iterable[Target] = (), kernel: Any = None
+) -> list[Verdict]:
     """The verdicts on one plan, with what its text suppresses. Raises InputError for a comment that is wrong.
 
-    `kernel` is the plan of a Rust file, whose comments are Rust's.
+    `machines` are the plan's own; `kernel` is the plan of a Rust file, whose comments are Rust's.
     """
     seen = list(verdicts)
     if MARK not in source.text:
         return seen
     found = allowances(source) if kernel is None else _of_kernel(kernel)
-    _known(found)
+    _known(found, machines)
     return [_excused(verdict, [one for one in found if one.owner == verdict.name]) for verdict in seen]
 
 
@@ -39,12 +44,15 @@ def _of_kernel(kernel: Any) -> list[Allowance]:
     return kernel_allowances(kernel)
 
 
-def _known(found: Sequence[Allowance]) -> None:
+def _known(found: Sequence[Allowance], machines: Iterable[Target]) -> None:
     """Raises InputError, at the comment, for a rule that no machine has."""
     from dmaverify.errors import InputError
-    from dmaverify.report.rules import explain_id_json
+    from dmaverify.report.rules import explain_id_json, known_ids
 
+    own = known_ids(machines) if found else ()
     for rule, span in {one.rule: one.span for one in reversed(found)}.items():
+        if rule in own:
+            continue
         try:
             explain_id_json(rule)
         except InputError as error:

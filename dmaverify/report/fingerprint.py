@@ -96,9 +96,11 @@ def _excused(verdict: Verdict, left: Counter[tuple[str, str]], name: str, placed
 
 
 def settled(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
-    """The verdict with findings of which some got an excuse: without another error, what is unknown decides."""
+    """The verdict with findings of which some got an excuse: without another error, what is open decides."""
     status = verdict.status
     open_ones = [f for f in findings if f.severity is Severity.ERROR and f.excuse is None]
-    if status is Status.REFUTED and not open_ones and any(o.status == "unknown" for o in verdict.obligations):
+    states = {o.status for o in verdict.obligations}
+    alone = "refuted" in states and not states & {"proved", "reported"}  # nothing else was judged
+    if status is Status.REFUTED and not open_ones and ("unknown" in states or alone):
         status = Status.UNKNOWN
     return replace(verdict, findings=tuple(findings), status=status)

@@ -116,7 +116,7 @@ def undecided(verdict: Verdict) -> list[Obligation]:
         return []
     open_ones = [o for o in verdict.obligations if o.status == "unknown"]
     open_ones = open_ones or [o for o in verdict.obligations if o.status == "not judged"]
-    return open_ones or [Obligation("verdict", "unknown")]
+    return open_ones or [Obligation("verdict", "unknown", "", "nothing that was judged decides it")]
 
 
 def reason(open_: Obligation) -> str:

@@ -17,7 +17,7 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.cost.constants import CostData, cost_data
+from dmaverify.cost.constants import CostData
 from dmaverify.cost.model import Cost, cost
 from dmaverify.cost.nest import PacketNest
 from dmaverify.cost.sides import SideCost
@@ -133,15 +133,12 @@ def _all_slices(nest: PacketNest, data: CostData) -> Iterator[tuple[int, int]]:
     yield from ((often, place) for place, often in found.items())
 
 
-def draw(
-    programs: Sequence[tuple[str, Sequence[Command]]], target: CostData | str = "rngd", profile: str = "book"
-) -> Figure:
+def draw(programs: Sequence[tuple[str, Sequence[Command], CostData]]) -> Figure:
     """A column of panels per named program, side by side: orders and loads of the memories that occur."""
     from matplotlib.figure import Figure
 
-    data = target if isinstance(target, CostData) else cost_data(profile)
-    results = [cost(commands, data) for _, commands in programs]
-    loads = [loads_of(result, data) for result in results]
+    results = [cost(commands, data) for _, commands, data in programs]
+    loads = [loads_of(result, data) for result, (_, _, data) in zip(results, programs, strict=True)]
     panels: list[Panel] = []
     if any(one.channel_order for one in loads):
         panels += [_channel_order, _channel_load, _row_map]
@@ -149,7 +146,7 @@ def draw(
         panels += [_slice_order, _dmn_load, _slice_load]
     figure = Figure(figsize=(6.4 * len(programs), 2.6 * max(1, len(panels)) + 0.6), layout="constrained")
     axes = figure.subplots(max(1, len(panels)), len(programs), squeeze=False)
-    for column, ((name, _), result) in enumerate(zip(programs, results, strict=True)):
+    for column, ((name, _, data), result) in enumerate(zip(programs, results, strict=True)):
         for row, panel in enumerate(panels):
             panel(axes[row][column], loads[column], loads, data)
         head = axes[0][column]

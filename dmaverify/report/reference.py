@@ -33,5 +33,5 @@ def reference_text(found: Synthesis, where: str) -> str:
         lines.append("  stream   " + ";  ".join(parts))
     lines.append(f"  engines  {engines}, {len(found.commands)} commands, packets of {packet:,} B")
     lines += [f"  cost     {t.name}: {t.cycles:,.1f} cycles ({t.resource}): {t.why}" for t in found.cost.terms]
-    lines += explanation_lines(explain(found.commands, "rngd", found.profile))
+    lines += explanation_lines(explain(found.commands, found.prices))
     return "\n".join(lines)

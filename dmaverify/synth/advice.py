@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from dmaverify.cost.constants import CostData, cost_data
+from dmaverify.cost.constants import CostData
 from dmaverify.cost.sides import SideCost
 from dmaverify.language.expr import pair, terms_of
 from dmaverify.program.move import Transfer
@@ -141,7 +141,7 @@ def changes(move: Transfer, result: Synthesis) -> Iterator[tuple[str, Transfer, 
     if result.floor is not None and result.floor.terms[0].name == "DMNs":
         yield from _spread(move, result)
         return
-    window = cost_data(result.profile).hbm.window
+    window = result.prices.hbm.window
     for role, other in (("source", move.dest), ("dest", move.source)):
         tensor: Tensor = getattr(move, role)
         for one in layouts(tensor, (other,), result.target, bits, window, free=False):

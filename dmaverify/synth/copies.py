@@ -4,13 +4,15 @@ Knows: how two layouts become nests of rows, every choice of levels for the hard
 Does not know: text, readings, prices, proofs (the caller prices and proves what it made).
 Law: a plan moves every live element of the destination from where the source has it, and nothing else. The space: each
 nest of the canonical form by itself, rows as long as both sides run on, every choice of levels for the loops that an
-instruction has, in every order, the others in software. `fewest` walks all of it. What no copy may do is refused with
-its reason.
+instruction has, in every order, the others in software; a level of more iterations than a field holds is divided, or
+cut into as many whole fields as it has and the rest. `fewest` walks all of it. What no copy may do is refused with its
+reason.
 
 The canonical form joins neighbouring levels that continue each other on both sides, so no level can be saved by
-joining. One instruction of the space makes at most as many rows as its largest levels have together, so a nest needs
-its rows by that product, rounded up; where the fields do not allow those levels, all choices were tried. Two layouts
-that are several nests need two instructions at least; whether more are needed is not proved.
+joining. One instruction of the space makes at most as many rows as its largest levels have together, as far as fields
+hold their iterations, so a nest needs its rows by that product, rounded up; where the fields do not allow those levels,
+all choices were tried, and are all where no level is longer than a field. Two layouts that are several nests need two
+instructions at least; whether more are needed is not proved.
 """
 
 from __future__ import annotations
@@ -130,7 +132,7 @@ def plan_copies(transfer: Transfer, target: Target) -> Fewest:
         raise InputError("the destination holds elements that the source does not have", dest.span)
     if kind == "local" and (kinds == 2).any():
         raise InputError("a copy inside UB pads nothing", dest.span, "clear the tile with another instruction")
-    limits = copy_limits(kind, target.limits)
+    limits = copy_limits(kind, target.limits_with(transfer.limits, transfer.span))
     made: list[Fewest] = []
     refused: list[InputError] = []
     for nests in covers(live * item, order[at] * item, item):
@@ -140,6 +142,12 @@ def plan_copies(transfer: Transfer, target: Target) -> Fewest:
             for nest in placed:
                 _allowed(nest, kind, limits, transfer)
             made.append(fewest(placed, kind, rights, item, limits))
+            whole = placed[0] if len(placed) == 1 else None
+            parts = [(part, r) for nest, r in zip(placed, rights, strict=True) for part in cut(nest, limits)]
+            if len(parts) > len(placed):
+                for part, _ in parts:
+                    _allowed(part, kind, limits, transfer)
+                made.append(fewest([n for n, _ in parts], kind, [r for _, r in parts], item, limits, whole))
         except InputError as error:
             refused.append(error)
     if not made:
@@ -248,8 +256,13 @@ def _paddings(
 # ------------------------------------------------------------------------------------------ the search
 
 
-def fewest(nests: Sequence[RowNest], kind: str, rights: Sequence[int | None], item: int, limits: CopyLimits) -> Fewest:
-    """Every choice of levels for the hardware; those with the fewest instructions, and the bound."""
+def fewest(
+    nests: Sequence[RowNest], kind: str, rights: Sequence[int | None], item: int, limits: CopyLimits,
+    whole: RowNest | None = None,
+) -> Fewest:  # fmt: skip
+    """Every choice of levels for the hardware; those with the fewest instructions, and the bound. `whole`: the nest of
+    which the nests are parts.
+    """
     kept: list[tuple[CopyPlan, ...]] = [()]
     total = searched = 0
     evidence = []
@@ -263,10 +276,17 @@ def fewest(nests: Sequence[RowNest], kind: str, rights: Sequence[int | None], it
         total += least
         evidence.append((f"nest {number}: " if len(nests) > 1 else "") + _argument(nest, kind, limits, least))
         kept = [(*plan, choice) for plan in kept[:4] for choice in best]
-    if len(nests) > 1:
+    bound = min(total, 2)
+    if whole is not None:
+        bound = needed(whole, kind, limits)
+        most = f"one instruction makes {_most_rows(whole, kind, limits):,} of them at most, so {bound:,} are needed"
+        evidence.insert(0, f"{_shape_text(whole)}, cut where a field ends; {most}")
+    elif len(nests) > 1:
         evidence.append(f"{len(nests)} nests, since no single one holds both layouts: 2 instructions at least")
+    else:
+        long = any(level.count > limits.count for level in nests[0].levels)
+        bound = min(total, needed(nests[0], kind, limits)) if long else total
     evidence.append(f"{searched:,} choices of levels tried, all of the space")
-    bound = total if len(nests) == 1 else min(total, 2)
     return Fewest(kind, limits, tuple(nests), tuple(kept), bound, searched, tuple(evidence))
 
 
@@ -277,13 +297,31 @@ def _shape_text(nest: RowNest) -> str:
 
 def _argument(nest: RowNest, kind: str, limits: CopyLimits, least: int) -> str:
     """Why one nest needs as many instructions as it does."""
-    most = _most_rows(divided(nest, limits), kind, limits)
-    own = -(-nest.rows // most)
+    most, own = _most_rows(nest, kind, limits), needed(nest, kind, limits)
     verb = "is" if own == 1 else "are"
     said = f"{_shape_text(nest)}; one instruction makes {most:,} of them at most, so {own:,} {verb} "
     if own == least:
         return said + "needed, and enough"
     return said + f"needed; no choice of levels leaves fewer than {least:,}"
+
+
+def needed(nest: RowNest, kind: str, limits: CopyLimits) -> int:
+    """Instructions that the rows of a nest need at least."""
+    return -(-nest.rows // _most_rows(nest, kind, limits))
+
+
+def cut(nest: RowNest, limits: CopyLimits) -> list[RowNest]:
+    """The nest in parts whose levels of more iterations than a field holds are whole fields, or less than one."""
+    parts: list[tuple[int, int, tuple[Level, ...]]] = [(nest.read, nest.write, ())]
+    for level in nest.levels:
+        rest = level.count % limits.count if level.count > limits.count else 0
+        ends = [(0, level.count - rest), *([(level.count - rest, rest)] if rest else [])]
+        parts = [
+            (read + first * level.read, write + first * level.write, (*own, replace(level, count=count)))
+            for read, write, own in parts
+            for first, count in ends
+        ]
+    return [RowNest(read, write, nest.row, tuple(v for v in own if v.count > 1)) for read, write, own in parts]
 
 
 def divided(nest: RowNest, limits: CopyLimits) -> RowNest:
@@ -333,7 +371,23 @@ def _plans(nest: RowNest, kind: str, right: int | None, item: int, limits: CopyL
             yield CopyPlan(nest.read, nest.write, nest.row, tuple(levels) or (alone,), software, right, item)
 
 
+def _reach(count: int, most: int, loops: int) -> int:
+    """The most iterations of a level that so many loops of an instruction take: a product of numbers up to `most`."""
+    if count <= most or loops == 1:
+        return min(count, most)
+    return max(n * _reach(count // n, most, loops - 1) for n in range(1, most + 1))
+
+
 def _most_rows(nest: RowNest, kind: str, limits: CopyLimits) -> int:
-    """The most rows of one instruction: the largest levels that its fields can hold at all."""
-    counts = [v.count for v in nest.levels if fits(v, nest, kind, limits, innermost=True)]
-    return prod(sorted(counts)[-limits.levels :]) if counts else 1
+    """The most rows of one instruction: of levels that its fields can hold at all as many iterations as they count. A
+    level may take several of its loops.
+    """
+    made = {0: 1}
+    for level in nest.levels:
+        one = replace(level, count=min(level.count, limits.count))
+        ways = range(1, limits.levels + 1) if fits(one, nest, kind, limits, innermost=True) else ()
+        more = [(used + n, rows * _reach(level.count, limits.count, n)) for used, rows in made.items() for n in ways]
+        for used, rows in more:
+            if used <= limits.levels:
+                made[used] = max(made.get(used, 1), rows)
+    return max(made.values())

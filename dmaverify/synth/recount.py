@@ -16,7 +16,7 @@ from dmaverify.errors import InputError
 from dmaverify.synth.bound import Floor
 
 MOST = 1 << 22
-"""Packets that the script walks; beyond it the counts are given and not walked."""
+"""Packets that the script walks; beyond it the counts are given, and stay open when a certificate is checked."""
 
 
 def counts_of(floor: Floor, data: CostData) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _counts(side: SideCost, data: CostData) -> dict[str, Any]:
 SCRIPT = '''"""Counts the requests of a bound again, packet by packet, with nothing but Python: python recount.py
 
 Reads bound.json beside it: nests of packets (bytes), address maps, and what the bound says they load. Exit 1 where a
-number differs, 3 where no count was given.
+number differs, 3 where no count was given or there are too many packets to walk.
 """
 
 import json
@@ -103,8 +103,8 @@ def count(nest):
 
 bad = 0
 if not data.get("walked"):
-    print("too many packets to walk: the counts stand as given")
-    sys.exit(0)
+    print("too many packets to walk: the counts were not counted again")
+    sys.exit(3)
 for nest, said in zip(data["nests"], data["counts"]):
     requests, loads, partial = count(nest)
     found = {"requests": requests, "channels": loads, "dmns": loads, "partial": partial}

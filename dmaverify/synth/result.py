@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dmaverify.cost.bands import Band, band_of
-from dmaverify.cost.constants import cost_data, profiles
+from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import Cost
+from dmaverify.cost.prices import has_profiles
 from dmaverify.cost.sides import pairs_of
 from dmaverify.lower.plan_text import plan_head, tensor_table, transfer_lines
 from dmaverify.program.command import Command, GivenCommand, Port, Sequencer
@@ -129,6 +130,12 @@ class Synthesis:
     seconds: float = 0.0
     route: TwoHops | None = None
     written: RouteDiff | None = None
+    readings: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def prices(self) -> CostData:
+        """The constants that the plan is priced by: the machine's own. Raises InputError where it has no profile."""
+        return cost_data(self.profile, self.readings, self.target)
 
     @property
     def found(self) -> bool:
@@ -143,9 +150,9 @@ class Synthesis:
     @property
     def band(self) -> Band | None:
         """How far the profile has been off for such a plan; None where the profile does not say, or prices routes."""
-        if self.profile not in profiles() or not self.commands or self.route is not None:
+        if not has_profiles(self.target) or not self.commands or self.route is not None:
             return None
-        data = cost_data(self.profile)
+        data = self.prices
         return band_of(self.commands, pairs_of(self.commands, data), data)
 
     @property

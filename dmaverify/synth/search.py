@@ -83,7 +83,8 @@ class Search(OrderSearch):
     def _ended(self, options: Sequence[Option], waiting: Sequence[Choice]) -> SearchFound:
         found, best = self.found, self._best()
         left = self._left(options, waiting)
-        found.complete = left >= best
+        gave_up = not found.winners and self.barren > self.limits.barren
+        found.complete = left >= best and not gave_up
         found.bound = self.found.winners[0].cycles if found.complete and found.winners else left
         floors = [o.floor for o in options if o.floor is not None]
         found.floor = min(floors, key=lambda floor: floor.cycles, default=None)
@@ -93,6 +94,7 @@ class Search(OrderSearch):
             found.ended = "every member was priced or pruned by a floor"
         else:
             found.ended = "the time ended" if found.late else "the budget ended"
+            found.ended = f"{self.barren:,} choices were not legal" if gave_up else found.ended
         if found.winners and self.limits.ties:
             self.more(options)
         found.evaluations += self.shapes.asked

@@ -43,7 +43,7 @@ class SynthMachine:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Part of a box on one engine: `start` and `step` say which values of the split atoms it has."""
+    """Part of a box on one engine."""
 
     engine: Engine
     box: AtomNest

@@ -97,7 +97,7 @@ def synthesize(
     if not 1 <= (engines or 1) <= target.engines.clusters * target.engines.per_cluster:
         raise InputError(f"a chip has {target.engines.clusters * target.engines.per_cluster} engines, not {engines}")
     named = dict(axes or {}) or {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
-    data = cost_data(profile)
+    data = cost_data(profile, options.readings, target)
     machine = machine_of(move, target, engines)
     units = None if packet is None else _units(packet, machine.unit_bits)
     more = (SIMULATED_TIES if simulate else TIE_EVALUATIONS) if ties is None else ties
@@ -196,7 +196,8 @@ def _search(
         first = next(iter(law.refused.values()))
         others = [rule for rule in law.refused if rule != first.rule]
         more = f"; also {', '.join(others)}" if others else ""
-        raise NoPlan(first.rule, f"every plan breaks it, for example: {first.message}{more}", first.hint)
+        which = "every plan" if found.complete else f"every plan that was tried ({found.ended})"
+        raise NoPlan(first.rule, f"{which} breaks it, for example: {first.message}{more}", first.hint)
     raise NoPlan(
         "core/well-formed",
         "no plan has the fixed parts that were asked for",
@@ -256,7 +257,7 @@ def _proved(
             plan, target, axes, data.profile, member.commands, member.cost, member.cycles, found.bound,
             member.cycles <= found.bound + HAIR, evidence, found.floor, verdict, None,
             before_of(move, target, data, simulate), plays[id(member)], others, (), tuple(asked),
-            member.layering.split, found.evaluations,
+            member.layering.split, found.evaluations, readings=options.readings,
         )  # fmt: skip
         if accept is not None and not accept(result):
             reasons.append("core/well-formed: its printed text is not proved")

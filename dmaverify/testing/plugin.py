@@ -200,13 +200,8 @@ class PlanFile(pytest.File):
         if plan.is_kernel:
             yield from self._kernel(plan)
             return
-        for item in plan.transfers:
-            yield PlanItem.from_parent(self, name=item.name, plan=plan, line=item.line)
-        lines = [(one.name, one.line) for one in plan.accesses]
-        lines += [(one.name, one.line) for one in plan.indirects]
-        lines += [(one.name, one.line) for one in plan.programs]
-        for name, line in lines:
-            yield PlanItem.from_parent(self, name=name, plan=plan, line=line)
+        for one in plan.entries:
+            yield PlanItem.from_parent(self, name=one.name, plan=plan, line=one.line)
 
     def _kernel(self, plan: Any) -> Iterable[pytest.Item]:
         """One test for each call of a transfer; all of them are judged when the first one runs."""
@@ -242,7 +237,7 @@ class JudgedItem(pytest.Item):
 
 
 class PlanItem(JudgedItem):
-    """One transfer, access or program of a plan."""
+    """One entry of a plan: a transfer, access, gather, program or kernel, also for all sizes."""
 
     def __init__(self, *, plan: Plan, line: int, **rest: Any) -> None:
         super().__init__(**rest)

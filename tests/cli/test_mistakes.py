@@ -172,9 +172,9 @@ PLANTED = [
     ("idma.toml", "length = 28", "lenght = 28", "21:1", INPUT, "did you mean 'length'?"),
     ("idma.toml", "dst_protocol = obi", "dst_protocol = obl", "22:16", INPUT, "did you mean `obi`?"),
     ("driver.c", "ROWS 16", "ROWS 0", "3:5", "idma/zero-length", "rejects it"),
-    ("driver.c", "start_2d", "start_2D", "3:5", "core/overlap", "load: `snrt_dma_start_2D(("),
-    ("driver.c", "start_2d", "start_2dd", "3:5", "core/overlap", "did you mean `snrt_dma_start_2d`?"),
-    ("driver.c", ", ROWS)", ", ROW)", "3:5", "core/overlap", "`ROW` has no value in this file: --define ROW="),
+    ("driver.c", "start_2d", "start_2D", "3:5", "core/unresolved-copy", "load: `snrt_dma_start_2D(("),
+    ("driver.c", "start_2d", "start_2dd", "3:5", "core/unresolved-copy", "did you mean `snrt_dma_start_2d`?"),
+    ("driver.c", ", ROWS)", ", ROW)", "3:5", "core/unresolved-copy", "`ROW` has no value in this file: --define ROW="),
     ("idma.toml", "pulp-open", "pulp-opn", "16:23", INPUT, "did you mean 'pulp-open'?"),
 ]
 

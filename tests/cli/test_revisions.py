@@ -9,6 +9,19 @@ import pytest
 
 from dmaverify.cli.app import main
 
+PLAN = """schema = 1
+target = "rngd"
+[axes]
+A = 8
+B = 4
+C = 32
+[transfer.t]
+dtype = "i8"
+source = { tier = "hbm", element = "B, A, C" }
+dest = { tier = "dm", slice = "1 # 64", element = "A, B, C" }
+read = "[A=8:32, B=4:256, C=32:1]:32"
+write = "[A=8:128, B=4:32, C=32:1]:32"
+"""
 KERNEL = """use furiosa_opt_std::prelude::*;
 axes![A = 256, B = 64];
 type Chip = m![1];
@@ -234,3 +247,72 @@ def test_a_change_in_another_package_of_the_workspace_counts_where_it_is_named(
     found, out = run(capsys, "diff", "first..second", "--no-cost")
     assert found == (1 if code == 1 else 0)
     assert ("--> kernels/src/lib.rs" in out) is (code == 1)
+
+
+def test_what_a_plan_no_longer_expects_or_excuses_is_a_change(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q")
+    plan = PLAN.replace("B=4:256", "B=4:248")
+    said = {"expect": plan + 'expect = ["core/same-element"]\n'}
+    said["allow"] = plan.replace("[transfer", "# dmaverify: allow(core/same-element) known\n[transfer")
+    for name, text in said.items():
+        Path(f"{name}.toml").write_text(text, encoding="utf-8")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "first")
+    assert run(capsys, "diff", "HEAD", "--no-cost") == (0, "no transfer changed\n")
+    for name in said:
+        Path(f"{name}.toml").write_text(plan, encoding="utf-8")
+        code, out = run(capsys, "diff", "HEAD", f"{name}.toml", "--no-cost")
+        assert (code, "no longer as expected" in out) == (1, True), out
+        assert run(capsys, "check", f"{name}.toml", "--since", "HEAD")[0] == 1
+    Path("expect.toml").write_text(said["expect"].replace("B=4:248", "B=4:256"), encoding="utf-8")
+    assert run(capsys, "diff", "HEAD", "expect.toml", "--no-cost")[0] == 1
+
+
+def test_files_that_an_archive_leaves_out_and_engines_in_json_are_of_the_revision(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q")
+    Path("plans").mkdir()
+    Path(".gitattributes").write_text("plans export-ignore\n", encoding="utf-8")
+    engine = {"mine": {"jobs": {}, "proc_id": "rw_axi", "params": {"AddrWidth": 40, "DataWidth": 64}}}
+    move = """schema = 1
+target = "idma"
+[axes]
+A = 64
+[transfer.t]
+dtype = "i8"
+options = { engine = "jobs.json::mine" }
+source = { tier = "mem", base = 0x1000000000, element = "A" }
+dest = { tier = "mem", base = 0x1000, element = "A" }
+stream = { packet = "A" }
+"""
+    for number, width in enumerate((40, 32)):
+        engine["mine"]["params"]["AddrWidth"] = width
+        Path("jobs.json").write_text(json.dumps(engine), encoding="utf-8")
+        Path("e.toml").write_text(move, encoding="utf-8")
+        Path("plans/p.toml").write_text(PLAN.replace("B=4:256", f"B=4:{256 - number}"), encoding="utf-8")
+        git(tmp_path, "add", "-A")
+        git(tmp_path, "commit", "-q", "-m", str(number))
+    assert run(capsys, "check", "e.toml", "--no-cache")[0] == 1
+    code, out = run(capsys, "diff", "HEAD~1..HEAD", "--no-cost")
+    assert code == 1
+    assert "e.toml::t" in out
+    assert "plans/p.toml::t" in out
+
+
+def test_three_dots_compare_with_where_two_branches_parted(repository, capsys):
+    git(repository, "checkout", "-q", "-b", "side", "first")
+    Path("k.rs").write_text(KERNEL + "// more\n", encoding="utf-8")
+    git(repository, "commit", "-q", "-am", "side")
+    assert run(capsys, "diff", "second...side", "--no-cost") == (0, "no transfer changed\n")
+    assert run(capsys, "diff", "second..side", "--no-cost")[1] != "no transfer changed\n"
+
+
+def test_a_check_of_nothing_that_changed_writes_its_reports(repository, capsys):
+    assert run(capsys, "check", ".", "--since", "second", "--output", "json=out.json")[0] == 0
+    assert json.loads(Path("out.json").read_text(encoding="utf-8")) == []
+    _, out = run(capsys, "check", ".", "--since", "second", "--json")
+    assert json.loads(out[: out.rindex("]") + 1]) == []
+    assert run(capsys, "check", ".", "--since", "second", "--certify", "c")[0] == 2
+    Path("Cargo.toml").write_text('[package]\nname = "k"\n[package.metadata.dmaverify]\n', encoding="utf-8")
+    assert "same-y" in run(capsys, "check", ".", "--since", "second", "--verbose")[1]

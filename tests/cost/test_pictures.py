@@ -37,9 +37,9 @@ def test_example_4_visits_a_new_row_with_every_request_of_a_bank() -> None:
 
 
 def test_a_picture_is_the_same_twice_and_shows_both_programs() -> None:
-    both = [("before", example_5()), ("after", example_5(bit_8=True))]
+    both = [("before", example_5(), cost_data()), ("after", example_5(bit_8=True), cost_data())]
     text = svg(draw(both))
-    small = [("3", EXAMPLE_3)]
+    small = [("3", EXAMPLE_3, cost_data())]
     assert svg(draw(small)) == svg(draw(small))
     assert "before: 1,861 cycles" in text
     assert "bound by channels, all engines: 16 of 32 channels carry 4,096 requests" in text
@@ -49,13 +49,13 @@ def test_a_picture_is_the_same_twice_and_shows_both_programs() -> None:
 
 
 def test_panels_of_a_memory_that_does_not_occur_are_left_out() -> None:
-    text = svg(draw([("3", EXAMPLE_3)]))
+    text = svg(draw([("3", EXAMPLE_3, cost_data())]))
     assert "HBM channel" not in text
     assert "DMN" in text
 
 
 def test_a_picture_is_saved_by_the_name_of_its_file(tmp_path: Path) -> None:
-    figure = draw([("1", EXAMPLE_1)])
+    figure = draw([("1", EXAMPLE_1, cost_data())])
     save(figure, tmp_path / "a.png")
     save(figure, tmp_path / "a.svg")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")

@@ -189,7 +189,7 @@ def test_a_burst_table_and_json_lines_are_judged_by_check(tmp_path: Path, capsys
     table = tmp_path / "trace.csv"
     table.write_text("src_addr,dst_addr,length,decouple_rw,r_bursts,w_bursts\n4088,8192,24,1,ff8:8 1000:16,2000:24\n")
     assert cli.invoke(["check", str(table)]) == 0
-    assert "all 1 transfers" in capsys.readouterr().out
+    assert "the one transfer" in capsys.readouterr().out
     table.write_text(table.read_text() + "4088,8192,24,1,ff8:24,2000:24\n4088,8192,24,1,zz,2000:24\n")
     assert cli.invoke(["check", str(table), "--format", "concise"]) == 2
     said = capsys.readouterr().out
@@ -463,3 +463,26 @@ def test_a_finding_on_a_burst_list_underlines_the_burst(tmp_path: Path) -> None:
     assert verdict is not None
     shown = {(f.rule, rows[1][f.span.column - 1 :].split(",")[0].split()[0]) for f in verdict.errors if f.span}
     assert shown >= {("idma/burst-bus-address", "1000:8:1004:1"), ("idma/burst-length-field", "20000:16:20000:2")}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rule"),
+    [
+        ("src_reduce_len = 1\nsrc_max_llen = 2", "dst_reduce_len = 1\nsrc_max_llen = 2", "idma/llen-inert"),
+        ("decouple_aw = 1", "length = 6400\ndecouple_rw = 1", "idma/decoupled"),
+    ],
+)
+def test_each_request_is_judged_with_its_own_options(tmp_path: Path, first: str, second: str, rule: str) -> None:
+    def found(*requests: str) -> list[str]:
+        lines = []
+        for number, more in enumerate(requests):
+            own = more if "length" in more else f"{more}\nlength = 64"
+            lines.append(f"src = 0x{number + 1}000\ndst = 0x{number + 2}0000\n{own}\nlaunch")
+        (tmp_path / "d.idma").write_text("\n".join(["nd", *lines]))
+        verdict = verdict_of_file(str(tmp_path / "d.idma"))
+        assert verdict is not None
+        return [one.rule for one in verdict.findings if one.rule == rule]
+
+    assert found(second)
+    assert not found(first)
+    assert found(first, second) == found(second)

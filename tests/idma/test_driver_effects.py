@@ -184,6 +184,12 @@ def test_what_an_if_of_the_preprocessor_does_not_say_is_a_condition() -> None:
     assert "more than one way" in str(lengths(GO.format("SIZE"), text.format('__has_include("x.h")')))
 
 
+@pytest.mark.parametrize(("a", "b", "want"), [(1, 0, 4), (0, 1, 8), (0, 0, 16)])
+def test_an_elif_within_a_function_chooses(a: int, b: int, want: int) -> None:
+    sides = f"{GO.format(4)}\n#elif B\n{GO.format(8)}\n#else\n{GO.format(16)}"
+    assert lengths(f"\n#if A\n{sides}\n#endif\n", f"#define A {a}\n#define B {b}") == [want]
+
+
 WAIT = "snrt_dma_wait_all();"
 
 

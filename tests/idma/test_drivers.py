@@ -273,6 +273,60 @@ def test_what_a_driver_leaves_open_is_in_its_verdict(tmp_path: Path, body: str, 
     assert not scope or cli.invoke(["check", "--no-cache", "--strict", str(path), "--engine", "manticore"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("call", "conditions"),
+    [
+        ("memset_dma(1);", ["memset_dma() launches nothing"]),
+        ("snrt_copy_block(2);", ["snrt_copy_block() launches nothing"]),
+        ("free_slot_and_start_copy(3);", ["free_slot_and_start_copy() launches nothing"]),
+        ("START_DMA;", ["`START_DMA` launches nothing"]),
+        ("int id = START_DMA;", ["`START_DMA` launches nothing"]),
+        ("if (x) START_DMA;", ["`START_DMA` launches nothing"]),
+        ("if (x) { int id = START_DMA; id++; }", ["`START_DMA` launches nothing"]),
+        ("memcpy(&x, &x, 4);", ["memcpy() launches nothing"]),
+        ("memset(&x, 0, 4); free(0); snrt_cluster_hw_barrier(); printf(0);", []),
+        ("x; (void)x; x = UINT32_MAX;", []),
+    ],
+)
+def test_what_other_files_define_launches_nothing_on_a_condition(
+    tmp_path: Path, call: str, conditions: list[str]
+) -> None:  # fmt: skip
+    (tmp_path / "d.c").write_text(f"void f(int x) {{ {FIRST} {call} }}\n")
+    verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
+    assert verdict is not None
+    assert (verdict.status, list(verdict.conditions)) == (Status.PROVED, conditions)
+
+
+LAST = "snrt_dma_start_1d((void *)0x3000, (void *)0x1000, 64);"
+NONE = "snrt_dma_start_1d((void *)0x3000, (void *)0x1000, 0);"
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "conditions"),
+    [
+        (f"void snrt_dma_wait_all(void) {{}}\nvoid f(void) {{ {FIRST} snrt_dma_wait_all(); {LAST} }}", "refuted", []),
+        (f"void f(void) {{ {FIRST} snrt_dma_wait_all(); {LAST} }}", "proved", []),
+        (f"void f(void) {{ {FIRST} WAIT_DMA; {LAST} }}", "unknown", ["`WAIT_DMA` launches nothing"]),
+        (f"void h(void) {{ {NONE} }}\nvoid f(void) {{ {FIRST} if (0) h(); }}", "refuted", []),
+        (f"static void h(void) {{ {NONE} }}\nvoid f(void) {{ {FIRST} if (0) h(); }}", "proved", []),
+        (f"void h(void) {{ {NONE} }}\nvoid g(void) {{ if (0) h(); }}\nvoid f(void) {{ {FIRST} g(); }}", "refuted",
+         []),
+        (f"void h(void) {{ {FIRST} }}\nvoid f(void) {{ h(); }}", "proved", []),
+        (f"void h(void) {{ {FIRST} }}\nvoid f(uint8_t n) {{ if (n > 3) h(); }}", "proved", ["no other file calls h()"]),
+        (f"static void h(void) {{ {FIRST} }}\nvoid f(uint8_t n) {{ if (n > 3) h(); }}", "proved", []),
+        (f"void sys_dma_memcpy(uint64_t d, uint64_t s, uint64_t n) {{ {NONE} }}", "refuted", []),
+        (f"void my_memcpy(uint64_t d, uint64_t s, uint64_t n) {{ {NONE} }}", "refuted", []),
+    ],
+)  # fmt: skip
+def test_functions_of_the_file_are_run_as_they_stand_there(
+    tmp_path: Path, text: str, status: str, conditions: list[str]
+) -> None:
+    (tmp_path / "d.c").write_text(f"{text}\n")
+    verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
+    assert verdict is not None
+    assert (verdict.status.value, list(verdict.conditions)) == (status, conditions)
+
+
 DESCRIPTOR = """#include <stdint.h>
 typedef struct { uint32_t length; uint32_t flags; uint64_t next; uint64_t src; uint64_t dst; } desc_t;
 """
@@ -366,7 +420,7 @@ def test_what_is_not_read_of_a_driver_is_no_pass_and_stands_where_it_was_written
     path.write_text(text)
     code = cli.invoke(["check", "--no-cache", str(path), "--format", "concise"])
     first = capsys.readouterr().out.splitlines()[0]
-    word = {2: "error[core/input] ", 3: "unknown[core/overlap] "}[code]
+    word = {2: "error[core/input] ", 3: "unknown[core/unresolved-copy] "}[code]
     assert first.startswith(f"{path}:{place}: {word}")
 
 

@@ -281,6 +281,42 @@ def chain_line(place: int, src: int, dst: int, then: int = desc64.END) -> str:
 
 
 @pytest.mark.parametrize(
+    ("launches", "found"),
+    [
+        ("head = 0x8000\nhead = 0x9000", {"idma/desc-sourced"}),
+        ("head = 0x8000\nwait\nhead = 0x9000", set()),
+        ("head = 0x9000\nwait\nhead = 0x8000", set()),
+        ("head = 0x9000\nhead = 0x8000", {"idma/desc-sourced"}),
+    ],
+)
+def test_what_is_read_of_a_descriptor_behind_its_wait_is_its_mark(
+    tmp_path: Path, launches: str, found: set[str]
+) -> None:  # fmt: skip
+    lines = [chain_line(0x8000, 0x10000, 0x20000), chain_line(0x9000, 0x8000, 0x30000)]
+    path = tmp_path / "c.idma"
+    path.write_text("\n".join(["desc64", "fetch = 256", launches, *lines]))
+    verdict = verdict_of_file(str(path))
+    assert verdict is not None
+    assert {f.rule for f in verdict.errors} == found
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("dmsrc 0x1000, 0\ndminit 64, 1\ndmcpyi 64, 0", [0xFF, 0xFF]),
+        ("dmsrc 0x1000, 0\ndminit 64, 0\ndmcpyi 64, 0", [0, 0]),
+        ("dmsrc 0x12, 0\ndminit 64, 2\ndmcpyi 64, 0", [0x12, 0x12]),
+        ("dminit 64, 1\ndminit 64, 2", [0xFF, 0xFF]),
+        ("dminit 64, 1\ndmsrc 0x1000, 1\ndmcpyi 64, 0", [0xFF, 0x100001000]),
+        ("dmcpyi 64, 0", [0]),
+    ],
+)
+def test_what_a_dminit_writes_stays_behind_as_the_source(text: str, want: list[int]) -> None:
+    image = read_image(f"inst64\ndmdst 0x20000, 0\n{text}\n")
+    assert [one.descriptor.request.src for one in image.told] == want
+
+
+@pytest.mark.parametrize(
     ("launches", "dst", "found"),
     [
         ("head = 0x8000\nhead = 0x9000", 0x30000, {"idma/wait"}),
@@ -291,6 +327,11 @@ def chain_line(place: int, src: int, dst: int, then: int = desc64.END) -> str:
         ("head = 0x8000\nwait\nhead = 0x8020", 0x30000, None),
         ("head = 0x9000\nhead = 0x8000", 0x30000, set()),
         ("head = 0x9000\nwait\nhead = 0x8000", 0x8000, {"idma/desc-clobbered"}),
+        ("head = 0x9000\nhead = 0x8000", 0x8000, {"idma/desc-clobbered"}),
+        ("head = 0x8000\nhead = 0x9000", 0x8000, {"idma/desc-clobbered", "idma/wait"}),
+        ("head = 0x8000\nwait\nhead = 0x9000", 0x8000, set()),  # what lies there is complete
+        ("head = 0x8000\npoll = 0x8020\nhead = 0x9000", 0x8020, set()),
+        ("head = 0x8000\nwait\nhead = 0x9000", 0x9000, {"idma/desc-clobbered"}),
     ],
 )
 def test_chains_that_software_launches_one_after_the_other(

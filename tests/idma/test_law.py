@@ -31,7 +31,7 @@ from dmaverify.machines.idma.law import (
     fragments,
     utilization,
 )  # fmt: skip
-from dmaverify.machines.idma.price import measured, price, price_on, requests_of
+from dmaverify.machines.idma.price import Requests, measured, price, price_on
 from dmaverify.machines.idma.setup import setup_of
 from dmaverify.machines.idma.sweep import sweep
 from dmaverify.plan.read import read_plan_text
@@ -230,7 +230,7 @@ def test_totals_from_residues_are_those_of_the_bursts(monkeypatch: pytest.Monkey
     commands, setup = api.program_of(plan, "t"), setup_of(plan.targets["idma"], plan.transfers[0].transfer.options)
     listed, runs = measured(setup, commands)
     assert runs
-    assert requests_of(setup, commands).count == 100
+    assert Requests(setup, commands).count == 100
     monkeypatch.setattr("dmaverify.machines.idma.price.EXACT", 10)
     summed, runs = measured(setup, commands)
     assert not runs

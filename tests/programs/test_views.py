@@ -519,3 +519,40 @@ stream = {{ time = "N = 1", packet = "C" }}
 """)
     assert {f.rule for f in verdict.errors} == {"core/in-bounds"}
     assert "covers -1..-1 at t = 0" in verdict.errors[0].message
+
+
+MOVING = """
+[access.commits]
+engine = "commit"
+context = "sub"
+dtype = "i8"
+loop = {{ t = 8 }}
+memory.tier = "dm"
+memory.element = "D, C"
+memory.view = {{ tile = "D", length = 1, start = "{0}", partial = true }}
+stream = {{ packet = "C" }}
+[transfer.loads]
+dtype = "i8"
+loop = {{ t = 8 }}
+source = {{ tier = "hbm", element = "D, C", view = {{ tile = "D", length = 1, start = "t" }} }}
+dest = {{ tier = "dm", base = {1}, element = "D, C", view = {{ tile = "D", length = 1, start = "t", partial = true }} }}
+stream = {{ packet = "C" }}
+[program.p]
+holds = ["dm"]
+step = [{{ access = "commits" }}, {{ transfer = "loads" }}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "base", "met"), [("t", 8, True), ("t", 64, False), ("0", 8, False), ("0", 0, True), ("7 - t", 0, True)]
+)
+def test_what_an_access_touches_moves_with_its_own_view(start: str, base: int, met: bool) -> None:
+    sizes = HEAD.replace("C = 32", "C = 8\nD = 8")
+    for order in ("commits, loads", "loads, commits"):
+        text = sizes + MOVING.format(start, base)
+        if order.startswith("loads"):
+            first, second = '{ access = "commits" }', '{ transfer = "loads" }'
+            text = text.replace(f"{first}, {second}", f"{second}, {first}")
+        (verdict,) = api.check(text, "p", options=Options(repair=False, cross_check=0))
+        hazards = {f.rule for f in verdict.errors if f.rule.startswith("core/hazard")}
+        assert hazards == ({"core/hazard-waw"} if met else set()), (start, base, order)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
-from itertools import product
+from itertools import compress, product
 
 import pytest
 
+from dmaverify.program.ways import OnWay, Way, WayChoice
 from dmaverify.prove.flow.buffers import (
     COVER,
     ONCE,
@@ -20,7 +21,6 @@ from dmaverify.prove.flow.buffers import (
     OpenClaim,
     UnmetUse,
 )
-from dmaverify.prove.flow.ways import OnWay, Way, WayChoice
 from dmaverify.prove.meet import Walk
 from dmaverify.values import replace
 
@@ -67,14 +67,18 @@ def drawn(draw: random.Random) -> HeldBuffer:
     return HeldBuffer("x", SIZE, whole, tuple(writes), tuple(uses), own=True, alone=alone)
 
 
+def happens(when: OnWay, arms: tuple[int, ...]) -> bool:
+    taken = all(one.arm == arms[int(one.decision[1:])] for one in when.path)
+    return taken and not any(happens(one, arms) for one in when.exits)
+
+
 def runs(buffer: HeldBuffer, *, perhaps: bool) -> Iterator[tuple[dict[HeldAccess, set[int]], Counter[int]]]:
     """Of every run: what each use misses, and how often each cell is written; with what is written in part or not."""
     for arms in product(range(2), repeat=DECISIONS):
-        chosen = {f"d{d}": choice(d, arm) for d, arm in enumerate(arms)}
         times: Counter[int] = Counter()
         missed: dict[HeldAccess, set[int]] = {}
         for one in sorted((*buffer.writes, *buffer.uses), key=lambda access: access.at):
-            if not one.when.holds(chosen) or one.cells is None:
+            if not happens(one.when, arms) or one.cells is None:
                 continue
             if one in buffer.writes:
                 times += cells(one.cells) if perhaps or not one.partial else Counter()
@@ -100,6 +104,12 @@ def test_a_use_of_what_some_run_did_not_write_is_found_and_no_other(seed: int) -
             if isinstance(one, UnmetUse):
                 left = [missed[one.use] for missed, _ in most if one.use in missed]
                 assert any(len(some) >= (one.count or 1) and (not one.count or one.first in some) for some in left), (
+                    buffer
+                )
+                named = [choice(d, arm) for d in range(DECISIONS) for arm in range(2)]
+                way = OnWay(tuple(arm for arm in named if arm.names[arm.arm] in one.way.split(" and ")))
+                on_it = [bool(buffer.writes) and happens(way, arms) for arms in product(range(2), repeat=DECISIONS)]
+                assert all(len(missed.get(one.use, ())) >= (one.count or 1) for missed, _ in compress(most, on_it)), (
                     buffer
                 )
 

@@ -9,9 +9,10 @@ from itertools import product
 from dmaverify.program.turns import Affine
 from dmaverify.program.views import TileWindow, visible_positions
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, follow
-from dmaverify.prove.flow.tile_union import Boxes, grid, grid_of
+from dmaverify.prove.flow.tile_union import Boxes, grid, grid_of, within
 from dmaverify.prove.flow.touches import runs_of
 from dmaverify.prove.meet import Walk
+from dmaverify.values import replace
 
 
 def drawn(draw: random.Random, digits: list[tuple[str, int, int]]) -> Boxes:
@@ -94,6 +95,24 @@ def test_walks_come_to_each_address_as_often_as_their_counters_say() -> None:
             wanted = Counter(walk.address(at) for at in product(*(range(count) for count, _ in walk.loops)))
             assert (found, made.count(covered)) == (wanted, len(wanted)), walks
     assert several > 100
+
+
+def test_rows_together_have_what_is_read_exactly_where_one_of_them_has_each_address() -> None:
+    def listed(walk: Walk) -> set[int]:
+        return {walk.address(at) for at in product(*(range(count) for count, _ in walk.loops))}
+
+    draw, held = random.Random(3), 0
+    for _ in range(400):
+        read = replace(drawn_walk(draw, 120), base=draw.randrange(-40, 40))
+        if read.loops and draw.random() < 0.7:  # its parts, but perhaps one
+            (count, step), *inner = read.loops
+            rows = [Walk(read.base + i * step, tuple(inner)) for i in range(count) if draw.random() < 0.97]
+        else:
+            rows = [replace(drawn_walk(draw, 120), base=draw.randrange(-40, 40)) for _ in range(draw.randrange(5))]
+        wanted = listed(read) <= set().union(*map(listed, rows))
+        assert within(read, [row.straight for row in rows]) == wanted, (read, rows)
+        held += wanted
+    assert 100 < held < 300
 
 
 def test_walks_over_large_memories_are_cut_where_all_of_them_split() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.plan.read import read_plan_text
 from dmaverify.report.copies import synthesis_text
-from dmaverify.synth.copies import CopyLimits, Fewest, copy_limits, fewest
+from dmaverify.synth.copies import CopyLimits, Fewest, _reach, copy_limits, cut, fewest
 from dmaverify.synth.nests import Level, RowNest, covers
 from dmaverify.targets.target import load_target
 from dmaverify.verdict import Status
@@ -189,6 +191,62 @@ def test_counts_and_strides_at_the_edges_of_their_fields() -> None:
     assert single(Level(4, 0, 1 << 21)) == [4, 1]
     assert single(Level(4, 64, 128), "local") == [1, 4]
     assert single(Level(4, 32, 128), "local") == [4, 1]
+
+
+def rows_plan(rows: int, limits: str = "") -> str:
+    """A load of rows of 32 bytes that lie 128 bytes apart in gm, 64 apart in ub."""
+    return (
+        f'schema = 1\ntarget = "pto"\n[axes]\nR = {rows}\nC = 16\n[transfer.x]\ndtype = "f16"\n{limits}'
+        'source = { tier = "gm", element = "R, C # 64" }\ndest = { tier = "ub", element = "R, C # 32" }\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "most", "issues", "bound"),
+    [(1000, 1000, 1, 1), (1009, 1000, 2, 2), (2 * 997, 1000, 1, 1), (3000, 1000, 1, 1), (3001, 1000, 2, 2)],
+)
+def test_rows_beyond_a_field_are_cut_where_it_ends_and_the_bound_counts_what_a_copy_can_hold(
+    rows: int, most: int, issues: int, bound: int
+) -> None:
+    """A prime number of rows above the field was 1,009 instructions, "needed, and enough"."""
+    found = synthesize_copies(read_plan_text(rows_plan(rows, f"limits = {{ count_max = {most} }}\n")), "x")
+    assert (found["issues"], found["bound"], found["optimal"]) == (issues, bound, issues == bound), found["evidence"]
+
+
+@pytest.mark.parametrize("count", range(1, 60))
+def test_a_level_takes_as_many_iterations_as_the_best_product_of_fields(count: int) -> None:
+    fields = range(1, 8)
+    for loops in (1, 2, 3):
+        made = [prod(one) for one in itertools.product(fields, repeat=loops)]
+        assert _reach(count, 7, loops) == max(n for n in made if n <= count)
+
+
+def test_the_parts_of_a_cut_nest_are_its_rows_each_once() -> None:
+    nest = RowNest(64, 32, 32, (Level(23, 64, 32), Level(3, 4096, 1024), Level(11, 1 << 16, 1 << 14)))
+    parts = cut(nest, replace(limits_of("load"), count=10))
+    assert [part.rows for part in parts] == [20 * 3 * 10, 20 * 3, 3 * 3 * 10, 3 * 3]
+    assert sorted(row for part in parts for row in rows_of_nest(part)) == sorted(rows_of_nest(nest))
+
+
+def rows_of_nest(nest: RowNest) -> list[tuple[int, int]]:
+    out = [(nest.read, nest.write)]
+    for level in nest.levels:
+        out = [(r + n * level.read, w + n * level.write) for r, w in out for n in range(level.count)]
+    return out
+
+
+@pytest.mark.parametrize("most", [128, 299, 300])
+def test_limits_that_a_move_states_are_kept_by_its_copies(most: int) -> None:
+    """One instruction of 300 rows where the move allows 128 was OPTIMAL."""
+    found = synthesize_copies(read_plan_text(rows_plan(300, f"limits = {{ count_max = {most} }}\n")), "x")
+    assert f"count_max = {most}" in found["request"]
+    counts = [int(n) for n in re.findall(r"nburst\(%c(\d+)_i64", found["kernel"])]
+    assert max(counts) <= most
+
+
+def test_limits_that_no_field_of_a_copy_has_are_refused() -> None:
+    with pytest.raises(InputError, match="does not count `ub_bytes`"):
+        synthesize_copies(read_plan_text(rows_plan(8, "limits = { ub_bytes = 4096 }\n")), "x")
 
 
 def test_packed_rows_stay_the_innermost_level() -> None:

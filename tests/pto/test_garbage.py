@@ -342,3 +342,43 @@ def test_what_was_decided_of_a_value_holds_for_its_own_round_alone(written: str,
     (verdict,) = check_text(Source("k.mlir", text))
     assert verdict.status is status, verdict
     assert {finding.rule for finding in verdict.errors} == ({"core/definite"} if status is Status.REFUTED else set())
+
+
+def branches(many: int, last: str) -> str:
+    """A row that is loaded where `%b` is 0 and stored where `last` says; conditions in between load another one."""
+    row = f"nburst(%one, %size, %size) : {GM}, {UB}, i64, i64, i64, i64, i64"
+    load = f"pto.mte_gm_ub %in, %y, %z, %size {row}"
+    decided = "".join(
+        f"  %c{i} = arith.cmpi eq, %a{i}, %z : i64\n  scf.if %c{i} {{\n    {load}\n  }} else {{\n    {load}\n  }}\n"
+        "  pto.barrier #pto.pipe<PIPE_ALL>\n"
+        for i in range(many)
+    )
+    stated = "".join(f"// dmaverify: assume %{name} in 0..1\n" for name in ["b", *(f"a{i}" for i in range(many))])
+    return f"""// dmaverify: gm %in = 1024xf32
+// dmaverify: gm %out = 1024xf32
+{stated}func.func @k(%in: {GM}, %out: {GM}, %b: i64, {", ".join(f"%a{i}: i64" for i in range(many))}) {{
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %size = arith.constant 256 : i64
+  %x = pto.castptr %z : i64 -> {UB}
+  %y = pto.castptr %size : i64 -> {UB}
+  %loaded = arith.cmpi eq, %b, %z : i64
+  %other = arith.cmpi ne, %b, %z : i64
+  scf.if %loaded {{
+    pto.mte_gm_ub %in, %x, %z, %size {row}
+  }}
+{decided}  scf.if {last} {{
+    pto.mte_ub_gm %x, %out, %size nburst(%one, %size, %size) : {COPY}
+  }}
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize("many", [2, 4])
+@pytest.mark.parametrize(("last", "status"), [("%loaded", PROVED), ("%other", REFUTED)])
+def test_branches_that_leave_the_same_bytes_do_not_hide_what_another_one_wrote(
+    many: int, last: str, status: Status
+) -> None:
+    (verdict,) = check_text(Source("k.mlir", branches(many, last)))
+    assert verdict.status is status, verdict

@@ -288,7 +288,9 @@ def test_an_unknown_verdict_names_what_ran_out() -> None:
     assert "UNKNOWN hard  a.toml:7  target rngd  no answer: core/covers" in full
     bare = replace(UNKNOWN, obligations=())
     assert "UNKNOWN" in render_verdict(bare)
-    assert render_verdict(bare, "concise") == "a.toml:7:1: unknown[verdict] no answer for `hard`"
+    assert render_verdict(bare, "concise") == (
+        "a.toml:7:1: unknown[verdict] no answer for `hard` (nothing that was judged decides it)"
+    )
 
 
 def test_assumptions_are_shown_even_when_proved_and_obligations_on_request() -> None:

@@ -1,5 +1,7 @@
 """Small kernels for the tests: a frame around a few lines, and what is asked of them."""
 
+# ruff: noqa: E501  (kernels)
+
 from dmaverify.jobs.verdicts import verdicts_of
 from dmaverify.machines.rngd.rust.plans import KernelPlan, read_kernel_plan_text
 from dmaverify.prove.move.check import Options
@@ -49,3 +51,33 @@ def broken(made: KernelPlan, **readings: str) -> list[set[str]]:
 
 def warned(made: KernelPlan) -> set[str]:
     return {f.rule for v in verdicts(made) for f in v.findings if f.severity is Severity.WARNING}
+
+
+HBM = "HbmTensor<i8, Chip, m![A, B]>"
+NEW = HBM.replace("Tensor<", "Tensor::<") + "::new()"
+
+
+def tile(start: str, to: str = "") -> str:
+    return (
+        f"x.view().tile::<m![B], 16, m![A, B = 16 # 64]>({start})"
+        f".to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![B], 16, m![A, B = 16 #{{!}} 64]>({to or start}));"
+    )
+
+
+def whole(source: str, into: str = "y") -> str:
+    return f"{source}.view().to_hbm_view(&mut ctx.tdma, {into}.view_mut());"
+
+
+def status(lines: str, more: str = "", before: str = "") -> str:
+    """The worst status; `given` where a proof rests on a condition."""
+    if "v.view" in lines:
+        of = "HbmTensor<i8, Chip, m![A, W]>"
+        head = f"axes![W = 8192];\nfn f(ctx: &mut Context, u: &{of}, n: usize) -> {of} {{ let mut v = {of.replace('Tensor<', 'Tensor::<')}::new(); "
+        end = "v"
+    else:
+        head = f"fn f(ctx: &mut Context, x: &{HBM}, n: usize, {more}) -> {HBM} {{ let mut y = {NEW}; "
+        end = "y"
+    made = verdicts(plan(f"{before}\n#[device(chip = 1)]\n{head}\n{lines}\n{end} }}\n"))
+    found = {v.status.value for v in made}
+    told = next((one for one in ("error", "refuted", "unknown") if one in found), "proved")
+    return "given" if told == "proved" and not all(made) else told

@@ -40,6 +40,12 @@ def test_an_offset_flows_into_the_helper_from_each_call(offsets: list[str], fine
         assert len(offsets) == 1 or any("offset = 4" in note for f in verdict.findings for note in f.notes)
 
 
+def test_a_helper_that_is_handed_on_is_judged_for_any_offset() -> None:
+    text = "#[device(chip = 1)]\nfn g(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) { each(part); }\n"
+    assert verdicts(plan(PART + calling("0")))[0].conditions == ()
+    assert "the start of the tile" in verdicts(plan(PART + calling("0") + text))[0].conditions[0]
+
+
 def test_an_offset_flows_through_two_helpers_and_a_loop() -> None:
     outer = "fn outer(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>, i: usize) { part(ctx, x, 4 * i); }\n"
     kernel = "#[device(chip = 1)]\nfn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) { for i in %s { outer(ctx, x, i); } }\n"

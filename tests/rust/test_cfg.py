@@ -150,6 +150,14 @@ def test_a_constant_is_the_one_of_the_build(tmp_path, monkeypatch, features: str
     assert [v.status.value for v in dv.check(tmp_path / "src" / "lib.rs")] == [status]
 
 
+@pytest.mark.parametrize(
+    ("above", "build"), [("const N: usize = 3;", ""), ("fn g() {}", ""), ("", "read with the feature `half`")]
+)
+def test_an_attribute_belongs_to_the_item_below_it(above: str, build: str) -> None:
+    text = METHODS.split("    #[cfg(not")[0].replace("FIRST", GOOD) + "}"
+    assert twins(text.replace('"half")]', f'"half")]\n    {above}')) == [("proved", build)]
+
+
 def test_conditions_that_no_feature_decides_leave_nothing_out() -> None:
     text = STATEMENTS.replace('feature = "half"', 'backend = "npu"').replace("FIRST", GOOD).replace("SECOND", BAD)
     assert [status for status, _ in twins(text)] == ["proved", "refuted"]

@@ -342,6 +342,21 @@ fn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![S, E]>) -> HbmTensor<i8, Chip
     assert ("refuted" in {v.status.value for v in made}) == (status == "refuted")
 
 
+@pytest.mark.parametrize(("written", "status"), [(12, {"proved"}), (11, {"proved", "refuted"})])
+def test_tiles_behind_many_conditions_that_come_twice_are_followed_each_by_itself(
+    written: int, status: set[str]
+) -> None:
+    """There are 4,096 ways through the function."""
+    tile = copy("@").replace("16", "1")
+    first = "".join(f"if c{i} {{ {tile.replace('@', str(i))} }} " for i in range(12))
+    again = "".join(f"if !c{i} {{ {tile.replace('@', str(i))} }} " for i in range(written))
+    rest = "".join(tile.replace("@", str(i)) for i in range(12, 64))
+    found = verdicts(plan(kernel(first + again + rest, ", ".join(f"c{i}: bool" for i in range(12)))))
+    assert {one.status.value for one in found} == status
+    if written < 12:
+        assert found[-1].findings[0].message.startswith("where `c11` does not hold, 256 of 16,384 elements of `y`")
+
+
 HELPER = f"fn make(ctx: &mut Context, x: &{HBM}, c: bool) -> {HBM} {{ let mut z = {HBM.replace('HbmTensor<', 'HbmTensor::<')}::new(); if c {{ {ALL.replace('y.', 'z.')} }} z }}"
 
 

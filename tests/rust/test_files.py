@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import dmaverify as dv
 from dmaverify.cli import app as cli
+from dmaverify.machines.rngd.rust.code import MAX_BYTES
 from dmaverify.machines.rngd.rust.extract import extracted
 from dmaverify.machines.rngd.rust.plans import KernelPlan, read_kernel_plan
 from dmaverify.plan.read import read_plan_text
@@ -189,6 +190,49 @@ def test_every_format_holds_the_findings_of_a_kernel() -> None:
         code, out = run("check", str(EXAMPLES / "mistakes.rs"), "--format", form)
         assert code == 0
         assert "store-broadcast" in out, form
+
+
+SIZED = "use crate::sizes::N;\nuse furiosa_opt_std::prelude::*;\naxes![A = 256, B = { N }];\nfn f(ctx: &mut C, x: &HbmTensor<i8, m![1], m![A, B]>) {\n    let y: DmTensor<i8, m![1], m![1 # 2], m![A], m![B]> = x.to_dm(&mut ctx.tdma);\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("above", "told"),
+    [
+        ("", "proved"), ('#[path = "other/deep.rs"]', "refuted"), ('#[path = "sizes.rs"]', "proved"),
+        ('#[cfg_attr(unix, path = "other/deep.rs")]', "unknown"), ('#[path = "none.rs"]', "unknown"), ('#[doc = "path"]', "proved"),
+    ],
+)  # fmt: skip
+def test_a_module_is_the_file_that_its_path_names(tmp_path: Path, above: str, told: str) -> None:
+    for name, text in {
+        "Cargo.toml": '[package]\nname = "k"\n', "src/lib.rs": f"{above}\nmod sizes;\nmod kernel;\n", "src/kernel.rs": SIZED,
+        "src/sizes.rs": "pub const N: usize = 64;\n", "src/other/deep.rs": "mod own;\npub use own::N;\n",
+        "src/other/own.rs": "pub const N: usize = 60;\n",
+    }.items():  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert [v.status.value for v in dv.check(str(tmp_path / "src/kernel.rs"))] == [told]
+
+
+def test_features_that_are_asked_for_later_are_those_of_the_next_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "Cargo.toml").write_text(
+        '[lib]\nname = "k"\n[package]\nname = "k"\n[features]\nbig = []\n', encoding="utf-8"
+    )
+    sizes = 'mod sizes { #[cfg(feature = "big")] pub const N: usize = 64; #[cfg(not(feature = "big"))] pub const N: usize = 60; }\n'
+    (tmp_path / "src/lib.rs").write_text(sizes + SIZED, encoding="utf-8")
+    for features, told in (("", "refuted"), ("big", "proved"), ("", "refuted")):
+        monkeypatch.setenv("DMAVERIFY_FEATURES", features)
+        assert [v.status.value for v in dv.check(str(tmp_path / "src/lib.rs"))] == [told]
+
+
+def test_a_file_that_may_call_a_generic_function_and_cannot_be_read_leaves_it_unknown(crate: Path) -> None:
+    assert dv.check(str(crate / "src/ops/load.rs"))[0].status is Status.PROVED
+    (crate / "src/ops/wide.rs").write_text("// stage" + " " * MAX_BYTES, encoding="utf-8")
+    (found, other) = dv.check(str(crate / "src/ops/load.rs"))
+    assert (found.status, other.status) == (Status.UNKNOWN, Status.PROVED)
+    assert "wide.rs may call `stage`" in found.findings[0].message
 
 
 def test_verdicts_do_not_depend_on_the_files_that_are_asked_for_besides(crate: Path) -> None:

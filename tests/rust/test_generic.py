@@ -84,6 +84,33 @@ def test_a_generic_kernel_is_proved_for_the_sizes_of_its_condition_and_a_call_wi
             assert status is Status.REFUTED, sizes
 
 
+COPY = (
+    "fn copy<A: M>(ctx: &mut Context, x: &HbmTensor<i8, m![1], A>) {"
+    " let d: DmTensor<i8, m![1], m![1 # 2], m![1 # 256], A> = x.to_dm(&mut ctx.tdma); }"
+)
+MEETS = "fn meets<A: M>(ctx: &mut Context, x: &HbmTensor<i8, m![1], A>) { copy::<A>(ctx, x); }"
+
+
+@pytest.mark.parametrize(
+    ("calls", "status"),
+    [
+        (("copy::<m![C]>(ctx, x)",), Status.PROVED), (("copy(ctx, x)", "copy::<_>(ctx, x)"), Status.PROVED),
+        (("copy(ctx, x)", "copy::<elsewhere::Odd>(ctx, y)"), Status.UNKNOWN), (("meets(ctx, x)",), Status.PROVED),
+        (("meets(ctx, x)", "meets::<elsewhere::Odd>(ctx, y)"), Status.UNKNOWN),
+        (("copy(ctx, x)", "meets::<_>"), Status.UNKNOWN), (("copy(ctx, x)", "each(copy)"), Status.UNKNOWN),
+        (("copy(ctx, x)", "each(copy::<elsewhere::Odd>)"), Status.UNKNOWN),
+        (("copy(ctx, x)", "each(copy::<m![C]>)"), Status.PROVED), (("launch(copy::<m![C]>, (ctx, x))",), Status.PROVED),
+        (("copy(ctx, x)", "launch(copy::<elsewhere::Odd>, (ctx, y))"), Status.UNKNOWN),
+    ],
+)  # fmt: skip
+def test_a_function_is_proved_for_all_its_calls_or_not_at_all(calls: tuple[str, ...], status: Status) -> None:
+    text = f"{HEAD.format('')}{COPY}\n{MEETS if any('meets' in one for one in calls) else ''}\n" + "".join(
+        f"#[device(chip = 1)]\nfn k{n}(ctx: &mut Context, x: &HbmTensor<i8, m![1], m![C]>, y: &Odd) {{ {call}; }}\n"
+        for n, call in enumerate(calls)
+    )
+    assert verdict(text).status is status
+
+
 def test_a_generic_kernel_that_no_size_makes_right_is_refuted() -> None:
     text = HEAD.format("") + LOAD.format("const N: usize", "H, B", "H", "B, C", BODY, t="bf16")
     assert verdict(text).status is Status.REFUTED

@@ -3,7 +3,7 @@
 # ruff: noqa: E501  (kernel text reads best on one line)
 
 import pytest
-from kernels import HEAD, body, broken, plan, verdicts, warned
+from kernels import HEAD, body, broken, plan, tile, verdicts, warned
 
 import dmaverify as dv
 from dmaverify.errors import InputError
@@ -130,6 +130,79 @@ def test_places_are_those_of_the_device() -> None:
     assert on(", pe = 8") == [{"rngd/spatial-sizes"}]
     made = plan("#[device(chip = 1, pe = 2)]\n" + load("A, B", "m![A / 2], m![A % 2, B]").replace("Cluster", "m![1]"))
     assert broken(made) == [set()]
+
+
+@pytest.mark.parametrize(
+    ("device", "told"),
+    [
+        ("chip = 1, pe = 8", set()), ("chip = 1, pe = PES", set()), ("chip = 1, pe = FOUR", {"rngd/spatial-sizes"}),
+        ("chip = 1, pe = 3", {"rngd/spatial-sizes"}), ("chip = 1, pe = elsewhere::PES", {"core/unresolved-transfer"}),
+        ("chip = 1", set()), ("chip = FOUR", set()),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("chips", ["1", "4"])
+def test_a_device_has_the_chips_and_elements_that_its_tensors_need(device: str, told: set[str], chips: str) -> None:
+    text = f"const PES: usize = 8; const FOUR: usize = 4;\n#[device({device})]\n" + load("A, B", "m![A], m![B]")
+    (found,) = verdicts(plan(text.replace("Chip", f"m![1 # {chips}]")))
+    wider = {"rngd/spatial-sizes"} if chips == "4" and "chip = 1" in device else set()
+    assert {f.rule for f in found.findings} - {"rngd/chips-max"} == told | wider
+    assert found.status is (
+        Status.REFUTED if wider or "rngd/spatial-sizes" in told else Status.UNKNOWN if told else Status.PROVED
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "status", "given"),
+    [
+        ("[0, 1]", Status.PROVED, False), ("[1, 1]", Status.PROVED, False), ("[0, 7]", Status.REFUTED, False),
+        ("[0]", Status.REFUTED, False), ("[0, 1, 0]", Status.REFUTED, False), ("elsewhere::PATTERN", Status.PROVED, True),
+        ("[0, n]", Status.PROVED, True),
+    ],
+)  # fmt: skip
+def test_the_pattern_of_a_shuffle_names_a_place_for_each_place(pattern: str, status: Status, given: bool) -> None:
+    of = "DmTensor<i8, Chip, m![B / 32], m![A], m![B % 32]>"
+    made = body(
+        f"let d: {of} = x.to_dm(&mut ctx.tdma);\nlet e: {of} = d.dm_cluster_shuffle(&mut ctx.tdma, {pattern});",
+        "x: &HbmTensor<i8, Chip, m![A, B]>, n: usize",
+    )
+    found = verdicts(made)[1]
+    assert found.status is status
+    assert any("the pattern of the shuffle" in one for one in found.conditions) is given
+
+
+FIELDS = """struct Io { a: HbmTensor<i8, Chip, m![A, B]>, b: HbmTensor<i8, Chip, m![A, B]> }
+fn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>, io: &mut Io, other: &mut Io) {
+    for i in 0..2 { FIRST }
+    for i in 2..4 { SECOND }
+}"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ("io.a", "io.a", set()), ("io.a", "io.b", {"core/tiles-cover"}), ("io.a", "other.a", {"core/tiles-cover"}),
+        ("io.b", "io.b", set()),
+    ],
+)  # fmt: skip
+def test_each_field_of_each_instance_is_a_tensor_of_its_own(first: str, second: str, told: set[str]) -> None:
+    text = FIELDS.replace("FIRST", tile("16 * i").replace("y.view", f"{first}.view"))
+    assert warned(plan(text.replace("SECOND", tile("16 * i").replace("y.view", f"{second}.view")))) == told
+
+
+@pytest.mark.parametrize(("read", "told"), [("io.a", {"core/hazard-war"}), ("io.b", set()), ("other.a", set())])
+def test_a_read_of_one_field_is_no_read_of_another(read: str, told: set[str]) -> None:
+    load_it = f"let d: DmTensor<i8, Chip, Cluster, m![A], m![B]> = {read}.to_dm(&mut ctx.tdma);"
+    text = FIELDS.replace("FIRST", "").replace("SECOND", "")
+    made = plan(text.rstrip("}") + f"{load_it} x.view().to_hbm_view(&mut ctx.tdma, io.a.view_mut()); }}")
+    assert warned(made) == told
+
+
+@pytest.mark.parametrize(("doc", "error"), [("the latest", True), ("the contest", True)])
+def test_a_word_with_test_in_it_makes_no_test_of_a_kernel(doc: str, error: bool) -> None:
+    of = "HbmTensor<i8, Chip, m![A, B]>"
+    lines = "let mut y = " + of.replace("Tensor<", "Tensor::<") + "::new(); " + tile("0") + " y"
+    made = plan(f'#[doc = "{doc}"]\n#[device(chip = 1)]\nfn f(ctx: &mut Context, x: &{of}) -> {of} {{ {lines} }}')
+    assert any("core/tiles-cover" in rules for rules in broken(made)) is error
 
 
 # ---------------------------------------------------------------- views that do not fit
@@ -371,6 +444,32 @@ def test_a_selected_function_knows_the_comments_of_the_others() -> None:
 
 def test_documentation_and_texts_say_nothing_to_dmaverify() -> None:
     assert verdicts(body('/// dmaverify: check\nlet s = "http://dmaverify: x";\n' + SHORT, ROWS))[0].findings
+    assert verdicts(body('let s = "// dmaverify: allow(rngd/hbm-dm-align) why";\n' + SHORT, ROWS))[0].findings
+
+
+def test_a_block_comment_that_speaks_to_dmaverify_is_refused() -> None:
+    with pytest.raises(InputError, match="begin with `//`"):
+        verdicts(body(f"/* dmaverify: allow(rngd/hbm-dm-align) why */\n{SHORT}", ROWS))
+    assert verdicts(body(f"/* see dmaverify: it says why */\n{SHORT}", ROWS))[0].status is Status.REFUTED
+
+
+def test_a_comment_above_one_of_two_calls_of_one_name_says_nothing_of_the_other() -> None:
+    name = SHORT.replace("let y", "let rows")
+    lost = "let rows = q.to_hbm(&mut ctx.tdma);"
+    rules = "rngd/hbm-dm-align, core/unresolved-transfer"
+    for lines, fine in (
+        (f"{name}\n// dmaverify: allow({rules}) why\n{lost}", [False, True]),
+        (
+            f"// dmaverify: allow(rngd/hbm-dm-align) why\n{name}\n// dmaverify: allow(core/unresolved-transfer) why\n{lost}",
+            [True, True],
+        ),
+    ):
+        assert [v.as_expected for v in verdicts(body(lines, ROWS))] == fine, lines
+    rules = "core/unresolved-transfer"
+    assert [v.expect for v in verdicts(body(f"// dmaverify: expect({rules})\n{lost}\n{name}", ROWS))] == [
+        (rules,),
+        None,
+    ]
 
 
 INDEXED = """
@@ -423,12 +522,33 @@ SCATTERED = "scatter, (&mut *ctx, &data, &index, &mut table)"
         (SCATTERED, "(0..8).map(|i| i * row).collect::<Vec<_>>()", True),
         (SCATTERED, "vec![0, 256, 512, 768, 1024, 1280, 1536, 0]", False),
         (SCATTERED, "vec![256; 8]", False),
+        (SCATTERED, "(0..8).map(|i| i / 2 * row).collect::<Vec<_>>()", False),
+        (SCATTERED, "(0..8).map(|i| i % 4 * row).collect::<Vec<_>>()", False),
+        (SCATTERED, "(0..8).map(|i| i % 8 * row).collect::<Vec<_>>()", True),
+        (SCALED, "(0..8).map(|i| i / 2 * row).collect::<Vec<_>>()", True),
         (SCATTERED, "(0..8).map(|i| i + 8).collect::<Vec<i32>>()", False),
     ],
 )
 def test_the_values_of_an_index_are_places_of_the_table(call: str, values: str, fine: bool) -> None:
     made = plan(INDEXED.replace("VALUES", values).replace("CALL", call))
     found = {rule for rules in broken(made) for rule in rules}
+    assert found == (set() if fine else {"core/indirect"})
+
+
+LONG_INDEX = """axes![Rows = 4096, Width = 64, Pick = 1024];
+fn f(ctx: &mut Context, rows: &HbmTensor<bf16, Chip, m![Pick, Width]>, table: &mut HbmTensor<bf16, Chip, m![Rows, Width]>) {
+    let values: Vec<i32> = (0..1024).map(|i| VALUE).collect();
+    let offsets: HbmTensor<i32, Chip, m![Pick]> = HostTensor::<i32, m![Pick]>::from_vec(values).to_hbm(&mut ctx.pdma);
+    let staged: DmTensor<bf16, Chip, Cluster, m![Pick / 4], m![Pick % 4, Width]> = rows.to_dm(&mut ctx.tdma);
+    staged.dma_scatter_scaled::<m![Pick], _, _>(&offsets, table);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("value", "fine"), [("i * 128", True), ("i / 2 * 128", False), ("i % 512 * 128", False), ("i % 1024 * 128", True)]
+)
+def test_a_long_index_that_is_computed_names_each_row_once(value: str, fine: bool) -> None:
+    found = {rule for rules in broken(plan(LONG_INDEX.replace("VALUE", value))) for rule in rules}
     assert found == (set() if fine else {"core/indirect"})
 
 

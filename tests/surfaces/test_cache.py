@@ -339,3 +339,19 @@ def test_the_key_holds_every_file_that_decides(monkeypatch: pytest.MonkeyPatch) 
     cache.code_version.cache_clear()
     for part in ("dmaverify/prove/move/core.py", "dmaverify/layout/digits.py", "encodings/rngd/rules.smt2"):
         assert any(path.endswith(part) for path in seen), part
+
+
+def test_a_module_that_is_called_as_the_folder_of_builds_is_part_of_the_key(tmp_path: Path) -> None:
+    crate = tmp_path / "crate"
+    (crate / "src" / "target").mkdir(parents=True)
+    (crate / "target").mkdir()
+    (crate / "Cargo.toml").write_text('[package]\nname = "c"\n', encoding="utf-8")
+    (crate / "src" / "lib.rs").write_text("mod target;\n", encoding="utf-8")
+    module, built = crate / "src" / "target" / "mod.rs", crate / "target" / "made.rs"
+    keys = []
+    for text, made in (("axes![A = 4];", ""), ("axes![A = 5];", ""), ("axes![A = 5];", "fn x() {}")):
+        module.write_text(text, encoding="utf-8")
+        built.write_text(made, encoding="utf-8")
+        keys.append(key_of((str(crate / "src" / "lib.rs"), None, None, {}), {}))
+    assert None not in keys
+    assert keys[0] != keys[1] == keys[2]

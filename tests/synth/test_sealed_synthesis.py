@@ -214,3 +214,16 @@ def test_a_bound_without_counts_is_open_and_never_refused(tmp_path: Path) -> Non
     found = check_certificate(tmp_path / "cert", solver=False)
     assert found.refused == []
     assert [said for said in found.open if said.startswith("recount.py")] != []
+
+
+@pytest.mark.parametrize(("most", "code"), [(1 << 22, 0), (3, 3)])
+def test_counts_that_are_too_many_to_walk_are_open_and_not_confirmed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, code: int
+) -> None:
+    monkeypatch.setattr("dmaverify.synth.recount.MOST", most)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    arguments = ["synth", str(tmp_path / "plan.toml"), "--no-simulate", "--engines", "1", "--evaluations", "40"]
+    assert app.invoke([*arguments, "--certificate", str(tmp_path / "cert")]) == 0
+    found = check_certificate(tmp_path / "cert", solver=False)
+    assert (found.code, found.refused) == (code, [])
+    assert ("recount.py: too many packets to walk: the counts were not counted again" in found.open) is (code == 3)

@@ -292,3 +292,33 @@ def test_assert_plan_judges_programs() -> None:
         assert_plan(PROGRAM)
     ordered = PROGRAM.replace('context = "y"', 'context = "x"')
     assert [verdict.name for verdict in assert_plan(ordered)] == ["good", "both"]
+
+
+KERNEL = '''
+[kernel.copy]
+target = "pto"
+gm = { in = "64 bytes" }
+text = """
+func.func @k(%in: !pto.ptr<f32, gm>) {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c128 = arith.constant 128 : i64
+  %ub = pto.castptr %c0 : i64 -> !pto.ptr<f32, ub>
+  pto.mte_gm_ub %in, %ub, %c0, %c128 nburst(%c1, %c128, %c128)
+    : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64
+  return
+}
+"""
+'''
+
+
+def test_kernels_and_plans_for_all_sizes_are_tests_too(tmp_path: Path) -> None:
+    (tmp_path / "k.dma.toml").write_text(PLAN + KERNEL, encoding="utf-8")
+    (tmp_path / "s.dma.toml").write_text(BAD.replace("A = 8", "A = { min = 1, max = 64 }"), encoding="utf-8")
+    found = pytest_run(tmp_path, "k.dma.toml")
+    assert found.returncode == 1
+    assert "1 failed, 1 passed" in found.stdout
+    assert "core/in-bounds" in found.stdout
+    found = pytest_run(tmp_path, "s.dma.toml")
+    assert found.returncode == 1
+    assert "1 failed" in found.stdout

@@ -133,12 +133,14 @@ def _of_driver(
             entry, why = read, ""
             if read.doubts and read.name != "file":
                 symbols = Symbols({name: _range(text) for name, text in ranges.items()})
-                function = FunctionOfFile(source, values, front_end, read.name, symbols, fetch)
+                function = FunctionOfFile(source, values, front_end, read.name, symbols, fetch, driver.written)
                 search = ArgumentSearch(function, target, lambda told: setup_for(told, target, given), readings or {})
                 found = settled(search, broken)
                 if found is not None:
                     entry = found.shown
                     supposed.extend([found.condition] if found.condition else [])
+                    supposed.extend(search.supposed)
+                    more.extend(search.assumed)
                     met = [f"{name} is {text}" for name, text in ranges.items() if name in symbols.known]
                     more.extend(f"{read.name}: {text}" for text in (*met, *search.stated))
                 else:
@@ -149,12 +151,14 @@ def _of_driver(
                 text = str(doubt.part)
                 shown = text if len(text) <= 100 else f"{text[:97]}..."
                 called = f"{entry.name}: `{shown}`"
-                yield ListedItem(called, doubt.part.span, (), open=f"not read: {doubt.why}{more_of}")
+                said = f"not read: {doubt.why}{more_of}"
+                yield ListedItem(called, doubt.part.span, (), open=said, obligation="core/unresolved-copy")
 
     name = Path(source.name).stem
     verdict = judge_listed(items(), target, name=name, path=source.name, unit="launches", readings=readings)
-    taken = (*verdict.assumptions, NO_MOVE, *driver.assumed, *driver.defined, *more)
-    return replace(verdict, assumptions=taken, conditions=(*verdict.conditions, *driver.conditions, *supposed))
+    taken = dict.fromkeys((*verdict.assumptions, NO_MOVE, *driver.assumed, *driver.defined, *more))
+    conditions = dict.fromkeys((*verdict.conditions, *driver.conditions, *supposed))
+    return replace(verdict, assumptions=tuple(taken), conditions=tuple(conditions))
 
 
 def _range(text: str) -> tuple[int, int]:
@@ -225,7 +229,7 @@ def _setups(image: Image, target: Target, given: Mapping[str, int | str] | None)
     out = []
     for told in image.told:
         d = told.descriptor
-        key = (*told.options.values(), len(told.options), _wide(told), len(d.dims), d.request.src_protocol)
+        key = (*told.options.items(), _wide(told), len(d.dims), d.request.src_protocol, d.request.dst_protocol)
         out.append(known[key] if key in known else known.setdefault(key, setup_for(told, target, given)))
     return out
 

@@ -6,17 +6,17 @@ Law: a row is a request that the back-end accepts, or an InputError that names t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
 from dmaverify.errors import InputError, Span, nearest
-from dmaverify.machines.idma.engine import Backend, Request, protocol_named, refusal, variant_named
+from dmaverify.machines.idma.engine import FLAGS, Backend, Request, protocol_named, refusal, variant_named
 from dmaverify.machines.idma.law import MemorySystem
 from dmaverify.machines.idma.nd import Descriptor, Dim
 
 NEEDED = ("src_addr", "dst_addr", "length")
-_FLAGS = ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len", "compute", "reject_zero")
+_FLAGS = (*FLAGS, "compute", "reject_zero")
 DEFAULTS: Mapping[str, Any] = {
     "variant": "rw_axi", "data_width": 32, "burst_len_param": 8, "src_protocol": 0, "dst_protocol": 0,
     "decouple_rw": 0, "decouple_aw": 0, "src_reduce_len": 0, "src_max_llen": 0, "dst_reduce_len": 0, "dst_max_llen": 0,
@@ -69,17 +69,16 @@ def _backend(variant: str, data_width: int, burst_len: int, address_width: int, 
 
 def request_of(row: Mapping[str, Any]) -> tuple[Backend, Request]:
     """The back-end and the request of one row. Raises InputError for what is missing, unknown or out of range."""
-    if not _KNOWN.issuperset(row):
-        unknown = next(key for key in row if key not in _KNOWN)
-        near = nearest(unknown, _KNOWN)
-        raise InputError(f"unknown key `{unknown}`", None, f"did you mean `{near}`?" if near else "see `bursts -h`")
+    if not _KNOWN.issuperset(row):  # a table has many rows
+        _only(row, _KNOWN)
     for name in NEEDED:
         if name not in row:
             raise InputError(f"`{name}` is missing", None, f"a request has {', '.join(NEEDED)}")
     values = [row.get(name, default) for name, default in _ORDER]
     if {*map(type, values)} != {int}:
         values = [
-            _protocol(v) if "protocol" in name else number(name, v) for (name, _), v in zip(_ORDER, values, strict=True)
+            protocol_named(v) if "protocol" in name else number(name, v)
+            for (name, _), v in zip(_ORDER, values, strict=True)
         ]
     variant = row.get("variant", DEFAULTS["variant"])
     if not isinstance(variant, str):
@@ -107,10 +106,6 @@ def cells_in(line: str, span: Span | None = None) -> list[str]:
         return next(csv.reader([line]), [])
     except csv.Error as error:
         raise InputError(f"no row of a table: {error}", span, "values between commas") from None
-
-
-def _protocol(value: Any) -> int:
-    return protocol_named(int(value) if isinstance(value, str) and value.strip().isdecimal() else value)
 
 
 # ---------------------------------------------------------------- ND requests and copies
@@ -175,7 +170,7 @@ def copy_of_row(row: Mapping[str, Any]) -> tuple[Backend, MemorySystem, int, int
     return backend, memory, src, dst, whole["total"], whole["frag"]
 
 
-def _only(row: Mapping[str, Any], known: set[str]) -> None:
+def _only(row: Mapping[str, Any], known: Collection[str]) -> None:
     for key in row:
         if key not in known:
             near = nearest(key, known)

@@ -29,7 +29,7 @@ from collections.abc import Iterable, Sequence
 from math import gcd
 
 from dmaverify.machines.idma.engine import AXI, INIT, NO_ADDRESS, OBI, Backend, Request
-from dmaverify.machines.idma.law import Depth, MemorySystem, exact, fragments
+from dmaverify.machines.idma.law import Depth, MemorySystem, exact, fragments, smallest_period
 from dmaverify.machines.idma.legalizer import Bursts, is_coupled, legalize
 from dmaverify.values import dataclass, field, replace
 
@@ -342,8 +342,9 @@ def copied_apart(
     def part(number: int, count: int) -> Request:
         return Request(src + number * size, dst + number * size, count, *protocols, decouple_rw=not coupled)
 
-    shapes = [_shape(legalize(backend, part(n, size)), law.word) for n in range(min(whole, _period(law, size)))]
-    period = next((p for p in range(1, len(shapes)) if len(shapes) % p == 0 and _repeats(shapes, p)), len(shapes) or 1)
+    once = (law.page + 1) // gcd(size, law.page + 1)
+    shapes = [_shape(legalize(backend, part(n, size)), law.word) for n in range(min(whole, once))]
+    period = smallest_period(shapes)
     seen: dict[tuple[object, ...], tuple[int, int]] = {}
     number = added = 0
     while number + period <= whole:
@@ -371,11 +372,3 @@ def copied(backend: Backend, memory: MemorySystem, copy: tuple[int, int, int], s
     if all(run.plain for run in runs):
         return exact(runs, Depth.of(backend, memory))
     return copied_apart(backend, memory, (AXI, AXI), copy, size, coupled=True)
-
-
-def _period(law: Apart, size: int) -> int:
-    return (law.page + 1) // gcd(size, law.page + 1)
-
-
-def _repeats(shapes: list[_ApartShape], period: int) -> bool:
-    return shapes == shapes[:period] * (len(shapes) // period)

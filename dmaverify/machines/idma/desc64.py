@@ -30,7 +30,7 @@ from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, bits, line
 from dmaverify.program.form import Word as Part
 from dmaverify.program.form import part_spans
 from dmaverify.targets.modules import Derived
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, replace
 
 END = (1 << 64) - 1
 SIZE = 32
@@ -166,15 +166,32 @@ class Ranges:
 
 @dataclass(frozen=True)
 class _Chain:
-    """The descriptors of all heads; `again` is where chains come back to; `torn` which descriptors lead to none."""
+    """The descriptors of all heads; `again` is where chains come back to; `torn` which descriptors lead to none.
+    Software waits in front of those in `waits`.
+    """
 
     words: tuple[DescriptorWords, ...]
     again: frozenset[int]
     torn: frozenset[int]
+    waits: tuple[int, ...]
 
     @cached_property
-    def near(self) -> Neighbours:
+    def _near(self) -> Neighbours:
         return Neighbours.of(self.words)
+
+    def values(self, number: int) -> dict[str, int]:
+        """The ports of one descriptor. What is launched behind a wait finds it complete; what is complete before it is
+        launched has written its destinations, and reads no more.
+        """
+        word = self.words[number]
+        again, ends = word.place in self.again, number not in self.torn
+        found = link_values(word, self._near, again=again, ends=ends)
+        if not self.waits or not (found["clobbered"] or found["sourced"]):
+            return found
+        begin = max((at for at in self.waits if at <= number), default=0)
+        end = min((at for at in self.waits if at > number), default=len(self.words))
+        near = replace(Neighbours.of(self.words[:end]), sources=Neighbours.of(self.words[begin:end]).sources)
+        return link_values(word, replace(near, places=self._near.places), again=again, ends=ends)
 
 
 def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
@@ -205,13 +222,14 @@ def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
         raise InputError("the head of the chain is missing", lines[-1].span if lines else None, "head = 0x8000")
     fetch = settings.get("fetch", 256)
     layout_of(fetch)
-    chain, waits = _launched(starts, memory, fetch)
+    chain = _launched(starts, memory, fetch)
     told = []
     for one in chain.words:
         cells = [memory[one.place + 4 * i] for i in range(SIZE // 4)]
         parts = _parts(one.place, cells, fetch, begins)
         span = cells[0].span.to(cells[-1].span)
-        told.append(ToldDescriptor(Descriptor(request_of(one)), request_options(request_of(one)), span, parts))
+        request = request_of(one)
+        told.append(ToldDescriptor(Descriptor(request), request_options(request), span, parts))
     facts = [fact for number, each in enumerate(told) for fact in _facts(chain, number, each)]
     reached = {one.place + 4 * i for one in chain.words for i in range(SIZE // 4)}
     idle = [(at, cell) for at, cell in sorted(memory.items()) if at not in reached]
@@ -219,12 +237,10 @@ def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
         (f"the words from 0x{at:x} on are in no descriptor of the chain", cell.span, "leave them out, or link them")
         for at, cell in idle[:1]
     ]
-    return Image(tuple(told), tuple(facts), problems=tuple(problems), fetch=fetch, waits=waits)
+    return Image(tuple(told), tuple(facts), problems=tuple(problems), fetch=fetch, waits=chain.waits)
 
 
-def _launched(
-    starts: Sequence[tuple[str, int, Line]], memory: Mapping[int, _Cell], fetch: int
-) -> tuple[_Chain, tuple[int, ...]]:
+def _launched(starts: Sequence[tuple[str, int, Line]], memory: Mapping[int, _Cell], fetch: int) -> _Chain:
     """All chains in the order of their launches, and in front of which of their descriptors software waits. Raises
     InputError for a descriptor that is launched again, and a mark that others come after.
     """
@@ -251,7 +267,7 @@ def _launched(
         words += own.words
         again += [own.again] if own.again is not None else []
         open_ends += [] if own.ends else [len(words) - 1]
-    return _Chain(tuple(words), frozenset(again), frozenset(open_ends)), tuple(waits)
+    return _Chain(tuple(words), frozenset(again), frozenset(open_ends), tuple(waits))
 
 
 _HEX = re.compile(r"(0[xX])?[0-9a-fA-F]{1,8}")
@@ -356,7 +372,6 @@ def link_values(word: DescriptorWords, near: Neighbours, *, again: bool = False,
 
 def _facts(chain: _Chain, number: int, told: ToldDescriptor) -> Iterator[Derived]:
     word = chain.words[number]
-    values = link_values(word, chain.near, again=word.place in chain.again, ends=number not in chain.torn)
     spans = part_spans(told.words)
     by_port = {
         "clobbered": "dst", "sourced": "src", "src_burst": "flags", "dst_burst": "flags", "length": "length",
@@ -364,7 +379,7 @@ def _facts(chain: _Chain, number: int, told: ToldDescriptor) -> Iterator[Derived
     }  # fmt: skip
     placed = tuple((port, span) for port, part in by_port.items() if (span := spans.get(part)) is not None)
     where = f"descriptor {number} at 0x{word.place:x}"
-    yield Derived("chain", values, where, "", placed)
+    yield Derived("chain", chain.values(number), where, "", placed)
     flags = told.word("flags")
     if flags is not None and flags.span is not None:
         yield reserved(flags.value, KNOWN_FLAGS, f"flags of {where}", flags.span)

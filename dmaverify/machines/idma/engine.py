@@ -49,7 +49,9 @@ def protocol_named(name: str | int) -> int:
     """The code of a protocol by name or code. Raises InputError."""
     if isinstance(name, int) and not isinstance(name, bool) and 0 <= name < len(NAMES):
         return name
-    word = str(name).lower().replace("-", "_")
+    word = str(name).strip().lower().replace("-", "_")
+    if isinstance(name, str) and word.isdecimal():
+        return protocol_named(int(word))
     if word in NAMES:
         return NAMES.index(word)
     if word in _OTHER_NAMES:
@@ -160,6 +162,10 @@ class Request:
     dst_max_llen: int = 0
     compute: bool = False
     last: bool = True
+
+
+FLAGS = ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len")
+"""Parts of a request that are so, or not; `compute` is one that few front-ends say."""
 
 
 def refusal(backend: Backend, request: Request) -> InputError | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import desc64, inst64, registers
-from dmaverify.machines.idma.engine import INIT, Request, protocol_named
+from dmaverify.machines.idma.engine import FLAGS, INIT, Request, protocol_named
 from dmaverify.machines.idma.front_ends import NAMES, PAPER, form_of, front_end_facts
 from dmaverify.machines.idma.jobs import MOST_DIMS, Job, image_of, read_jobs, request_options, write_jobs
 from dmaverify.machines.idma.midends import Event, event_facts
@@ -108,9 +108,6 @@ _REQUEST = ("src", "dst", "length", "src_protocol", "dst_protocol", "decouple_rw
             "src_max_llen", "dst_reduce_len", "dst_max_llen")  # fmt: skip
 
 
-_BOOLS = ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len")
-
-
 @dataclass(slots=True)
 class _Begun:
     """A request as far as it was read."""
@@ -134,7 +131,7 @@ class _Begun:
         elif name in ("src_protocol", "dst_protocol") and len(line.words) > 1:
             word = line.words[1][0]
             try:
-                self.values[name] = protocol_named(int(word) if word.isdecimal() else word)
+                self.values[name] = protocol_named(word)
             except InputError as error:
                 line.refuse(error.message, error.hint or "", 1)
         elif name in _REQUEST:
@@ -169,14 +166,14 @@ class _Begun:
         for needed in ("src", "dst", "length"):
             if needed not in self.values:
                 line.refuse(f"`{needed}` is missing", "a request has src, dst and length")
-        request = Request(**{k: bool(v) if k in _BOOLS else v for k, v in self.values.items()})  # type: ignore[arg-type]
+        request = Request(**{k: bool(v) if k in FLAGS else v for k, v in self.values.items()})  # type: ignore[arg-type]
         options = {k: v for k, v in request_options(request).items() if k in self.values}
         return ToldDescriptor(Descriptor(request, tuple(self.dims)), options, self.span, tuple(self.words))
 
 
 _MOST = {
     "src": (1 << 64) - 1, "dst": (1 << 64) - 1, "length": (1 << 64) - 1, "src_max_llen": 7, "dst_max_llen": 7,
-    **dict.fromkeys(_BOOLS, 1),
+    **dict.fromkeys(FLAGS, 1),
 }  # fmt: skip
 
 

@@ -86,6 +86,7 @@ def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
     told: list[ToldDescriptor] = []
     facts: list[Derived] = []
     waits: list[int] = []
+    left = 0
     line = None
     for line in lines_of(source, offset, text):
         name = line.words[0][0].lower()
@@ -106,9 +107,10 @@ def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
         elif name == "wait":
             waits.append(len(told))
         elif name in ("dmcpy", "dmcpyi", "dminit"):
-            told.append(_launched(line, held, begins))
-            if name == "dminit" and line.number(2, "cfg") & 3 < 2:
-                held.pop("dmsrc", None)  # the value stands there now
+            told.append(_launched(line, held, begins, left))
+            if name == "dminit" and (pattern := _PATTERNS.get(line.number(2, "cfg") & 3)) is not None:
+                held.pop("dmsrc", None)
+                left = pattern  # it stands there now
             known, where = 0x1F if name == "dminit" else 0x1E, f"configuration of launch {len(told) - 1}"
             facts.append(reserved(line.number(2, "cfg"), known, where, line.words[2][1]))
     if not told:
@@ -116,13 +118,16 @@ def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
     return Image(tuple(told), tuple(facts), waits=tuple(waits))
 
 
+_PATTERNS = {0: 0, 1: 0xFF}
+"""What a dminit writes, by its configuration; with another one, what dmsrc holds."""
 _PARTS = {
     "dmsrc": (("src", 0), ("src", 32)), "dmdst": (("dst", 0), ("dst", 32)), "dmrep": (("reps0", 0),),
     "dmstr": (("src_stride0", 0), ("dst_stride0", 0)),
 }  # fmt: skip
 
 
-def _launched(line: Line, held: dict[str, Line], begins: int) -> ToldDescriptor:
+def _launched(line: Line, held: dict[str, Line], begins: int, left: int) -> ToldDescriptor:
+    """What an instruction launches; `left` is the source where no dmsrc says it."""
     words = [
         one.part(number + 1, part, f"{name} operand {number + 1}", 32, begins, shift)
         for name, one in held.items()
@@ -130,7 +135,7 @@ def _launched(line: Line, held: dict[str, Line], begins: int) -> ToldDescriptor:
     ]
     name = line.words[0][0].lower()
     words += [line.part(1, "length", f"{name} length", 32, begins), line.part(2, "conf", f"{name} cfg", 5, begins)]
-    values: dict[str, int] = {}
+    values: dict[str, int] = {} if "dmsrc" in held else {"src": left}
     for word in words:
         values[word.part] = values.get(word.part, 0) | word.value << word.shift
     cfg = line.number(2, "the configuration")
@@ -138,7 +143,7 @@ def _launched(line: Line, held: dict[str, Line], begins: int) -> ToldDescriptor:
         line.refuse(f"the configuration is {cfg}", "0 for 1D, 2 for 2D, the channel from bit 2 on", 2)
     if name == "dminit":
         return _filled(values, cfg, line, tuple(words))
-    request = Request(values.get("src", 0), values.get("dst", 0), values["length"], AXI, AXI)
+    request = Request(values["src"], values.get("dst", 0), values["length"], AXI, AXI)
     strides = [signed(values.get(part, 0), STRIDE_WIDTH) for part in ("src_stride0", "dst_stride0")]
     dims = (Dim(values.get("reps0", 0), *strides),) if cfg & TWO_D else ()
     options = {k: v for k, v in request_options(request).items() if "protocol" not in k}
@@ -147,7 +152,7 @@ def _launched(line: Line, held: dict[str, Line], begins: int) -> ToldDescriptor:
 
 def _filled(values: Mapping[str, int], cfg: int, line: Line, words: tuple[Word, ...]) -> ToldDescriptor:
     """A dminit: zeros, ones, or the byte that dmsrc holds. It leaves that value behind as the source."""
-    value = {0: 0, 1: 0xFF}.get(cfg & 3, values.get("src", 0))
+    value = _PATTERNS.get(cfg & 3, values["src"])
     request = Request(value, values.get("dst", 0), values["length"], INIT, AXI)
     options: dict[str, int | str] = {k: v for k, v in request_options(request).items() if "protocol" not in k}
     return ToldDescriptor(Descriptor(request), {**options, "src_protocol": "init"}, line.span, words, cfg >> 2)

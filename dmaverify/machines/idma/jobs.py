@@ -19,7 +19,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.machines.idma.engine import NAMES, Request
+from dmaverify.machines.idma.engine import FLAGS, NAMES, Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
 from dmaverify.machines.idma.text import Image, Line, PlantedError, ToldDescriptor, lines_of, stride_of
 from dmaverify.program.form import Word
@@ -285,7 +285,7 @@ def _options(*options: int) -> dict[str, int | str]:
         "src_protocol": NAMES[request.src_protocol],
         "dst_protocol": NAMES[request.dst_protocol],
     }
-    for name in ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len"):
+    for name in FLAGS:
         out[name] = int(getattr(request, name))
     if request.compute:
         out["compute"] = 1

@@ -108,6 +108,15 @@ class Meter:
             yield Beats(beats_of(src, n, word), beats_of(dst, n, word), src % word > dst % word)
 
 
+def smallest_period(items: Sequence[object]) -> int:
+    """Of how many items a list is repetitions; 1 of an empty one."""
+    count = len(items)
+    return next(
+        (p for p in range(1, count) if count % p == 0 and items[p:] == items[:-p]),
+        count or 1,
+    )
+
+
 @lru_cache(maxsize=1024)
 def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> tuple[BurstRun, ...]:
     """`total` bytes moved by coupled AXI in 1D transfers of `size` bytes and a shorter last one."""
@@ -118,8 +127,7 @@ def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> tu
 
     whole, rest = divmod(total, size)
     one = [bursts(i * size, size) for i in range(min(whole, page // gcd(size, page)))]
-    period = len(one)
-    least = next((p for p in range(1, period + 1) if period % p == 0 and one == one[:p] * (period // p)), 1)
+    least = smallest_period(one)
     left = [*one[: whole % least], *([bursts(whole * size, rest)] if rest else [])]
     repeated = BurstRun(tuple(b for beats in one[:least] for b in beats), whole // least)
     return repeated, BurstRun(tuple(b for beats in left for b in beats))

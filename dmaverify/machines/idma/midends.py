@@ -81,19 +81,15 @@ def mp_dist(request: Request, region: StripedRegion, backends: int) -> list[Requ
 
 def distributed(request: Request, region: StripedRegion, backends: int) -> list[list[Request]]:
     """mp_split at the row of all strips, then mp_dist: what each back-end gets, in order. Any request will do."""
-    row = replace(region, width=_power_above(region.width * backends))
-    if row.width != region.width * backends:
+    width = region.width * backends
+    if width & (width - 1):
         raise InputError(f"{backends} back-ends", None, "a power of two, so that rows are aligned")
     own: list[list[Request]] = [[] for _ in range(backends)]
-    for piece in mp_split(request, row):
+    for piece in mp_split(request, replace(region, width=width)):
         for number, part in enumerate(mp_dist(piece, region, backends)):
             if part is not None:
                 own[number].append(part)
     return own
-
-
-def _power_above(number: int) -> int:
-    return 1 << (number - 1).bit_length()
 
 
 # ---------------------------------------------------------------- rt_3D

@@ -63,13 +63,19 @@ class OrderInstances:
     mild: frozenset[str] = frozenset()
 
 
+def _shares(descriptor: Descriptor, width: int) -> bool:
+    """Whether the ranges of both sides have memory in common."""
+    request = descriptor.request
+    if not descriptor.bytes or {request.src_protocol, request.dst_protocol} & NO_ADDRESS:
+        return False
+    read, write = extent(descriptor, "read", width), extent(descriptor, "write", width)
+    return write.low < read.end and read.low < write.end
+
+
 def itself(descriptor: Descriptor, setup: Setup, place: str = "") -> OrderInstances:
     """Whether a descriptor writes some byte of its source before it reads it."""
-    request, width = descriptor.request, setup.backend.address_width
-    if not descriptor.bytes or {request.src_protocol, request.dst_protocol} & NO_ADDRESS:
-        return OrderInstances()
-    read, write = extent(descriptor, "read", width), extent(descriptor, "write", width)
-    if read.end <= write.low or write.end <= read.low:
+    width = setup.backend.address_width
+    if not _shares(descriptor, width):
         return OrderInstances()
     parted = scattered(descriptor, setup, place)
     if parted.facts or parted.open:
@@ -104,12 +110,7 @@ def scattered(descriptor: Descriptor, setup: Setup, place: str = "") -> OrderIns
     Looked at piece by piece, up to `MOST_PIECES`; more are open where the sides share memory at all.
     """
     width = setup.backend.address_width
-    if setup.region is None or setup.backends < 2 or not descriptor.bytes:
-        return OrderInstances()
-    read, write = extent(descriptor, "read", width), extent(descriptor, "write", width)
-    if read.end <= write.low or write.end <= read.low or {
-        descriptor.request.src_protocol, descriptor.request.dst_protocol
-    } & NO_ADDRESS:  # fmt: skip
+    if setup.region is None or setup.backends < 2 or not _shares(descriptor, width):
         return OrderInstances()
     if descriptor.transfers * (descriptor.request.length // setup.region.width + 2) > MOST_PIECES:
         return OrderInstances((), f"more than {MOST_PIECES:,} pieces on several back-ends share memory")

@@ -61,7 +61,7 @@ class Requests:
     """The 1D transfers of some commands, in order, without a list of them."""
 
     setup: Setup
-    commands: tuple[Command, ...]
+    commands: Sequence[Command]
 
     @property
     def count(self) -> int:
@@ -71,10 +71,6 @@ class Requests:
         width = self.setup.backend.address_width
         for number, command in enumerate(self.commands):
             yield from requests(descriptor_of(self.setup.own(number), command), width)
-
-
-def requests_of(setup: Setup, commands: Sequence[Command]) -> Requests:
-    return Requests(setup, tuple(commands))
 
 
 def memory_of(setup: Setup) -> MemorySystem:
@@ -107,7 +103,7 @@ def fetched(setup: Setup, commands: Sequence[Command], depth: Depth) -> tuple[in
     if setup.front_end != "desc64" or not commands:
         return 0, 0
     beats = max(1, 8 * 32 // setup.fetch_width)
-    return depth.memory.latency + 1 + beats, (requests_of(setup, commands).count - 1) * beats
+    return depth.memory.latency + 1 + beats, (Requests(setup, commands).count - 1) * beats
 
 
 def price(transfer: Transfer, target: Target, commands: Sequence[Command]) -> Cost:
@@ -161,7 +157,7 @@ def _alone(setup: Setup, commands: Sequence[Command], depth: Depth, most: int) -
     if known or setup.request.compute or sum(map(sum, (_beat_floor(setup, one) for one in commands))) > most:
         return terms, law, known
     protocols = setup.request.src_protocol, setup.request.dst_protocol
-    found = cycles_apart(setup.backend, depth.memory, protocols, requests_of(setup, commands).requests())
+    found = cycles_apart(setup.backend, depth.memory, protocols, Requests(setup, commands).requests())
     return terms, max(law, found or 0), found is not None and is_measured(*protocols)
 
 
@@ -215,7 +211,7 @@ def apart_totals(setup: Setup, commands: Sequence[Command]) -> ApartTotals:
 
 def _shared_out(setup: Setup, commands: Sequence[Command], depth: Depth) -> Sequence[Term]:
     """The cycles of each of several back-ends that work side by side, by the law: the slowest decides."""
-    found = requests_of(setup, commands)
+    found = Requests(setup, commands)
     if found.count > EXACT:
         raise InputError(f"{found.count:,} transfers through mp_dist", None, f"at most {EXACT:,} are priced")
     if sum(piece_count(setup, request) for request in found.requests()) > EXACT:
@@ -303,7 +299,7 @@ def _why(setup: Setup, commands: Sequence[Command]) -> str:
 
 def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[BurstRun]]:
     """The totals of all bursts of a coupled back-end; the bursts themselves where they are few enough."""
-    found = requests_of(setup, commands)
+    found = Requests(setup, commands)
     at_least = sum(_burst_floor(setup.own(number), command) for number, command in enumerate(commands))
     if max(found.count, at_least) <= EXACT:
         meter = Meter(setup.backend)

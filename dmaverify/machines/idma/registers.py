@@ -162,7 +162,8 @@ def read(map_: RegisterMap, text: str, source: Source, offset: int, begins: int 
             register = line.number(1, "the register")
             line.just(2, f"read 0x{NEXT_ID:02X}")
             if NEXT_ID <= register < NEXT_ID + 4 * STREAMS and register % 4 == 0:
-                one = launched(map_, {at: one.value for at, one in held.items()}, begun.to(line.span), _at(held, CONF))
+                conf_at = held[CONF].line.words[1][1] if CONF in held else None
+                one = launched(map_, {at: one.value for at, one in held.items()}, begun.to(line.span), conf_at)
                 channel = (register - NEXT_ID) // 4
                 told.append(replace(one, words=_words(map_, held, begins), channel=channel))
                 begun = None
@@ -175,7 +176,9 @@ def read(map_: RegisterMap, text: str, source: Source, offset: int, begins: int 
             continue
         register, value = line.number(0, "the register"), line.number(1, "the value")
         line.just(2, "a register and a value: 0xD0 = 0x20000")
-        _known(map_, line, register)
+        if register not in map_.parts:
+            shown = ", ".join(f"0x{r:X}" for r in sorted(map_.parts))
+            line.refuse(f"{map_.name} has no register 0x{register:X} to write", shown, 0)
         if not 0 <= value <= 0xFFFFFFFF:
             line.refuse(f"{line.words[1][0]} does not fit 32 bits", "write the two halves of a 64-bit value", 1)
         held[register] = _Held(value, line)
@@ -187,12 +190,6 @@ def read(map_: RegisterMap, text: str, source: Source, offset: int, begins: int 
     return Image(tuple(told), tuple(facts), waits=tuple(waits))
 
 
-def _known(map_: RegisterMap, line: Line, register: int) -> None:
-    if register not in map_.parts:
-        shown = ", ".join(f"0x{r:X}" for r in sorted(map_.parts))
-        line.refuse(f"{map_.name} has no register 0x{register:X} to write", shown, 0)
-
-
 def _words(map_: RegisterMap, held: dict[int, _Held], begins: int) -> tuple[Word, ...]:
     parts = map_.parts
     return tuple(
@@ -201,8 +198,11 @@ def _words(map_: RegisterMap, held: dict[int, _Held], begins: int) -> tuple[Word
     )
 
 
-def _at(held: Mapping[int, _Held], register: int) -> Span | None:
-    return held[register].line.words[1][1] if register in held else None
+def looked_at(map_: RegisterMap, conf: int) -> dict[int, tuple[str, int]]:
+    """The registers that a launch with this `conf` looks at, as in `parts`."""
+    enabled = min(bits(conf, 9 + map_.nd_bits, 10), map_.dims)
+    most = max(map_.dim(k)[2] for k in range(enabled)) + 4 * map_.words if enabled > 0 else map_.first_dim
+    return {at: part for at, part in map_.parts.items() if at < most or part[0] == "compute"}
 
 
 def launched(map_: RegisterMap, held: Mapping[int, int], span: Span, conf_at: Span | None = None) -> ToldDescriptor:

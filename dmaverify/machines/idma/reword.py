@@ -185,7 +185,7 @@ class _Nest:
     pitches: Mapping[str, tuple[int, ...]]
     parts: tuple[int, ...]  # the number of each dimension in the form
 
-    def stride(self, side: str, k: int, pitches: Sequence[int]) -> int:
+    def stride(self, k: int, pitches: Sequence[int]) -> int:
         """What the form holds for pitch `k`, given those inside."""
         return pitches[k] - sum((self.reps[j] - 1) * pitches[j] for j in range(k))
 
@@ -210,7 +210,7 @@ def _single(
     for k in range(len(nest.reps)):
         for side, pitch in _pitches(nest, k, source, dest):
             inner = [*nest.pitches[side][:k], pitch]
-            yield ((number, f"{side}_stride{nest.parts[k]}", nest.stride(side, k, inner)),)
+            yield ((number, f"{side}_stride{nest.parts[k]}", nest.stride(k, inner)),)
     yield from _counts(number, givens, nest, totals)
 
 
@@ -255,6 +255,4 @@ def _several(number: int, given: GivenCommand, source: Layout, dest: Layout) -> 
         pitches = [p for k in range(len(nest.reps)) for s, p in _pitches(nest, k, source, dest) if s == side]
         if len(pitches) < max(2, len(nest.reps)):
             continue
-        yield tuple(
-            (number, f"{side}_stride{nest.parts[k]}", nest.stride(side, k, pitches)) for k in range(len(pitches))
-        )
+        yield tuple((number, f"{side}_stride{nest.parts[k]}", nest.stride(k, pitches)) for k in range(len(pitches)))

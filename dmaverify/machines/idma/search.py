@@ -19,7 +19,6 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from dmaverify.cost.model import Cost
-from dmaverify.errors import InputError
 from dmaverify.language.expr import axes_of
 from dmaverify.language.numbers import largest_part
 from dmaverify.layout.addresses import Layout
@@ -385,10 +384,3 @@ def _evidence(
         why = "the fetch of descriptors is counted, not measured" if setup.front_end == "desc64" else why
         lines.append(f"the cycles are a lower bound: {why}")
     return tuple(lines)
-
-
-def check_settings(given: Mapping[str, object]) -> None:
-    """Raises InputError for settings of `synth` that have no meaning for descriptors."""
-    for name, value in given.items():
-        if value:
-            raise InputError(f"`{name}` has no meaning for descriptors of this machine", None, "leave it out")

@@ -14,7 +14,7 @@ from typing import Any
 
 from dmaverify.errors import InputError, nearest
 from dmaverify.machines.idma.built import built_options, is_built
-from dmaverify.machines.idma.engine import AXI, AXIS, INIT, Backend, Request, protocol_named, variant_named
+from dmaverify.machines.idma.engine import AXI, AXIS, FLAGS, INIT, Backend, Request, protocol_named, variant_named
 from dmaverify.machines.idma.midends import StripedRegion
 from dmaverify.program.move import Transfer
 from dmaverify.targets.table import suggestion
@@ -31,9 +31,8 @@ OF_ENGINE = tuple(
     name for name in ENGINE if name not in ("memory", "memory_latency", "memory_outstanding", "version", "chain_head")
 )
 """What makes two engines of two transfers, if it differs."""
-OF_BURSTS = ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len", "src_max_llen", "dst_max_llen")
+OF_BURSTS = (*FLAGS, "src_max_llen", "dst_max_llen")
 """What each descriptor of a transfer asks for on its own."""
-FLAGS = ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len", "compute")
 NUMBERS = ("src_max_llen", "dst_max_llen", "src_burst", "dst_burst")
 PROTOCOLS = ("src_protocol", "dst_protocol")
 ACTIONS = ("none", "continue", "abort", "replay")
@@ -47,7 +46,7 @@ MIDENDS = ("rt_3d", "tensor_2d", "tensor_nd", "mp_split", "mp_dist")
 SPECIFICATION = "spec"
 """A version that does what is specified: no known defect."""
 ARBITRATIONS = ("software", "round-robin", "address")
-KNOWN = ("preset", "on_error", "channel", "pattern", "value", *ENGINE, *FLAGS, *NUMBERS, *PROTOCOLS)
+KNOWN = ("preset", "on_error", "channel", "pattern", "value", *ENGINE, *FLAGS, "compute", *NUMBERS, *PROTOCOLS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,6 @@ class Setup:
     dims: int
     front_end: str
     memory: str
-    preset: str = ""
     on_error: int = 0
     src_burst: int = 1
     dst_burst: int = 1
@@ -219,7 +217,6 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         dims=dims,
         front_end=_text(full, "front_end"),
         memory=_text(full, "memory"),
-        preset=_text(given, "preset", ""),
         on_error=ACTIONS.index(action),
         src_burst=_number(types, "src_burst", 0, 2),
         dst_burst=_number(types, "dst_burst", 0, 2),

@@ -109,9 +109,8 @@ _COMMENT = re.compile(r"#|//")
 _NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]{1,32}|[0-9]{1,40})")
 
 
-def lines_of(source: Source, offset: int, text: str, separators: str = r"[\s,=:]") -> Iterator[Line]:
-    """The lines that hold words. `#` and `//` begin a comment; blanks and `separators` end words."""
-    word = _WORD if separators == r"[\s,=:]" else re.compile(f"[^{separators.strip('[]')}]+")
+def lines_of(source: Source, offset: int, text: str) -> Iterator[Line]:
+    """The lines that hold words. `#` and `//` begin a comment; blanks, `,`, `=` and `:` end words."""
     at = offset
     for raw in text.split("\n"):
         bare = _COMMENT.split(raw, maxsplit=1)[0] if "#" in raw or "//" in raw else raw
@@ -120,7 +119,7 @@ def lines_of(source: Source, offset: int, text: str, separators: str = r"[\s,=:]
             yield Line(((bare, span),), span)
             at += len(raw) + 1
             continue
-        words = tuple((m[0], Span(source, at + m.start(), at + m.end())) for m in word.finditer(bare))
+        words = tuple((m[0], Span(source, at + m.start(), at + m.end())) for m in _WORD.finditer(bare))
         if words:
             yield Line(words, Span(source, words[0][1].start, words[-1][1].end))
         at += len(raw) + 1

@@ -21,6 +21,7 @@ from dmaverify.machines.pto.contested import alternatives
 from dmaverify.machines.pto.emit import fields_of
 from dmaverify.machines.pto.judged import finding_of, is_open, judged_kernel, lowered_later, settings_of
 from dmaverify.machines.pto.meaning import meaning_of
+from dmaverify.machines.pto.named import function_in_plan
 from dmaverify.machines.pto.ops import CopyOp, KernelFunction, deep
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.replay import confirm
@@ -216,17 +217,8 @@ def _plan_verdict(
     entry: PlanKernel, plan: Plan, target: Target, options: Options, name: str, expect: tuple[str, ...] | None,
     keep: dict[str, Any],
 ) -> Verdict:  # fmt: skip
-    whole, functions = read_kernels(entry.source)
-    wanted = [f for f in functions if (not f.called if entry.function is None else f.name == entry.function)]
-    if len(wanted) != 1:
-        names = ", ".join(f.name for f in functions) or "none"
-        said = f"{entry.source.name} has {len(wanted)} functions to check ({names})"
-        raise InputError(said, entry.span, "name one: `function`")
-    notes = read_notes(entry.source, whole.comments, 0, len(entry.source.text))
-    notes.extents |= entry.extents
-    notes.ranges |= entry.ranges
-    notes.spans |= {("gm", n): entry.span for n in entry.extents} | {("assume", n): entry.span for n in entry.ranges}
-    verdict = check_function(wanted[0], name, notes, target, options, keep.setdefault(name, []), entry.moves)
+    meant = function_in_plan(entry)
+    verdict = check_function(meant.function, name, meant.notes, target, options, keep.setdefault(name, []), entry.moves)
     if verdict is None:
         raise InputError(f"{entry.source.name} holds no DMA operation", entry.span, "nothing was checked")
     return replace(verdict, expect=expect, path=plan.path, line=entry.line)

@@ -17,6 +17,7 @@ from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.stated import Setting
 from dmaverify.machines.pto.values import Kernel
+from dmaverify.plan.kernels import PlanKernel
 from dmaverify.plan.notes import Notes, read_notes
 from dmaverify.values import dataclass
 
@@ -28,6 +29,7 @@ class NamedFunction:
     source: Source
     function: ops.KernelFunction
     notes: Notes
+    label: str = ""  # what a plan calls it
 
     def kernel(self, *, canonical: bool = False, readings: Mapping[str, str] | None = None) -> Kernel:
         """What it does. Raises InputError for what cannot be resolved."""
@@ -40,7 +42,7 @@ class NamedFunction:
 
     @property
     def name(self) -> str:
-        return self.function.name or Path(self.source.name).stem
+        return self.label or self.function.name or Path(self.source.name).stem
 
 
 def functions_of(path: str) -> list[NamedFunction]:
@@ -63,6 +65,25 @@ def named_in(source: Source) -> list[NamedFunction]:
         out.append(NamedFunction(source, function, read_notes(source, whole.comments, previous, end)))
         previous = end
     return out
+
+
+def function_in_plan(entry: PlanKernel) -> NamedFunction:
+    """The function that an entry of a plan means, with what text and plan state of it. Raises InputError."""
+    whole, functions = read_kernels(entry.source)
+    wanted = [f for f in functions if (not f.called if entry.function is None else f.name == entry.function)]
+    if len(wanted) != 1:
+        names = ", ".join(f.name for f in functions) or "none"
+        said = f"{entry.source.name} has {len(wanted)} functions to check"
+        said = f"{entry.source.name} has no function `{entry.function}`" if entry.function else said
+        raise InputError(said, entry.span, f"name one by `function`: it has {names}")
+    if not wanted[0].body:
+        raise InputError(f"{entry.source.name} holds no DMA operation", entry.span, "nothing was checked")
+    notes = read_notes(entry.source, whole.comments, 0, len(entry.source.text))
+    notes.extents |= entry.extents
+    notes.ranges |= entry.ranges
+    notes.spans |= {("gm", n): entry.span for n in entry.extents} | {("assume", n): entry.span for n in entry.ranges}
+    notes.expect = entry.expect
+    return NamedFunction(entry.source, wanted[0], notes, entry.name)
 
 
 def function_at(path: str) -> NamedFunction:

@@ -12,12 +12,9 @@ Source: docs/design.md (definite initialization).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from dmaverify.language.affine import World
 from dmaverify.language.numbers import same
-from dmaverify.lower.derive import coalesce
 from dmaverify.lower.programs import space_of
 from dmaverify.program.instructions import Copy, CopyTouch, Use
 from dmaverify.program.schedule import Box, Order, Program, Step
@@ -30,33 +27,32 @@ from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.regions import boxes_of, in_memory
 from dmaverify.prove.flow.step_events import StepEvents
 from dmaverify.prove.flow.tile_outputs import dtypes_of, sides_of
+from dmaverify.prove.flow.tile_union import within
 from dmaverify.prove.flow.touches import INDEX, Memory, StepWork, Touch
 from dmaverify.prove.flow.written import Path
-from dmaverify.prove.meet import Walk, apart, difference
+from dmaverify.prove.meet import Walk
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field, replace
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 MOST_ITERATIONS = 64  # accesses in loops that are followed one by one
-MOST_RUNS = 1 << 18
 STATED = "{} holds what is read of it where the program begins"
-Shaped = tuple[Walk, object]
-"""A walk, and what it is without the way in which its loops are cut."""
 
 
-def there_at_start(
-    program: Program, works: Sequence[StepWork], order: Order, target: Target
-) -> tuple[list[str], list[str]]:
-    """What must be in memory where the program begins, in words: what the program states, and what nobody does."""
+@dataclass(frozen=True)
+class AtStart:
+    """What must be in memory where a program begins, in words: what it states, what nobody does, and what it denies."""
+
+    stated: tuple[str, ...] = ()
+    supposed: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+
+
+def there_at_start(program: Program, works: Sequence[StepWork], order: Order, target: Target) -> AtStart:
+    """What must be in memory where the program begins."""
     return _told(program, _read_at_start(program, works, order, target), target)
 
 
-def there_at_sizes(
-    program: Program, works: Sequence[StepWork], order: Order, target: Target
-) -> tuple[list[str], list[str]]:
+def there_at_sizes(program: Program, works: Sequence[StepWork], order: Order, target: Target) -> AtStart:
     """As `there_at_start`, of works with symbols: only what an earlier step writes alike, at every size, is known."""
     kept = _followed(program, works, target)
     writes = [touch for work in kept for touch in work.touches if touch.writes]
@@ -98,17 +94,30 @@ def _lined(loops: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return out
 
 
-def _told(program: Program, reads: Iterable[tuple[Touch, bool]], target: Target) -> tuple[list[str], list[str]]:
+def _told(program: Program, reads: Iterable[tuple[Touch, bool]], target: Target) -> AtStart:
     held = {one.name: in_memory(one, target).box for one in program.regions if one.name in program.holds}
-    found: tuple[dict[str, None], dict[str, None]] = {}, {}
+    tiers, rooms = _empty(program, target)
+    found: tuple[dict[str, None], dict[str, None], dict[str, None]] = {}, {}, {}
     for read, partly in reads:
         step, tier = program.steps[read.step], read.memory[0]
         names = [name for name, box in held.items() if all(box.holds(one) for one in _boxes(step, read, target))]
         names += [tier] if tier in program.holds else []
         why = "no step writes all of it before" if partly else "no step writes it before"
         said = f"{tier} holds what `{step.name}` reads where the program begins ({why})"
-        found[not names][STATED.format(names[0]) if names else said] = None
-    return list(found[0]), list(found[1])
+        if tier in tiers or any(box.meets(room) for box in _boxes(step, read, target) for room in rooms):
+            some = "not all" if partly else "nothing"
+            found[2][f"{tier} is empty where the program begins, and {some} of what `{step.name}` reads is written"] = (
+                None
+            )
+        else:
+            found[not names][STATED.format(names[0]) if names else said] = None
+    return AtStart(*map(tuple, found))
+
+
+def _empty(program: Program, target: Target) -> tuple[set[str], list[Box]]:
+    """Memories and boxes of which a program states that nothing is there where it begins."""
+    tiers = {target.memory_of(name) for name in program.empty if name in target.tiers}
+    return tiers, [in_memory(one, target).box for one in program.regions if one.name in program.empty]
 
 
 def _boxes(step: Step, read: Touch, target: Target) -> list[Box]:
@@ -141,9 +150,8 @@ def _side(read: Touch, steps: Sequence[Step]) -> tuple[int, str, Memory]:
 
 def _followed(program: Program, works: Sequence[StepWork], target: Target) -> list[StepWork]:
     """What steps read of memory that is empty where the program begins, and what they surely write there."""
-    empty = {target.memory_of(name) for name in program.empty if name in target.tiers}
+    empty, rooms = _empty(program, target)
     empty |= {name for name, tier in target.tiers.items() if tier.empty_at_start}
-    rooms = [in_memory(one, target).box for one in program.regions if one.name in program.empty]
 
     def counts(touch: Touch) -> bool:
         step, memory = program.steps[touch.step], touch.memory[0]
@@ -169,7 +177,7 @@ def _needed(touch: Touch, steps: Sequence[Step], target: Target) -> Touch:
 class StepReads(DefiniteJudge):
     """Follows steps through memories that are too wide for a state of each byte: what was written stays rows."""
 
-    _walks: dict[int, Shaped | None] = field(default_factory=dict)
+    _walks: dict[int, Walk | None] = field(default_factory=dict)
 
     def unwritten(self) -> Iterator[tuple[int, int]]:
         """Reads, by the number of their access and which of its touches they are."""
@@ -192,23 +200,23 @@ class StepReads(DefiniteJudge):
                 row = self._put(touch, at)
                 path.rows.append(row)
                 self._loops[id(row)] = (row, at.lifted, self._put(touch, At(at.counters)))
-                self._walks[id(row)] = _shaped(_walk(row, {}))
+                self._walks[id(row)] = _walk(row, {})
 
     def _written(self, read: CopyTouch, path: Path, at: At) -> bool:
         """Whether rows of before have all of it: all iterations of it, or each what the same iteration wrote."""
         around, plain = {name for name, _ in at.lifted}, self._put(read, At(at.counters))
         moving = dict(plain.place.address.terms)
-        ways: dict[frozenset[str], list[Shaped]] = {frozenset(): []}
+        ways: dict[frozenset[str], list[Walk]] = {frozenset(): []}
         for row in reversed(path.rows):
             _, loops, written = self._loops[id(row)]
             common = frozenset(around & {name for name, _ in loops}) if around else frozenset()
             one = self._walks[id(row)]
             if common:
-                one = _shaped(self._first(written, loops, common, moving))
+                one = self._first(written, loops, common, moving)
             if one is not None and row.place.space == read.place.space:
                 ways.setdefault(common, []).append(one)
         wanted = ((self._first(plain, at.lifted, common, moving), rows) for common, rows in ways.items())
-        return any(walk is not None and covered(walk, rows) for walk, rows in wanted)
+        return any(walk is not None and within(walk, rows) for walk, rows in wanted)
 
     def _first(self, touch: CopyTouch, loops: Lifted, common: Set[str], moving: Mapping[str, int]) -> Walk | None:
         """At the first iteration of the loops in `common`, where those move it so; over all of the others."""
@@ -223,22 +231,7 @@ def _walk(row: CopyTouch, moving: Mapping[str, int]) -> Walk | None:
     if dict(at.terms) != moving or not all(number.is_const for number in numbers):
         return None
     steps = tuple((count.const, stride.const) for count, stride in row.steps)
-    return Walk(at.const, (*reversed(steps), (row.length.const, 1)))
-
-
-def _shaped(walk: Walk | None) -> Shaped | None:
-    return None if walk is None else (walk, _plain(walk))
-
-
-def covered(read: Walk, rows: Sequence[Shaped]) -> bool:
-    """Whether the rows together have all that is read."""
-    shape = _plain(read)
-    if any(own == shape for _, own in rows):
-        return True
-    near = [w for w, _ in rows if w.low <= read.high and read.low <= w.high and not apart(difference(w, read))]
-    runs = [_runs(walk) for walk in (read, *near)] if near else []
-    known = [one for one in runs if one is not None]
-    return bool(near) and len(known) == len(runs) and _within(known[0], known[1:])
+    return Walk(at.const, (*reversed(steps), (row.length.const, 1))).straight
 
 
 def _live(step: Step, read: Touch, target: Target) -> Walk:
@@ -254,42 +247,3 @@ def _live(step: Step, read: Touch, target: Target) -> Walk:
             own = [(d.live, d.step) for d in digits if d.live > 1]
             return Walk(local_address(space, layout.origin), (*read.walk.loops[: len(read.turns)], *own))
     return read.walk
-
-
-@lru_cache(maxsize=4096)
-def _plain(walk: Walk) -> tuple[int, tuple[tuple[int, int], ...]]:
-    """Base and loops from the shortest step on, each as long as it goes on without a gap."""
-    falling = sorted(((abs(stride), count) for count, stride in walk.loops if stride and count > 1), reverse=True)
-    merged = coalesce([(count, stride) for stride, count in falling])
-    return walk.low, tuple((stride, count) for count, stride in reversed(merged))
-
-
-def _runs(walk: Walk) -> tuple[NDArray[np.int64], int] | None:
-    """Where runs of consecutive units begin, and how long they are; None for too many."""
-    import numpy as np
-
-    base, loops = _plain(walk)
-    length = 1
-    if loops and loops[0][0] == 1:
-        length, loops = loops[0][1], loops[1:]
-    starts = np.array([base], dtype=np.int64)
-    for stride, count in loops:
-        if len(starts) * count > MOST_RUNS:
-            return None
-        starts = (starts[:, None] + stride * np.arange(count, dtype=np.int64)).ravel()
-    return np.unique(starts), length
-
-
-def _within(wanted: tuple[NDArray[np.int64], int], found: Sequence[tuple[NDArray[np.int64], int]]) -> bool:
-    """Whether every unit of the wanted runs lies in some found one: of runs joined where they meet."""
-    import numpy as np
-
-    starts = np.concatenate([s for s, _ in found])
-    ends = np.concatenate([s + n for s, n in found])
-    order = np.argsort(starts, kind="stable")
-    starts, ends = starts[order], np.maximum.accumulate(ends[order])
-    fresh = np.concatenate([[True], starts[1:] > ends[:-1]])
-    last = np.append(np.flatnonzero(fresh)[1:] - 1, len(starts) - 1)
-    first, end = starts[fresh], ends[last]
-    at = np.searchsorted(first, wanted[0], side="right") - 1
-    return bool(np.all(at >= 0) and np.all(wanted[0] + wanted[1] <= end[np.maximum(at, 0)]))

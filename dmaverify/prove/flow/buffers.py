@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.program.ways import OnWay
 from dmaverify.prove.flow.tile_union import Grid, grid_of
-from dmaverify.prove.flow.ways import OnWay, Passed, WaysUndecided, way_past
+from dmaverify.prove.flow.ways import Passed, Ways, WaysUndecided
 from dmaverify.prove.meet import Walk
-from dmaverify.values import dataclass, replace
+from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,16 +26,18 @@ MOST_GROUPS = 512  # sets of cells that the same branches write
 MOST_WAYS = 32  # of writes, any two of which are compared
 COVER, ONCE, DEFINITE = "core/tiles-cover", "core/tiles-once", "core/definite"
 _MANY_WAYS = "there are too many ways through the function"
+_UNCLEAR = "it is not clear which branches are taken"
 
 
 @dataclass(frozen=True)
 class HeldAccess:
     """A write of a buffer, or a use of what it holds (by somebody else in line 0), behind `at` accesses of the text.
 
-    `cells` are those that it has: None where that cannot be said. `certain`: all of its starts are known and occur;
-    `open`: only a running program knows them. `tiled`: it has a part of the buffer. `partial`: it happens for some of
-    its starts only. `soft`: only some of the ways on from here use it. `moving` are the loops that move it, `starts`
-    says how: what starts alike in each turn is equal in it. `repeats` are turns that share starts, and these.
+    `cells` are those that it has (one for all of a buffer that no tile writes): None where that cannot be said.
+    `certain`: all of its starts are known and occur; `open`: only a running program knows them. `tiled`: it has a part
+    of the buffer. `partial`: it happens for some of its starts only. `soft`: only some of the ways on from here use it.
+    `moving` are the loops that move it, `starts` says how: what starts alike in each turn is equal in it. `repeats` are
+    turns that share starts, and these. `of` is what the text has there.
     """
 
     at: int
@@ -48,6 +52,7 @@ class HeldAccess:
     moving: frozenset[int] = frozenset()
     starts: Hashable = ()
     repeats: tuple[int, int] | None = None
+    of: Any = field(default=None, compare=False)
 
     @property
     def may(self) -> bool:
@@ -82,7 +87,7 @@ class UnmetUse:
     """A use of what nothing wrote on a way: `count` of `live` cells from `first` on, or (0) all of a whole buffer."""
 
     use: HeldAccess
-    passed: Passed
+    way: str = ""
     count: int = 0
     live: int = 0
     first: int = 0
@@ -129,6 +134,7 @@ class BufferJudge:
     """Judges one buffer."""
 
     buffer: HeldBuffer
+    ways: Ways = field(default_factory=Ways)
 
     def judge(self) -> Iterator[Judged]:
         """What is wrong with the writes, or could not be said."""
@@ -137,7 +143,7 @@ class BufferJudge:
             yield from self._never()
         elif buffer.own:
             yield from self._used()
-        elif not _all_pass(OnWay(), [write.when for write in buffer.writes]):
+        elif not self.ways.all_pass(OnWay(), [write.when for write in buffer.writes]):
             yield OpenClaim(DEFINITE, f"that `{buffer.name}` is written on every way is not claimed", unknown=False)
         if buffer.tiled:
             yield from self._counted()
@@ -153,17 +159,22 @@ class BufferJudge:
     def grid(self) -> Grid | None:
         return grid_of(list(self._walks), max(1, self.buffer.size))
 
-    def _cells(self, grid: Grid, walk: Walk) -> NDArray[Any]:
-        return grid.covered[self._walks[walk]]
+    def _by_way(self, writes: Sequence[HeldAccess]) -> dict[OnWay, list[int]]:
+        """The places in the grid of what writes have, by when they happen."""
+        out: dict[OnWay, list[int]] = {}
+        for write in writes:
+            if write.cells is not None:
+                out.setdefault(write.when, []).append(self._walks[write.cells])
+        return out
 
     # ------------------------------------------------------------ written before it is used
 
     def _never(self) -> Iterator[UnmetUse | OpenClaim]:
         """The first use of a buffer that nothing writes, reads before others."""
-        uses = [use for use in self.buffer.uses if not _all_pass(use.when, ())]
+        uses = [use for use in self.buffer.uses if not self.ways.all_pass(use.when, ())]
         sure = [use for use in uses if not use.soft]
         if sure:
-            yield UnmetUse(next((use for use in sure if use.line), sure[0]), Passed((), True))
+            yield UnmetUse(next((use for use in sure if use.line), sure[0]))
         elif uses:
             yield OpenClaim(DEFINITE, f"one of several branches gives `{self.buffer.name}`, never written")
 
@@ -184,54 +195,36 @@ class BufferJudge:
 
     def _unmet(self, use: HeldAccess) -> UnmetUse | OpenClaim | None:
         before = [write for write in self.buffer.writes if write.at < use.at]
-        whole = [write.when for write in before if not write.tiled and not write.may]
-        if way_past(use.when, whole) is None:
+        if self.ways.all_pass(use.when, [write.when for write in before if not write.tiled and not write.may]):
             return None
-        before = [replace(write, partial=True) if _elsewhere(write, use) else write for write in before]
-        doubtful = [write.when for write in before if write.may or not write.certain]
-        if self.buffer.tiled:
-            return (
-                self._open(use, self._many) if self.grid is None else self._by_cells(self.grid, use, before, doubtful)
-            )
-        passed = way_past(use.when, [*whole, *doubtful])
-        return self._open(use, _doubt(before)) if passed is None else self._sure(use, passed)
-
-    def _by_cells(
-        self, grid: Grid, use: HeldAccess, before: Sequence[HeldAccess], doubtful: Sequence[OnWay]
-    ) -> UnmetUse | OpenClaim | None:
-        walk = use.cells if use.certain else self.buffer.whole
+        grid, walk = self.grid, use.cells if use.certain else self.buffer.whole
+        if grid is None:
+            return self._open(use, self._many)
         if walk is None:
             return self._open(use, "the digits of its mapping depend on one another")
-        required = left = self._cells(grid, walk)
-        some: list[tuple[OnWay, NDArray[Any]]] = []
-        for write in before:
-            if write.may or write.cells is None:
-                continue
-            cells = self._cells(grid, write.cells)
-            if not write.when.exits and set(write.when.path) <= set(use.when.path):
-                left = left & ~cells
-            else:
-                some.append((write.when, cells))
-        maybe = not use.certain and bool((required & ~left).any())  # what is read may be what was written
+        before = [replace(write, partial=True) if _elsewhere(write, use) else write for write in before]
+        sure = self._by_way([write for write in before if not write.may])
+        doubtful = [write.when for write in before if write.cells is None or write.may or not write.certain]
+        around, wanted = set(use.when.path), grid.covered[self._walks[walk]]
+        always = [when for when in sure if not when.exits and set(when.path) <= around]
+        left = grid.left((self._walks[walk],), [place for when in always for place in sure.pop(when)])
+        maybe = not use.certain and bool((wanted & ~left).any())  # what is read may be what was written
         doubt: OpenClaim | None = None
-        missed: dict[str, tuple[Passed, NDArray[Any]]] = {}
-        for writers, own in _groups(left, some):
-            if way_past(use.when, writers) is None:
+        missed: dict[str, NDArray[Any]] = {}
+        for writers, cells in _groups(left, {when: ~grid.left((), places) for when, places in sure.items()}):
+            if self.ways.past(use.when, writers) is None:
                 continue
-            passed = way_past(use.when, [*writers, *doubtful])
+            passed = self.ways.past(use.when, [*writers, *doubtful])
             if passed is None or not passed.certain or use.soft or maybe:
                 doubt = doubt or self._open(use, _doubt(before) if passed is None else _nothing(passed))
-                continue
-            known = missed.get(passed.told)
-            missed[passed.told] = (passed, own if known is None else known[1] | own)
+            else:
+                missed[passed.told] = missed.get(passed.told, False) | cells
         if not missed:
             return doubt
-        passed, cells = max(missed.values(), key=lambda one: grid.count(one[1]))
-        return UnmetUse(use, passed, grid.count(cells), grid.count(required), _first(grid, cells))
-
-    def _sure(self, use: HeldAccess, passed: Passed) -> UnmetUse | OpenClaim:
-        """That all of a buffer is not written on a way, where a run can take it."""
-        return UnmetUse(use, passed) if passed.certain and not use.soft else self._open(use, _nothing(passed))
+        way, cells = max(missed.items(), key=lambda one: grid.count(one[1]))
+        if not self.buffer.tiled:
+            return UnmetUse(use, way)
+        return UnmetUse(use, way, grid.count(cells), grid.count(wanted), _first(grid, cells))
 
     def _open(self, use: HeldAccess, why: str) -> OpenClaim:
         what = f"read in line {use.line}" if use.line else "given away"
@@ -246,52 +239,54 @@ class BufferJudge:
 
     def _counted(self) -> Iterator[CellsFound | TurnsAgain | OpenClaim]:
         """Cells that tiles write twice; of a buffer that the function was given, cells that they leave as well."""
-        import numpy as np
-
         buffer, grid = self.buffer, self.grid
-        known = [(write, write.cells) for write in buffer.writes if write.certain and not write.may]
-        clear = [(write, walk) for write, walk in known if walk is not None]
-        if len(clear) < len(buffer.writes) or buffer.whole is None or grid is None:
+        unclear = any(write.cells is None or write.may or not write.certain for write in buffer.writes)
+        if unclear or buffer.whole is None or grid is None:
             if not buffer.own:
                 said = f"that the tiles cover `{buffer.name}`, no part of it twice, is not judged"
                 yield OpenClaim(COVER, said, _doubt(buffer.writes) if grid is not None else self._many, unknown=False)
             return
-        live = self._cells(grid, buffer.whole)
-        count = {write.when: np.zeros(live.shape, dtype=np.int64) for write, _ in clear}
-        for write, walk in clear:
-            count[write.when] += grid.times[self._walks[walk]]
-        left = live.copy()
-        for one in count.values():
-            left &= one == 0
+        ways = self._by_way(buffer.writes)
+        live = grid.covered[self._walks[buffer.whole]]
+        left = grid.left((self._walks[buffer.whole],), chain(*ways.values()))
         if left.any() and not (buffer.own and buffer.uses):
             yield CellsFound(COVER, grid.count(left), _first(grid, left), grid.count(live))
         if any(not write.tiled for write in buffer.writes):
             return  # written as a whole and then in part: meant as it stands
         again = next((told for told in map(self._again, buffer.writes) if told is not None), None)
-        told = again or self._twice(grid, count, live)
+        told = again or self._twice(grid, ways, live)
         if told is not None:
             yield told
 
     def _twice(
-        self, grid: Grid, count: Mapping[OnWay, NDArray[Any]], live: NDArray[Any]
+        self, grid: Grid, ways: Mapping[OnWay, Sequence[int]], live: NDArray[Any]
     ) -> CellsFound | OpenClaim | None:
         """Cells that two ways of writes have more than once together; of two that always happen first."""
         said = f"that no element of `{self.buffer.name}` is written twice is not decided"
-        if len(count) > MOST_WAYS:
+        if len(ways) > MOST_WAYS:
             why = "its writes stand behind too many conditions"
             return OpenClaim(ONCE, said, why) if self.buffer.alone else None
-        ways, doubt = sorted(count, key=lambda when: not when.always), ""
-        for number, when in enumerate(ways):
-            for other in ways[number:]:
+        count: dict[OnWay, Any] = {when: sum(grid.times[place] for place in places) for when, places in ways.items()}
+        order, doubt = sorted(ways, key=lambda when: not when.always), ""
+        for number, when in enumerate(order):
+            for other in order[number:]:
                 twice = live & ((count[when] if other is when else count[when] + count[other]) > 1)
                 if not twice.any():
                     continue
                 always = when.always and other.always
-                why = "" if always else _on_one_way(when, other)
+                why = "" if always else self._on_one_way(when, other)
                 if always or (why and not self.buffer.alone):
                     return CellsFound(ONCE, grid.count(twice), _first(grid, twice), grid.count(live))
                 doubt = doubt or why
         return OpenClaim(ONCE, said, doubt) if doubt else None
+
+    def _on_one_way(self, one: OnWay, other: OnWay) -> str:
+        """Why both may happen in one run; nothing where they cannot."""
+        try:
+            passed = self.ways.past(OnWay((*one.path, *other.path), (*one.exits, *other.exits)), ())
+        except WaysUndecided:
+            return _MANY_WAYS
+        return "" if passed is None else f"some are where {passed.told}" if passed.told else _UNCLEAR
 
     def _again(self, write: HeldAccess) -> TurnsAgain | OpenClaim | None:
         """What is told of a write whose loops write one window in several turns; None where each turn has its own."""
@@ -306,14 +301,6 @@ class BufferJudge:
         return OpenClaim(ONCE, said, "a loop around it does not move it", write=write) if still else None
 
 
-def _all_pass(when: OnWay, accesses: Sequence[OnWay]) -> bool:
-    """Whether every way on which something happens is surely one of an access."""
-    try:
-        return way_past(when, accesses) is None
-    except WaysUndecided:
-        return False
-
-
 def _elsewhere(write: HeldAccess, use: HeldAccess) -> bool:
     """Whether a use in a loop that is read once may see less than all turns of a write in it have written: it goes
     through another window.
@@ -321,20 +308,15 @@ def _elsewhere(write: HeldAccess, use: HeldAccess) -> bool:
     return bool(write.moving & use.when.turns.keys()) and write.starts != use.starts
 
 
-def _groups(left: NDArray[Any], some: Sequence[tuple[OnWay, NDArray[Any]]]) -> Iterator[tuple[list[OnWay], Any]]:
-    """Cells that the same accesses write. Raises WaysUndecided."""
-    found: dict[tuple[int, ...], NDArray[Any]] = {(): left} if left.any() else {}
-    for number, (_, cells) in enumerate(some):
-        made: dict[tuple[int, ...], NDArray[Any]] = {}
-        for key, own in found.items():
-            parts = [((*key, number), own & cells), (key, own & ~cells)]
-            first = cells.flat[own.argmax()]
-            made.update((key, part) for key, part in (parts if first else reversed(parts)) if part.any())
-        found = made
+def _groups(left: NDArray[Any], ways: Mapping[OnWay, NDArray[Any]]) -> Iterator[tuple[tuple[OnWay, ...], NDArray[Any]]]:
+    """Cells that are written on the same ways, those first that lie first. Raises WaysUndecided."""
+    found: dict[tuple[OnWay, ...], NDArray[Any]] = {(): left} if left.any() else {}
+    for when, cells in ways.items():
+        parts = [part for key, own in found.items() for part in (((*key, when), own & cells), (key, own & ~cells))]
+        found = {key: part for key, part in parts if part.any()}
         if len(found) > MOST_GROUPS:
             raise WaysUndecided
-    for key, own in found.items():
-        yield [some[number][0] for number in key], own
+    yield from sorted(found.items(), key=lambda one: int(one[1].argmax()))
 
 
 def _first(grid: Grid, cells: NDArray[Any]) -> int:
@@ -351,19 +333,8 @@ def _doubt(before: Sequence[HeldAccess]) -> str:
             return f"the starts of the tile in line {one.line} follow no progression that is known"
         if one.may:
             return f"the write in line {one.line} stands behind a condition of each turn of a loop"
-    return "its tiles have no digits that could be counted"
+    return "a tile leaves it, or has no digits that could be counted"
 
 
 def _nothing(passed: Passed) -> str:
-    return f"nothing writes it where {passed.told}" if passed.told else "it is not clear which branches are taken"
-
-
-def _on_one_way(one: OnWay, other: OnWay) -> str:
-    """Why both may happen in one run; nothing where they cannot."""
-    try:
-        passed = way_past(OnWay((*one.path, *other.path), (*one.exits, *other.exits)), ())
-    except WaysUndecided:
-        return _MANY_WAYS
-    if passed is None:
-        return ""
-    return f"some are where {passed.told}" if passed.told else "it is not clear which branches are taken"
+    return f"nothing writes it where {passed.told}" if passed.told else _UNCLEAR

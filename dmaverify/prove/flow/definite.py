@@ -85,7 +85,9 @@ class DefiniteJudge(ReadBytes):
                     out += self._run(body, [self._assuming(one, condition)], at)
         moving = [name for name, _ in at.lifted]
         split = bool(out) and (not self.world.roots(when).isdisjoint(moving) or self.world.changes(when, moving))
-        return self._joined(out) if len(out) > MOST_PATHS or split else out  # each iteration takes its own side
+        if split:  # each iteration takes its own side
+            return self._joined(out)
+        return self._merged(out) if len(out) > MOST_PATHS else out
 
     def _joined(self, paths: list[Path]) -> list[Path]:
         first = paths[0]

@@ -185,9 +185,12 @@ class _Case(Judgement):
             self.assumptions.append(f"{kind} of `{names[0]}` and `{names[1]}` could not be decided")
 
     def at_start(self, works: list[StepWork], order: Order) -> None:
-        stated, supposed = there_at_start(self.program, works, order, self.target)
-        self.assumptions += stated
-        self.conditions += supposed
+        found = there_at_start(self.program, works, order, self.target)
+        self.assumptions += found.stated
+        self.conditions += found.supposed
+        if found.denied:
+            self.status["core/definite"] = "unknown"
+            self.by["core/definite"] = found.denied[0]
 
     # ------------------------------------------------------------ tiles
 

@@ -32,6 +32,7 @@ class ListedItem:
     tiers: tuple[str, str] = ("", "")
     counted: bool = True  # whether it is one of the things that the claim counts
     open: str = ""  # what of it could not be decided
+    obligation: str = "core/overlap"  # that is open then
     mild: frozenset[str] = frozenset()  # rules that are warnings here
 
 
@@ -162,11 +163,12 @@ def judge_listed(
             broken += any(f.severity is Severity.ERROR for f in own)
             memo.learn(own, told)
         if item.open:
-            undecided.append(Obligation("core/overlap", "unknown", "", f"{item.name}: {item.open}", item.span))
+            undecided.append(Obligation(item.obligation, "unknown", "", f"{item.name}: {item.open}", item.span))
     if not count and not unread:
         findings.append(Finding("core/input", Severity.ERROR, f"no {unit} to judge", path, source="its form"))
     states = ["unknown"] if undecided else []
     status = Status.ERROR if unread or not count else settled(findings, states)
+    claim = f"all {count:,} {unit}" if count != 1 else f"the one {unit.removesuffix('es' if 'ches' in unit else 's')}"
     rules = {f.rule for f in findings if f.severity is Severity.ERROR and f.rule != "core/input"}
     by = f"{looked:,} looked at" + (f", {broken:,} of {count:,} {unit} broken" if broken else "")
     held = Obligation(f"{target.name}/*", "refuted" if rules else "proved", by)
@@ -178,5 +180,5 @@ def judge_listed(
     assumptions = tuple(f"{rule}: the verdict differs under another reading" for rule in dict.fromkeys(differs))
     return Verdict(
         name, target.name, status, tuple(_counted(findings, more)), tuple(obligations), assumptions,
-        dict(readings or {}), time.perf_counter() - started, "", path, 1, None, f"all {count:,} {unit}",
+        dict(readings or {}), time.perf_counter() - started, "", path, 1, None, claim,
     )  # fmt: skip

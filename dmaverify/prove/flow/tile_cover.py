@@ -73,11 +73,8 @@ def covers(output: Output, apart: bool, made: Grid | None, elsewhere: Elsewhere)
 
 def _gap(output: Output, every: Grid, sure: int, elsewhere: Elsewhere) -> tuple[str, Unwritten | None, str]:
     """The first element that none of the first `sure` writers writes, nor may anybody else write."""
-    left = ~every.covered[0]
-    for seen in every.covered[1:sure]:
-        left = left & ~seen
     count, where, open_, exact = 0, None, "", True
-    for number_, at in enumerate(every.cells(left)):
+    for number_, at in enumerate(every.cells(every.left((), range(sure)))):
         if number_ >= MOST_GAPS:
             exact = False
             if where is None:

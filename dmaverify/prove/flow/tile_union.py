@@ -9,15 +9,15 @@ iteration by iteration. Where positions are counted (`times`), each interval is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.language.distinct import distinct
 from dmaverify.program.turns import Affine
-from dmaverify.prove.meet import Walk
-from dmaverify.values import dataclass
+from dmaverify.prove.meet import Walk, apart, difference
+from dmaverify.values import dataclass, replace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,6 +65,17 @@ class Grid:
 
     def volume(self, cell: Sequence[int]) -> int:
         return prod(int(c[i + 1] - c[i]) for c, i in zip(self.cuts, cell, strict=True))
+
+    def left(self, wanted: Iterable[int], writers: Iterable[int]) -> NDArray[np.bool_]:
+        """The cells that all of the wanted have and none of the writers."""
+        import numpy as np
+
+        left = np.ones([len(cut) - 1 for cut in self.cuts], dtype=bool)
+        for one in wanted:
+            left &= self.covered[one]
+        for one in writers:
+            left &= ~self.covered[one]
+        return left
 
     def cells(self, mask: NDArray[np.bool_]) -> Iterator[tuple[int, ...]]:
         """The cells of a mask, by their first positions."""
@@ -241,9 +252,20 @@ def _together(
 # ---------------------------------------------------------------- walks over one memory
 
 
-def grid_of(walks: Sequence[Walk], size: int) -> Grid | None:
-    """How many times each walk over addresses from 0 to `size` comes to each of them, in cells by rising address; None
-    where that takes too long a list.
+def within(read: Walk, rows: Sequence[Walk]) -> bool:
+    """Whether the rows, which are straight, together have all that is read; no where that takes too long a list."""
+    if read.straight in rows:
+        return True
+    near = [row for row in rows if row.low <= read.high and read.low <= row.high and not apart(difference(row, read))]
+    low = min((walk.low for walk in (read, *near)), default=0)
+    moved = [replace(walk, base=walk.base - low) for walk in (read, *near)]
+    made = grid_of(moved, 1 + max(walk.high for walk in moved), times=False) if near else None
+    return made is not None and not made.left((0,), range(1, len(moved))).any()
+
+
+def grid_of(walks: Sequence[Walk], size: int, *, times: bool = True) -> Grid | None:
+    """Which addresses from 0 to `size` each walk has, in cells by rising address, and how many `times` it comes to each
+    of them; None where that takes too long a list.
     """
     straight = [walk.straight for walk in walks]
     cuts = [1]
@@ -252,7 +274,7 @@ def grid_of(walks: Sequence[Walk], size: int) -> Grid | None:
             cuts.append(cut)
     tops = [*(high // low for low, high in pairwise(cuts)), -(-size // cuts[-1])]
     digits = tuple(("", low, count) for low, count in zip(reversed(cuts), reversed(tops), strict=True))
-    return grid(digits, [_boxes(walk, digits) for walk in straight], times=True)
+    return grid(digits, [_boxes(walk, digits) for walk in straight], times=times)
 
 
 def _split(walk: Walk, cut: int) -> tuple[list[Run], list[Run]] | None:

@@ -122,10 +122,7 @@ def _anew(output: Output, tiles: Tiles, order: Order, session: Session, elsewher
 
 def _left_over(made: Grid, both: int) -> dict[Digit, int] | None:
     """The first element that the first writers have in common, `both` of them, and none of the others reads."""
-    left = made.covered[0] & made.covered[both - 1]
-    for seen in made.covered[both:]:
-        left = left & ~seen
-    at = next(made.cells(left), None)
+    at = next(made.cells(made.left(range(both), range(both, len(made.covered)))), None)
     return None if at is None else made.first(at)
 
 

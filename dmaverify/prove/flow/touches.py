@@ -92,12 +92,11 @@ def work_of(index: int, step: Step, target: Target) -> StepWork:
 
 def _around(work: StepWork, step: Step, target: Target) -> StepWork:
     """The work with the step's loops around every walk: each side moves as its view does."""
-    found = [work_views(one) for one in (step.transfer, *step.accesses) if one is not None]
     plain = Views(step.loops, turns_of(step.loops, {}))
-    named = {one.name: views for one, views in zip((step.transfer, *step.accesses), found, strict=False) if one}
+    named = {one.name: one.views for one in step.accesses}
     touches = []
     for touch in work.touches:
-        only = found[0] if step.transfer is not None else named.get(touch.what.partition(" ")[2])
+        only = named.get(touch.what.partition(" ")[2]) if step.transfer is None else step.transfer.views
         views = only or plain
         view = None if touch.fixed else views.dest if touch.writes else views.source
         steps = shift_units(view, views, target, touch.unit_bits).steps
@@ -105,10 +104,6 @@ def _around(work: StepWork, step: Step, target: Target) -> StepWork:
         names = (*map(str, views.turns), *touch.names)
         touches.append(replace(touch, walk=walk, names=names, turns=views.turns))
     return replace(work, touches=tuple(touches))
-
-
-def work_views(work: Transfer | Access | None) -> Views | None:
-    return None if work is None else work.views
 
 
 # ---------------------------------------------------------------- transfers

@@ -1,141 +1,92 @@
-"""Ways through a function: which branches an access stands behind, and whether a run can pass by a set of accesses.
+"""Whether a way through a function passes by a set of accesses, asked as any condition of a kernel is.
 
-Knows: choices (arms of a condition, loops that may run no time), exits (`return`, `break`, `continue`, `panic!`).
-Does not know: any text, what an access touches.
-Law: choices are taken as independent of one another, so that "on every way" is said of more ways than there are; a way
-is only called certain where each of its choices hangs on a parameter of its own. A search given up is no answer.
+Knows: arms of decisions as values of symbols. Does not know: any text, what an access touches.
+Law: choices are taken as independent of one another; a way is only called certain where each of its choices hangs on a
+parameter of its own. Where the question stays open there is no answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from dmaverify.values import dataclass, field, replace
+from dmaverify.language.affine import Cond, Lin, World, both, compare
+from dmaverify.program.ways import OnWay, WayChoice
+from dmaverify.prove.flow.ask import Asker
+from dmaverify.values import dataclass, field
 
-MOST_STEPS, MOST_DECISIONS = 20_000, 200
-
-
-@dataclass(frozen=True)
-class WayChoice:
-    """One arm of a decision. `about` names the parameters that it hangs on where both ways are certain to occur;
-    `loose` where every turn of a loop that is read once decides anew.
-    """
-
-    decision: str
-    arm: int
-    arms: int
-    names: tuple[str, ...] = field(default=(), compare=False)
-    about: frozenset[int] = field(default=frozenset(), compare=False)
-    loose: bool = field(default=False, compare=False)
-
-    @property
-    def told(self) -> str:
-        return self.names[self.arm] if self.arm < len(self.names) else ""
-
-
-Way = tuple[WayChoice, ...]
-
-
-@dataclass(frozen=True)
-class OnWay:
-    """When something happens: all of `path` is chosen, and none of `exits`, which leave what it stands in, did before.
-
-    `turns` are the loops around it that are read once for all of their turns, with how many they are, or 0.
-    """
-
-    path: Way = ()
-    exits: tuple[OnWay, ...] = ()
-    turns: Mapping[int, int] = field(default_factory=dict, compare=False)
-
-    @property
-    def always(self) -> bool:
-        return not self.path and not self.exits
-
-    @property
-    def loose(self) -> bool:
-        """Whether turns decide it anew. What keeps an exit from leaving is asked of the exit alone: it left, or not."""
-        ways = (self.path, *(one.path for one in self.exits))
-        return any(choice.loose for way in ways for choice in way)
-
-    def holds(self, chosen: dict[str, WayChoice]) -> bool | None:
-        """Whether it happens; None where that hangs on what is not chosen yet."""
-        found = _all(self.path, chosen)
-        for one in self.exits if found is not False else ():
-            left = one.holds(chosen)
-            if left:
-                return False
-            found = None if left is None else found
-        return found
-
-    @property
-    def choices(self) -> Way:
-        return (*self.path, *(choice for one in self.exits for choice in one.choices))
-
-
-def _all(way: Way, chosen: dict[str, WayChoice]) -> bool | None:
-    found: bool | None = True
-    for choice in way:
-        taken = chosen.get(choice.decision)
-        if taken is None:
-            found = None
-        elif taken.arm != choice.arm:
-            return False
-    return found
+RLIMIT = 1_000_000
 
 
 @dataclass(frozen=True)
 class Passed:
-    """A way on which something happens and nothing of something else; `certain` where it is one that a run can take."""
+    """A way on which something happens and nothing of something else, `told` by the arms that make it so; `certain`
+    where a run can take it.
+    """
 
-    way: Way
+    told: str
     certain: bool
-
-    @property
-    def told(self) -> str:
-        return " and ".join(dict.fromkeys(choice.told for choice in self.way if choice.told))
 
 
 class WaysUndecided(Exception):
-    """The search for a way was given up."""
+    """Whether there is such a way was not decided."""
 
 
-def way_past(need: OnWay, accesses: Sequence[OnWay]) -> Passed | None:
-    """A way on which `need` happens and none of the accesses; None where there is none. Raises WaysUndecided."""
-    choices = [c for when in (need, *accesses) for c in when.choices]
-    known: dict[str, dict[int, WayChoice]] = {}
-    for choice in choices:
-        known.setdefault(choice.decision, {})[choice.arm] = choice
-    if len(known) > MOST_DECISIONS:
-        raise WaysUndecided
-    steps, others = [0], tuple(dict.fromkeys(accesses))
+@dataclass
+class Ways:
+    """Ways of one function: of each decision a symbol says which arm is taken, the last of them where it is 0."""
 
-    def search(chosen: dict[str, WayChoice], left: list[str]) -> dict[str, WayChoice] | None:
-        steps[0] += 1
-        if steps[0] > MOST_STEPS:
+    asker: Asker = field(default_factory=lambda: Asker(World(), RLIMIT))
+    arms: dict[str, Lin] = field(default_factory=dict)
+    choices: dict[str, WayChoice] = field(default_factory=dict)  # by symbol
+
+    def past(self, need: OnWay, accesses: Iterable[OnWay]) -> Passed | None:
+        """A way on which `need` happens and none of the accesses; None where there is none. Raises WaysUndecided."""
+        claims = [self._when(need), *dict.fromkeys(self._when(one, holds=False) for one in accesses)]
+        reply = self.asker.possible(claims)
+        if reply.status == "proved":
+            return None
+        if reply.status == "unknown":
             raise WaysUndecided
-        held = need.holds(chosen)
-        if held is False:
-            return None
-        for one in others:
-            found = one.holds(chosen)
-            if found:
-                return None
-            held = None if found is None else held
-        if held:
-            return chosen
-        for number, name in enumerate(left):
-            some = next(iter(known[name].values()))
-            for arm in range(some.arms - 1, -1, -1):
-                taken = known[name].get(arm) or replace(some, arm=arm)
-                made = search({**chosen, name: taken}, left[number + 1 :])
-                if made is not None:
-                    return made
-            return None
-        return None
+        taken: set[str] = set()
+        for claim in claims:
+            self._because(claim, reply.values, taken)
+        way = [(name, self.choices[name]) for name in sorted(taken)]
+        told = [one.names[one.arms - 1 - reply.values[name]] for name, one in way if one.names]
+        about = [parameter for _, one in way for parameter in one.about]
+        certain = all(one.about for _, one in way) and len(about) == len(set(about))
+        return Passed(" and ".join(dict.fromkeys(told)), certain)
 
-    found = search({}, list(known))
-    if found is None:
-        return None
-    way = tuple(found.values())
-    named = [one for choice in way for one in choice.about]
-    return Passed(way, all(choice.about for choice in way) and len(named) == len(set(named)))
+    def all_pass(self, need: OnWay, accesses: Iterable[OnWay]) -> bool:
+        """Whether every way on which something happens is surely one of an access."""
+        try:
+            return self.past(need, accesses) is None
+        except WaysUndecided:
+            return False
+
+    def _when(self, when: OnWay, *, holds: bool = True) -> Cond:
+        """That something happens, or that it does not."""
+        parts = [self._taken(choice, holds=holds) for choice in when.path]
+        return both([*parts, *(self._when(one, holds=not holds) for one in when.exits)], "and" if holds else "or")
+
+    def _taken(self, choice: WayChoice, *, holds: bool) -> Cond:
+        if choice.decision not in self.arms:
+            self.arms[choice.decision] = self.asker.world.free(f"d{len(self.arms):04}", 0, choice.arms - 1)
+        arm = self.arms[choice.decision]
+        ((name, _),) = arm.terms
+        if name not in self.choices or not choice.about:
+            self.choices[name] = choice
+        if choice.arms == 2:
+            return compare("eq", arm - (1 - choice.arm if holds else choice.arm))
+        return compare("eq" if holds else "ne", arm - (choice.arms - 1 - choice.arm))
+
+    def _because(self, claim: Cond, values: Mapping[str, int], taken: set[str]) -> None:
+        """Adds decisions that are enough for a claim to hold: few of them, and such as hang on parameters."""
+        if claim.op == "or":
+            put = {name: Lin(value) for name, value in values.items()}
+            true = [part for part in claim.parts if self.asker.world.put_cond(part, put).known]
+            cost = [sorted(2 - bool(self.choices[name].about) for name in {*part.symbols()} - taken) for part in true]
+            self._because(true[cost.index(min(cost))], values, taken)
+            return
+        taken |= {name for name, _ in claim.left.terms}
+        for part in claim.parts:
+            self._because(part, values, taken)

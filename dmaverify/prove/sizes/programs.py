@@ -63,7 +63,9 @@ def judge_together(
         *_written_again(program, order),
         *read_otherwise(program.steps, works, order, partial(_may_meet_somewhere, trace, target, unit), target),
     ]
-    rests += there_at_sizes(program, works, order, target)[1]
+    found = there_at_sizes(program, works, order, target)
+    need(not found.denied, "core/definite", "".join(found.denied[:1]))
+    rests += found.supposed
     loose = engines_apart(program, works)
     more = unordered(program, *loose, launched=launched) if loose else None
     rests += [ONE_ENGINE] if loose and (more is None or len(more) > len(pairs or ())) else []

@@ -12,10 +12,11 @@ from collections.abc import Mapping
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma import registers
+from dmaverify.machines.idma.c.aggregates import KnownPointer, WholeObject
 from dmaverify.machines.idma.c.arguments import Misaligned, polynomial
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.doubts import Doubted
-from dmaverify.machines.idma.c.effects import target_of
+from dmaverify.machines.idma.c.effects import DOES, bare, called_name, is_volatile, root_of, target_of
 from dmaverify.machines.idma.c.numbers import UINT, Value, converted, unknown
 from dmaverify.machines.idma.c.run import Runner
 from dmaverify.machines.idma.text import ToldDescriptor, reserved
@@ -23,6 +24,8 @@ from dmaverify.targets.modules import Derived
 from dmaverify.values import replace
 
 PAGE, REGISTER = 0x1000, 4
+FILLS = {"memset": 3, "bzero": 2, "memcpy": 3, "memmove": 3}
+"""Functions of C that write memory from their first argument on, as many bytes as the last of so many says."""
 
 
 class RegisterReader(Runner):
@@ -33,6 +36,11 @@ class RegisterReader(Runner):
     facts: list[Derived]
     blurred: str
     stored: Part | None = None  # some write to registers
+    entry: str = ""  # the function that begins
+    sole: bool = False  # one function, `main`, is all that runs
+    ever: frozenset[tuple[int, int]] = frozenset()  # (page, register) that functions of the file write, some time
+    wrote: set[tuple[int, int]]  # that the runs so far wrote
+    smeared: list[tuple[int, int | None, Part]]  # first byte, bytes: memory that is written in one go
 
     @abstractmethod
     def added(self, told: ToldDescriptor, at: Part) -> Value:
@@ -45,11 +53,6 @@ class RegisterReader(Runner):
     def outside(self, part: Part, why: str) -> None:
         self.doubted(part, why)
 
-    def _field_expression(self, part: Part) -> Value:
-        if self.map is not None and "next_id" in str(part.field("field")):
-            return self.doubted(part, "registers as a structure are not read: write them by their addresses")
-        return super()._field_expression(part)
-
     def accessed(self, access: Part, address: Value, written: Value | None) -> Value:
         written = None if written is None else self.plain(written, access)
         if self.map is None:
@@ -57,23 +60,94 @@ class RegisterReader(Runner):
         if address.number is None:
             if written is not None:
                 self.blurred = self.blurred or f"`{access}` is written, and {address.why}"
-            elif self.blurred or "volatile" in str(access):
+            elif self.blurred or self.may_be_register(access):
                 return self.doubted(access, f"it may launch: {address.why}")
+            else:
+                self.no_register(access)
             return super().accessed(access, address, written)
         page, register = _split(address.number)
         if address.type.step != REGISTER and (written is not None or page in self.pages):
             self.blurred = self.blurred or f"`{access}` is an access of another width than a register's"
+            if written is None and _launching(register, address.type.step):
+                return self.doubted(access, self.blurred)
             return super().accessed(access, address, written)
         if written is not None:
             self.stored = access
+            self.wrote.add((page if polynomial(page) is None else -1, register))
             self.pages.setdefault(page, {})[register] = converted(written, UINT)
-        elif _launching(register) and page in self.pages:
-            return self._read(access, self.pages[page], register)
+        elif page in self.pages:
+            if _launching(register):
+                return self._read(access, page, register)
+        elif (launching := _launching(register, address.type.step)) or (register == 0 and polynomial(page) is not None):
+            volatile = polynomial(page) is not None and self.may_be_register(access)
+            if launching and (volatile or page in {at for at, _ in self.ever}):
+                return self.doubted(access, f"what its registers hold where {self.entry}() begins is not known")
+            if launching or volatile:
+                self.conditions[f"`{access}` is no read of `next_id`"] = None
         return super().accessed(access, address, written)
 
-    def _read(self, access: Part, page: Mapping[int, Value], register: int) -> Value:
+    def may_be_register(self, access: Part) -> bool:
+        """Whether an access is to what changes by itself, or is named as the register that launches."""
+        return is_volatile(self.file, access) or "next_id" in str(access)
+
+    def no_register(self, access: Part) -> None:
+        """An access to memory that the file does not declare: that it is none to registers is a condition."""
+        root = root_of(access)
+        while root.type in ("cast_expression", "pointer_expression"):
+            inner = bare(root.field("value") or root.field("argument"))
+            root = root if inner is None else root_of(inner)
+            if inner is None:
+                break
+        found = self.lookup(root) if root.type == "identifier" else None
+        if isinstance(found, (WholeObject, KnownPointer)) or str(root) in self.arrays:
+            return
+        named = f"`{root}` points at" if root.type == "identifier" else f"`{access}` is an access to"
+        self.conditions[f"{named} no registers"] = None
+
+    def filled(self, call: Part, to: Value, size: int | None = None) -> None:
+        """Memory that a function of C writes: registers that lie there hold what is not followed."""
+        given = call.field("arguments")
+        if self.map is None or given is None or not given.parts():
+            return
+        if to.number is None:
+            self.no_register(given.parts()[0])
+        else:
+            self.smeared.append((to.number, None if size is None or polynomial(size) else size, call))
+
+    def _smears(self, page: int) -> Part | None:
+        """What may have written a page of registers in one go."""
+        for first, size, call in self.smeared:
+            if polynomial(first) is not None or polynomial(page) is not None:
+                if _split(first)[0] == page:
+                    return call
+                self.conditions[f"`{call}` writes no registers"] = None
+            elif first < page + PAGE and (size is None or first + size > page):
+                return call
+        return None
+
+    def _begins(self, numbers: Mapping[int, int]) -> str:
+        """Why it is not known what a launch looks at: a register that the function does not write, and another one may
+        have written before. That options are then as behind a reset is a condition.
+        """
+        assert self.map is not None
+        for at, (part, shift) in registers.looked_at(self.map, numbers.get(registers.CONF, 0)).items():
+            if at in numbers:
+                continue
+            if part == "compute" and at not in {own for _, own in self.ever}:
+                self.assumed["compute is off where no function of the file writes it"] = None
+            elif part in ("conf", "compute") or shift:
+                named = f"the upper half of {part}" if shift else part
+                self.conditions[f"{named} is 0 where {self.entry}() begins"] = None
+            else:
+                return f"0x{at:X}: what {part} holds where {self.entry}() begins is not known"
+        return ""
+
+    def _read(self, access: Part, base: int, register: int) -> Value:
         """A read of next_id launches what the registers hold."""
         assert self.map is not None
+        page, call = self.pages[base], self._smears(base)
+        if call is not None:
+            return self.doubted(access, f"`{call}` may write its registers")
         if self.blurred:
             return self.doubted(access, self.blurred)
         if len(self.pages) > 1 and any(polynomial(base) is not None for base in self.pages):
@@ -87,6 +161,8 @@ class RegisterReader(Runner):
             numbers[at] = value.number
         if register % 4:
             return self.doubted(access, f"0x{register:X} is no register to read")
+        if not self.sole and (why := self._begins(numbers)):
+            return self.doubted(access, why)
         try:
             told = registers.launched(self.map, numbers, access.span)
         except InputError as error:
@@ -105,10 +181,16 @@ class RegisterReader(Runner):
         for access in part.every():
             if self.designates(access):
                 continue
+            if access.type == "call_expression" and called_name(self.file, access) in FILLS:
+                to = next(iter(access.field("arguments").parts()), None)  # type: ignore[union-attr]
+                plain = to is not None and not any(one.type in DOES for one in to.every())
+                self.filled(access, self.value(to) if plain else unknown("an address that is not followed"))
             if access.type == "pointer_expression" and str(access).startswith("*"):
                 at = self.value(access.field("argument"))
             elif access.type == "subscript_expression":
                 at = self.element(access)
+            elif access.type == "field_expression":
+                at = self.member_address(access) or Value(0)
             else:
                 continue
             if access not in written and (at.number is None or _launching(_split(at.number)[1])):
@@ -117,16 +199,23 @@ class RegisterReader(Runner):
                 self.blurred = self.blurred or f"`{access}` may run, or not"
 
 
-def _launching(register: int) -> bool:
-    """Whether a read of a register launches."""
-    return bool(registers.NEXT_ID <= register < registers.NEXT_ID + 4 * registers.STREAMS)
+def _launching(register: int, width: int = REGISTER) -> bool:
+    """Whether a read of so many bytes launches; where their number is not known, of a long one."""
+    end = registers.NEXT_ID + 4 * registers.STREAMS
+    return bool(register < end and register + (width or 2 * REGISTER) > registers.NEXT_ID)
 
 
 def _split(address: int) -> tuple[int, int]:
     """The page of registers that an address is in, and the register; the base of an argument begins a page."""
-    poly = polynomial(address)
-    register = (address if poly is None else poly.terms.get((), 0)) % PAGE
-    page = address - register
+    page, register = apart(address)
     if page % PAGE != 0:
+        poly = polynomial(address)
         raise Misaligned(min(poly.symbols) if poly is not None else "")
     return page, register
+
+
+def apart(address: int) -> tuple[int, int]:
+    """An address as that of a page and what is added: in the page, or to the base of an argument."""
+    poly = polynomial(address)
+    register = (address if poly is None else poly.terms.get((), 0)) % PAGE
+    return address - register, register

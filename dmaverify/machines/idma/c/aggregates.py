@@ -23,10 +23,13 @@ Path = tuple[Union[int, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class UnreadType:
-    """A type that is not read, and why; `scalar` where it takes one initializer all the same."""
+    """A type that is not read, and why; `scalar` where it takes one initializer all the same; `of` says how it is laid
+    out.
+    """
 
     why: str
     scalar: bool = False
+    of: Shape | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,7 @@ def spots_of(shape: Shape, word: int) -> list[tuple[int, int, Path, CType]]:
 
 
 def _spots(shape: Shape, wide: int, at: int = 0, path: Path = ()) -> list[tuple[int, int, Path, CType]]:
+    shape = shape.of or shape if isinstance(shape, UnreadType) else shape
     if isinstance(shape, CType):
         return [(at, shape.size, path, shape)]
     if isinstance(shape, ArrayType):
@@ -86,6 +90,7 @@ def _spots(shape: Shape, wide: int, at: int = 0, path: Path = ()) -> list[tuple[
 
 def _layout(shape: Shape, wide: int) -> tuple[int, int]:
     """(bytes, alignment); (0, 0) where they are not known."""
+    shape = shape.of or shape if isinstance(shape, UnreadType) else shape
     if isinstance(shape, CType):
         return (shape.size, min(shape.size, wide)) if shape.bits > WORD else (0, 0)
     if isinstance(shape, ArrayType):

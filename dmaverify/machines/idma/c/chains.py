@@ -13,12 +13,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from dmaverify.machines.idma.c.accesses import PAGE
-from dmaverify.machines.idma.c.aggregates import KnownPointer, MemoryObject, StructType, spots_of
+from dmaverify.machines.idma.c.accesses import PAGE, apart
+from dmaverify.machines.idma.c.aggregates import (
+    ArrayType,
+    KnownPointer,
+    MemoryObject,
+    StructType,
+    UnreadType,
+    spots_of,
+)
 from dmaverify.machines.idma.c.arguments import Misaligned, polynomial
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.descriptors import field_of, of_chain
-from dmaverify.machines.idma.c.effects import SETS, becomes, called_name, deep, jumps, macro_at, target_of
+from dmaverify.machines.idma.c.effects import (
+    SETS,
+    becomes,
+    called_name,
+    deep,
+    jumps,
+    macro_at,
+    target_of,
+)
 from dmaverify.machines.idma.c.in_flight import AS_MEMBER, MARK, ONES, FlightReader, FlyingDescriptor, named
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, CType, Value, converted, unknown
 from dmaverify.machines.idma.desc64 import (
@@ -56,23 +71,48 @@ class ChainReader(FlightReader):
 
     def member_address(self, part: Part) -> Value | None:
         name = str(part.field("field"))
+        if self.map is not None:
+            return self._register_address(part)
         if not self.chained or field_of(part) or of_chain(name):
             return None
-        shape, at = self.struct_of(part)
-        spots = spots_of(shape, self.word) if isinstance(shape, StructType) else []
-        own = next((spot for spot in spots if spot[2] == (name,)), None)
-        if own is None or at.number is None:
-            return unknown(f"where `{part}` lies is not known") if "desc_addr" in name else None
+        missing = unknown(f"where `{part}` lies is not known") if "desc_addr" in name else None
+        return self._address_of(part) or missing
+
+    def _address_of(self, part: Part) -> Value | None:
+        """Where a member lies, as a pointer to its first number; None where that is not known."""
+        (shape, at), name = self.struct_of(part), str(part.field("field"))
+        own = self.member_spot(shape, (name,))
+        if own is None or at.number is None or (self.map is None and own[2] != (name,)):
+            return None
         return Value(at.number + own[0], CType(self.word, pointer=True, step=own[1]))
 
+    def _register_address(self, part: Part) -> Value | None:
+        """Where a member lies that may be a register; None of what is memory, as a condition says."""
+        volatile, found = self.may_be_register(part), self._address_of(part)
+        if volatile or (found is not None and found.number is not None and polynomial(found.number) is None):
+            return found or unknown(f"where `{part}` lies is not known")
+        self.no_register(part)
+        return None
+
     def _field_expression(self, part: Part) -> Value:
+        if self.map is not None and not self.designates(part):
+            address = self._register_address(part)
+            if address is not None and address.number is None:
+                super()._field_expression(part)
+            if address is not None and self._is_array(part):
+                return address
+            return super()._field_expression(part) if address is None else self.accessed(part, address, None)
         if self.chained and self.flying and not self.designates(part):
-            shape, at = self.struct_of(part)
-            spots = spots_of(shape, self.word) if isinstance(shape, StructType) else []
-            own = next((spot for spot in spots if spot[2] == (str(part.field("field")),)), None)
-            if own is not None and at.number is not None:
-                return self.accessed(part, Value(at.number + own[0], CType(self.word, pointer=True, step=own[1])), None)
+            address = self._address_of(part)
+            if address is not None:
+                return self.accessed(part, address, None)
         return super()._field_expression(part)
+
+    def _is_array(self, part: Part) -> bool:
+        """Whether a member is an array, whose name is the address of its first element."""
+        shape, name = self.struct_of(part)[0], str(part.field("field"))
+        own = shape.member(name) if isinstance(shape, StructType) else None
+        return isinstance(own.of if isinstance(own, UnreadType) else own, ArrayType)
 
     def accessed(self, access: Part, address: Value, written: Value | None) -> Value:
         if not self.chained:
@@ -338,6 +378,5 @@ def _may_be_place(written: Value, step: int) -> bool:
 
 def _page(address: int) -> tuple[str, int]:
     """The page of registers that an address is in, and the register; the base of an argument begins one."""
-    poly = polynomial(address)
-    register = (address if poly is None else poly.terms.get((), 0)) % PAGE
-    return named(address - register), register
+    page, register = apart(address)
+    return named(page), register

@@ -93,6 +93,8 @@ class File:
     undefined: set[str] = field(default_factory=set)
     within: dict[str, list[Part]] = field(default_factory=dict)  # types that functions name for themselves, in order
     structs: dict[str, list[Part]] = field(default_factory=dict)  # all that the text defines, by their tags
+    names: frozenset[str] = frozenset()  # of variables, functions, members, enumerators, wherever they are declared
+    volatiles: frozenset[str] = frozenset()  # what is read through these names may be a register
     packs: bool = False  # a pragma says how structures are laid out
     steps: list[tuple[int, str, bool]] = field(default_factory=list)  # where macros begin and end to be defined
 
@@ -119,6 +121,10 @@ class File:
             return None
         inside = part.text is found[0].text and part.node.start_byte < block.end_byte
         return found[0] if inside or block.type == "translation_unit" else None
+
+    def declares(self, name: str) -> bool:
+        """Whether anything in the file says what a name is."""
+        return name in self.names or name in self.macros
 
     def is_defined(self, name: str, at: int) -> bool | None:
         """Whether a macro is defined at a place of the text; None where nothing before it says."""

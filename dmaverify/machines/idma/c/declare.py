@@ -24,7 +24,7 @@ from dmaverify.machines.idma.c.aggregates import (
     size_of,
 )
 from dmaverify.machines.idma.c.code import Part, declared, macro_of
-from dmaverify.machines.idma.c.effects import SETS, bare, becomes
+from dmaverify.machines.idma.c.effects import DOES, bare, becomes
 from dmaverify.machines.idma.c.evaluate import MOST_DEPTH
 from dmaverify.machines.idma.c.initial import InitialReader
 from dmaverify.machines.idma.c.numbers import (
@@ -92,7 +92,7 @@ class Declarer(InitialReader):
                 self._enumerators(part)
             elif part.type == "declaration":
                 self._enumerators(part)
-                self._global(part)
+                self.declare(part, keep=False)
             elif part.type == "enum_specifier":
                 self._enumerators(part)
             else:
@@ -190,9 +190,6 @@ class Declarer(InitialReader):
             if part not in named:
                 named.append(part)
 
-    def _global(self, part: Part) -> None:
-        self.declare(part, keep=False)
-
     # ------------------------------------------------------------ variables
 
     def declare(self, part: Part, *, keep: bool = True) -> None:
@@ -248,7 +245,7 @@ class Declarer(InitialReader):
         if {name, f"&{name}"} & self.defines.keys() or (not array and plain):
             self.kinds[name] = self.declared_shape(type_part, declarator)[1] if array or not plain else UNREAD
             return False
-        if any(one.type in (*SETS, "call_expression") for one in declarator.every()):
+        if any(one.type in DOES for one in declarator.every()):
             return False
         shape = self.declared_shape(type_part, declarator)[1]
         if isinstance(shape, UnreadType) and array and initial is not None:

@@ -40,8 +40,12 @@ class Doubter(Declarer):
         self.steps, self.deep = 0, 0
         self.doubts: list[Doubted] = []
         self.following: dict[str, None] = {}
+        self.looked: set[str] = set()  # functions that may run, in what did not
         self._launches: dict[str, bool] = {}
         self._open_order: dict[tuple[object, int, int], tuple[bool, list[Part]]] = {}
+
+    def foreign_statement(self, part: Part) -> None:
+        """A name alone is a statement: where nobody in the file says what it is, it is a macro of another file."""
 
     def open_order(self, whole: Part, parts: list[Part | None]) -> bool:
         """Two parts that launch, or one that sets what another uses: what is told of them is not known."""
@@ -141,6 +145,7 @@ class Doubter(Declarer):
             whole: Part | None = None
             if called is not None and name in self.file.functions and name not in self.launching:
                 whole = self.file.functions[name]
+                self.looked.add(name)
                 self.scopes = [outer[0], self._may_hold(whole, arguments)]
             elif (called is not None or inner.type == "identifier") and name in self.file.macros:
                 texts = [str(one) for one in arguments] if called is not None else None

@@ -1,7 +1,8 @@
 """A driver as its functions: which of them are entries, and what each launches with what is known of its arguments.
 
 Knows: who calls whom in a file, names of the runtime that are not called. Does not know: statements, rules, verdicts.
-Law: every function that no other one calls is run; whatever launches and is not run is told.
+Law: every function that no other one calls is run, and so is each that no run enters and other files may call; whatever
+launches and is not run is told.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.arguments import Arguments, Stopped, Symbols
 from dmaverify.machines.idma.c.code import File, Part, read_c
 from dmaverify.machines.idma.c.doubts import Doubted
-from dmaverify.machines.idma.c.effects import called_name
+from dmaverify.machines.idma.c.effects import called_name, names_declared, volatile_names
 from dmaverify.machines.idma.c.launches import FunctionLaunches, Launcher
 from dmaverify.machines.idma.c.loops import LoopRunner
 from dmaverify.values import dataclass, field
@@ -28,6 +29,7 @@ class Driver:
     assumed: tuple[str, ...]
     defined: tuple[str, ...] = field(default=())
     conditions: tuple[str, ...] = field(default=())  # what was taken to be so, and nobody said
+    written: frozenset[tuple[int, int]] = frozenset()  # pages of registers, and registers, that are written
 
 
 def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "", fetch: int = 64) -> Driver:
@@ -41,7 +43,12 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
     for part in file.outside:
         launcher.doubt(part, "text that is not read as C")
     entries += [_entry(launcher, "file")] if launcher.doubts else []
-    runs = [one for name in _entries(file) for one in [_ran(launcher, name)] if one.told or one.doubts]
+    before = dict(launcher.conditions)
+    runs = _all_run(launcher)
+    if launcher.wrote and len(file.functions) > 1:  # each may begin with what another one wrote
+        launcher.ever, launcher.conditions = frozenset(launcher.wrote), before
+        runs = _all_run(launcher)
+    runs = [one for one in runs if one.told or one.doubts]
     launcher.fresh()
     for whole in launcher.tables:
         if whole in launcher.shared:
@@ -70,7 +77,9 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
     for name in sorted(launcher.seen & launcher.arrays.keys()):  # addresses of the user's: none else are known
         launcher.conditions[f"no launch leaves {launcher.arrays[name]}{name}"] = None
     defined = tuple(f"{name} is {defines[name]}" for name in sorted(defines) if " ".join(name.split()) in launcher.seen)
-    return Driver(tuple(entries), tuple(launcher.assumed), defined, tuple(launcher.conditions))
+    return Driver(
+        tuple(entries), tuple(launcher.assumed), defined, tuple(launcher.conditions), frozenset(launcher.wrote)
+    )
 
 
 def _collected(source: Source, defines: Mapping[str, str], front_end: str, fetch: int) -> tuple[Launcher, Part]:
@@ -81,17 +90,17 @@ def _collected(source: Source, defines: Mapping[str, str], front_end: str, fetch
     launcher = LoopRunner(File(), defines, 8 * int(size), registers.MAPS.get(front_end))
     launcher.chained, launcher.fetch = front_end == "desc64", fetch
     launcher.file.packs = re.search(r"[Pp]ragma\b[^\n]*\bpack\b", source.text) is not None
+    launcher.file.names, launcher.file.volatiles = names_declared(root), volatile_names(root)
     early = _before_defined(root, launcher.file.structs)
     launcher.collect(root.parts())
     launcher.file.ambiguous |= early
-    launcher.sole = _entries(launcher.file) == ["main"]
     return launcher, root
 
 
 def _is_static(part: Part) -> bool:
-    """Whether a declarator of the file is known to it alone."""
+    """Whether a declarator, or a function, of the file is known to it alone."""
     node = part.node
-    while node.parent is not None and node.type != "declaration":
+    while node.parent is not None and node.type not in ("declaration", "function_definition"):
         node = node.parent
     return any(one.type == "storage_class_specifier" and one.text == b"static" for one in node.children)
 
@@ -111,7 +120,27 @@ def _before_defined(root: Part, structs: dict[str, list[Part]]) -> set[str]:
     return {name for name, at in used.items() if at < defined.get(name, at)}
 
 
+def _all_run(launcher: Launcher) -> list[FunctionLaunches]:
+    """Every function that begins by itself, and each of the others that none of these runs, as another file may call
+    it; where it may run here, that no other file does is a condition.
+    """
+    functions, launcher.ran, launcher.looked = launcher.file.functions, set(), set()
+    out = [_ran(launcher, name) for name in _entries(launcher.file)]
+    looked = frozenset(launcher.looked)
+    for name in reversed(functions):
+        if name in launcher.ran or _is_static(functions[name]):
+            continue
+        before = dict(launcher.conditions)
+        found = _ran(launcher, name)
+        if name not in looked:
+            out.append(found)
+        elif found.told or found.doubts:
+            launcher.conditions = {**before, f"no other file calls {name}()": None}
+    return out
+
+
 def _ran(launcher: Launcher, name: str) -> FunctionLaunches:
+    launcher.entry, launcher.sole = name, name == "main" and _entries(launcher.file) == ["main"]
     launcher.fresh()
     launcher.steps = 0
     launcher.entered(name, None)
@@ -139,11 +168,12 @@ class FunctionOfFile:
     name: str
     symbols: Symbols
     fetch: int = 64
+    written: frozenset[tuple[int, int]] = frozenset()
 
     def run(self, arguments: Arguments) -> FunctionLaunches | None:
         """What it launches; None where an assertion does not hold and nothing was launched before."""
         launcher, _ = _collected(self.source, self.defines, self.front_end, self.fetch)
-        launcher.arguments, launcher.most_steps = arguments, MOST_STEPS
+        launcher.arguments, launcher.most_steps, launcher.ever = arguments, MOST_STEPS, self.written
         try:
             return _ran(launcher, self.name)
         except Stopped:
@@ -184,8 +214,8 @@ def _entries(file: File) -> list[str]:
     """Functions that no other function of the file calls, and one of each circle that these do not reach."""
     calls = {
         name: {called_name(file, p) for p in function.every() if p.type == "call_expression"}
-        for name, function in file.functions.items() if name not in Launcher.launching
-    }  # fmt: skip
+        for name, function in file.functions.items()
+    }
     roots = [name for name in calls if not any(name in own for other, own in calls.items() if other != name)]
     reached: set[str] = set()
     out: list[str] = []
@@ -206,5 +236,6 @@ def _entry(launcher: Launcher, name: str) -> FunctionLaunches:
     launcher.finish()
     return FunctionLaunches(
         name, tuple(launcher.told), tuple(launcher.waits), tuple(launcher.doubts), launcher.foreign,
-        tuple(launcher.partly), tuple(launcher.facts), tuple(launcher.until),
+        tuple(launcher.partly), tuple(launcher.facts), tuple(launcher.until), tuple(launcher.conditions),
+        tuple(launcher.assumed),
     )  # fmt: skip

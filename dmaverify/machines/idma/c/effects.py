@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dmaverify.machines.idma.c.code import File, Part, expanded
+from dmaverify.machines.idma.c.code import File, Part, declared, expanded
 
 SETS = {"assignment_expression": "left", "update_expression": "argument"}
+DOES = ("call_expression", *SETS)
 JUMPS = ("break", "continue", "return", "goto")
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 _TAKES_ELSE = ("if_statement", *_LOOPS, "labeled_statement")
-_ELEMENTS = ("subscript_expression", "field_expression", "pointer_expression")
+ELEMENTS = ("subscript_expression", "field_expression", "pointer_expression")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _CHANGES = re.compile(r"(?<![&\w)\]])\s*&(?!&)|&\s*\(|(?<![=!<>])=(?!=)|<<=|>>=|[+][+]|--|[-+&=<>]\s*##|##\s*[-+&=<>]")
 _ACTS = re.compile(
@@ -89,9 +90,53 @@ def root_of(part: Part) -> Part:
     """What the elements and members that an expression names are elements and members of."""
     while True:
         inner = bare(part)
-        if inner is None or inner.type not in _ELEMENTS:
+        if inner is None or inner.type not in ELEMENTS:
             return inner or part
         part = inner.field("argument") or inner.parts()[0]
+
+
+_TYPED = ("declaration", "parameter_declaration", "field_declaration", "type_definition", "function_definition")
+
+
+def names_declared(root: Part) -> frozenset[str]:
+    """What the declarations of a file name."""
+    out: set[str] = set()
+    for part in root.every():
+        if part.type in _TYPED:
+            out |= {declared(Part(one, part.text))[0] for one in part.node.children_by_field_name("declarator")}
+        elif part.type == "enumerator":
+            out.add(str(part.field("name")))
+    return frozenset(out)
+
+
+def is_called(part: Part) -> bool:
+    """Whether a name stands where a call names its function."""
+    above = part.node.parent
+    return above is not None and above.child_by_field_name("function") == part.node
+
+
+def volatile_names(root: Part) -> frozenset[str]:
+    """Names whose declarations, or whose texts as macros, say `volatile`, or name what does: what is read through them
+    may be a register.
+    """
+    said: list[tuple[set[str], set[str]]] = []
+    for part in root.every():
+        if part.type in _TYPED:
+            inner = [Part(node, part.text) for node in part.node.children_by_field_name("declarator")]
+            body = part.field("body")
+            text = str(part) if body is None else str(part).replace(str(body), "")
+            said.append(({declared(one)[0] for one in inner}, set(_NAME.findall(text))))
+        elif part.type in ("preproc_def", "preproc_function_def") and part.field("value") is not None:
+            said.append(({str(part.field("name"))}, set(_NAME.findall(str(part.field("value"))))))
+    found = {"volatile"}
+    while more := {name for names, words in said if words & found for name in names} - found:
+        found |= more
+    return frozenset(found)
+
+
+def is_volatile(file: File, part: Part) -> bool:
+    """Whether what an access reads or writes may be a register."""
+    return any(file.volatiles & set(_NAME.findall(str(one))) for one in (part, *deep(file, part)) if one.parts() == [])
 
 
 def variable(file: File, part: Part) -> str:
@@ -171,7 +216,7 @@ def names_in(file: File, name: str) -> set[str]:
 def _is_target(part: Part) -> bool:
     """Whether an expression is set, or its address taken, where it stands."""
     node, above = part.node, part.node.parent
-    while above is not None and above.type in (*_ELEMENTS, "parenthesized_expression"):
+    while above is not None and above.type in (*ELEMENTS, "parenthesized_expression"):
         if above.type == "pointer_expression" and (above.text or b"").startswith(b"&"):
             return True
         node, above = above, above.parent

@@ -13,7 +13,7 @@ from math import prod
 
 from dmaverify.machines.idma.c.arguments import Arguments
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
-from dmaverify.machines.idma.c.effects import bare, called_name
+from dmaverify.machines.idma.c.effects import ELEMENTS, bare, called_name
 from dmaverify.machines.idma.c.numbers import (
     INT,
     UNREAD,
@@ -35,9 +35,6 @@ _PRIMARY = ("parenthesized_expression", "number_literal", "char_literal", "ident
             "sizeof_expression", "subscript_expression", "string_literal")  # fmt: skip
 _APART = ("argument_list", "parenthesized_expression", "init_declarator", "assignment_expression", "return_statement",
           "expression_statement", "subscript_expression", "comma_expression")  # fmt: skip
-
-
-_ELEMENTS = ("subscript_expression", "field_expression", "pointer_expression")
 _DOES = ("call_expression", "assignment_expression", "update_expression", "gnu_asm_expression", "pointer_expression",
          "subscript_expression", "field_expression")  # fmt: skip
 
@@ -65,6 +62,10 @@ class Evaluator:
 
     def accessed(self, access: Part, address: Value, written: Value | None) -> Value:
         return unknown(f"`{access}` is read from memory")
+
+    def foreign_name(self, part: Part) -> Value:
+        """A name that nothing in the file declares."""
+        return unknown(f"`{part}` has no value in this file: --define {part}=...")
 
     def unread(self, part: Part, why: str) -> None:
         """A part that may run, or that is not read."""
@@ -175,7 +176,7 @@ class Evaluator:
             return self.scopes[0][name]
         if name in ("true", "false", "NULL"):
             return Value(int(name == "true"), INT)
-        return unknown(f"`{name}` has no value in this file: --define {name}=...")
+        return self.foreign_name(part)
 
     def defined(self, name: str, type_: CType | None) -> Value:
         self.seen.add(name)
@@ -277,8 +278,7 @@ class Evaluator:
 
     def typed(self, part: Part | None) -> CType | None:
         """The type of an expression that does not run; None where it is not known."""
-        while part is not None and part.type == "parenthesized_expression":
-            part = next(iter(part.parts()), None)
+        part = bare(part)
         if part is None:
             return None
         op = part.node.child_by_field_name("operator")
@@ -298,7 +298,7 @@ class Evaluator:
         arguments = part.field("arguments")
         if macro is not None and macro.params is not None and arguments is not None:
             return self.typed(expanded(macro, [str(x) for x in arguments.parts()], part))
-        if part.type in _ELEMENTS:
+        if part.type in ELEMENTS:
             return self.static_type(part)
         if any(one.type in _DOES for one in part.every()):
             return None

@@ -26,7 +26,7 @@ from dmaverify.machines.idma.c.aggregates import (
 from dmaverify.machines.idma.c.arguments import polynomial
 from dmaverify.machines.idma.c.code import Part
 from dmaverify.machines.idma.c.descriptors import FIELDS, DescriptorReader, field_of, field_of_name, of_chain
-from dmaverify.machines.idma.c.effects import SETS
+from dmaverify.machines.idma.c.effects import DOES
 from dmaverify.machines.idma.c.numbers import ULLONG, CType, Value, converted, unknown
 from dmaverify.machines.idma.desc64 import SIZE, WIDTHS, DescriptorWords, layout_of
 from dmaverify.values import dataclass, replace
@@ -61,7 +61,6 @@ class FlightReader(DescriptorReader):
     """Follows what the engine reads and marks."""
 
     fetch: int = 64
-    sole: bool = False  # one function, `main`, is all that runs
     flying: list[FlyingDescriptor]
     homes: dict[str, int]  # structures at known addresses, by their owner
     rested: dict[str, dict[str, Value]]  # what is at known addresses once it is complete
@@ -94,6 +93,11 @@ class FlightReader(DescriptorReader):
 
     # ------------------------------------------------------------ where things lie
 
+    def member_spot(self, shape: object, path: Path) -> tuple[int, int, Path, CType] | None:
+        """The first number of a member of a structure, where its layout is known."""
+        spots = spots_of(shape, self.word) if isinstance(shape, StructType) else []
+        return next((spot for spot in spots if spot[2][: len(path)] == path), None)
+
     def spot(self, place: ObjectPlace) -> tuple[int, int] | None:
         """(first byte, bytes) of a part of an object."""
         own = place.path
@@ -103,7 +107,7 @@ class FlightReader(DescriptorReader):
     def struct_of(self, field: Part) -> tuple[Shape | None, Value]:
         """The structure that a member belongs to, and its address, where it lies at a number."""
         argument, op = self.operand(field.field("argument")), field.node.child_by_field_name("operator")
-        if argument is None or any(one.type in (*SETS, "call_expression") for one in argument.every()):
+        if argument is None or any(one.type in DOES for one in argument.every()):
             return None, unknown(f"where `{field}` lies is not followed")
         if op is not None and op.type == "->":
             shape, at = self.static_shape(argument), self.value(argument)
@@ -139,7 +143,7 @@ class FlightReader(DescriptorReader):
             if self.chained:
                 self.conditions[f"`{field}` lies where a fetch bus of {self.fetch} bits takes it"] = None
             return value
-        spot = next((s for s in spots_of(shape, self.word) if s[2] == (str(field.field("field")),)), None)
+        spot = self.member_spot(shape, (str(field.field("field")),))
         return self._checked(name, value, spot[:2] if spot else None, shape)
 
     def _checked(self, name: str, value: Value, spot: tuple[int, int] | None, shape: StructType) -> Value:

@@ -24,11 +24,9 @@ from dmaverify.machines.idma.c.aggregates import (
     WholeObject,
 )
 from dmaverify.machines.idma.c.code import File, Part
-from dmaverify.machines.idma.c.effects import spreads
+from dmaverify.machines.idma.c.effects import DOES, spreads
 from dmaverify.machines.idma.c.numbers import WORD, CType, Value, converted
 from dmaverify.machines.idma.c.uses import ObjectUses
-
-_DOES = ("call_expression", "assignment_expression", "update_expression")
 
 
 class UnreadInitializer(Exception):
@@ -67,7 +65,7 @@ class InitialReader(ObjectUses):
         except UnreadInitializer as error:
             self.forget(whole, (), whole.shape, f"the initializer of `{whole.name}` is not read: {error}")
             self.unread(part, f"the initializer of `{whole.name}`")
-        does = any(inner.type in _DOES for one in items for inner in one.every())
+        does = any(inner.type in DOES for one in items for inner in one.every())
         marks, self.marks, whole.constant = self.marks, outer, constant
         self.copies = copies
         if does and len(items) > 1 and marks and self.open_in(part, [*items], marks):

@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from dmaverify.machines.idma import registers
+from dmaverify.machines.idma.c.accesses import FILLS
 from dmaverify.machines.idma.c.aggregates import MemoryObject
 from dmaverify.machines.idma.c.chains import ChainReader
 from dmaverify.machines.idma.c.code import File, Part
 from dmaverify.machines.idma.c.descriptors import field_of
 from dmaverify.machines.idma.c.doubts import Doubted
-from dmaverify.machines.idma.c.effects import called_name, spreads, target_of
+from dmaverify.machines.idma.c.effects import called_name, is_called, spreads, target_of
 from dmaverify.machines.idma.c.in_flight import FlyingDescriptor
 from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, converted, unknown
 from dmaverify.machines.idma.c.pulp import (
@@ -74,12 +75,31 @@ WAITS = ("snrt_dma_wait_all", "snrt_dma_wait", "snrt_dma_wait_channel", "snrt_dm
 UNREAD = ("snrt_dma_", "plp_dma_", "mchan_")
 """How functions begin that may launch, whatever they are."""
 ASSERTIONS = ("assert", "__builtin_assume")
-NO_LAUNCH = ("snrt_", "printf", "assert", "abort", "exit", "malloc", "free", "memset", "fence", *PULP_FREES)
-"""How functions begin that launch nothing; `snrt_dma_` is read before."""
+SNRT_PLAIN = (
+    "is_dm_core", "is_compute_core", "hartid", "mcycle", "fpu_fence", "exit", "cluster", "cls", "putchar",
+    *(f"{place}_{what}" for place in ("cluster", "global", "cluster_compute", "cluster_dm")
+      for what in ("idx", "num", "core_idx", "core_num", "core_base_hartid", "hw_barrier", "barrier")),
+    "inter_cluster_barrier", "partial_barrier", "global_compute_core_num", "global_compute_core_idx",
+    *(f"l{level}_{what}" for level in (1, 3)
+      for what in ("next", "alloc", "malloc", "next_v2", "alloc_cluster_local", "alloc_compute_core_local",
+                   "update_next", "update_next_v2", "start_addr", "end_addr")),
+    "l1alloc", "l3alloc", "remote_l1_ptr", "alloc_init", "mutex_acquire", "mutex_release", "mutex_lock",
+    *(f"ssr_{what}" for what in ("enable", "disable", "read", "write", "write_imm", "repeat", "loop_1d", "loop_2d",
+                                 "loop_3d", "loop_4d")),
+    *(f"{what}_perf_counter" for what in ("get", "start", "stop", "reset")),
+)  # fmt: skip
+"""Functions of the Snitch runtime, behind `snrt_`, that launch nothing; `snrt_dma_` is read before."""
+NO_LAUNCH = frozenset((
+    "memset", "bzero", "printf", "fprintf", "snprintf", "puts", "putchar", "assert", "abort", "exit", "malloc",
+    "calloc", "free", "fence", *PULP_FREES, *(f"snrt_{name}" for name in SNRT_PLAIN),
+))  # fmt: skip
+"""Functions that launch nothing, by their whole names: of C, and of the runtimes."""
 _IDLE = re.compile(
     r'^(__)?asm(__)? *((__)?volatile(__)?)? *\( *"(fence|fence\.i|nop|pause)[ \w,]*"( *: *: *(: *"memory")?)? *\)$'
 )
 """Assembly that orders accesses of a core, or does nothing: it launches nothing, and waits for nothing."""
+_OF_C = re.compile(r"NULL|true|false|std(in|out|err)|errno|EOF|EXIT_\w+|__\w+__|__func__|\w+_(MAX|MIN)|PLP_DMA_\w+")
+"""Names of C's own headers, and constants of the PULP runtime: they do nothing."""
 NAMES = ("dst", "src", "length", "dst_stride", "src_stride", "reps")
 
 
@@ -95,6 +115,8 @@ class FunctionLaunches:
     partly: tuple[tuple[int, int], ...] = ()
     facts: tuple[Derived, ...] = ()
     until: tuple[tuple[int, int], ...] = ()
+    supposed: tuple[str, ...] = ()  # what was taken to be so on the way, and nobody said
+    assumed: tuple[str, ...] = ()
 
     @property
     def image(self) -> Image:
@@ -115,7 +137,7 @@ class Launcher(ChainReader):
     def __init__(self, file: File, defines: Mapping[str, str], word: int, map_: registers.RegisterMap | None) -> None:
         super().__init__(file, defines, word)
         self.map = map_
-        self.shared = {}
+        self.shared, self.wrote = {}, set()
         self.tables: list[MemoryObject] = []  # of the file: structures that may be descriptors
         self.fresh()
 
@@ -143,11 +165,12 @@ class Launcher(ChainReader):
         self.facts: list[Derived] = []
         self.counters: list[list[int]] = []  # of the PULP runtime: the channels of their transfers
         self.blurred = ""
+        self.smeared = []
 
     # ------------------------------------------------------------ calls
 
     def called(self, call: Part, name: str, arguments: list[Part]) -> Value:
-        own = name in self.file.functions and name not in self.launching and name not in WAITS
+        own = name in self.file.functions and name not in self.launching
         if name in ASSERTIONS and len(arguments) == 1 and name not in self.file.functions:
             return self._asserted(call, arguments[0], self.truth(arguments[0]))
         marks, values = list[tuple[int, int]](), list[Value]()
@@ -169,7 +192,7 @@ class Launcher(ChainReader):
             return self._counter()
         if name in (*PULP_WAITS, *PULP_FREES) and name not in self.file.functions:
             return self._completed(call, values) if name in PULP_WAITS else Value(0)
-        if name in WAITS:
+        if name in WAITS and name not in self.file.functions:
             self._waited(call, name, values)
             return Value(0)
         if name.startswith(UNREAD) and name not in self.file.functions:
@@ -182,6 +205,8 @@ class Launcher(ChainReader):
             return self.doubted(call, "a call through a pointer to a function, which is not read")
         self.foreign = self.foreign or (f"{name}()" if self.told else "")
         self._outside(name)
+        if name in FILLS and values:
+            self.filled(call, values[0], values[-1].number if len(values) == FILLS[name] else None)
         return super().called(call, name, arguments)
 
     def may_wait(self, loop: Part) -> None:
@@ -197,9 +222,21 @@ class Launcher(ChainReader):
 
     def _outside(self, name: str) -> None:
         """A function that another file has: what it launches is not known."""
-        if not name.startswith(NO_LAUNCH):
-            self.conditions[f"{name}() launches nothing"] = None
+        if name not in NO_LAUNCH:
+            more = " and writes no registers" if self.map is not None else ""
+            self.conditions[f"{name}() launches nothing{more}"] = None
             self.foreign_writes()
+
+    def foreign_name(self, part: Part) -> Value:
+        """A name that nothing in the file declares may be a macro of another file, which does anything."""
+        if self.stack and not self.file.declares(str(part)) and not _OF_C.fullmatch(str(part)):
+            self.conditions[f"`{part}` launches nothing"] = None
+        return super().foreign_name(part)
+
+    def foreign_statement(self, part: Part) -> None:
+        if part.type == "identifier" and not self.file.declares(str(part)):
+            self.foreign_name(part)
+            self.foreign = self.foreign or (f"`{part}`" if self.told else "")
 
     def name(self, part: Part) -> Value:
         found, known = super().name(part), PULP_CONSTANTS.get(str(part))
@@ -293,6 +330,11 @@ class Launcher(ChainReader):
     def disturbed(self, part: Part) -> None:
         known = {"", *self.launching, *WAITS, *PULP_WAITS, *PULP_ALLOCATES, *self.file.functions, *self.file.macros}
         for inner in part.every():
+            if inner.type == "expression_statement":
+                self.foreign_statement(next(iter(inner.parts()), inner))
+            held = inner.type != "identifier" or str(inner) in self.defines or any(str(inner) in s for s in self.scopes)
+            if not held and not is_called(inner):
+                self.foreign_name(inner)
             name = called_name(self.file, inner) if inner.type == "call_expression" else ""
             if name not in known:
                 self._outside(name)

@@ -38,7 +38,7 @@ class LoopRunner(Launcher):
         arguments = self.arguments
         found = None
         if arguments is not None and arguments.trace is not None and arguments.generic:
-            found = self._counted(whole, condition, body, update)
+            found = self._counted(condition, body, update)
         if found is None or body is None or condition is None or arguments is None:
             super()._loop(whole, condition, body, update)
             return
@@ -79,7 +79,7 @@ class LoopRunner(Launcher):
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), unknown(f"`{name}`"))
 
     def _counted(
-        self, whole: Part, condition: Part | None, body: Part | None, update: Part | None
+        self, condition: Part | None, body: Part | None, update: Part | None
     ) -> tuple[str, Value, Any, Any] | None:
         """(counter, its start, step, rounds) of `for (...; i < bound; i += step)` whose bound is symbolic."""
         if condition is None or update is None or body is None or condition.type != "binary_expression":

@@ -196,7 +196,7 @@ def _shifted(op: str, a: Value, by: int) -> Value:
 def _on_pointers(op: str, a: Value, b: Value) -> Value:
     assert a.number is not None
     assert b.number is not None
-    if op in ("==", "!=", "<", ">", "<=", ">="):
+    if op in _COMPARED:
         return _computed(op, a.number, b.number, a.type)
     if a.type.pointer != b.type.pointer and (op == "+" or (op == "-" and a.type.pointer)):
         at, by = (a, b) if a.type.pointer else (b, a)

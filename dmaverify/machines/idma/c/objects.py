@@ -27,12 +27,10 @@ from dmaverify.machines.idma.c.aggregates import (
     size_of,
 )
 from dmaverify.machines.idma.c.code import File, Part
-from dmaverify.machines.idma.c.effects import root_of
+from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, root_of
 from dmaverify.machines.idma.c.numbers import UNREAD, WORD, CType, Value, converted, unknown
 from dmaverify.machines.idma.c.shapes import ShapeReader
 from dmaverify.values import replace
-
-_ELEMENTS = ("subscript_expression", "field_expression", "pointer_expression")
 
 
 class ObjectReader(ShapeReader):
@@ -78,7 +76,7 @@ class ObjectReader(ShapeReader):
             plain = literal is not None and literal.field("declarator") is None
             return plain and isinstance(self.static_shape(part), StructType)
         follows = part.type == "subscript_expression" or (op is not None and op.type in ("->", "*"))
-        return follows and part.type in _ELEMENTS and self.points(part.field("argument"))
+        return follows and part.type in ELEMENTS and self.points(part.field("argument"))
 
     def points(self, part: Part | None) -> bool:
         """Whether an expression is a pointer to a part of an object that is followed."""
@@ -349,9 +347,7 @@ class ObjectReader(ShapeReader):
 
     def _held(self, part: Part) -> Value | None:
         """What a member of an object that is followed holds; None of another expression."""
-        if part.type != "field_expression" or not self.designates(part) or any(
-            one.type in ("call_expression", "assignment_expression", "update_expression") for one in part.every()
-        ):  # fmt: skip
+        if part.type != "field_expression" or not self.designates(part) or any(p.type in DOES for p in part.every()):
             return None
         place = self.designated(part)
         held = place.whole.cells.get(place.path) if place.path is not None else None

@@ -57,8 +57,8 @@ def pulp_descriptor(name: str, values: Sequence[Value]) -> Descriptor:
         raise UnreadCall("the direction is 0 or 1" if inward not in (0, 1) else "an address that does not move")
     size = given["size"]
     queued = name == "mchan_transfer"
-    ext = _rows("row", given, size) if not queued or given["rows"] else size
-    loc = _rows("loc_row", given, size) if given.get("loc_rows") else size
+    ext = given.get("row", size) if not queued or given["rows"] else size
+    loc = given.get("loc_row", size) if given.get("loc_rows") else size
     row = size if ext is size and loc is size else ext if loc is size else loc
     if ext is not size and loc is not size and ext != loc:
         raise UnreadCall("rows of two lengths")
@@ -70,10 +70,6 @@ def pulp_descriptor(name: str, values: Sequence[Value]) -> Descriptor:
         dims = (Dim(size // row, *(strides if inward else strides[::-1])),)
     ends = (given["ext"], given["loc"]) if inward else (given["loc"], given["ext"])
     return Descriptor(Request(*ends, size if row is size else row), dims)
-
-
-def _rows(key: str, given: Mapping[str, int], size: int) -> int:
-    return given.get(key, size)
 
 
 def _number(what: str, value: Value) -> int:

@@ -14,7 +14,7 @@ from dmaverify.language.numbers import Symbolic
 from dmaverify.machines.idma.c.aggregates import ObjectPlace, WholeObject
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
 from dmaverify.machines.idma.c.doubts import MOST_CALLS, Doubter
-from dmaverify.machines.idma.c.effects import SETS, called_name, deep, exposures, jumps, splits, target_of
+from dmaverify.machines.idma.c.effects import DOES, ELEMENTS, called_name, deep, exposures, jumps, splits, target_of
 from dmaverify.machines.idma.c.numbers import UNREAD, WORD, Value, binary, converted, promoted, unknown
 
 MOST_STEPS = 150_000
@@ -43,6 +43,7 @@ class Runner(Doubter):
         self.stack = 0
         self.assumed: dict[str, None] = {}
         self.conditions: dict[str, None] = {}
+        self.ran: set[str] = set()
         self._addressed: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
 
     # ------------------------------------------------------------ assignments
@@ -54,8 +55,7 @@ class Runner(Doubter):
         if left is not None and self.designates(left):
             return self._set_part(part, left, sign)
         right = part.field("right")
-        elements = ("pointer_expression", "subscript_expression", "field_expression")
-        whole = left is not None and left.type in ("identifier", *elements) and not sign
+        whole = left is not None and left.type in ("identifier", *ELEMENTS) and not sign
         value = self.tracked(right) if whole else self.value(right)
         if left is not None and sign and left.type == "identifier":
             value = binary(sign, self.value(left), value)
@@ -142,7 +142,7 @@ class Runner(Doubter):
             handler(part)
         elif part.type == "declaration":
             self.declare(part)
-        elif part.type.startswith("preproc_if") or part.type == "preproc_else":
+        elif part.type.startswith("preproc_if") or part.type in ("preproc_elif", "preproc_else"):
             self.block(self._taken(part) if part.type != "preproc_else" else part.parts())
         elif part.type in ("preproc_def", "preproc_function_def", "preproc_call"):
             self.collect([part])
@@ -186,6 +186,7 @@ class Runner(Doubter):
                 self.run(macro)
             else:
                 self.tracked(inner)
+                self.foreign_statement(inner)
 
     def _macro_statement(self, part: Part) -> Part | None:
         """The statements that a macro becomes, where it is not an expression."""
@@ -336,7 +337,7 @@ class Runner(Doubter):
         parts = [*(deep(self.file, condition) if condition is not None else ()), *(body.every() if body else ())]
         return not any(one.is_named and one.type not in ("expression_statement", "compound_statement") for one in (
             part.node for part in (body.every() if body else ()))) and not any(
-            part.type in (*SETS, "call_expression") for part in parts)  # fmt: skip
+            part.type in DOES for part in parts)  # fmt: skip
 
     def may_wait(self, loop: Part) -> None:
         """A loop goes on for as long as it likes: it may wait for what is launched before it."""
@@ -368,6 +369,7 @@ class Runner(Doubter):
 
     def entered(self, name: str, arguments: list[Value] | None, at: Part | None = None) -> Value:
         """Runs a function of the file; without `arguments`, with none known."""
+        self.ran.add(name)
         function = self.file.functions[name]
         declarator, body = function.field("declarator"), function.field("body")
         if self.stack >= MOST_CALLS or body is None or declarator is None:

@@ -17,12 +17,11 @@ from dmaverify.machines.idma.c.aggregates import (
     size_of,
 )
 from dmaverify.machines.idma.c.code import File, Part, declared
-from dmaverify.machines.idma.c.effects import bare, becomes, macro_at
+from dmaverify.machines.idma.c.effects import ELEMENTS, bare, becomes, macro_at
 from dmaverify.machines.idma.c.evaluate import Evaluator
 from dmaverify.machines.idma.c.numbers import UNREAD, WORD, CType, Value
 from dmaverify.values import replace
 
-_ELEMENTS = ("subscript_expression", "field_expression", "pointer_expression")
 _POSTFIX = ("identifier", "parenthesized_expression", "subscript_expression", "field_expression", "call_expression")
 
 
@@ -90,7 +89,7 @@ class ShapeReader(Evaluator):
                 if "bitfield_clause" in kinds:
                     shape = UnreadType(f"`{own}` is a bit-field, which is not read", scalar=True)
                 elif kinds & ({"_Atomic"} if self.chained else {"volatile", "_Atomic"}):
-                    shape = UnreadType(f"`{own}` may be changed elsewhere", isinstance(shape, CType))
+                    shape = UnreadType(f"`{own}` may be changed elsewhere", isinstance(shape, CType), shape)
                 members.append((own, shape))
         return StructType(name, tuple(members), packed, laid) if members else UnreadType(f"`{name}` is empty")
 
@@ -130,7 +129,7 @@ class ShapeReader(Evaluator):
             return found.type if found is not None and found.type != UNREAD else None
         if part.type == "compound_literal_expression":
             return self.shape_of((part.field("type") or part).field("type"))
-        if part.type not in _ELEMENTS:
+        if part.type not in ELEMENTS:
             return None
         op = part.node.child_by_field_name("operator")
         shape, name = self.static_shape(argument), str(part.field("field"))
@@ -180,7 +179,7 @@ class ShapeReader(Evaluator):
         if shape is None and value is not None and value.type == "identifier":
             shape = self.shape_of(value)  # a type in parentheses
         size = size_of(shape, self.word) if isinstance(shape, (ArrayType, StructType)) else 0
-        if isinstance(shape, CType) and value is not None and value.type in _ELEMENTS:
+        if isinstance(shape, CType) and value is not None and value.type in ELEMENTS:
             size = size_of(shape, self.word)
         return Value(size, CType(self.word)) if size else super()._sizeof_expression(part)
 

@@ -65,6 +65,8 @@ class ArgumentSearch:
     readings: Mapping[str, str]
     runs: list[SymbolicRun] = field(default_factory=list)
     stated: dict[str, None] = field(default_factory=dict)
+    supposed: dict[str, None] = field(default_factory=dict)  # in the runs, beside what they state
+    assumed: dict[str, None] = field(default_factory=dict)
     complete: bool = False
     looped: Sequence[object] = ()  # loops of any count in the last run
 
@@ -146,6 +148,8 @@ class ArgumentSearch:
             first = found.doubts[0]
             why = f"`{first.part}`: {first.why}"
             return SymbolicRun("open", arguments.values, trace.region(), why=why)
+        self.supposed |= dict.fromkeys(found.supposed)
+        self.assumed |= dict.fromkeys(found.assumed)
         image = found.image
         for told in image.told:
             self._points(told)
@@ -186,10 +190,10 @@ class ArgumentSearch:
     def proved(self) -> list[SymbolicRun]:
         return [run for run in self.runs if run.status == "proved" and run.launches]
 
-    def conditions(self) -> list[str]:
-        """Values for which it is proved, each a conjunction; none that fixes an argument."""
+    def conditions(self, right: Sequence[SymbolicRun]) -> list[str]:
+        """Values for which some runs stand, each a conjunction; none that fixes an argument."""
         out: list[str] = []
-        for run in self.proved():
+        for run in right:
             assert run.region is not None
             if len(out) < MOST_CLAUSES and not _fixes(run.region.facts, self.function.symbols.known):
                 facts = self._reduced(run.region)
@@ -234,11 +238,12 @@ def settled(search: ArgumentSearch, broken: Callable[[FunctionLaunches], bool]) 
     """What a function with arguments is judged by; None where that is open. `broken` judges plain numbers alone."""
     search.search()
     proved = search.proved()
-    shown = next((found for run in proved if (found := search.plain(run)) is not None), None)
+    right = proved or [run for run in search.runs if run.status == "proved"]  # of what launches nothing, too
+    shown = next((found for run in right if (found := search.plain(run)) is not None), None)
     if shown is not None:
         if search.complete and all(run.status in ("proved", "stopped") for run in search.runs):
             return SettledFunction(shown)
-        clauses = search.conditions()
+        clauses = search.conditions(right)
         if clauses:
             return SettledFunction(shown, f"{search.function.name}(): {'; or '.join(dict.fromkeys(clauses))}")
     for run in search.runs:

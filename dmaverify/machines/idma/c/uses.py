@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from dmaverify.machines.idma.c.aggregates import KnownPointer, WholeObject
 from dmaverify.machines.idma.c.code import Part
-from dmaverify.machines.idma.c.effects import SETS, becomes, macro_at, names_in, root_of
+from dmaverify.machines.idma.c.effects import ELEMENTS, SETS, becomes, macro_at, names_in, root_of
 from dmaverify.machines.idma.c.numbers import CType, Value
 from dmaverify.machines.idma.c.objects import ObjectReader
 
-_ELEMENTS = ("subscript_expression", "field_expression", "pointer_expression")
 _READS = ("binary_expression", "argument_list", "init_declarator", "assignment_expression", "return_statement",
           "expression_statement", "conditional_expression", "unary_expression", "cast_expression", "comma_expression",
           "subscript_expression", "initializer_list", "initializer_pair", "if_statement", "while_statement",
@@ -64,7 +63,7 @@ class ObjectUses(ObjectReader):
         """What is done with an object where its name stands: a number of it, or its size, is `read`, or it is `set`."""
         node, follows, above = name.node, False, name.node.parent
         while above is not None:
-            if above.type in _ELEMENTS and above.child_by_field_name("argument") == node:
+            if above.type in ELEMENTS and above.child_by_field_name("argument") == node:
                 if str(Part(above, name.text)).startswith("&"):
                     return ""
                 follows = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dmaverify.errors import Span
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.values import RustTensor
-from dmaverify.prove.flow.ways import OnWay
+from dmaverify.program.ways import OnWay
 from dmaverify.values import dataclass, field
 
 

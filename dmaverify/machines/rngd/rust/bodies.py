@@ -15,7 +15,7 @@ from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.accesses import Unjudged
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.cfg import built
-from dmaverify.machines.rngd.rust.code import child, named, parse_fragment
+from dmaverify.machines.rngd.rust.code import arguments_in, child, label_of, named, parse_fragment
 from dmaverify.machines.rngd.rust.expressions import Expressions
 from dmaverify.machines.rngd.rust.flow import ITEMS
 from dmaverify.machines.rngd.rust.later import Later
@@ -49,7 +49,7 @@ MAX_INLINED = 4000  # calls that one visit reads with what they pass; later ones
 _THROUGH = {
     "reference_expression", "parenthesized_expression", "unary_expression", "try_expression", "await_expression",
     "return_expression", "break_expression", "const_block", "unsafe_block", "expression_statement",
-    "generic_function", "labeled_expression", "else_clause", "try_block",
+    "labeled_expression", "else_clause", "try_block",
 }  # fmt: skip
 _STOPS = {"panic", "unreachable", "todo", "unimplemented"}
 _NUMERIC = {
@@ -76,6 +76,7 @@ class Bodies(Expressions):
             self.later_uses.forget()
             self.later_uses = Later(depth, around, told=told)
             found = visit()
+        (self.lacking if around is None else around.lacking).update(self.later_uses.lacking)
         return found
 
     def _visit_function(self, item: Item, generics: dict[str, Value], own: Value | None, instance: str) -> None:
@@ -97,7 +98,7 @@ class Bodies(Expressions):
                 self.bind(item.code, pattern, value, frame)
                 self.ledger.hold(value, lent=declared is not None and declared.type == "reference_type")
             elif one.type == "self_parameter" and own is not None:
-                frame.locals["self"] = own
+                frame.locals["self"] = self.instance_of(own) if isinstance(own, Record) else own
         self.unrolled = self.unrolling = 0
         self.ledger.give(self._given_by(item, body, frame, instance), self.walk.when)
         self._conclude(item)
@@ -259,6 +260,8 @@ class Bodies(Expressions):
     def value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """What an expression is; what its place `expected` of it fills in what the expression itself leaves open."""
         if self.depth > MAX_DEPTH:
+            for one in frame.locals.values():
+                self.ledger.lose(one)  # what is not read may write whatever has a name here
             return Unknown("the code nests too deep to be read", code.span(node))
         self.depth += 1
         try:
@@ -292,6 +295,8 @@ class Bodies(Expressions):
                 self.value(code, one, frame, None)
             found = self.value(code, inner[-1], frame, expected)
             self._leaves(code, node, found)
+            if kind == "unary_expression" and node.children[0].type != "*" and isinstance(found, Numbers):
+                return self.turned(code, inner[-1], frame)
             if kind == "reference_expression" and child(node, "mutable_specifier") is not None:
                 self.ledger.lose(found)  # whoever gets it may write it
                 return changing(found, Unknown("a number that somebody else may change", code.span(node)))
@@ -305,13 +310,13 @@ class Bodies(Expressions):
             self.walk.leave("function")
         elif node.type == "break_expression":
             self.ledger.give(value, self.walk.when, soft=True)
-            self.walk.leave("loop", _label(code, node))
+            self.walk.leave("loop", label_of(code, node))
         elif node.type == "try_expression" and any(kind == "function" for _, kind, _ in self.walk.scopes):
             with self.walk.perhaps():
                 self.walk.leave("function")  # of the outermost function nothing is given away
 
     def _continue_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        self.walk.leave("turn", _label(code, node))
+        self.walk.leave("turn", label_of(code, node))
         return Opaque("()")
 
     def _name(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -319,7 +324,10 @@ class Bodies(Expressions):
         value = frame.locals.get(name)
         if value is not None and expected is not None:
             self.later_uses.used(value, expected)
+        if value is None and name == "None":
+            return Opaque("None")
         if value is None:
+            self.mentioned(code, node, None, frame)
             number, item = self.types.look(frame)("path", name), frame.scope.find(name)
             if item is not None and item.kind == "struct" and item.node.child_by_field_name("body") is None:
                 return Record(item)
@@ -333,10 +341,10 @@ class Bodies(Expressions):
         return value
 
     def _block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        label = _label(code, node)
+        label = label_of(code, node)
         with self.walk.within("block", label):
             found = self.block(code, node, frame, expected)
-        ends = [one for one in walk(node) if label and one.type == "break_expression" and _label(code, one) == label]
+        ends = [one for one in walk(node) if label and one.type == "break_expression" and label_of(code, one) == label]
         if any(one.type != "label" for end in ends for one in named(end)):
             return Unknown(f"the value of a block that `break {label}` may leave", code.span(node))
         return found
@@ -368,10 +376,8 @@ class Bodies(Expressions):
             return self.value(again, made_list, frame, expected) if made_list is not None else Unknown("")
         if "." not in text or called in ("axes", "i"):
             return Opaque(f"{called}!")
-        again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){g(", ");}")
-        inner = next((one for one in _calls(tree) if again.text(one).startswith("g(")), None)
-        given = inner.child_by_field_name("arguments") if inner is not None else None
-        parts = [self.value(again, one, frame, None) for one in named(given)] if given is not None else []
+        again, given = arguments_in(code, text, body.start_byte + 1)
+        parts = [self.value(again, one, frame, None) for one in given]
         return Opaque(f"{called}!", frozenset().union(*map(sources_of, parts)))
 
     def _expanded(self, code: Code, frame: Frame, expected: Value | None) -> Value:
@@ -385,16 +391,7 @@ class Bodies(Expressions):
         return self.block(again, body, frame, expected) if body is not None else Unknown("")
 
 
-def _label(code: Code, node: Node) -> str:
-    found = child(node, "label")
-    return code.text(found) if found is not None else ""
-
-
 def _told(numbers: Numbers) -> str:
     if numbers.single is not None:
         return str(numbers.single)
     return f"{numbers.low}, {numbers.low + numbers.step}, .., {numbers.high}"
-
-
-def _calls(tree: Node) -> list[Node]:
-    return [node for node in walk(tree) if node.type == "call_expression"]

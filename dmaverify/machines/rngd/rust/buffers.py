@@ -22,7 +22,7 @@ from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
 from dmaverify.machines.rngd.rust.order import unordered_effects
 from dmaverify.machines.rngd.rust.values import Record, RustTensor, Tuple, Value
 from dmaverify.machines.rngd.rust.values import Sequence as RustSequence
-from dmaverify.prove.flow.ways import OnWay
+from dmaverify.program.ways import OnWay
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
@@ -191,7 +191,7 @@ class EffectLedger:
                 continue
             alone = own and whole.tier == "hbm" and not any(need.site is not None for need in needs)
             held = held_buffer(whole, writes, needs, own=own, alone=alone)
-            yield from ToldBuffer(whole, held, [effect for _, effect in writes], needs, site).told()
+            yield from ToldBuffer(whole, held, site).told()
 
     def _hazards(self) -> Iterator[tuple[Site, Finding]]:
         for earlier, later in unordered_effects(self.effects):

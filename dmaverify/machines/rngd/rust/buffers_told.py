@@ -7,10 +7,10 @@ Law: one finding for each judgement, at the access that shows it; what is open s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from dmaverify.language.meaning import Index, cell
-from dmaverify.machines.rngd.rust.accesses import Effect, HeldNeed, Unjudged
+from dmaverify.machines.rngd.rust.accesses import Effect, Unjudged
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.values import PLACES, RustTensor
 from dmaverify.machines.rngd.rust.views import plain
@@ -36,7 +36,7 @@ _SETTLES = {
     "follow no progression": "a start made of constants and loop variables would settle it",
     "condition of each turn": "a condition that no turn changes would settle it",
     "too many": "tiles of equal steps over fewer cells would settle it",
-    "no digits": "mappings whose cuts divide each other would settle it",
+    "no digits": "tiles within it and mappings whose cuts divide each other would settle it",
 }
 _WHOLE = "let the tiles cover the tensor, or write it whole first"
 
@@ -45,12 +45,10 @@ Told = tuple[Site | None, "Finding | Unjudged"]
 
 @dataclass(frozen=True)
 class ToldBuffer:
-    """A buffer with its accesses in the text; `last` is the site of what belongs to none of them."""
+    """A buffer; `last` is the site of what belongs to none of its accesses."""
 
     whole: RustTensor
     held: HeldBuffer
-    writes: Sequence[Effect]
-    needs: Sequence[HeldNeed]
     last: Site | None
 
     def told(self) -> Iterator[Told]:
@@ -60,7 +58,7 @@ class ToldBuffer:
     def _one(self, found: Judged) -> Told:
         held, name = self.held, self.held.name
         if isinstance(found, OpenClaim):
-            site = self._effect(found.write).site if found.write is not None else self.last
+            site = found.write.of.site if found.write is not None else self.last
             return site, Unjudged(found.rule, _reason(found), found.unknown)
         if isinstance(found, UnmetUse):
             return self._unmet(found)
@@ -72,14 +70,10 @@ class ToldBuffer:
         message = f"{found.count:,} elements of `{name}` are written more than once by its tiles"
         return self.last, self._cells(ONCE, message, "first written twice", found.first, self.last, error=held.alone)
 
-    def _effect(self, write: object) -> Effect:
-        return next(effect for one, effect in zip(self.held.writes, self.writes, strict=True) if one is write)
-
     def _unmet(self, found: UnmetUse) -> Told:
-        need = next(need for one, need in zip(self.held.uses, self.needs, strict=True) if one is found.use)
-        name, site, whole = self.held.name, need.site or self.last, self.whole
-        what = "read here" if need.site is not None else "given away"
-        where = f"where {found.passed.told}, " if found.passed.told else ""
+        name, site, whole = self.held.name, found.use.of.site or self.last, self.whole
+        what = "read here" if found.use.line else "given away"
+        where = f"where {found.way}, " if found.way else ""
         later = any(write.at >= found.use.at for write in self.held.writes)
         if found.count:
             order = f"not written before the tensor is {what}" if later or where else "never written by its tiles"
@@ -87,18 +81,18 @@ class ToldBuffer:
             return site, self._cells(COVER, message, "first unwritten", found.first, site, error=True)
         order, labels = "nothing writes it before" if later else "nothing writes it", self._labels
         hint = "write it on every way, or give away another tensor"
-        if not self.writes:
+        if not self.held.writes:
             order, hint = "nothing ever writes it", "write it first, or give back the tensor that was written"
             made = whole.buffer.span if whole.buffer is not None else None
             labels = (Label(made, "made here"),) if made is not None else ()
         message = f"`{name}` is {what}, and {where}{order}: it holds whatever lay in memory"
         return site, Finding(
-            DEFINITE, Severity.ERROR, message, "source" if need.site is not None else "destination",
+            DEFINITE, Severity.ERROR, message, "source" if found.use.line else "destination",
             site.span if site is not None else whole.span, {"tensor": name}, source=_FRESH, hint=hint, labels=labels,
         )  # fmt: skip
 
     def _turns(self, found: TurnsAgain) -> Told:
-        effect = self._effect(found.write)
+        effect: Effect = found.write.of
         said = "a loop around it writes the same window in every turn, and reads nothing of it"
         if found.windows:
             many = f"{found.turns:,} turns of its loops write {found.windows:,} windows of it"
@@ -112,7 +106,7 @@ class ToldBuffer:
 
     @property
     def _labels(self) -> tuple[Label, ...]:
-        return tuple(Label(effect.site.span, "a write") for effect in self.writes[:3])
+        return tuple(Label(write.of.site.span, "a write") for write in self.held.writes[:3])
 
     def _cells(self, rule: str, message: str, word: str, position: int, site: Site | None, *, error: bool) -> Finding:
         """A finding on cells, with the coordinates of the first."""

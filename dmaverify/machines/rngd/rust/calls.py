@@ -40,9 +40,7 @@ from dmaverify.machines.rngd.rust.views import TileCall, padded, reshaped, tiled
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
-    from math import prod
-
-from tree_sitter import Node
+    from tree_sitter import Node
 
 TILES = {"tile": "element", "chip_tile": "chip", "cluster_tile": "cluster", "slice_tile": "slice"}
 _SAME = {
@@ -63,7 +61,6 @@ _ASKS = {"len", "is_empty", "iter", "contains", "get", "first", "last"}
 MOVES = re.compile(rb"\b(?:to_|dma_|tile|view)\w*|\w\s*\(\s*(?:&mut\s*\*?\s*)?ctx\b|\w+!")  # in a text
 _BEGINS = ("begin", "begin_interleaved")
 _CASTS = {"fetch_cast", "cast", "commit_cast", "commit_cast_relu", "fetch_table_lookup"}
-MAX_INSTANCES = 3000
 MAX_EACH = 512  # elements that a closure is read for
 
 
@@ -119,7 +116,7 @@ class Calls(Assignments):
         site.let = site.let or self.let
         site.expression = code.span(node)
         if self.item is not None and not site.function:
-            site.function, site.attributes = self.item.name, self.item.attributes
+            site.function, site.attributes = self.item.name, self.attributes_of(self.item)
         before, self.let = self.let, ""
         values = tuple(self.value(code, one, frame, None) for one in arguments)
         self.let = before
@@ -172,10 +169,12 @@ class Calls(Assignments):
             return padded(tensor, new, code.span(node), back=name == "unpad")
         if name == "reshape":
             return self._reshape(code, node, tensor, generics, wanted)
+        self.ledger.lose(tensor)
+        if name != "memset":
+            return None
         for one in arguments:
             self.value(code, one, frame, None)
-        self.ledger.lose(tensor)
-        return Opaque("()", tensor.sources) if name == "memset" else None
+        return Opaque("()", tensor.sources)
 
     def _tile(
         self, code: Code, node: Node, name: str, tensor: RustTensor, generics: tuple[Value, ...], arguments: list[Node],
@@ -230,17 +229,20 @@ class Calls(Assignments):
             method = self._find_method(receiver, name)
             if method is not None:
                 return self._function(method, code, generics, arguments, frame, expected, receiver)
+        given: list[Value] | None = None
         if isinstance(receiver, Sequence):
-            made = self._of_sequence(code, name, receiver, arguments, frame, expected)
+            made, given = self._of_sequence(code, name, receiver, arguments, frame, expected)
             if made is not None:
                 return made
         values: list[Value] = []
-        for one in arguments:
+        for one in arguments if given is None else ():
             if one.type == "closure_expression" and name in _APPLIES:
                 with self.walk.perhaps():
                     values.append(self.closure(code, one, frame, receiver, None))
             else:
                 values += [self.value(code, one, frame, None)] if name in _BEGINS else self.handed(code, [one], frame)
+        if given is not None:
+            values = self.handed(code, arguments, frame, given)
         if name in _SAME and known(receiver):
             return receiver
         if name not in _ASKS:
@@ -287,24 +289,22 @@ class Calls(Assignments):
 
     def _of_sequence(
         self, code: Code, name: str, receiver: Sequence, arguments: list[Node], frame: Frame, expected: Value | None
-    ) -> Value | None:
+    ) -> tuple[Value | None, list[Value] | None]:
+        """What the method gives, and its arguments where they were read: nothing is read twice."""
         if name in _APPLIES:
             closure = next((one for one in arguments if one.type == "closure_expression"), None)
             if closure is not None:
                 wanted = expected.part if isinstance(expected, Sequence) else None
-                return self._applied(code, name, closure, receiver, frame, wanted)
-        wanted = receiver.part if name in _ADDS else None
+                return self._applied(code, name, closure, receiver, frame, wanted), None
         asked = receiver.part if name in _ADDS else None
-        values = [self.merged(self.value(code, one, frame, asked), wanted) for one in arguments]
+        values = [self.merged(self.value(code, one, frame, asked), asked) for one in arguments]
         if name in _PICKS:
             at = values[0].single if name in ("get", "nth") and values and isinstance(values[0], Numbers) else None
-            return self.one_of(receiver, {"first": 0, "last": -1}.get(name, at))
+            return self.one_of(receiver, {"first": 0, "last": -1}.get(name, at)), values
         made = reshaped_list(name, receiver, values)
-        if made is not None:
-            return made
-        if name in _ITERATES or name in _SAME or name in ("collect", "to_vec"):
-            return receiver
-        return None
+        if made is None and (name in _ITERATES or name in _SAME or name in ("collect", "to_vec")):
+            made = receiver
+        return made, values
 
     def _applied(
         self, code: Code, name: str, closure: Node, receiver: Sequence, frame: Frame, wanted: Value | None
@@ -312,7 +312,7 @@ class Calls(Assignments):
         """What a closure makes of every element; one by one where the elements are known and differ."""
         plain = name != "map" or MOVES.search(closure.text or b"") is not None
         turns = receiver.items if plain else elements(receiver)
-        turns = self.one_by_one(code, closure, receiver) if name == "for_each" else turns
+        turns = self.one_by_one(closure, receiver) if name == "for_each" else turns
         each = name == "for_each" or (name == "map" and _consumed(code, closure))
         with nullcontext() if receiver.count and each else self.walk.perhaps():
             if turns is not None and len(turns) <= MAX_EACH:

@@ -20,8 +20,10 @@ from dmaverify.prove.meet import Walk
 from dmaverify.values import replace
 
 
-def _all_maps(tensor: RustTensor) -> bool:
-    return all(isinstance(tensor.fields[place], Map) for place in PLACES[tensor.tier])
+def sizes_of(tensor: RustTensor) -> list[int]:
+    """How many positions each place of a tensor has; 0 where that is not known."""
+    parts = [tensor.fields.get(place) for place in PLACES[tensor.tier]]
+    return [part.expr.size if isinstance(part, Map) else 0 for part in parts]
 
 
 def certain(tensor: RustTensor) -> bool:
@@ -54,7 +56,7 @@ def cover_of(tensor: RustTensor, sizes: Sequence[int]) -> Walk | None:
     """The live positions of a view in its buffer, whose places have these sizes, the furthest apart first; None where
     digits cannot tell.
     """
-    if not _all_maps(tensor) or not certain(tensor):
+    if not all(isinstance(tensor.fields[place], Map) for place in PLACES[tensor.tier]) or not certain(tensor):
         return None
     scale = 1
     runs: list[Run] = []
@@ -79,13 +81,11 @@ def held_buffer(
     whole: RustTensor, writes: Sequence[tuple[int, Effect]], needs: Sequence[HeldNeed], *, own: bool, alone: bool
 ) -> HeldBuffer:
     """A buffer and what is done with it, in cells."""
-    buffer = whole.buffer
-    parts = [whole.fields[place] for place in PLACES[whole.tier]]
-    sizes = [part.expr.size if isinstance(part, Map) else 0 for part in parts]
+    buffer, sizes = whole.buffer, sizes_of(whole)
     tiled = any(effect.tensor.window.tiled for _, effect in writes)
 
     def cells(tensor: RustTensor) -> Walk | None:
-        return cover_of(tensor, sizes) if tiled else None
+        return cover_of(tensor, sizes) if tiled else Walk(0, ())
 
     def access(one: Effect | HeldNeed, at: int, site: Site | None) -> HeldAccess:
         own = one.tensor.window.parts
@@ -94,11 +94,11 @@ def held_buffer(
             one.tensor.window.open, one.tensor.window.tiled,
             moving=frozenset(abs(loop) for _, numbers in own for loop in numbers.loops if numbers.step),
             starts=tuple((place, numbers, numbers.loops) for place, numbers in own),
-            repeats=next(((numbers.turns, numbers.count) for _, numbers in own if numbers.repeats), None),
+            repeats=next(((numbers.turns, numbers.count) for _, numbers in own if numbers.repeats), None), of=one,
         )  # fmt: skip
 
     return HeldBuffer(
-        buffer.name if buffer is not None else "the tensor", prod(sizes), cells(whole),
+        buffer.name if buffer is not None else "the tensor", prod(sizes) if tiled else 1, cells(whole),
         tuple(replace(access(one, at, one.site), partial=one.partial) for at, one in writes),
         tuple(replace(access(one, one.after, one.site), soft=one.soft) for one in needs),
         own, alone, buffer.serial if buffer is not None else 0,

@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from itertools import combinations
 from pathlib import Path
 
-from dmaverify.language.files import read_text
+from dmaverify.machines.rngd.rust.library import manifest_of, said_in
 
-VARIABLE = "DMAVERIFY_FEATURES"
+FEATURES = "DMAVERIFY_FEATURES"
 """Features beside the defaults, with commas between; `--features` sets it, for other processes too."""
 TEST = "cfg test"  # among features: the build is one of tests
 MOST_NAMES = 4  # features of one condition that another build may change
 _TOKEN = re.compile(r'\s*(?:(feature)\s*=\s*"([^"]*)"|(\w+)\s*(\()|(\w+)(?:\s*=\s*"[^"]*")?|([(),]))')
+
+
+def asked_features() -> str:
+    """The features that are asked for, as text."""
+    return os.environ.get(FEATURES, "")
 
 
 def features_of(package: Path | None, toggled: frozenset[str] = frozenset()) -> frozenset[str]:
@@ -32,14 +36,12 @@ def features_of(package: Path | None, toggled: frozenset[str] = frozenset()) -> 
 
 
 def _with_theirs(package: Path | None, more: frozenset[str]) -> frozenset[str]:
-    wanted = [name for name in re.split(r"[,\s]+", os.environ.get(VARIABLE, "")) if name]
+    wanted = [name for name in re.split(r"[,\s]+", asked_features()) if name]
     declared: dict[str, list[str]] = {}
     if package is not None:
-        try:
-            data = tomllib.loads(read_text(package / "Cargo.toml"))
-            declared = {str(name): [str(one) for one in more] for name, more in data.get("features", {}).items()}
-        except (OSError, ValueError, AttributeError, TypeError):
-            declared = {}
+        told = said_in(manifest_of(package) or {}, "features")
+        every = told.items() if isinstance(told, dict) else ()
+        declared = {name: [str(one) for one in brings] for name, brings in every if isinstance(brings, list)}
     pending, found = [*declared.get("default", []), *wanted, *sorted(more)], set()
     while pending:
         name = pending.pop()

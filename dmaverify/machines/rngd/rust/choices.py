@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.calls import Calls
-from dmaverify.machines.rngd.rust.code import named, parse_fragment, places
+from dmaverify.machines.rngd.rust.code import arguments_in, named, places
 from dmaverify.machines.rngd.rust.functions import CELLS
 from dmaverify.machines.rngd.rust.numbers import Look, number_of, split_top, truth_of
 from dmaverify.machines.rngd.rust.types import Frame
@@ -29,7 +29,7 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
     changing,
 )
-from dmaverify.prove.flow.ways import WayChoice
+from dmaverify.program.ways import WayChoice
 from dmaverify.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class Choices(Calls):
         if isinstance(value, RustTensor):
             self.serial += 1
             return replace(value, buffer=Buffer(self.serial, name, fresh, code.span(node)))
+        if isinstance(value, Record):
+            return self.instance_of(value)
         if isinstance(value, Tuple):
             return Tuple(tuple(self.allocated(part, name, code, node, fresh) for part in value.parts))
         return value
@@ -129,9 +131,7 @@ class Choices(Calls):
         asked = parts[0].strip() if sign is None or len(parts) < 2 else f"{parts[0].strip()} {sign} {parts[1].strip()}"
         if truth_of(asked, self.types.look(frame)) is True:
             return
-        again, tree = parse_fragment(code, asked, byte, "fn f(){g(", ");}")
-        given = next((one for one in walk(tree) if one.type == "arguments"), None)
-        inner = named(given) if given is not None else []
+        again, inner = arguments_in(code, asked, byte)
         if len(inner) == 1:
             with self.walk.chosen(self.choices(again, inner[0], frame)[1]):
                 self.walk.leave("program")
@@ -140,19 +140,23 @@ class Choices(Calls):
         """The two arms of a condition. Conditions of one text over the same values are one decision."""
         text, turned = _plainly(" ".join(code.text(condition).split()))
         values, pure = self._asks(text, condition, frame)
-        names = (f"`{text}` holds", f"`{text}` does not hold")
         about = frozenset(id(v) for v in values if pure and id(v) in self.free and _both_ways(text))
         loose = self._anew(values, pure)
         key = self._decision(text, values, pure)
+        place = code.span(condition)
+        known, at = self.decided.setdefault(text, (key, place.start))
+        line = f" in line {place.line}" if key != known and at != place.start else ""
+        names = (f"`{text}`{line} holds", f"`{text}`{line} does not hold")
         first, second = (WayChoice(key, arm, 2, names, frozenset() if loose else about, loose) for arm in (0, 1))
         return (second, first) if turned else (first, second)
 
     def arm_choices(
-        self, code: Code, given: Node | None, arms: list[Node], value: Value, frame: Frame
+        self, code: Code, given: Node | None, arms: list[Node], value: Value, frame: Frame, *, sure: bool = True
     ) -> list[WayChoice]:
-        """The arms of a `match`."""
+        """The arms of a `match`; `sure`: every build has all of them."""
         text = " ".join(code.text(given).split()) if given is not None else ""
         values, pure = self._asks(text, given, frame) if given is not None else ([], False)
+        pure = pure and sure
         patterns = [one.child_by_field_name("pattern") for one in arms]
         told = [" ".join(code.text(one).split()) if one is not None else "_" for one in patterns]
         plainly = all(_LITERALS.fullmatch(one) or one in ("_", "true", "false") for one in told)

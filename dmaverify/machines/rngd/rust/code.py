@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.language.trees import Code, parser_of
+from dmaverify.language.trees import Code, parser_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -86,6 +86,19 @@ def places(pattern: Node, count: int | None = None) -> list[tuple[Node, int | No
         (one, number if number < rest else None if after is None or number == rest else number + after)
         for number, one in enumerate(parts)
     ]
+
+
+def label_of(code: Code, node: Node) -> str:
+    """`'outer`: the label of a loop, a block or a `break`."""
+    found = child(node, "label")
+    return code.text(found) if found is not None else ""
+
+
+def arguments_in(code: Code, text: str, byte: int) -> tuple[Code, list[Node]]:
+    """The expressions of a list of arguments that stands at `byte` of `code`."""
+    again, tree = parse_fragment(code, text, byte, "fn f(){g(", ");}")
+    given = next((one for one in walk(tree) if one.type == "arguments"), None)
+    return again, named(given) if given is not None else []
 
 
 def child(node: Node, kind: str) -> Node | None:

@@ -16,12 +16,15 @@ import re
 from collections.abc import Iterator
 
 from dmaverify.errors import InputError, Span
+from dmaverify.language.trees import walk
+from dmaverify.machines.rngd.rust.code import parse_file
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers
 from dmaverify.plan.suppress import MARK, RULES, Allowance, rules_in
 from dmaverify.values import dataclass
 
-_COMMENT = re.compile(r"(?<![/:])//(?![/!])\s*(dmaverify:[^\n]*)")
+_COMMENT = re.compile(r"//(?![/!])\s*(dmaverify:[^\n]*)")
+_BLOCK = re.compile(r"/\*(?![*!])\s*dmaverify:")
 _ALLOW = re.compile(rf"dmaverify:\s*allow\({RULES}\)\s*(.*)")
 _EXPECT = re.compile(r"dmaverify:\s*expect\(([^)]*)\)\s*")
 _WRITE = "write `// dmaverify: allow(RULE, RULE) reason` or `// dmaverify: expect(RULE, RULE)`"
@@ -50,7 +53,7 @@ def kernel_allowances(plan: KernelPlan) -> list[Allowance]:
             raise InputError(
                 f"the suppression of `{found[1]}` gives no reason", remark.span, f"{_WRITE}, for the next reader"
             )
-        owners = [name_of(one) for one in _owners(plan, remark)]
+        owners = [one.name for one in _owners(plan, remark)]
         out += [Allowance(rule, reason, owner, remark.span) for rule in rules_in(found[1]) for owner in owners]
     return out
 
@@ -66,25 +69,27 @@ def expectations(plan: KernelPlan) -> dict[str, tuple[str, ...]]:
         if not rules:
             raise InputError("this comment expects no rule", remark.span, _WRITE)
         for one in _owners(plan, remark):
-            out[name_of(one)] = (*out.get(name_of(one), ()), *rules)
+            out[one.name] = (*out.get(one.name, ()), *rules)
     return out
-
-
-def name_of(one: SiteTransfers) -> str:
-    """The name of a call's verdict."""
-    site = one.site
-    return one.names[0] if one.names else f"{site.function or 'file'}-{site.let or site.method}"
 
 
 def _remarks(plan: KernelPlan) -> Iterator[KernelComment]:
     text = plan.source.text
     if MARK not in text:
         return
-    for found in _COMMENT.finditer(text):
-        line = text.rfind("\n", 0, found.start()) + 1
-        said = found[1].rstrip()
-        span = Span(plan.source, found.start(), found.start(1) + len(said))
-        yield KernelComment(said, span, not text[line : found.start()].strip())
+    code, tree = parse_file(plan.source)
+    for node in walk(tree):
+        if node.type not in ("line_comment", "block_comment"):
+            continue
+        at = code.span(node)
+        if _BLOCK.match(at.text):
+            raise InputError("dmaverify reads comments that begin with `//`", at, _WRITE)
+        found = _COMMENT.match(at.text)
+        if found is not None:
+            said = found[1].rstrip()
+            line = text.rfind("\n", 0, at.start) + 1
+            span = Span(plan.source, at.start, at.start + found.start(1) + len(said))
+            yield KernelComment(said, span, not text[line : at.start].strip())
 
 
 def _owners(plan: KernelPlan, remark: KernelComment) -> list[SiteTransfers]:

@@ -52,28 +52,33 @@ class _ConstBlock:
 
     def block(self, node: Node) -> Numbers | None:
         """The value of the last expression; None for `()`."""
-        before = dict(self.known)
-        shadowed: set[str] = set()
+        shadowed: dict[str, Value | None] = {}
         value: Numbers | None = None
         for one in named(node):
             self.spent += 1
             if self.spent > MOST_STATEMENTS:
                 raise _NotKnown
             if one.type == "let_declaration":
-                shadowed.add(self.let(one))
+                self.let(one, shadowed)
                 value = None
             else:
                 value = self.statement(one)
-        self.known.update({name: before[name] for name in shadowed if name in before})
+        for name, outer in shadowed.items():
+            if outer is None:
+                del self.known[name]
+            else:
+                self.known[name] = outer
         return value
 
-    def let(self, node: Node) -> str:
+    def let(self, node: Node, shadowed: dict[str, Value | None]) -> None:
+        """Binds a name anew; what it stood for until here comes back behind the block."""
         pattern, given = node.child_by_field_name("pattern"), node.child_by_field_name("value")
         name = self.code.text(pattern) if pattern is not None else ""
         if given is None or not name.isidentifier() or node.child_by_field_name("alternative") is not None:
             raise _NotKnown
-        self.known[name] = self.number(given)
-        return name
+        value = self.number(given)
+        shadowed.setdefault(name, self.known.get(name))
+        self.known[name] = value
 
     def statement(self, node: Node) -> Numbers | None:
         if node.type == "expression_statement":

@@ -9,18 +9,17 @@ there, unless it is the one that was asked for.
 from __future__ import annotations
 
 import os
-import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
-from dmaverify.language.files import OUTSIDE, is_inside, text_of
+from dmaverify.language.files import OUTSIDE, is_inside
 from dmaverify.language.toml_spans import read_source
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.cfg import features_of
+from dmaverify.machines.rngd.rust.cfg import asked_features, features_of
 from dmaverify.machines.rngd.rust.code import parse_file
-from dmaverify.machines.rngd.rust.library import Library, dependencies, home_of, library_of
+from dmaverify.machines.rngd.rust.library import Library, dependencies, home_of, library_of, manifest_of, said_in
 from dmaverify.machines.rngd.rust.module import NameScope, fill
 from dmaverify.values import dataclass, field
 
@@ -41,6 +40,7 @@ class Folder:
     crate: Crate
     path: Path
     scope: NameScope | None = None
+    home: Path | None = None  # the folder of the file itself, where its modules lie in one beside it
     absent: set[str] = field(default_factory=set)
 
     def __call__(self, name: str) -> NameScope | None:
@@ -51,6 +51,11 @@ class Folder:
                 return self.crate.module(file, name, self.scope)
         self.absent.add(name)
         return None
+
+    def at(self, name: str, path: str) -> NameScope | None:
+        """The module whose file `#[path = ..]` names, from the folder of the file that declares it."""
+        file = (self.home or self.path) / path
+        return self.crate.module(file, name, self.scope, named=True) if file.is_file() else None
 
     def below(self, name: str) -> Folder:
         return Folder(self.crate, self.path / name)
@@ -70,13 +75,20 @@ class Crate:
     failed: dict[Path, InputError] = field(default_factory=dict)
     stamps: dict[Path, tuple[int, int]] = field(default_factory=dict)
     others: dict[str, Crate | None] = field(default_factory=dict)  # libraries that the package names by a path
+    asked: str = field(default_factory=asked_features)
     toggled: frozenset[str] = frozenset()  # features that this build has or lacks beside those of the package
 
     @property
     def current(self) -> bool:
-        """Whether every file that was read is still as it was."""
-        own = all(stamp(file) == seen for file, seen in self.stamps.items())
+        """Whether every file that was read, and the features that are asked for, are still as they were."""
+        own = all(stamp(file) == seen for file, seen in self.stamps.items()) and self.asked == asked_features()
         return own and all(other.current for other in self.others.values() if other is not None)
+
+    def watch(self, file: Path) -> None:
+        """Enters a file that was searched: where it or what lies beside it changes, all is read anew."""
+        for one in (file, *(folder for folder in file.parents if folder == self.root or self.root in folder.parents)):
+            if one not in self.stamps:
+                self.stamps[one] = stamp(one)
 
     @cached_property
     def top(self) -> NameScope:
@@ -100,8 +112,8 @@ class Crate:
     def package(self) -> tuple[Path, str] | None:
         found = _package(self.root)
         if found is not None:
-            manifest = found[0] / "Cargo.toml"
-            self.stamps[manifest] = stamp(manifest)
+            for folder in (found[0], *found[0].parents):  # the workspace around it too, there or not
+                self.stamps[folder / "Cargo.toml"] = stamp(folder / "Cargo.toml")
         return found
 
     @cached_property
@@ -128,8 +140,10 @@ class Crate:
         other = self.others[name]
         return other.top if other is not None else None
 
-    def module(self, file: Path, name: str, around: NameScope | None) -> NameScope | None:
-        """The module of a file; None where it cannot be read (then `failed` says why)."""
+    def module(self, file: Path, name: str, around: NameScope | None, *, named: bool = False) -> NameScope | None:
+        """The module of a file, which `#[path = ..]` may have `named`; None where it cannot be read (then `failed`
+        says why).
+        """
         key = file.resolve()
         if key in self.read:
             return self.read[key][0]
@@ -139,20 +153,16 @@ class Crate:
             self.stamps[key] = stamp(key)
             if file != self.entry and not is_inside(key, self.home):
                 raise InputError(f"{file} lies outside of the project", None, OUTSIDE)
-            source = read_source(file)
-        except InputError as error:
-            self.failed[key] = error
-            return None
-        source = Source(self.display.get(key) or self._called(key), source.text)
-        try:
+            source = Source(self.display.get(key) or self._called(key), read_source(file).text)
             code, tree = parse_file(source)
         except InputError as error:
             self.failed[key] = error
             return None
         scope = NameScope("module", name, around, features=self.features)
         scope.root = around.top if around is not None else None
-        own = file.parent if file.name in (*_ROOTS, "mod.rs") or around is None else file.parent / file.stem
-        scope.opens, scope.extern = Folder(self, own, scope), self.extern
+        beside = file.name not in (*_ROOTS, "mod.rs") and around is not None and not named
+        own = file.parent / file.stem if beside else file.parent
+        scope.opens, scope.extern = Folder(self, own, scope, file.parent), self.extern
         self.read[key] = scope, code, tree
         fill(scope, code, tree.children)
         return scope
@@ -203,15 +213,17 @@ def crate_of(file: Path) -> tuple[Path, Path | None]:
     return folder, None
 
 
-def rust_files(root: Path) -> list[Path]:
-    """The Rust files below a folder, in order; folders that cannot be read or that builds fill are passed over."""
+def rust_files(root: Path) -> tuple[list[Path], bool]:
+    """The Rust files below a folder, in order, and whether these are all; folders that cannot be read or that builds
+    fill are passed over.
+    """
     found: list[Path] = []
     for number, (folder, inside, names) in enumerate(os.walk(root)):
         inside[:] = sorted(name for name in inside if name != "target" and not name.startswith("."))
         found += [Path(folder, name) for name in sorted(names) if name.endswith(".rs")]
-        if number >= MOST_FOLDERS or len(found) >= MOST_SEARCHED:
-            break
-    return sorted(found)[:MOST_SEARCHED]
+        if number >= MOST_FOLDERS or len(found) > MOST_SEARCHED:
+            return sorted(found)[:MOST_SEARCHED], False
+    return sorted(found), True
 
 
 def _package(folder: Path) -> tuple[Path, str] | None:
@@ -219,12 +231,8 @@ def _package(folder: Path) -> tuple[Path, str] | None:
     for one in (folder, *folder.parents):
         file = one / "Cargo.toml"
         if file.is_file():
-            try:
-                text = text_of(file)
-            except OSError:
-                return None
-            found = re.search(r'^\s*name\s*=\s*"([^"]+)"', text, re.MULTILINE)
-            return (one, found[1].replace("-", "_")) if found is not None else None
+            name = said_in(manifest_of(one) or {}, "package", "name")
+            return (one, name.replace("-", "_")) if isinstance(name, str) else None
     return None
 
 

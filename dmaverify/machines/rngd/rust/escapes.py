@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import Span
 from dmaverify.language.expr import ONE, Expr, Kind, Modulo, Padding, Pair, Resize, Stride
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.code import named
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.numbers import Look, number_of
 from dmaverify.machines.rngd.rust.values import Map, Numbers, Opaque, Unknown, Value
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    pass
 
 
 class Escapes:
@@ -121,15 +120,6 @@ def as_map(value: Value) -> Map | Unknown:
 def clip(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def item_in(code: Code, node: Node, scope: NameScope, name: str, kind: str) -> Item | None:
-    body = node.child_by_field_name("body")
-    for one in named(body) if body is not None else ():
-        own = one.child_by_field_name("name")
-        if one.type == kind and own is not None and code.text(own) == name:
-            return Item(kind.removesuffix("_item"), name, code, one, scope)
-    return None
 
 
 def no_size(item: Item, span: Span) -> tuple[str, Span, str]:

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import child, named
 from dmaverify.machines.rngd.rust.counters import CounterStart
+from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.flow import ControlFlow
 from dmaverify.machines.rngd.rust.later import is_open
 from dmaverify.machines.rngd.rust.lists import MAX_LISTED, elements, listed, loose
+from dmaverify.machines.rngd.rust.numbers import truth_of
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -128,6 +130,22 @@ class Expressions(ControlFlow):
             return listed(parts * times) if times and times <= MAX_LISTED else Sequence(parts[0], times)
         return listed(parts, wanted)
 
+    def _generic_function(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        function = node.child_by_field_name("function")
+        if function is not None:
+            self.mentioned(code, function, node.child_by_field_name("type_arguments"), frame)
+        return Opaque("")
+
+    def _scoped_identifier(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        self.mentioned(code, node, None, frame)
+        return Opaque("")
+
+    def turned(self, code: Code, inner: Node, frame: Frame) -> Value:
+        """`!x` of what is certainly no integer; of a name nobody knows here whether it is one."""
+        truth = truth_of(code.text(inner), self.types.look(frame)) if "identifier" not in inner.type else None
+        unknown = Unknown(f"what `!` or `-` makes of `{clip(code.text(inner))}`", code.span(inner))
+        return Numbers.of(int(not truth)) if truth is not None else unknown
+
     def _struct_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         made = self.types.read(code, name, frame)
@@ -137,18 +155,21 @@ class Expressions(ControlFlow):
             return self._rest(code, body, frame) if body is not None else made
         parts: dict[str, Value] = {}
         based: dict[str, Value] = {}
-        for one in named(body):
+        for one, condition in self.built(code, body, frame):
             if one.type == "base_field_initializer":
                 base = self.value(code, named(one)[0], frame, made) if named(one) else Unknown("")
                 based = dict(base.parts) if isinstance(base, Record) else {}
                 continue
             field, given = one.child_by_field_name("field"), one.child_by_field_name("value")
             if one.type == "shorthand_field_initializer":
-                field = given = named(one)[0] if named(one) else None
+                field = given = next((part for part in named(one) if part.type == "identifier"), None)
             if field is not None and given is not None:
                 text = code.text(field)
                 wanted = self.part(made, text, code, one)
                 parts[text] = self.merged(self.value(code, given, frame, wanted), wanted)
+                if condition:
+                    self.ledger.lose(parts[text])
+                    parts[text] = Unknown(f"the field `{text}` hangs on `{condition}`", code.span(one))
             else:
                 self._rest(code, one, frame)
         return replace(made, parts={**based, **parts})

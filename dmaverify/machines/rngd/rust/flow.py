@@ -18,7 +18,7 @@ from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.cfg import holds
 from dmaverify.machines.rngd.rust.choices import chosen_arm
-from dmaverify.machines.rngd.rust.code import named, places
+from dmaverify.machines.rngd.rust.code import child, label_of, named, places
 from dmaverify.machines.rngd.rust.counters import Counters, below
 from dmaverify.machines.rngd.rust.lists import elements, joined, range_of
 from dmaverify.machines.rngd.rust.numbers import truth_of
@@ -38,14 +38,13 @@ from dmaverify.machines.rngd.rust.values import (
     known,
     sources_of,
 )
-from dmaverify.prove.flow.ways import WayChoice
+from dmaverify.program.ways import WayChoice
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_TURNS, MAX_UNROLLED = 64, 1024  # of a loop that is read turn by turn; of all of them in one function
-_CFG = re.compile(r"(!?)\s*cfg!\s*\((.*)\)", re.DOTALL)
 _TURNED = rb"\b(?:for|while)\b[^{]*\b%(name)s\b|\b%(name)s\b[\s\w+)]*%%|(?:\[|\.get\()[^\])]*\b%(name)s\b"
 """A bound, a remainder or an index of a loop variable."""
 _ASKS = re.compile(rb"\b(?:if|match|continue|break)\b")
@@ -67,14 +66,14 @@ class ControlFlow(Counters):
         self.value(code, condition, inside, None)
         arms = [node.child_by_field_name(name) for name in ("consequence", "alternative")]
         text = " ".join(code.text(condition).split())
-        asked = _CFG.fullmatch(text)
-        built = holds(asked[2], frame.scope.module.features) if asked is not None else None
+        asked = _asked_of_build(code, condition)
+        built = holds(asked[0], frame.scope.module.features) if asked is not None else None
         truth = truth_of(text, self.types.look(frame)) if not condition.type.startswith("let_") else None
         if asked is not None and built is not None:
-            truth = built is not bool(asked[1])
+            truth = built is not asked[1]
             off = arms[truth]
             if off is not None:
-                self.leave_unbuilt(code.span(off), f"#[cfg({f'not({asked[2]})' if built else asked[2]})]")
+                self.leave_unbuilt(code.span(off), f"#[cfg({f'not({asked[0]})' if built else asked[0]})]")
             arms[truth] = None
         choices = self.choices(code, condition, frame) if truth is None else ()
         why = f"`{text}` holds" if truth else f"`{text}` does not hold"
@@ -86,16 +85,19 @@ class ControlFlow(Counters):
         expected: Value | None, why: str,
     ) -> Value:  # fmt: skip
         """What the arms of a decision give. Where the one that is `taken` is known, the others are read by themselves,
-        as another setting of the constants would have it, but not within a loop that is read turn by turn.
+        as another setting of the constants would have it, but not within a loop that is read turn by turn. An arm that
+        nothing leaves by its end gives nothing.
         """
-        branches = []
+        branches: list[Value] = []
+        passed = self.walk.dead
         for number, (arm, inside) in enumerate(arms):
             if arm is None:
                 continue
             if taken is None:
                 with self.walk.chosen(choices[number]):
-                    branches.append(self.merged(self.value(code, arm, inside, expected), expected))
-                    self.ledger.give(branches[-1], self.walk.when, soft=True)  # it may be used from here on
+                    made = self.merged(self.value(code, arm, inside, expected), expected)
+                    self.ledger.give(made, self.walk.when, soft=True)  # it may be used from here on
+                    branches += [] if self.walk.dead and not passed else [made]
             elif number == taken:
                 branches.append(self.merged(self.value(code, arm, inside, expected), expected))
             elif not self.unrolling:
@@ -148,10 +150,13 @@ class ControlFlow(Counters):
     def _match_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         given, body = node.child_by_field_name("value"), node.child_by_field_name("body")
         value = self.value(code, given, frame, None) if given is not None else Unknown("")
-        truth = truth_of(code.text(given), self.types.look(frame)) if given is not None else None
+        told = self.built(code, body, frame) if body is not None else []
+        arms, unsure = [one for one, _ in told], {one.id for one, condition in told if condition}
+        flag = any(code.text(p) in ("true", "false") for one in arms if (p := one.child_by_field_name("pattern")))
+        truth = truth_of(code.text(given), self.types.look(frame)) if given is not None and flag else None
         value = Numbers.of(int(truth)) if truth is not None and not isinstance(value, Numbers) else value
-        arms = [one for one, _ in self.built(code, body, frame)] if body is not None else []
         chosen = chosen_arm(code, arms, value, self.types.look(frame))
+        chosen = None if chosen in unsure else chosen  # another arm takes its number where a build does not have it
         read = []
         for arm in arms:
             inside, pattern = frame.inside(frame.scope), arm.child_by_field_name("pattern")
@@ -160,7 +165,8 @@ class ControlFlow(Counters):
             read.append((arm.child_by_field_name("value"), inside))
         taken = next((number for number, arm in enumerate(arms) if arm.id == chosen), None)
         why = f"`{code.text(given)}` is another" if given is not None else "it is another arm"
-        return self._arms(code, read, taken, self.arm_choices(code, given, arms, value, frame), expected, why)
+        choices = self.arm_choices(code, given, arms, value, frame, sure=not unsure)
+        return self._arms(code, read, taken, choices, expected, why)
 
     def _for_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         given, body = node.child_by_field_name("value"), node.child_by_field_name("body")
@@ -183,7 +189,7 @@ class ControlFlow(Counters):
         self, code: Code, node: Node, each: Value, pattern: Node | str, frame: Frame, runs: WayChoice | None
     ) -> None:
         """The body of a loop over values: turn by turn, or once for all of them."""
-        body, label = node.child_by_field_name("body"), _label_of(code, node)
+        body, label = node.child_by_field_name("body"), label_of(code, node)
         assert body is not None
         named_by = pattern if isinstance(pattern, str) else code.text(pattern) if pattern.type == "identifier" else ""
 
@@ -195,7 +201,7 @@ class ControlFlow(Counters):
                 self.bind(code, pattern, one, own)
             return own
 
-        turns = self.one_by_one(code, body, each, named_by)
+        turns = self.one_by_one(body, each, named_by)
         if turns is None:
             part = self.moving(each)
             self._turns(
@@ -212,7 +218,7 @@ class ControlFlow(Counters):
                 self.unrolled += 1
         self.unrolling -= 1
 
-    def one_by_one(self, code: Code, body: Node, each: Value, pattern: str = "") -> tuple[Value, ...] | None:
+    def one_by_one(self, body: Node, each: Value, pattern: str = "") -> tuple[Value, ...] | None:
         """The values of a loop that is read once for each of them: those that no progression holds, and those that
         its body asks about.
         """
@@ -261,20 +267,20 @@ class ControlFlow(Counters):
             return Opaque("()")
         if counted is not None:
             self._over(code, node, range_of(counted[1]), counted[0], frame, None)
-        elif not self._by_turns(code, node, frame, _label_of(code, node)):
+        elif not self._by_turns(code, node, frame, label_of(code, node)):
             asked = below(code, condition) if condition is not None else None
             rises = asked is not None and asked[1] == "<" and self.begins(code, node, asked[0], frame) is not None
             counts = code.text(asked[2]) if asked is not None and rises else ""
             runs = self.turn_choice(code, node, condition, frame, counts)
             self.serial += 1
-            self._turns(code, body, inside, frame, _label_of(code, node), runs)
+            self._turns(code, body, inside, frame, label_of(code, node), runs)
         return Opaque("()")
 
     def _loop_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         body = node.child_by_field_name("body")
-        if body is not None and not self._by_turns(code, node, frame, _label_of(code, node)):
+        if body is not None and not self._by_turns(code, node, frame, label_of(code, node)):
             self.serial += 1
-            self._turns(code, body, frame.inside(frame.scope), frame, _label_of(code, node), None)
+            self._turns(code, body, frame.inside(frame.scope), frame, label_of(code, node), None)
         return Opaque("")
 
     def _by_turns(self, code: Code, node: Node, frame: Frame, label: str) -> bool:
@@ -324,19 +330,39 @@ class ControlFlow(Counters):
             return self.value(code, body, inside, expected) if body is not None else Unknown("")
 
 
-def _label_of(code: Code, node: Node) -> str:
-    found = next((one for one in node.children if one.type == "label"), None)
-    return code.text(found) if found is not None else ""
+def _asked_of_build(code: Code, condition: Node) -> tuple[str, bool] | None:
+    """(predicate, whether it is turned round) of a condition that is `cfg!(..)` alone."""
+    turned = False
+    while condition.type in ("unary_expression", "parenthesized_expression") and len(named(condition)) == 1:
+        if condition.type == "unary_expression" and condition.children[0].type != "!":
+            return None
+        turned ^= condition.type == "unary_expression"
+        condition = named(condition)[0]
+    name, body = condition.child_by_field_name("macro"), child(condition, "token_tree")
+    if condition.type != "macro_invocation" or name is None or body is None or code.text(name) != "cfg":
+        return None
+    return code.text(body)[1:-1].strip(), turned
+
+
+def _is_empty(value: Value) -> bool:
+    """Whether a branch beside one with tensors gives none: `None`, `Err(..)`, a variant without parts."""
+    return isinstance(value, Opaque) and value.what in ("()", "None", "Err")
 
 
 def _first(branches: list[Value]) -> Value:
-    """The first branch that is a tensor or holds one, with what all of them depend on; numbers are any of them."""
+    """The first branch that is a tensor or holds one, with what all of them depend on; numbers are any of them. What
+    one of the branches gives that is not known may be another tensor.
+    """
     best = next((b for b in branches if isinstance(b, (RustTensor, Tuple, Record, Sequence, Pending))), None)
     if best is None and any(isinstance(b, Numbers) for b in branches):
         one = joined(tuple(branches))
         return one if isinstance(one, Numbers) else Unknown("a number that depends on a condition")
     if best is None:
         return branches[0] if branches else Opaque("()")
+    variant = isinstance(best, Record) and best.item.kind == "variant"
+    if not variant and any(not isinstance(b, (type(best), Pending)) and not _is_empty(b) for b in branches):
+        why = next((b for b in branches if isinstance(b, Unknown) and b.reason), None)
+        return why or Unknown("one of the branches gives what is not known here")
     one = joined(tuple(b for b in branches if isinstance(b, type(best))))
     if isinstance(one, RustTensor):
         return replace(one, sources=frozenset().union(*map(sources_of, branches)))

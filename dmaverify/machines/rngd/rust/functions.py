@@ -16,10 +16,11 @@ from dmaverify.language.expr import terms_of
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import child, named, parts_of
 from dmaverify.machines.rngd.rust.escapes import clip
+from dmaverify.machines.rngd.rust.impls import is_standard
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
-from dmaverify.machines.rngd.rust.sites import Sites, told_by_calls
-from dmaverify.machines.rngd.rust.types import TENSORS, WRAPPERS, Frame
+from dmaverify.machines.rngd.rust.sites import Sites, takes_numbers, told_by_calls
+from dmaverify.machines.rngd.rust.types import LISTS, SCALARS, TENSORS, WRAPPERS, Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
     Map,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 CELLS = re.compile(rb"\bmut\b|Cell|Atomic|Mutex|Lock|static")
 MAX_CLOSURES = 8  # within one another
+_HOLDERS = {*WRAPPERS, *LISTS, "Cell", "RefCell", "UnsafeCell", "OnceCell", "Mutex", "RwLock", "Pin"}
 EMPTY = ("new", "uninit", "new_uninit", "empty")
 MAX_INSTANCES = 64  # sets of generic arguments for which one function is visited
 
@@ -81,7 +83,8 @@ class Functions(Sites):
         if named_type is not None and named_type.kind == "struct":
             made_here = expected if isinstance(expected, Record) and expected.item is named_type else None
             return self._built(made_here or Record(named_type, {}), arguments, code, frame)
-        if name in ("Some", "Ok", "Box", "new", "from") and len(arguments) == 1:
+        holder = code.text(path).split("<")[0] if path is not None else ""
+        if len(arguments) == 1 and _holds_its_argument(frame.scope, parts_of(holder), name):
             inner = self.value(code, arguments[0], frame, expected)
             shared = path is not None and CELLS.search(code.text(path).encode()) is not None
             return changing(inner, Unknown("a number in a cell", code.span(node))) if shared else inner
@@ -95,11 +98,16 @@ class Functions(Sites):
             finally:
                 self.closing.pop()
         values = self.handed(code, arguments, frame)
+        if parts[-2:] in (("process", "exit"), ("process", "abort")):
+            self.walk.leave("program")
+        if path is None and name == "Err":
+            return Opaque("Err")
         return self.expected(expected, sources_of(value).union(*map(sources_of, values)))
 
-    def handed(self, code: Code, arguments: list[Node], frame: Frame) -> list[Value]:
-        """What goes to code that is not followed: it may write whatever it gets, but for `&x`."""
-        values = [self.value(code, one, frame, None) for one in arguments]
+    def handed(self, code: Code, arguments: list[Node], frame: Frame, values: list[Value] | None = None) -> list[Value]:
+        """What goes to code that is not followed, read before or not: it may write whatever it gets, but for `&x`."""
+        if values is None:
+            values = [self.value(code, one, frame, None) for one in arguments]
         several = sum(child(one, "mutable_specifier") is not None for one in arguments) > 1
         for one, value in zip(arguments, values, strict=True):
             if child(one, "mutable_specifier") is None or several:
@@ -110,16 +118,20 @@ class Functions(Sites):
 
     def _launch(self, code: Code, arguments: list[Node], frame: Frame, expected: Value | None) -> Value | None:
         """`launch(kernel, (&mut ctx, &a, &b))`: a call of the kernel, whose parameters say what the arguments are."""
-        parts = parts_of(code.text(arguments[0]))
-        item = frame.scope.path(parts, values=True) if "<" not in code.text(arguments[0]) else None
+        head, generics = arguments[0], None
+        if head.type == "generic_function":
+            generics = head.child_by_field_name("type_arguments")
+            head = head.child_by_field_name("function") or head
+        text = code.text(head)
+        item = frame.scope.path(parts_of(text), values=True) if "<" not in text else None
         if item is None or item.kind != "fn" or len(arguments) < 2:
             return None
         if arguments[1].type == "tuple_expression":
-            return self._function(item, code, None, named(arguments[1]), frame, expected, None)
+            return self._function(item, code, generics, named(arguments[1]), frame, expected, None)
         packed = self.value(code, arguments[1], frame, None)
         if isinstance(packed, Tuple) and not item.generics:
             return self._unpacked(item, packed)
-        return self._function(item, code, None, arguments[1:], frame, expected, None)
+        return self._function(item, code, generics, arguments[1:], frame, expected, None)
 
     def _unpacked(self, item: Item, packed: Tuple) -> Value:
         """`let args = (&mut ctx, &a); launch(kernel, args)`: the parameters say what the parts are."""
@@ -224,7 +236,6 @@ class Functions(Sites):
             made = self.types.read(item.code, result, Frame(item.scope, {**inside.generics, **bound}, {}, own))
         telling = any(isinstance(value, RustTensor) and value.holds is not None for value in values)
         if len(values) == len(types) and self.inlines(item, every, telling):
-            self.called.add(item)
             self.later.setdefault(item, item)
             self.ledger.escaped = lent  # what the call does is read
             text = ", ".join(f"{n} = {_text(every[n])}" for n, _ in names if n in every)
@@ -232,6 +243,20 @@ class Functions(Sites):
             return self._result(made, expected, deps | sources_of(found), found) if result is not None else found
         self._ask(item, names, every, own)
         return self._result(made, expected, deps) if result is not None else Opaque("()", deps)
+
+    def mentioned(self, code: Code, function: Node, generics: Node | None, frame: Frame) -> None:
+        """Enters that a function is handed on as a value: it may be called with whatever its parameters take."""
+        parts = parts_of(code.text(function))
+        hidden = len(parts) == 1 and parts[0] in frame.locals
+        item = frame.scope.path(parts, values=True) if parts and not hidden else None
+        if item is None or item.kind != "fn":
+            return
+        names = [name for name, _ in item.generics]
+        given = dict(zip(names, self.types.arguments(code, generics, frame), strict=False))
+        if names:
+            self._ask(item, item.generics, given, None)
+        elif takes_numbers(item):
+            self.later_uses.lacking[item, ""] = item, {}, self._self_of(item), ""
 
     def _result(self, made: Value, expected: Value | None, deps: frozenset[int], found: Value | None = None) -> Value:
         """The result of a call by its type; `found` is what the body gives, where that was read."""
@@ -251,28 +276,47 @@ class Functions(Sites):
             return found
         if isinstance(made, Opaque):
             return found if isinstance(found, Pipeline) else Opaque(made.what, deps)
+        if isinstance(made, Record):
+            return self.instance_of(made)
         if isinstance(found, Numbers):
             return found
         return made if known(made) else self.expected(expected, deps)
 
     def _ask(self, item: Item, names: list[tuple[str, str]], bound: dict[str, Value], own: Value | None) -> None:
-        """Queues a generic function for these arguments, once."""
-        self.called.add(item)
+        """Queues a generic function for these arguments, once; one whose arguments are not all known comes last."""
         if not names:
             self.found(item)
             return
         self.later.setdefault(item, item)
-        if any(n not in bound or not known(bound[n]) for n in told_by_calls(item)):
+        lacks = [n for n in told_by_calls(item) if n not in bound or not known(bound[n])]
+        if lacks:
             self.later_uses.unlearned = True
-            return
         if sum(1 for own, _ in self.asked if own == item) >= MAX_INSTANCES:
             self.crowded.add(item.name)
             return
-        text = ", ".join(f"{n} = {_text(bound[n])}" for n in told_by_calls(item))
-        key = (item, repr(sorted((n, _text(v, True)) for n, v in bound.items())))
+        text = ", ".join(f"{n} = {_text(bound[n])}" for n in told_by_calls(item) if n not in lacks)
+        key = (item, repr(sorted((n, _text(v, True)) for n, v in bound.items() if n not in lacks)))
+        if lacks:
+            caller = self.item.name if self.item is not None else "somebody"
+            why = f"`{caller}` calls `{item.name}` with a `{'`, `'.join(lacks)}` that is not known"
+            every = {**bound, **{n: Unknown(why, item.code.span(item.node)) for n in lacks}}
+            self.later_uses.lacking[key] = item, every, own or self._self_of(item), text
+            return
         if key not in self.asked:
             self.asked.add(key)
             self.waiting.append((item, dict(bound), own or self._self_of(item), text))
+
+
+def _holds_its_argument(scope: NameScope, path: tuple[str, ...], name: str) -> bool:
+    """Whether `path::name(x)` is `x` in a box, an option, a cell or the like of the standard library."""
+    if not path:
+        return name in ("Some", "Ok")
+    made = name in ("new", "from") and (path[-1] in _HOLDERS or path[-1] in SCALARS)
+    wraps = (path[-1], name) in (("Option", "Some"), ("Result", "Ok"))
+    if not (made or wraps) or scope.path(path) is not None:
+        return False
+    plain = len(path) == 1 and not any(use.name == path[0] for use in scope.module.uses)
+    return plain or is_standard(scope, path)
 
 
 def _text(value: Value, exact: bool = False) -> str:

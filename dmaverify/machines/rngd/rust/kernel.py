@@ -17,15 +17,17 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.errors import InputError, Source
 from dmaverify.language.expr import Symbol
 from dmaverify.language.files import text_of
-from dmaverify.language.trees import Code, walk
+from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.cfg import other_build
-from dmaverify.machines.rngd.rust.crate import Crate, crate_of, rust_files
+from dmaverify.machines.rngd.rust.code import parse_file
+from dmaverify.machines.rngd.rust.crate import MOST_SEARCHED, Crate, crate_of, rust_files
 from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
-from dmaverify.machines.rngd.rust.module import Item, NameScope
-from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site, Supposed
-from dmaverify.machines.rngd.rust.sites import told_by_calls, waits_for_a_caller
+from dmaverify.machines.rngd.rust.module import Item, NameScope, fill
+from dmaverify.machines.rngd.rust.moves import Site, Supposed
+from dmaverify.machines.rngd.rust.sites import open_device, told_by_calls, waits_for_a_caller
+from dmaverify.machines.rngd.rust.unused_macros import unused_macros
 from dmaverify.machines.rngd.rust.values import Map, Numbers, Unknown, Value
 from dmaverify.values import dataclass, field
 
@@ -72,7 +74,8 @@ def _session(file: Path, name: str) -> CrateSession:
     known = _sessions.get((root, entry))
     seen = known.crate.read.get(file.resolve()) if known is not None else None
     renamed = seen is not None and seen[1].source.name != name
-    if known is None or renamed or not known.crate.current:
+    every = [known.crate, *(other.crate for other in known.others.values())] if known is not None else []
+    if known is None or renamed or not all(crate.current for crate in every):
         crate = Crate(root, entry, file.is_absolute(), {file.resolve(): name})
         known = CrateSession(crate, Bodies(crate.library))
         _sessions.clear()
@@ -87,8 +90,13 @@ def read_kernel(path: str | Path) -> KernelFile:
     reader = session.reader
     code, tree, own = _own_sites(session, file)
     own = _other_builds(own, session.crate.features, partial(_read_in, session, file, str(path)))
-    own += list(_unused_macros(code, tree, len(reader.sites), own))
-    return KernelFile(code.source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))), reader.library)
+    return _file(code, tree, own, len(reader.sites), reader.library)
+
+
+def _file(code: Code, tree: Node, own: list[Site], count: int, library: Library) -> KernelFile:
+    """A file with its calls in the order of the text, those in macros that nobody invokes too."""
+    every = [*own, *unused_macros(code, tree, count, own)]
+    return KernelFile(code.source, tuple(sorted(every, key=lambda site: (site.span.start, site.number))), library)
 
 
 def _read_in(session: CrateSession, file: Path, name: str, toggled: frozenset[str]) -> Sequence[Site]:
@@ -121,27 +129,21 @@ def _sites(
     for item in _uncalled_anyway(reader):
         _suppose(reader, item, code)
     own = [site for site in reader.sites if callers is None or site.span.source is code.source]
-    for say in (_owners, _told_alone, _crowded, _left_out):
+    for say in (_owners, _told_alone, _crowded, _left_out, _open_devices):
         say(own, reader)
     return own
 
 
 def read_kernel_text(text: str, name: str = "<kernel>", library: Library = NEWEST) -> KernelFile:
     """All transfer calls of a text that belongs to no crate."""
-    from dmaverify.machines.rngd.rust.code import parse_file
-
-    source = Source(name, text)
-    code, tree = parse_file(source)
+    code, tree = parse_file(Source(name, text))
     own = _other_builds(
         _read_text(code, tree, library, frozenset()), frozenset(), partial(_read_text, code, tree, library)
     )
-    own += list(_unused_macros(code, tree, len(own), own))
-    return KernelFile(source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))), library)
+    return _file(code, tree, own, len(own), library)
 
 
 def _read_text(code: Code, tree: Node, library: Library, features: frozenset[str]) -> list[Site]:
-    from dmaverify.machines.rngd.rust.module import fill
-
     scope = NameScope("module", "crate", None, features=features)
     fill(scope, code, tree.children)
     return _sites(Bodies(library), scope, code, tree)
@@ -184,6 +186,15 @@ def _function(reader: Bodies, item: Item, generics: dict[str, Value], own: Value
     except RecursionError:
         reader.result, reader.instance, reader.let, reader.item = None, "", "", None
         reader.stack.clear()
+        _refuse_within(reader, item, f"`{item.name}` nests too deep to be read")
+
+
+def _refuse_within(reader: Bodies, item: Item, why: str) -> None:
+    """Says of the calls in a function that something of it is not read."""
+    span = item.code.span(item.node)
+    for site in reader.sites:
+        if site.span.source is span.source and span.start <= site.span.start < span.end:
+            site.refuse(Unknown(why, site.span))
 
 
 def _uncalled(reader: Bodies) -> list[Item]:
@@ -199,22 +210,27 @@ def _callers(session: CrateSession, own: Path, code: Code) -> None:
     """Reads the other files of the crate that name a generic function of this one with transfers in it."""
     reader = session.reader
     inside = [site.span.start for site in reader.sites if site.span.source is code.source]
-    names = set()
+    waiting: list[Item] = []
     for key, item in reader.later.items():
         if waits_for_a_caller(item) and item.code.source is code.source and key not in session.searched:
             session.searched.add(key)
             span = item.code.span(item.node)
             if any(span.start <= start < span.end for start in inside):
-                names.add(item.name)
-    for file in rust_files(session.crate.root) if names else ():
-        if file.resolve() == own.resolve():
-            continue
+                waiting.append(item)
+    files, whole = rust_files(session.crate.root) if waiting else ([], True)
+    for file in files:
+        session.crate.watch(file)
+        text = ""
         try:
-            text = text_of(file)
-            if any(name in text for name in names):
+            text = text_of(file) if file.resolve() != own.resolve() else ""
+            if any(item.name in text for item in waiting):
                 _visit(reader, session.crate.at(file)[0])
-        except (OSError, InputError, ValueError):
-            continue
+        except (OSError, InputError, ValueError) as error:
+            for item in waiting:
+                if item.name in text or isinstance(error, OSError):
+                    _refuse_within(reader, item, f"{file.name} may call `{item.name}`, and cannot be read")
+    for item in waiting if not whole else ():
+        _refuse_within(reader, item, f"more than {MOST_SEARCHED} files may call `{item.name}`; the rest is not read")
 
 
 def _uncalled_anyway(reader: Bodies) -> list[Item]:
@@ -231,6 +247,9 @@ def _uncalled_anyway(reader: Bodies) -> list[Item]:
                 name: Unknown(f"{why}: `{name}` is not known", span) for name, _ in item.generics
             }
             _function(reader, item, unknown, reader._self_of(item), "")
+        others = {key: one for key, one in reader.lacking.items() if one[0] not in every and key not in reader.asked}
+        reader.asked |= others.keys()
+        reader.waiting += others.values()
         _drain(reader)
     return every
 
@@ -286,7 +305,8 @@ class ReadAtSizes:
         _function(reader, self.item, bound, reader._self_of(self.item), "")
         _drain(reader)
         for site in reader.sites:
-            site.function, site.attributes = site.function or self.item.name, site.attributes or self.item.attributes
+            site.function = site.function or self.item.name
+            site.attributes = site.attributes or reader.attributes_of(self.item)
         return reader.sites
 
 
@@ -309,7 +329,7 @@ def _owners(sites: Sequence[Site], reader: Bodies) -> None:
         ]
         if around:
             item = min(around, key=lambda pair: pair[0])[1]
-            site.function, site.attributes = item.name, item.attributes
+            site.function, site.attributes = item.name, reader.attributes_of(item)
 
 
 def _left_out(sites: Sequence[Site], reader: Bodies) -> None:
@@ -346,6 +366,13 @@ def _other_builds(
     return out
 
 
+def _open_devices(sites: Sequence[Site], reader: Bodies) -> None:
+    """Says of calls in kernels whose device has a size that is no number that their places are not checked."""
+    for site in sites:
+        if said := open_device(site.attributes):
+            site.refuse(Unknown(f"`{said}` of the device is no number that is known here", site.span))
+
+
 def _told_alone(sites: Sequence[Site], reader: Bodies) -> None:
     """What helpers do by themselves is said where nobody calls them."""
     for site in sites:
@@ -360,37 +387,3 @@ def _crowded(sites: Sequence[Site], reader: Bodies) -> None:
         if site.function in reader.crowded:
             why = f"`{site.function}` is called with more than {MAX_INSTANCES} sets of arguments; the rest is not read"
             site.refuse(Unknown(why, site.span))
-
-
-def _unused_macros(code: Code, tree: Node, number: int, sites: Sequence[Site]) -> Iterator[Site]:
-    """One site for each transfer in a macro that is never expanded here: its text is not lost."""
-    if b"macro_rules" not in code.data:
-        return
-    expanded = {site.function for site in sites}
-    for node in walk(tree):
-        if node.type != "macro_definition":
-            continue
-        name_node = node.child_by_field_name("name")
-        name = code.text(name_node) if name_node is not None else "?"
-        if _expands(code, tree, name) or name in expanded:
-            continue
-        for inner in walk(node):
-            if inner.type != "identifier" or code.text(inner) not in TRANSFERS:
-                continue
-            before = inner.prev_sibling
-            if before is not None and before.type in (".", "::"):
-                why = f"it stands in the macro `{name}!`, which this file never invokes in a way that can be expanded"
-                site = Site(number, code.text(inner), code.span(inner), name)
-                site.refuse(Unknown(why, code.span(inner)))
-                number += 1
-                yield site
-
-
-def _expands(code: Code, tree: Node, name: str) -> bool:
-    """Whether the file invokes the macro."""
-    for node in walk(tree):
-        if node.type == "macro_invocation":
-            called = node.child_by_field_name("macro")
-            if called is not None and code.text(called) == name:
-                return True
-    return False

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.values import Opaque, Pending, Record, RustTensor, Sequence, Tuple, Unknown, Value
 from dmaverify.values import dataclass, field
@@ -60,6 +61,7 @@ class Later:
     binders: dict[int, tuple[Key, Value]] = field(default_factory=dict)
     told: dict[Key, Value] = field(default_factory=dict)
     unlearned: bool = False  # whether a call left generic arguments of its function open
+    lacking: dict[Any, tuple[Item, dict[str, Value], Value | None, str]] = field(default_factory=dict)
     before: dict[int, tuple[Site, dict[str, Any]]] = field(default_factory=dict)
 
     def bound(self, code: Code, byte: int, value: Value) -> None:

@@ -34,6 +34,7 @@ from dmaverify.values import dataclass
 from dmaverify.verdict import Finding, Label, Severity
 
 _LIBRARY = "furiosa-opt v0.6.0, coverage of a read (every live cell of the source is consumed)"
+_DEVICES = "furiosa-opt v0.6.0, device configurations (pe_count.rs)"
 _MEASURED = "published measurements of kernel writers (gathers over clusters and slices)"
 
 
@@ -109,13 +110,16 @@ def _padding(move: KernelMove, transfer: Transfer) -> Iterator[Finding]:
 # ---------------------------------------------------------------- devices
 
 
-def device_of(attributes: tuple[str, ...], engines: Engines) -> tuple[int, bool] | None:
-    """Processing elements of `#[device(chip = 1, pe = 4)]` and whether they are named; all of a chip where not."""
+def device_of(attributes: tuple[str, ...], engines: Engines) -> tuple[int, bool, int] | None:
+    """Processing elements of `#[device(chip = 1, pe = 4)]` and whether they are named, all of a chip where not; chips,
+    0 where these are not.
+    """
     for text in attributes:
         found = re.match(r"#\[\s*(?:\w+::)*device\s*\((.*)\)\s*\]", text, re.DOTALL)
         if found is not None:
-            pe = re.search(r"\bpe\s*=\s*(\d+)", found[1])
-            return (int(pe[1]), True) if pe is not None else (engines.clusters * engines.per_cluster, False)
+            chip, pe = (re.search(rf"\b{word}\s*=\s*(\d+)", found[1]) for word in ("chip", "pe"))
+            elements = int(pe[1]) if pe is not None else engines.clusters * engines.per_cluster
+            return elements, pe is not None, int(chip[1]) if chip is not None else 0
     return None
 
 
@@ -147,10 +151,24 @@ def _or(numbers: list[int]) -> str:
 
 def _device(site: Site, move: KernelMove, engines: Engines) -> Iterator[Finding]:
     """Tensors of data memory that do not have the device's clusters and slices: a processing element has an engine."""
-    device = device_of(site.attributes, engines)
-    if device is None or device[0] not in _doubled(1, engines.clusters * engines.per_cluster):
+    device, some = device_of(site.attributes, engines), _doubled(1, engines.clusters * engines.per_cluster)
+    if device is None:
         return
-    elements, said = device
+    elements, said, chips = device
+    for word, tensor in (("source", move.source), ("destination", move.dest)):
+        have_chips = tensor.expr("chip").size if "chip" in tensor.fields else 0
+        if 0 < chips < have_chips:
+            yield Finding(
+                "rngd/spatial-sizes", Severity.ERROR, f"the {word} lies on {have_chips} chips, the device has {chips}",
+                word, tensor.expr("chip").span or tensor.span or site.span, {"chips": have_chips},
+                source=_DEVICES, basis="inferred", hint=f"name the device's chips: `chip = {have_chips}`",
+            )  # fmt: skip
+    if elements not in some:
+        yield Finding(
+            "rngd/spatial-sizes", Severity.ERROR, f"no device has `pe = {elements}`; there are {_or(some)}", "program",
+            site.span, {"pe": elements}, source=_DEVICES, hint="name one of these",
+        )  # fmt: skip
+        return
     clusters = max(1, elements // engines.per_cluster)
     slices = min(elements, engines.per_cluster) * engines.slices
     for word, tensor in (("source", move.source), ("destination", move.dest)):
@@ -167,7 +185,7 @@ def _device(site: Site, move: KernelMove, engines: Engines) -> Iterator[Finding]
                 tensor.expr("slice").span or tensor.span or site.span,
                 {"clusters": have[0], "slices": have[1]},
                 None,
-                "furiosa-opt v0.6.0, device configurations (pe_count.rs); the compiler refuses another extent",
+                f"{_DEVICES}; the compiler refuses another extent",
                 "documented" if said else "inferred",
                 hint=f"pad the mapping to the device: `m![.. # {slices}]`, or name the device's `pe`",
             )

@@ -53,15 +53,15 @@ _ASKS = {"features", "default-features", "package", "optional"}
 
 def library_of(package: Path | None) -> Library:
     """The version that a package asks for."""
-    data = _toml(package)
+    data = manifest_of(package)
     if package is None or data is None:
         return NEWEST
-    own = _version(_text(data, "package", "version"))
-    if str(_text(data, "package", "name")) in (*NAMES, "furiosa-opt-examples", "furiosa-visa-examples") and own:
+    own = _version(said_in(data, "package", "version"))
+    if str(said_in(data, "package", "name")) in (*NAMES, "furiosa-opt-examples", "furiosa-visa-examples") and own:
         return Library(own)
     for table in ("dependencies", "dev-dependencies"):
         for name in NAMES:
-            wanted = _text(data, table, name)
+            wanted = said_in(data, table, name)
             found = _dependency(package, name, wanted) if wanted is not None else None
             if found is not None:
                 return Library(found)
@@ -72,13 +72,13 @@ def dependencies(package: Path) -> dict[str, Path]:
     """The folders of the packages that a package names by a path, or its workspace does, under the names that its code
     uses; without the vendor's own, whose types are known here, and those that it asks for other features than theirs.
     """
-    data, out = _toml(package) or {}, {}
+    data, out = manifest_of(package) or {}, {}
     for table in ("dependencies", "dev-dependencies"):
-        for name in _text(data, table) or ():
-            folder, wanted = package, _text(data, table, name)
+        for name in said_in(data, table) or ():
+            folder, wanted = package, said_in(data, table, name)
             if isinstance(wanted, dict) and wanted.get("workspace") is True:
-                folder = next((one for one in package.parents if "workspace" in (_toml(one) or {})), package)
-                wanted = _text(_toml(folder) or {}, "workspace", "dependencies", name)
+                folder = home_of(package)
+                wanted = said_in(manifest_of(folder) or {}, "workspace", "dependencies", name)
             if not isinstance(wanted, dict) or {*wanted} & _ASKS or name.startswith(_VENDOR):
                 continue
             if isinstance(wanted.get("path"), str) and is_inside(folder / wanted["path"], home_of(package)):
@@ -88,7 +88,7 @@ def dependencies(package: Path) -> dict[str, Path]:
 
 def home_of(package: Path) -> Path:
     """The folder of a package, or the workspace of Cargo around it: what it names lies in the project of that."""
-    return next((one for one in package.parents if "workspace" in (_toml(one) or {})), package)
+    return next((one for one in package.parents if "workspace" in (manifest_of(one) or {})), package)
 
 
 def _dependency(package: Path, name: str, wanted: Any) -> tuple[int, int] | None:
@@ -97,17 +97,15 @@ def _dependency(package: Path, name: str, wanted: Any) -> tuple[int, int] | None
     if not isinstance(wanted, dict):
         return None
     if wanted.get("workspace") is True:
-        for folder in package.parents:
-            data = _toml(folder)
-            if data is not None and "workspace" in data:
-                return _dependency(folder, name, _text(data, "workspace", "dependencies", name))
-        return None
+        folder = home_of(package)
+        asked = said_in(manifest_of(folder) or {}, "workspace", "dependencies", name)
+        return _dependency(folder, name, asked) if folder != package else None
     said = _version(wanted.get("version")) or _version(wanted.get("tag"))
     if said is not None or not isinstance(wanted.get("path"), str):
         return said
     at = package / wanted["path"]
-    data = _toml(at) if is_inside(at, home_of(package)) else None
-    return _version(_text(data, "package", "version")) if data is not None else None
+    data = manifest_of(at) if is_inside(at, home_of(package)) else None
+    return _version(said_in(data, "package", "version")) if data is not None else None
 
 
 def _version(text: Any) -> tuple[int, int] | None:
@@ -115,7 +113,8 @@ def _version(text: Any) -> tuple[int, int] | None:
     return (int(found[1]), int(found[2])) if found is not None else None
 
 
-def _toml(folder: Path | None) -> dict[str, Any] | None:
+def manifest_of(folder: Path | None) -> dict[str, Any] | None:
+    """The data of a folder's Cargo.toml; None where there is none that can be read."""
     try:
         return _parsed(read_text(folder / "Cargo.toml")) if folder is not None else None
     except (OSError, ValueError):
@@ -128,7 +127,8 @@ def _parsed(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _text(data: dict[str, Any], *names: str) -> Any:
+def said_in(data: dict[str, Any], *names: str) -> Any:
+    """What stands below these names; None where nothing does."""
     found: Any = data
     for name in names:
         found = found.get(name) if isinstance(found, dict) else None

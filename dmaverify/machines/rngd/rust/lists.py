@@ -28,9 +28,10 @@ def listed(parts: tuple[Value, ...] | list[Value], wanted: Value | None = None) 
         return Sequence(joined(items) if items else wanted or Unknown(""), len(items), kept)
     low, high = min(singles), max(singles)
     step = gcd(*(value - low for value in singles))
-    every = list(range(low, high + 1, step or 1))
-    order = frozenset() if singles == every else _NO_ORDER
-    return Sequence(Numbers(low, high, step, sorted(singles) == every, order), len(items), kept)
+    every = range(low, high + 1, step or 1)  # never written out: its ends may lie far apart
+    exact = len(every) == len(singles) and sorted(singles) == list(every)
+    order = frozenset() if exact and singles == list(every) else _NO_ORDER
+    return Sequence(Numbers(low, high, step, exact, order), len(items), kept)
 
 
 def joined(values: tuple[Value, ...]) -> Value:
@@ -74,7 +75,9 @@ def _any_tensor(values: list[RustTensor]) -> RustTensor:
     window, buffer = first.window, first.buffer
     if any(value.window != window for value in values):
         given = dict.fromkeys(text for value in values for text in value.window.given)
-        window = replace(window, open=True, given=(*given, "of several tiles the first is taken"))
+        window = replace(
+            window, open=True, given=(*given, "where branches or a list give several views, the first is taken")
+        )
     if first.view != "view_mut" and any(value.window != window or value.buffer != buffer for value in values):
         buffer = None  # what it holds is asked of each of them, where they stand
     return replace(first, problems=problems, sources=sources, window=window, buffer=buffer)

@@ -11,14 +11,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.cfg import built, configured
 from dmaverify.machines.rngd.rust.code import child, named
 from dmaverify.machines.rngd.rust.macros import Rules, expand, read_rules
 from dmaverify.machines.rngd.rust.uses import UsePath, uses_of
-from dmaverify.values import dataclass, field
+from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,6 +34,7 @@ _KINDS = {
     "type_item": "type", "struct_item": "struct", "enum_item": "enum", "union_item": "enum", "trait_item": "trait",
     "function_item": "fn", "const_item": "const", "static_item": "const", "mod_item": "mod",
 }  # fmt: skip
+_PATH = re.compile(r'#\[\s*path\s*=\s*"([^"]*)"\s*\]')
 
 
 @dataclass(eq=False)
@@ -84,7 +85,10 @@ class NameScope:
     values: dict[str, Item] = field(default_factory=dict)
     macros: dict[str, tuple[Rules, Code]] = field(default_factory=dict)
     uses: list[UsePath] = field(default_factory=list)
-    impls: list[tuple[Code, Node, NameScope]] = field(default_factory=list)
+    impls: list[tuple[Code, Node, NameScope]] = field(default_factory=list)  # those that the build has
+    met: list[str] = field(default_factory=list)  # every name that is declared or imported, in order
+    twins: set[str] = field(default_factory=set)  # names of which only the compiler knows what they mean
+    paths: dict[str, str] = field(default_factory=dict)  # the files that `#[path = ..]` gives modules
     modules: dict[str, NameScope] = field(default_factory=dict)
     opens: Callable[[str], NameScope | None] | None = None  # a module by its name, from a file
     root: NameScope | None = None
@@ -115,7 +119,8 @@ class NameScope:
         key = ((name,), values)
         if key not in self.known:
             own = self._inside(name, values)
-            outer = self.around if own is None and self.kind == "block" else None
+            ends = own is not None or name in self.twins or self.kind != "block"
+            outer = None if ends else self.around
             self.known[key] = outer.find(name, values) if outer is not None else own
         return self.known[key]
 
@@ -132,7 +137,7 @@ class NameScope:
     def _inside(self, name: str, values: bool) -> Item | None:
         """An item of this scope by itself: its own, else one it imports by name, else by `*`."""
         own = (self.values if values else self.types).get(name)
-        if own is not None:
+        if own is not None or name in self.twins:
             return own
 
         def inside(path: tuple[str, ...], name: str) -> Item | None:
@@ -145,7 +150,9 @@ class NameScope:
     def _used(
         self, name: str, kind: str, named: Found[T], starred: Found[T], first: Callable[[], T | None] = lambda: None
     ) -> T | None:
-        """What `first` gives, else a `use` of the name, else one of `*`; nothing while that is sought already."""
+        """What `first` gives, else a `use` of the name, else one of `*`; nothing while that is sought already, nor
+        where it hangs on the build which of several `*` gives it.
+        """
         if (name, kind) in self.tried:
             return None
         self.tried.add((name, kind))
@@ -153,9 +160,11 @@ class NameScope:
             if (own := first()) is not None:
                 return own
             for word, found in ((name, named), ("*", starred)):
-                for path in dict.fromkeys(use.path for use in self.uses if use.name == word):
-                    if (made := found(path)) is not None:
-                        return made
+                uses = {use.path: use for use in self.uses if use.name == word}
+                made = [(one, use) for use in uses.values() if (one := found(use.path)) is not None]
+                if made:
+                    others = any(one is not made[0][0] for one, _ in made)
+                    return None if others and not all(use.sure for _, use in made) else made[0][0]
         finally:
             self.tried.discard((name, kind))
         return None
@@ -189,11 +198,12 @@ class NameScope:
             return self.module.around.module if self.module.around is not None else None
         if name == "self":
             return self
-        if name in self.modules:
-            return self.modules[name]
+        if name in self.modules or name in self.twins:
+            return self.modules.get(name)
 
         def opened() -> NameScope | None:
-            made = self.opens(name) if self.opens is not None else None
+            at = getattr(self.opens, "at", None) if name in self.paths else self.opens
+            made = at(*((name, self.paths[name]) if name in self.paths else (name,))) if at is not None else None
             if made is not None:
                 self.modules[name] = made
             return made
@@ -208,8 +218,8 @@ class NameScope:
         """A `macro_rules!` by its name: textual scope, here or around, and then anywhere from the crate's root."""
         scope: NameScope | None = self
         while scope is not None:
-            if name in scope.macros:
-                return scope.macros[name]
+            if name in scope.macros or name in scope.twins:
+                return scope.macros.get(name)
             scope = scope.around
         return None
 
@@ -221,37 +231,54 @@ def fill(scope: NameScope, code: Code, nodes: Iterable[Node]) -> None:
     """Puts the items among `nodes` into the scope, those of its inline modules into theirs.
 
     Items that a `#[cfg(...)]` leaves out come last: a name means the one that is there, and the other is read as well.
+    A name that several items have of which only the compiler knows which are there means nothing.
     """
-    attributes: list[str] = []
     left: list[tuple[Node, tuple[str, ...]]] = []
-    unsure: list[Node] = []
+    names: Counter[str] = Counter()
     features = scope.module.features
-    for node in nodes:
-        if node.type == "attribute_item":
-            attributes.append(code.text(node))
+    for node, above, there in in_build(code, nodes, features):
+        if there is False:
+            left.append((node, above))
             continue
-        if node.type not in ("line_comment", "block_comment"):
-            if all(built(text, features) is not False for text in attributes):
-                _take(scope, code, node, tuple(attributes))
-                if None in [built(text, features) for text in attributes]:
-                    unsure.append(node)
-            else:
-                left.append((node, tuple(attributes)))
-            attributes = []
-    there = dict(scope.types), dict(scope.values)
+        met, uses = len(scope.met), len(scope.uses)
+        _take(scope, code, node, above)
+        if there is None:
+            names.update(set(scope.met[met:]))
+            scope.uses[uses:] = [replace(use, sure=False) for use in scope.uses[uses:]]
+    every: tuple[dict[str, Any], ...] = (scope.types, scope.values, scope.modules, scope.macros)
+    known = [dict(own) for own in every]
     for node, above in left:
-        before = len(scope.functions), len(scope.inline)
+        before = len(scope.functions), len(scope.inline), len(scope.impls)
         if node.type not in ("use_declaration", "macro_definition"):
             _take(scope, code, node, above)
         condition = next((text for text in above if not configured(text, features)), "")
         if condition:
             _leave_out(scope.functions[before[0] :], scope.inline[before[1] :], condition)
-    scope.types.update(there[0])
-    scope.values.update(there[1])
-    names = Counter(code.text(own) for one in unsure if (own := one.child_by_field_name("name")) is not None)
+            del scope.impls[before[2] :]
+    for own, was in zip(every, known, strict=True):
+        own.update(was)
     for twin in (name for name, count in names.items() if count > 1):
-        for known in (scope.types, scope.values):
-            known.pop(twin, None)
+        scope.twins.add(twin)
+        for own in every:
+            own.pop(twin, None)
+
+
+def in_build(
+    code: Code, nodes: Iterable[Node], features: frozenset[str]
+) -> list[tuple[Node, tuple[str, ...], bool | None]]:
+    """The nodes of a list without comments, each with the attributes above it and whether the build has it; None where
+    only the compiler knows.
+    """
+    out: list[tuple[Node, tuple[str, ...], bool | None]] = []
+    attributes: list[str] = []
+    for node in nodes:
+        if node.type == "attribute_item":
+            attributes.append(code.text(node))
+        elif node.type not in ("line_comment", "block_comment"):
+            told = [built(text, features) for text in attributes]
+            out.append((node, tuple(attributes), False if False in told else None if None in told else True))
+            attributes = attributes if node.type in (",", "{", "(", "visibility_modifier") else []
+    return out
 
 
 def _leave_out(functions: Iterable[Item], scopes: Iterable[NameScope], condition: str) -> None:
@@ -267,7 +294,9 @@ def _take(scope: NameScope, code: Code, node: Node, attributes: tuple[str, ...])
         _declare(scope, code, node, attributes)
     elif node.type == "use_declaration":
         argument = node.child_by_field_name("argument")
-        scope.uses += list(uses_of(code, argument, ())) if argument is not None else []
+        uses = list(uses_of(code, argument, ())) if argument is not None else []
+        scope.uses += uses
+        scope.met += [use.name for use in uses if use.name not in ("*", "_")]
     elif node.type == "impl_item":
         scope.impls.append((code, node, scope))
         _methods(scope, code, node)
@@ -275,6 +304,7 @@ def _take(scope: NameScope, code: Code, node: Node, attributes: tuple[str, ...])
         name = node.child_by_field_name("name")
         if name is not None:
             scope.macros[code.text(name)] = (read_rules(code, node), code)
+            scope.met.append(code.text(name))
     elif node.type in ("macro_invocation", "expression_statement"):
         made = node if node.type == "macro_invocation" else child(node, "macro_invocation")
         if made is not None:
@@ -286,8 +316,11 @@ def _declare(scope: NameScope, code: Code, node: Node, attributes: tuple[str, ..
     if name_node is None:
         return
     kind, name = _KINDS[node.type], code.text(name_node)
+    if node.type == "static_item" and child(node, "mutable_specifier") is not None:
+        kind = "variable"
+    scope.met.append(name)
     item = Item(kind, name, code, node, scope, attributes=attributes)
-    if kind in ("fn", "const"):
+    if kind in ("fn", "const", "variable"):
         scope.values.setdefault(name, item)
     if kind == "fn":
         scope.functions.append(item)
@@ -301,10 +334,15 @@ def _declare(scope: NameScope, code: Code, node: Node, attributes: tuple[str, ..
             scope.modules[name] = inner
             scope.inline.append(inner)
             fill(inner, code, body.children)
+        for text in attributes if body is None else ():
+            if (found := _PATH.fullmatch(text)) is not None:
+                scope.paths.setdefault(name, found[1])
+            elif "cfg_attr" in text and "path" in text:
+                scope.twins.add(name)
     elif kind == "trait":
         scope.types.setdefault(name, item)
         _methods(scope, code, node)
-    elif kind != "const":
+    elif kind not in ("const", "variable"):
         scope.types.setdefault(name, item)
 
 
@@ -316,19 +354,13 @@ def _below(opens: Callable[[str], NameScope | None], name: str) -> Callable[[str
 
 def _methods(scope: NameScope, code: Code, node: Node) -> None:
     """The functions with a body of an `impl` or `trait`, for reading; they have no name in the scope."""
-    body = node.child_by_field_name("body")
-    attributes: list[str] = []
-    for one in body.children if body is not None else ():
-        if one.type == "attribute_item":
-            attributes.append(code.text(one))
-        elif one.type == "function_item":
+    body, features = node.child_by_field_name("body"), scope.module.features
+    for one, above, _ in in_build(code, body.children if body is not None else (), features):
+        if one.type == "function_item":
             name = one.child_by_field_name("name")
-            text = code.text(name) if name is not None else ""
-            item = Item("method", text, code, one, scope, attributes=tuple(attributes))
-            left = (text for text in attributes if built(text, scope.module.features) is False)
-            item.left_out = next(left, "")
+            item = Item("method", code.text(name) if name is not None else "", code, one, scope, attributes=above)
+            item.left_out = next((text for text in above if built(text, features) is False), "")
             scope.functions.append(item)
-            attributes = []
 
 
 def _invoke(scope: NameScope, code: Code, node: Node) -> None:
@@ -362,4 +394,5 @@ def declare_axes(scope: NameScope, code: Code, body: Node) -> None:
             break
         item = Item("axis", found[1], code, body, scope, found[2])
         scope.types[found[1]] = item
+        scope.met.append(found[1])
         at = found.end()

@@ -11,11 +11,12 @@ Source: docs/machines/rngd.md 5 and 7.2 (furiosa-opt v0.6.0, furiosa-opt-std: te
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import ONE, Kind, Padding
+from dmaverify.machines.rngd.rust.escapes import as_map
 from dmaverify.machines.rngd.rust.values import (
     PLACES,
     Buffer,
@@ -25,6 +26,7 @@ from dmaverify.machines.rngd.rust.values import (
     Opaque,
     Pending,
     RustTensor,
+    Sequence,
     Unknown,
     Value,
     sources_of,
@@ -213,10 +215,7 @@ def _fresh(call: Call, source: RustTensor) -> Value:
     given = dict(zip(names, generics, strict=False))
     fields: dict[str, Map | Unknown] = {}
     for place in PLACES[tier]:
-        value = given.get(place, Unknown(""))
-        if place not in names:
-            value = source.fields[place]
-        fields[place] = value if isinstance(value, (Map, Unknown)) else Unknown("a generic argument is no mapping")
+        fields[place] = as_map(given.get(place, Unknown(""))) if place in names else source.fields[place]
     dest = RustTensor(tier, source.dtype, fields, span=call.site.span, holds=source.holds)
     return _complete(call, KernelMove(call.method, source, dest, generics=call.instance, problems=source.problems))
 
@@ -299,7 +298,9 @@ def _into_view(call: Call, source: RustTensor) -> Value:
 
 
 def _shuffle(call: Call, source: RustTensor) -> Value:
-    """`pattern[target] = source`: a tile copy for each entry; one stands for all, which differ in places alone."""
+    """`pattern[target] = source`: a tile copy for each entry; one stands for all, which differ in places alone. That
+    the pattern names places is a condition where its values are not known.
+    """
     place = SHUFFLES[call.method]
     size = source.expr(place).size if place in source.fields else 0
     dest = _fill(RustTensor(source.tier, source.dtype, dict(source.fields), span=call.site.span), call.expected)
@@ -308,6 +309,11 @@ def _shuffle(call: Call, source: RustTensor) -> Value:
     one = source.with_field(place, Map(Padding(ONE, size, Kind.TOP)))
     into = source.with_field(place, Map(Padding(ONE, size, Kind.BOTTOM)))
     problems = source.problems
+    wrong = _pattern(call, size)
+    if isinstance(wrong, PlanProblem):
+        problems += (wrong,)
+    elif wrong:
+        one = replace(one, window=replace(one.window, given=(*one.window.given, wrong)))
     if size < 2:
         problems += (PlanProblem(
             f"a shuffle of {size} {place}", call.site.span, f"the {place} mapping must have at least two positions",
@@ -317,10 +323,28 @@ def _shuffle(call: Call, source: RustTensor) -> Value:
     return dest
 
 
+def _pattern(call: Call, size: int) -> PlanProblem | str:
+    """What is wrong with the pattern of a shuffle over `size` places; the condition that it must keep, if any."""
+    given = call.arguments[-1] if call.arguments else Unknown("")
+    hint = f"one source for each of the {size} places, each below {size}"
+    told = given.items if isinstance(given, Sequence) and given.items is not None else ()
+    count = given.count if isinstance(given, Sequence) else None
+    every = [one for one in told if isinstance(one, Numbers)]
+    off = next((one for one in every if one.single is not None and not 0 <= one.low < size), None)
+    if count is not None and count != size:
+        return PlanProblem(
+            f"the pattern has {count} entries, the shuffle {size} places", call.site.span, hint, fatal=False
+        )
+    if off is not None:
+        return PlanProblem(f"the pattern names the place {off.low} of {size}", call.site.span, hint, fatal=False)
+    sure = count == size and len(every) == size and all(one.low >= 0 and one.high < size for one in every)
+    return "" if sure else f"the pattern of the shuffle in line {call.site.span.line} is {hint}"
+
+
 # ---------------------------------------------------------------- indirect
 
 
-def _tensor_of(values: Sequence[Value], last: bool = False) -> RustTensor | None:
+def _tensor_of(values: Iterable[Value], last: bool = False) -> RustTensor | None:
     found = [value for value in values if isinstance(value, RustTensor)]
     return (found[-1] if last else found[0]) if found else None
 

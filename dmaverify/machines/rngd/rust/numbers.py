@@ -23,10 +23,15 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _PATH = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
+_NEGATED = re.compile(r"!\s*(?:!\s*)*(?:[A-Za-z_][\w:]*|\(.*\))", re.DOTALL)
+"""What `!` turns round: it binds tighter than a comparison."""
+_SIGNED = re.compile(r"(?<![A-Za-z_])\d*_?i(?:8|16|32|64|128|size)\b")
 _LEVELS = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
 
 Look = Callable[[str, str], Numbers | None]
-"""Look(kind, text): `path` for `A::B`, `size` for the mapping type before `::SIZE`, `bytes` for `size_of::<T>`."""
+"""Look(kind, text): `path` for `A::B`, `size` for the mapping type before `::SIZE`, `bytes` for `size_of::<T>`, `own`
+for a function that is not the standard library's, `signed` for a constant of a signed type.
+"""
 
 
 def number_of(text: str, look: Look) -> Numbers | None:
@@ -51,11 +56,11 @@ def truth_of(text: str, look: Look) -> bool | None:
         if len(parts) > 1:
             found = [truth_of(part, look) for part in parts]
             return stop if stop in found else None if None in found else not stop
-    if text.startswith("(") and text.endswith(")") and len(split_top(text[1:-1], ")")) == 1:
+    if text.startswith("(") and _wraps(text):
         return truth_of(text[1:-1], look)
     if text in ("true", "false"):
         return text == "true"
-    if text.startswith("!") and not text.startswith("!="):
+    if _NEGATED.fullmatch(text) and _wraps(text.lstrip("! \n")):
         inner = truth_of(text[1:], look)
         return None if inner is None else not inner
     for sign in ("==", "!=", "<=", ">=", "<", ">"):
@@ -64,6 +69,11 @@ def truth_of(text: str, look: Look) -> bool | None:
             return _compared(sign, number_of(parts[0], look), number_of(parts[1], look))
     found_flag = look("path", text) if _PATH.fullmatch(text) else None
     return bool(found_flag.low) if found_flag is not None and found_flag.single is not None else None
+
+
+def _wraps(text: str) -> bool:
+    """Whether the bracket that a text begins with, if it does, closes at its end."""
+    return not text.startswith("(") or (text.endswith(")") and len(split_top(text[1:-1], ")")) == 1)
 
 
 def split_top(text: str, sign: str) -> list[str]:
@@ -137,9 +147,9 @@ class _NumberReader:
 
     def cast(self, value: Numbers) -> Numbers:
         while self.peek() == "as":
-            kind = re.fullmatch(r"([ui])(8|16|32|64|128|size)|\w+", self.peek(1))
+            kind = re.fullmatch(r"([ui])(8|16|32|64|128|size)", self.peek(1))
             signed = kind is not None and kind[1] == "i"
-            bits = int(((kind and kind[2]) or "128").replace("size", "64")) - signed
+            bits = int((kind[2] if kind is not None else "0").replace("size", "64")) - signed
             if kind is None or value.high >> bits > 0 or value.low < (-(1 << bits) if signed else 0):
                 raise _Stop
             self.at += 2
@@ -154,7 +164,14 @@ class _NumberReader:
             if name in ("into", "clone", "get"):
                 return value
             raise _Stop
-        return _small(_called(name, [value, given]))
+        return self.library(name, [value, given])
+
+    def library(self, name: str, given: list[Numbers]) -> Numbers:
+        """What a method of numbers gives; below zero `saturating_sub` stops at zero only where no type is signed."""
+        below = name == "saturating_sub" and len(given) == 2 and given[0].low < given[1].high
+        if below and (_SIGNED.search(self.text) or any(self.look("signed", one.text) for one in self.tokens)):
+            raise _Stop
+        return _small(_called(name, given))
 
     def unary(self, depth: int) -> Numbers:
         sign = self.peek()
@@ -198,7 +215,7 @@ class _NumberReader:
         name = self.peek()
         self.at += 1
         if name != "SIZE":
-            return self.found("path", re.sub(r"\s+as\s+[\w:<>, ]+$", "", inner) + "::" + name)
+            return self.found("path", f"<{inner}>::{name}" if " as " in inner else f"{inner}::{name}")
         return self.found("size", re.sub(r"\s+as\s+\w+\s*$", "", inner))
 
     def angled(self) -> str:
@@ -237,8 +254,9 @@ class _NumberReader:
             self.take(")")
             if words[-1] == "size_of":
                 return self.found("bytes", generic)
-            made = _called(words[-1], given)
-            return _small(made if made is not None else self.look("call " + "::".join(words), _singles(given)))
+            if self.look("own", "::".join(words)) is None:
+                return self.library(words[-1], given)
+            return _small(self.look("call " + "::".join(words), _singles(given)))
         if self.peek() == "." and self.peek(2) != "(" and self.peek(1) not in ("", "."):
             while self.peek() == "." and self.peek(2) != "(":
                 words[-1] += "." + self.peek(1)

@@ -16,9 +16,9 @@ from math import prod
 
 from dmaverify.language.affine import Lin, World
 from dmaverify.machines.rngd.rust.accesses import Effect
-from dmaverify.machines.rngd.rust.cells import cover_of
+from dmaverify.machines.rngd.rust.cells import cover_of, sizes_of
 from dmaverify.machines.rngd.rust.moves import SCATTERS
-from dmaverify.machines.rngd.rust.values import PLACES, Map, RustTensor
+from dmaverify.machines.rngd.rust.values import RustTensor
 from dmaverify.program.instructions import Event, Place, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.hazards import StepJudge
@@ -84,8 +84,7 @@ def _walks(effects: Sequence[Effect]) -> dict[int, tuple[str, Walk]]:
 
 
 def _walk(tensor: RustTensor) -> Walk:
-    parts = [tensor.fields.get(place) for place in PLACES[tensor.tier]]
-    sizes = [part.expr.size if isinstance(part, Map) else 0 for part in parts]
+    sizes = sizes_of(tensor)
     cover = cover_of(tensor, sizes) if tensor.window.tiled else None
     return Walk(0, ((prod(sizes) or ALL, 1),)) if cover is None else cover
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from dmaverify.prove.flow.ways import OnWay, Way, WayChoice
+from dmaverify.program.ways import OnWay, Way, WayChoice
 
 
 class WayWalk:

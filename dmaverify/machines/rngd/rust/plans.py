@@ -38,10 +38,13 @@ _TARGET = "rngd"
 
 @dataclass(frozen=True)
 class SiteTransfers:
-    """One call of a transfer with the transfers that it stands for, and why there are none of its other instances."""
+    """One call of a transfer with the transfers that it stands for, and why there are none of its other instances. Its
+    `name` is its own in the file, whether or not it was resolved.
+    """
 
     site: Site
     names: tuple[str, ...]
+    name: str
     missing: tuple[str, ...] = ()
 
 
@@ -90,11 +93,13 @@ def plan_of(kernel: KernelFile, target: str | None = None) -> KernelPlan:
             made = transfer_of(name, site, move, machine, target or _TARGET, kernel.library)
             if isinstance(made, str):
                 missing.append(made)
+                used.discard(name)
                 continue
             transfers.append(made)
             names.append(name)
             moves[name] = move
-        sites.append(SiteTransfers(site, tuple(names), tuple(dict.fromkeys(missing))))
+        name = names[0] if names else _name(site, used)
+        sites.append(SiteTransfers(site, tuple(names), name, tuple(dict.fromkeys(missing))))
     axes: dict[str, int] = {}
     for item in transfers:
         for tensor in (item.transfer.source, item.transfer.dest):
@@ -118,10 +123,7 @@ def _name(site: Site, used: set[str]) -> str:
 
 def select_kernel(plan: KernelPlan, name: str) -> KernelPlan:
     """The plan with the transfers of that name, or of the function of that name. Raises InputError for another."""
-    kept = tuple(
-        one for one in plan.sites if name in one.names or one.site.function == name
-        or (not one.names and name == f"{one.site.function}-{one.site.let or one.site.method}")
-    )  # fmt: skip
+    kept = tuple(one for one in plan.sites if name in (*one.names, one.name, one.site.function))
     if not kept:
         functions = dict.fromkeys(one.site.function for one in plan.sites if one.site.function)
         known = ", ".join(list(functions)[:12]) or "none"
@@ -130,7 +132,7 @@ def select_kernel(plan: KernelPlan, name: str) -> KernelPlan:
         )
     exact = [one for one in kept if name in one.names]
     if exact:
-        kept = tuple(replace(one, names=(name,)) for one in exact)
+        kept = tuple(replace(one, names=(name,), name=name) for one in exact)
     names = {own for one in kept for own in one.names}
     return replace(plan, sites=kept, transfers=tuple(t for t in plan.transfers if t.name in names))
 
@@ -150,7 +152,7 @@ def transfer_of(
     """The transfer of a move, or why there is none."""
     dtype = move.source.dtype
     assert isinstance(dtype, Dtype)
-    problems = [*move.problems, *_types(move, machine, site.span)]
+    problems = [*move.problems, *_types(move, site.span)]
     for one in (dtype, move.dest.dtype):
         if isinstance(one, Dtype) and one.name not in machine.dtypes:
             known = ", ".join(machine.dtypes)
@@ -180,7 +182,7 @@ def transfer_of(
     return PlanTransfer(transfer, spans, tuple(dict.fromkeys(problems)), site.span.line)
 
 
-def _types(move: KernelMove, machine: Target, span: Span) -> list[PlanProblem]:
+def _types(move: KernelMove, span: Span) -> list[PlanProblem]:
     """Element types that differ."""
     a, b = move.source.dtype, move.dest.dtype
     if a == b or not isinstance(a, Dtype) or not isinstance(b, Dtype):

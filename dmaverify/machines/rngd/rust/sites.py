@@ -18,8 +18,9 @@ from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.code import above, named
 from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
-from dmaverify.machines.rngd.rust.module import Item, NameScope
+from dmaverify.machines.rngd.rust.module import Item, NameScope, in_build
 from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site, resolve
+from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.paths import WayWalk
 from dmaverify.machines.rngd.rust.types import Frame, Types
 from dmaverify.machines.rngd.rust.values import (
@@ -41,10 +42,12 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DEVICE = re.compile(r"#\[\s*(?:\w+::)*device\b")
+_DEVICE_SIZES = re.compile(r"\b(chip|pe)\s*=\s*([^,()]+)")
 _TENSORS = re.compile(rb"Tensor|Context\b")
 _TRANSFER = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(name.encode() for name in TRANSFERS)))
 
 
+_TEST = re.compile(r"#\[\s*(?:(?:\w+::)*(?:\w*_|rs)?test(?:_\w+)?\s*[\](]|cfg\b.*\btest\b)", re.DOTALL)
 _NUMBERS = {"usize", "u8", "u16", "u32", "u64", "u128", "isize", "i8", "i16", "i32", "i64", "i128", "bool"}
 
 
@@ -56,7 +59,13 @@ def is_kernel(item: Item) -> bool:
 def is_host(item: Item) -> bool:
     """Whether a function runs on the host: it is `async`, a test, or `main`."""
     head = item.code.data[item.node.start_byte : item.node.start_byte + 80].split(b"fn ", 1)[0]
-    return b"async" in head or item.name == "main" or any("test" in text for text in item.attributes)
+    return b"async" in head or item.name == "main" or any(_TEST.match(text) for text in item.attributes)
+
+
+def open_device(attributes: tuple[str, ...]) -> str:
+    """The size of a kernel's device that is no number."""
+    every = (found for text in attributes if _DEVICE.match(text) for found in _DEVICE_SIZES.finditer(text))
+    return next((found[0].strip() for found in every if not found[2].strip().isdecimal()), "")
 
 
 def takes_numbers(item: Item) -> bool:
@@ -93,12 +102,10 @@ class Sites:
         self.by_place: dict[tuple[Any, ...], Site] = {}
         self.waiting: list[tuple[Item, dict[str, Value], Value | None, str]] = []
         self.asked: set[tuple[Item, str]] = set()
+        self.lacking: dict[Any, tuple[Item, dict[str, Value], Value | None, str]] = {}  # calls with unknown arguments
         self.later: dict[Item, Item] = {}
-        self.called: set[Item] = set()
         self.visited: set[Item] = set()
         self.blocks: dict[tuple[Code, int, int, NameScope], NameScope] = {}
-        self.owners: dict[int, list[tuple[int, int, Item]]] = {}
-        self.impls: dict[tuple[int, str], tuple[Item, NameScope]] = {}
         self.depth = self.serial = self.expansions = self.spent = 0
         self.stack: list[Item] = []  # functions that are being read, the innermost last
         self.entered: set[Item] = set()  # functions that were read with the arguments of a call
@@ -112,9 +119,10 @@ class Sites:
         self.counters: dict[int, Any] = {}  # where variables that change begin
         self.declared: dict[Item, dict[str, list[Any]]] = {}  # of functions in which conditions were met
         self.closures: dict[int, tuple[Code, Node, Frame]] = {}
+        self.decided: dict[str, tuple[str, int]] = {}  # the first decision with a text, and where it stands
         self.closing: list[str] = []  # closures that are being read
         self.kept: list[Value] = []  # what `counters` and `closures` know by its identity
-        self.structs: dict[Item, int] = {}
+        self.structs: dict[tuple[int, Item, str], int] = {}  # buffers of fields, by the instance of their struct
         self.crowded: set[str] = set()  # functions called with more sets of arguments than are visited
         self.ledger = EffectLedger()
         self.walk = WayWalk()
@@ -152,11 +160,23 @@ class Sites:
         span = code.span(name)
         key = (span.source.name, span.start) if code.at is None else (code.origin, code.character(name.start_byte))
         if key not in self.by_place:
-            made = Site(len(self.sites), code.text(name), span)
+            made = self._enter(key, Site(len(self.sites), code.text(name), span))
             made.statement, made.function_line = around or _around(code, name, None)
-            self.by_place[key] = made
-            self.sites.append(self.by_place[key])
         return self.by_place[key]
+
+    def _enter(self, key: tuple[Any, ...], site: Site) -> Site:
+        self.by_place[key] = site
+        self.sites.append(site)
+        return site
+
+    def attributes_of(self, item: Item) -> tuple[str, ...]:
+        """The attributes of a function; the sizes of its device as numbers, where they are known."""
+
+        def told(found: re.Match[str]) -> str:
+            value = number_of(found[2], self.types.look(Frame(item.scope)))
+            return f"{found[1]} = {value.low}" if value is not None and value.single is not None else found[0]
+
+        return tuple(_DEVICE_SIZES.sub(told, text) if _DEVICE.match(text) else text for text in item.attributes)
 
     def unmoved(self, item: Item, about: Any) -> Site | None:
         """A site for what is wrong with a kernel that moves nothing: where it makes the tensor."""
@@ -165,9 +185,7 @@ class Sites:
             return None
         key = (span.source.name, span.start)
         if key not in self.by_place:
-            made = Site(len(self.sites), "new", span, item.name, attributes=item.attributes)
-            self.by_place[key] = made
-            self.sites.append(made)
+            self._enter(key, Site(len(self.sites), "new", span, item.name, attributes=self.attributes_of(item)))
         return self.by_place[key]
 
     def leave_unbuilt(self, span: Span, condition: str) -> None:
@@ -230,22 +248,38 @@ class Sites:
     def _field(self, record: Record, name: str, code: Code, node: Node) -> Value:
         item = record.item
         body = item.node.child_by_field_name("body")
-        frame = Frame(item.scope, record.arguments)
-        fields = [one for one in named(body) if one.type != "visibility_modifier"] if body is not None else []
+        told = in_build(item.code, body.children if body is not None else (), item.scope.module.features)
+        fields = [
+            (one, sure)
+            for one, _, sure in told
+            if sure is not False and one.is_named and one.type != "visibility_modifier"
+        ]
         if body is not None and body.type == "ordered_field_declaration_list":
-            types = [one for one in fields if one.type != "attribute_item"]
-            if name.isdecimal() and int(name) < len(types):
-                return self._owned(record, name, self.types.read(item.code, types[int(name)], frame))
-        for one in fields:
-            own = one.child_by_field_name("name")
-            if own is not None and item.code.text(own) == name:
-                return self._owned(record, name, self.types.read(item.code, one.child_by_field_name("type"), frame))
-        return Unknown(f"`{item.name}` has no field `{name}`", code.span(node))
+            at = int(name) if name.isdecimal() else len(fields)
+            found = [] if None in [sure for _, sure in fields] else [one for one, _ in fields[at : at + 1]]
+        else:
+            with_names = [(one, one.child_by_field_name("name")) for one, _ in fields]
+            found = [one for one, own in with_names if own is not None and item.code.text(own) == name]
+        if len(found) != 1:
+            why = "whose type hangs on the build" if found or None in [sure for _, sure in fields] else ""
+            return Unknown(f"`{item.name}` has {'a' if why else 'no'} field `{name}` {why}".rstrip(), code.span(node))
+        declared = found[0].child_by_field_name("type") if found[0].type == "field_declaration" else found[0]
+        return self._owned(record, name, self.types.read(item.code, declared, Frame(item.scope, record.arguments)))
 
     def _owned(self, record: Record, name: str, value: Value) -> Value:
-        """A field that is a tensor is one buffer, however often it is named."""
-        number = self.structs.setdefault(record.item, -1 - len(self.structs))
-        return replace(value, buffer=Buffer(number, name)) if isinstance(value, RustTensor) else value
+        """A field that is a tensor is one buffer of its own, however often it is named; of an instance that is not
+        followed somebody else may write it.
+        """
+        if not isinstance(value, (RustTensor, Record)):
+            return value
+        key = (record.serial, record.item, name)
+        number = self.structs.setdefault(key, -1 - len(self.structs))
+        if isinstance(value, Record):
+            return replace(value, serial=number if record.serial else 0)
+        made = replace(value, buffer=Buffer(number, name))
+        if not record.serial:
+            self.ledger.lose(made)
+        return made
 
     def expected(self, expected: Value | None, sources: frozenset[int]) -> Value:
         """The result of something that is not understood: what its place expects."""
@@ -255,7 +289,12 @@ class Sites:
             return Tuple(tuple(self.expected(part, sources) for part in expected.parts))
         if isinstance(expected, Opaque) or not known(expected) or expected is None:
             return Opaque(expected.what if isinstance(expected, Opaque) else "", sources)
-        return expected
+        return self.instance_of(expected) if isinstance(expected, Record) else expected
+
+    def instance_of(self, record: Record) -> Record:
+        """A struct with buffers of its own."""
+        self.serial += 1
+        return replace(record, serial=self.serial)
 
 
 @lru_cache(maxsize=16)

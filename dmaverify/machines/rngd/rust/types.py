@@ -19,8 +19,9 @@ from dmaverify.language.parse import parse
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import child, named, parse_fragment, parts_of
 from dmaverify.machines.rngd.rust.const_blocks import const_block
-from dmaverify.machines.rngd.rust.escapes import Escapes, as_map, axes_around, clip, constructed, item_in, no_size
-from dmaverify.machines.rngd.rust.module import Item, NameScope
+from dmaverify.machines.rngd.rust.escapes import Escapes, as_map, axes_around, clip, constructed, no_size
+from dmaverify.machines.rngd.rust.impls import associated, is_standard, parts_and_trait
+from dmaverify.machines.rngd.rust.module import Item, NameScope, in_build
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.values import (
     PLACES,
@@ -51,8 +52,8 @@ SCALARS = {  # bits of the types that `size_of` is asked of
     "f16": 16, "i32": 32, "u32": 32, "f32": 32, "i64": 64, "u64": 64, "f64": 64, "usize": 64, "bool": 8, "u16": 16,
 }  # fmt: skip
 WRAPPERS = {"Box", "Rc", "Arc", "Option", "Result", "MutexGuard", "Ref", "RefMut", "Cow", "ManuallyDrop"}
-_LISTS = {"Vec", "VecDeque", "Iter", "IntoIter"}
-_QUALIFIED = re.compile(r"<\s*(\w+)\s+as\s+[\w:<>, ]+>\s*::\s*(\w+)")
+LISTS = {"Vec", "VecDeque", "Iter", "IntoIter"}
+_SIGNED = re.compile(r"\bi(?:8|16|32|64|128|size)\b")
 _NAME = re.compile(r"[A-Z][A-Za-z0-9_]*")
 MAX_DEPTH = 40
 
@@ -135,17 +136,16 @@ class Types:
 
     def _named(self, code: Code, node: Node, given: tuple[Value, ...], frame: Frame) -> Value:
         text = code.text(node)
-        parts = parts_of(text)
-        qualified = _QUALIFIED.fullmatch(text.strip())
-        parts = (qualified[1], qualified[2]) if qualified is not None else parts
+        parts, trait = parts_and_trait(text)
         name = parts[-1] if parts else text
         if parts == ("_",):
             return Unknown("", code.span(node))
         if parts == ("Self",):
             return frame.own or Unknown("`Self` outside of an impl", code.span(node))
-        item = frame.scope.path(parts) if parts else None
+        item = frame.scope.path(parts) if parts and not trait else None
         if item is None and len(parts) > 1:
-            item = self.variant(frame.scope.path(parts[:-1]), name) or self._associated(parts, frame, "type_item")
+            variant = self.variant(frame.scope.path(parts[:-1]), name) if not trait else None
+            item = variant or self._associated(parts, frame, "type_item", trait)
         if len(parts) == 1 and name in frame.generics and (item is None or item.scope.kind != "block"):
             return frame.generics[name]
         if item is None and len(parts) == 1:
@@ -167,9 +167,9 @@ class Types:
         if item is None or item.kind != "enum":
             return None
         body = item.node.child_by_field_name("body")
-        for one in named(body) if body is not None else ():
-            own = one.child_by_field_name("name")
-            if own is None or one.type != "enum_variant" or item.code.text(own) != name:
+        for one, _, there in in_build(item.code, body.children if body is not None else (), item.scope.module.features):
+            own = one.child_by_field_name("name") if one.type == "enum_variant" and there is not False else None
+            if own is None or item.code.text(own) != name:
                 continue
             key = (item, name)
             if key not in self.variants:
@@ -225,7 +225,7 @@ class Types:
             return Dtype(name)
         if name in WRAPPERS and given:
             return given[0]
-        if name in _LISTS and given:
+        if name in LISTS and given:
             return Sequence(given[0])
         made = constructed(name, given)
         if made is not None:
@@ -264,6 +264,9 @@ class Types:
                     return self._path(text, frame)
                 if kind == "field":
                     return self._field_number(text, frame)
+                if kind in ("own", "signed"):
+                    asks = self._is_own if kind == "own" else self._is_signed
+                    return Numbers.of(1) if asks(text, frame) else None
                 if kind.startswith("call "):
                     return self._called(kind[5:], text, frame)
                 value = self.fragment(text, frame, code, byte)
@@ -277,37 +280,39 @@ class Types:
         return found
 
     def _path(self, text: str, frame: Frame) -> Numbers | None:
-        parts = parts_of(text)
+        parts, trait = parts_and_trait(text)
         if len(parts) == 1:
             for names in (frame.locals, frame.generics):
                 if parts[0] in names:
                     value = names[parts[0]]
                     return value if isinstance(value, Numbers) else None
-        item = frame.scope.path(parts, values=True)
+        item = frame.scope.path(parts, values=True) if not trait else None
         if item is None and len(parts) > 1:
-            item = self._associated(parts, frame, "const_item")
+            item = self._associated(parts, frame, "const_item", trait)
         if item is None or item.kind != "const":
             return None
         value_node = item.node.child_by_field_name("value")
         return None if value_node is None else self.number(item.code, value_node, Frame(item.scope))
 
-    def _associated(self, parts: tuple[str, ...], frame: Frame, kind: str) -> Item | None:
-        """`S::N`, `Self::N`, `T::N`: a constant or a type in an `impl` of the type."""
+    def _is_own(self, path: str, frame: Frame) -> bool:
+        """Whether a function of numbers is the crate's, or may be that of another one: no standard library's."""
+        parts = parts_of(path)
+        return parts[0] in frame.locals or not is_standard(frame.scope, parts)
+
+    def _is_signed(self, name: str, frame: Frame) -> bool:
+        """Whether a constant is of a signed type."""
+        item = frame.scope.find(name, values=True) if name.isidentifier() and name not in frame.locals else None
+        declared = item.node.child_by_field_name("type") if item is not None and item.kind == "const" else None
+        return item is not None and declared is not None and _SIGNED.search(item.code.text(declared)) is not None
+
+    def _associated(self, parts: tuple[str, ...], frame: Frame, kind: str, trait: str = "") -> Item | None:
+        """`S::N`, `Self::N`, `T::N`, `<S as B>::N`: a constant or a type in an `impl` of the type."""
         name = parts[-2]
         known = frame.own if name == "Self" else frame.generics.get(name)
         owner = known.item if isinstance(known, Record) else frame.scope.path(parts[:-1])
         if owner is None:
             return None
-        scope: NameScope | None = owner.scope
-        while scope is not None:
-            for code, node, where in scope.impls:
-                own = node.child_by_field_name("type")
-                text = code.text(own).split("<")[0].split("::")[-1].strip() if own is not None else ""
-                made = item_in(code, node, where, parts[-1], kind) if text == owner.name else None
-                if made is not None:
-                    return made
-            scope = scope.around
-        return None
+        return associated(owner, parts[-1], kind, trait, name in frame.generics)
 
     def _field_number(self, text: str, frame: Frame) -> Numbers | None:
         """`pair.1`, `job.count`: a number within a tuple or struct."""
@@ -332,6 +337,8 @@ class Types:
         values = [Numbers.of(int(one)) for one in given.split(",") if one]
         names = [one.child_by_field_name("pattern") for one in parameters]
         if len(values) != len(names):
+            return None
+        if b"saturating_sub" in (body.text or b"") and _SIGNED.search(item.head):
             return None
         known: dict[str, Value] = {item.code.text(n): v for n, v in zip(names, values, strict=True) if n is not None}
         return const_block(item.code, body, known, self.look(Frame(item.scope, {}, known)))
@@ -389,12 +396,4 @@ class Types:
             return frame.generics[name]
         if item is None:
             return None
-        return self._item_plain(item)
-
-    def _item_plain(self, item: Item) -> Value | None:
-        if item.kind == "axis":
-            size = self.axis_size(item)
-            if size is None:
-                return Unknown(*no_size(item, item.code.span(item.node)))
-            return Map(Symbol(self.axis_name(item), size))
-        return self._alias(item, ()) if item.kind == "type" else None
+        return self._item(item, (), item.code, item.node)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.code import named
+from dmaverify.machines.rngd.rust.code import named, parts_of
 from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class UsePath:
-    """`use path as name`; name `*` takes everything."""
+    """`use path as name`; name `*` takes everything. `sure`: every build has it."""
 
     path: tuple[str, ...]
     name: str
+    sure: bool = True
 
 
 def uses_of(code: Code, node: Node, before: tuple[str, ...]) -> Iterator[UsePath]:
@@ -33,17 +34,17 @@ def uses_of(code: Code, node: Node, before: tuple[str, ...]) -> Iterator[UsePath
             yield from uses_of(code, one, before)
     elif node.type == "scoped_use_list":
         path, items = node.child_by_field_name("path"), node.child_by_field_name("list")
-        more = _parts(code.text(path)) if path is not None else ()
+        more = parts_of(code.text(path)) if path is not None else ()
         if items is not None:
             yield from uses_of(code, items, before + more)
     elif node.type == "use_wildcard":
-        yield UsePath(before + _parts(text.rstrip("*").rstrip().removesuffix("::")), "*")
+        yield UsePath(before + parts_of(text.rstrip("*").rstrip().removesuffix("::")), "*")
     elif node.type == "use_as_clause":
         path, alias = node.child_by_field_name("path"), node.child_by_field_name("alias")
         if path is not None and alias is not None:
-            yield _use(before + _parts(code.text(path)), code.text(alias))
+            yield _use(before + parts_of(code.text(path)), code.text(alias))
     else:
-        parts = _parts(text)
+        parts = parts_of(text)
         if parts:
             yield _use(before + parts, parts[-1])
 
@@ -53,7 +54,3 @@ def _use(path: tuple[str, ...], name: str) -> UsePath:
     if path[-1] == "self" and len(path) > 1:
         return UsePath(path[:-1], path[-2] if name == "self" else name)
     return UsePath(path, name)
-
-
-def _parts(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split("::") if part.strip())

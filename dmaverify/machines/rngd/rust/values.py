@@ -143,7 +143,6 @@ class Held:
     """Values that a tensor certainly holds: all of a list, or the ends and the step of a progression."""
 
     values: tuple[int, ...]
-    complete: bool
     repeats: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
 
@@ -210,6 +209,7 @@ class Record:
     item: Item
     arguments: Mapping[str, Value] = field(default_factory=dict)
     parts: Mapping[str, Value] = field(default_factory=dict, compare=False)
+    serial: int = field(default=0, compare=False)  # which instance it is, where that is known
 
 
 @dataclass(frozen=True)
@@ -278,13 +278,12 @@ def held(value: Value | None, span: Span | None) -> Held | None:
         return None
     singles = [one.low for one in value.items or () if isinstance(one, Numbers) and one.single is not None]
     if value.items is not None and len(singles) == len(value.items):
-        return Held(tuple(singles), True, len(set(singles)) < len(singles), span)
+        return Held(tuple(singles), len(set(singles)) < len(singles), span)
     part = value.part
     if not isinstance(part, Numbers) or not part.exact:
         return None
     seen = (part.low,) if part.single is not None else (part.low, part.low + part.step, part.high)
-    alike = part.single is not None and (value.count or 1) > 1
-    return Held(tuple(dict.fromkeys(seen)), True, alike, span)
+    return Held(tuple(dict.fromkeys(seen)), (value.count or 1) > part.count, span)
 
 
 def known(value: Value | None) -> bool:

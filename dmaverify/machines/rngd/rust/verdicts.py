@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import prod
 
+from dmaverify.errors import Span
 from dmaverify.language import wellformed
 from dmaverify.lower.programs import space_of
 from dmaverify.machines.rngd.rust.code import first_error
-from dmaverify.machines.rngd.rust.comments import expectations, name_of
+from dmaverify.machines.rngd.rust.comments import expectations
 from dmaverify.machines.rngd.rust.legality import index_note, judge
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site, Supposed
 from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, widest
@@ -50,7 +51,7 @@ def kernel_verdicts(
         span = one.site.span
         out += guarded(
             partial(_site_verdict, plan, one, [known[name] for name in one.names], options, keep, expected),
-            options.limits, name=name_of(one), path=plan.path, line=span.line, target=machine.name, span=span,
+            options.limits, name=one.name, path=plan.path, line=span.line, target=machine.name, span=span,
         )  # fmt: skip
     return out
 
@@ -63,7 +64,7 @@ def _site_verdict(
     if one.site.supposed is not None and not one.site.moves:
         made = _supposed(plan, one.site, one.site.supposed, options)
         if made is not None:
-            return [replace(made, name=name_of(one), expect=expected.get(name_of(one)))]
+            return [replace(made, name=one.name, expect=expected.get(one.name))]
     runs = [item for item in items if not plan.moves[item.name].dead]
     judged = [_judged(plan, one.site, item, machine, options, keep) for item in runs or items]
     made = _of_site(plan, one, judged, machine)
@@ -253,7 +254,6 @@ def _of_site(
     """The verdicts of all instances as one, with what could not be resolved and what the proof rests on."""
     site, judged = one.site, [verdict for verdict, _ in every]
     conditions = [condition for _, own in every for condition in own]
-    name = name_of(one)
     reasons = [_unresolved(site, why.reason, why.span, why.hint) for why in site.reasons]
     reasons += [_unresolved(site, why, None) for why in one.missing]
     if not judged and not reasons and not site.remarks:
@@ -284,7 +284,7 @@ def _of_site(
     for finding in findings:
         if finding.severity is Severity.ERROR and finding.rule not in told:
             obligations[finding.rule] = Obligation(finding.rule, "refuted")
-            status = Status.REFUTED
+            status = max(status, Status.REFUTED, key=_rank)
     for one_open in site.open:
         if one_open.unknown and obligations.get(one_open.rule, _NONE).status != "refuted":
             obligations[one_open.rule] = Obligation(one_open.rule, "unknown", "", one_open.reason)
@@ -293,10 +293,10 @@ def _of_site(
     if reasons:
         findings += reasons
         obligations[UNRESOLVED] = Obligation(UNRESOLVED, "unknown", "", "; ".join(f.message for f in reasons))
-        status = Status.REFUTED if status is Status.REFUTED else Status.UNKNOWN
-    base = judged[0] if judged else Verdict(name, machine.name, status)
+        status = max(status, Status.UNKNOWN, key=_rank)
+    base = judged[0] if judged else Verdict(one.name, machine.name, status)
     return replace(
-        base, name=name, status=status, findings=tuple(findings), obligations=tuple(obligations.values()),
+        base, name=one.name, status=status, findings=tuple(findings), obligations=tuple(obligations.values()),
         assumptions=tuple(dict.fromkeys(assumptions)), path=plan.path, line=site.span.line,
         seconds=sum(v.seconds for v in judged), claim=_claim(judged, one, plan),
         conditions=tuple(dict.fromkeys(conditions)),
@@ -372,13 +372,12 @@ def _instanced(verdict: Verdict, count: int) -> list[Finding]:
 
 
 def _unresolved(site: Site, why: str, span: object, hint: str = "") -> Finding:
-    from dmaverify.errors import Span
-
     at = span if isinstance(span, Span) and span.source is site.span.source else site.span
     other = (Label(site.span, "this transfer is not checked"),) if at is not site.span else ()
     record = load_obligations()[UNRESOLVED]
+    said = why if site.method == "new" else f"`{site.method}` is not checked: {why}"  # no transfer is meant there
     return Finding(
-        UNRESOLVED, Severity.WARNING, f"`{site.method}` is not checked: {why}", site.method, at, {}, None,
+        UNRESOLVED, Severity.WARNING, said, site.method, at, {}, None,
         record.source, hint=hint or record.hint, labels=other,
     )  # fmt: skip
 

@@ -12,6 +12,7 @@ Source: docs/machines/rngd.md 7.2 (furiosa-opt v0.6.0: `config_tile`, `config_pa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
@@ -119,13 +120,12 @@ def _range_of(tile: TileCall, last: int) -> str:
 def positions(expr: Expr, index: Expr, start: Numbers) -> Numbers | None:
     """Where in `expr` the positions `start` of `index` lie; None where that cannot be said."""
     form = form_of(expr)
-    count = (start.high - start.low) // start.step + 1 if start.step else 1
     if form is None or start.low < 0:
         return None
-    if count > MOST_STARTS:
+    if start.count > MOST_STARTS:
         return _along_one_digit(form, index, start)
     found = []
-    for number in range(count):
+    for number in range(start.count):
         at = start.low + number * start.step
         if at >= index.size:
             break
@@ -334,6 +334,4 @@ def _permutes(old: Expr, new: Expr) -> bool | None:
 
 def plain(expr: Expr) -> str:
     """A mapping as its author wrote the names."""
-    import re
-
     return re.sub(r"~\d+", "", str(expr))

@@ -1,0 +1,84 @@
+"""What impls give a type by a name, and which paths lead into the standard library.
+
+Knows: inherent impls and those of traits, which of them the build has, `use` declarations.
+Does not know: types, numbers, what an item means.
+Law: where several impls have a name and nothing says which of them is meant, none is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.code import parts_of
+from dmaverify.machines.rngd.rust.module import Item, NameScope, in_build
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_QUALIFIED = re.compile(r"<\s*([\w:]+)\s+as\s+(?:\w+\s*::\s*)*(\w+)\s*>\s*::\s*(\w+)")
+_STANDARD = ("std", "core", "alloc")
+_PRIMITIVE = re.compile(r"[ui](?:8|16|32|64|128|size)|Ord")
+
+
+def associated(owner: Item, name: str, kind: str, trait: str, bounded: bool) -> Item | None:
+    """`S::N`, `<S as B>::N`: the constant or type that one impl alone gives a type. What the type has by itself goes
+    before what a trait gives it, but for a parameter, whose bounds (`bounded`) are traits.
+    """
+    found: dict[bool, list[Item]] = {False: [], True: []}  # by whether a trait gives them
+    scope: NameScope | None = owner.scope
+    while scope is not None:
+        for code, node, where in scope.impls:
+            own, of = (node.child_by_field_name(field) for field in ("type", "trait"))
+            if _bare(code, own) == owner.name and trait in ("", _bare(code, of)):
+                found[of is not None] += items_in(code, node, where, name, kind)
+        scope = scope.around
+    items = found[False] if found[False] and not bounded else [*found[False], *found[True]]
+    return items[0] if len(items) == 1 else None
+
+
+def items_in(code: Code, node: Node, scope: NameScope, name: str, kind: str) -> list[Item]:
+    """The items of a name in an `impl`, less those that the build leaves out."""
+    body = node.child_by_field_name("body")
+    inside = in_build(code, body.children if body is not None else (), scope.module.features)
+    return [
+        Item(kind.removesuffix("_item"), name, code, one, scope)
+        for one, _, there in inside
+        if there is not False and one.type == kind
+        and (own := one.child_by_field_name("name")) is not None and code.text(own) == name
+    ]  # fmt: skip
+
+
+def _bare(code: Code, node: Node | None) -> str:
+    """The last name of a type or a trait, without generic arguments."""
+    return code.text(node).split("<")[0].split("::")[-1].strip() if node is not None else ""
+
+
+def is_standard(scope: NameScope, parts: tuple[str, ...]) -> bool:
+    """Whether a path leads into the standard library and not into the crate: by its first name or a `use` of it; a
+    function without a path does so by `*` alone.
+    """
+    if scope.path(parts, values=True) is not None:
+        return False
+    every = [use for one in _blocks(scope) for use in one.uses]
+    found = next((use.path for use in every if use.name == parts[0]), None)
+    if found is not None:
+        return found[0] in _STANDARD
+    starred = len(parts) == 1 and any(use.name == "*" and use.path[:1] and use.path[0] in _STANDARD for use in every)
+    return starred or parts[0] in _STANDARD or _PRIMITIVE.fullmatch(parts[0]) is not None
+
+
+def _blocks(scope: NameScope) -> Iterator[NameScope]:
+    """A scope and the blocks and the module around it."""
+    yield scope
+    while scope.kind == "block" and scope.around is not None:
+        scope = scope.around
+        yield scope
+
+
+def parts_and_trait(text: str) -> tuple[tuple[str, ...], str]:
+    """The names of a path, and the trait of `<S as B>::N`."""
+    found = _QUALIFIED.fullmatch(text.strip())
+    return (parts_of(text), "") if found is None else ((*parts_of(found[1]), found[3]), found[2])

@@ -1,0 +1,51 @@
+"""When something happens in a function: which arms of decisions are taken, and what has not left before.
+
+Knows: choices (arms of a condition, loops that may run no time), exits (`return`, `break`, `continue`, `panic!`).
+Does not know: any text, what happens, which ways there are (`prove.flow.ways`).
+Law: choices are taken as independent of one another, so that "on every way" is said of more ways than there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dmaverify.values import dataclass, field
+
+
+@dataclass(frozen=True)
+class WayChoice:
+    """One arm of a decision. `about` names the parameters that it hangs on where both ways are certain to occur;
+    `loose` where every turn of a loop that is read once decides anew.
+    """
+
+    decision: str
+    arm: int
+    arms: int
+    names: tuple[str, ...] = field(default=(), compare=False)
+    about: frozenset[int] = field(default=frozenset(), compare=False)
+    loose: bool = field(default=False, compare=False)
+
+
+Way = tuple[WayChoice, ...]
+
+
+@dataclass(frozen=True)
+class OnWay:
+    """When something happens: all of `path` is chosen, and none of `exits`, which leave what it stands in, did before.
+
+    `turns` are the loops around it that are read once for all of their turns, with how many they are, or 0.
+    """
+
+    path: Way = ()
+    exits: tuple[OnWay, ...] = ()
+    turns: Mapping[int, int] = field(default_factory=dict, compare=False)
+
+    @property
+    def always(self) -> bool:
+        return not self.path and not self.exits
+
+    @property
+    def loose(self) -> bool:
+        """Whether turns decide it anew. What keeps an exit from leaving is asked of the exit alone: it left, or not."""
+        ways = (self.path, *(one.path for one in self.exits))
+        return any(choice.loose for way in ways for choice in way)

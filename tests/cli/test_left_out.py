@@ -1,0 +1,182 @@
+"""What a command has no use for is refused, and what it does not judge, run or price is told: never left out."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from dmaverify.cli.app import main
+
+PLAN = """schema = 1
+target = "rngd"
+[axes]
+A = 8
+B = 4
+C = 32
+[transfer.t]
+dtype = "i8"
+source = { tier = "hbm", element = "B, A, C" }
+dest = { tier = "dm", slice = "1 # 64", element = "A, B, C" }
+read = "[A=8:32, B=4:256, C=32:1]:32"
+write = "[A=8:128, B=4:32, C=32:1]:32"
+"""
+KERNEL = """func.func @k(%in: !pto.ptr<f32, gm>) {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c128 = arith.constant 128 : i64
+  %ub = pto.castptr %c0 : i64 -> !pto.ptr<f32, ub>
+  pto.mte_gm_ub %in, %ub, %c0, %c128 nburst(%c1, %c128, %c128)
+    : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64
+  return
+}
+"""
+STATED = "// dmaverify: gm %in = 128 bytes\n"
+SHORT = "// dmaverify: gm %in = 64 bytes\n"
+
+
+@pytest.fixture(autouse=True)
+def _away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"p.toml": PLAN, "k.mlir": STATED + KERNEL, "short.mlir": SHORT + KERNEL}.items():
+        Path(name).write_text(text, encoding="utf-8")
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as end:
+        main(list(words))
+    return int(end.value.code or 0), "".join(capsys.readouterr())
+
+
+def told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str, *words: str
+) -> tuple[int, str]:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    return run(capsys, *words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "p.toml", "--stdin"),
+        ("check", "--stdin", "--strict"),
+        ("check", "--stdin", "--baseline", "missing.json"),
+        ("check", "--stdin", "--output", "sarif=f.sarif"),
+        ("check", "--stdin", "--engine", "rw_axi"),
+        ("check", "p.toml", "--json", "--format", "sarif"),
+        ("cost", "p.toml", "--set", "n=5"),
+        ("cost", "p.toml", "--stdin"),
+        ("cost", "k.mlir", "--profile", "silicon"),
+        ("cost", "k.mlir", "--simulate"),
+        ("cost", "k.mlir", "--reading", "a=b"),
+        ("emit", "k.mlir", "--as", "inline", "--json"),
+        ("extract", "k.mlir", "--target", "rngd"),
+        ("equiv", "k.mlir", "k.mlir", "--axes", "A=8"),
+        ("bursts", "p.toml", "--dims", "2"),
+    ],
+)
+def test_an_option_without_a_meaning_is_refused(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = run(capsys, *words)
+    assert code == 2, said
+    assert not Path("f.sarif").exists()
+
+
+def test_a_check_of_lines_needs_a_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert told(capsys, monkeypatch, "", "check", "--stdin")[0] == 2
+    assert told(capsys, monkeypatch, json.dumps({"path": "p.toml"}), "check", "--stdin", "--locked")[0] == 0
+
+
+def test_a_name_in_a_file_that_is_judged_whole_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("j.job").write_text(
+        "\n".join(["5000", "0xff8", "0x20000", "0", "0", "256", "256", "0", "0", "0"]), encoding="utf-8"
+    )
+    for words in (("check", "j.job::nothing", "--engine", "rw_axi"), ("bursts", "j.job::nothing")):
+        code, said = run(capsys, *words)
+        assert code == 2
+        assert "`::nothing` names nothing" in said
+
+
+MIXED = PLAN + '[kernel.k]\ntarget = "pto"\nfile = "FILE.mlir"\n'
+
+
+@pytest.mark.parametrize("file", ["k", "short"])
+def test_a_kernel_beside_transfers_is_run_and_priced_with_them(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("m.toml").write_text(MIXED.replace("FILE", file), encoding="utf-8")
+    code, said = run(capsys, "run", "m.toml")
+    assert "\nk\n" in said
+    assert code == int(file == "short")
+    code, said = run(capsys, "cost", "m.toml")
+    assert code == 0
+    assert "::k   " in said
+    assert run(capsys, "check", "m.toml", "--no-cache")[0] == int(file == "short")
+
+
+@pytest.mark.parametrize(("expect", "code"), [("proved", 1), ("core/in-bounds", 0), ("core/overlap", 1)])
+def test_a_run_of_a_kernel_is_held_against_what_its_text_expects(
+    expect: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("e.mlir").write_text(f"// dmaverify: expect {expect}\n{SHORT}{KERNEL}", encoding="utf-8")
+    assert run(capsys, "run", "e.mlir")[0] == code
+
+
+WRONG = PLAN.replace("B=4:256", "B=4:255")
+SAID = 'expect = ["core/same-element", "core/covers"]\n'
+
+
+@pytest.mark.parametrize(
+    ("plan", "expect", "code"),
+    [
+        (WRONG, "", 1),
+        (WRONG, 'expect = ["core/same-element"]\n', 0),
+        (WRONG, 'expect = ["rngd/packet-max"]\n', 1),
+        (PLAN, 'expect = ["core/same-element"]\n', 1),
+        (PLAN, 'expect = ["rngd/dm-write-align"]\n', 0),
+    ],
+)
+def test_a_run_of_a_move_breaks_what_is_expected_and_nothing_else(
+    plan: str, expect: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("w.toml").write_text(plan + expect, encoding="utf-8")
+    assert run(capsys, "run", "w.toml")[0] == code
+
+
+def test_what_was_excused_leaves_no_pass_where_nothing_else_was_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("l.toml").write_text(
+        PLAN.replace('"A, B, C"', '"A, D"').replace("[transfer", "# dmaverify: allow(core/well-formed) old\n[transfer"),
+        encoding="utf-8",
+    )
+    code, said = run(capsys, "check", "l.toml", "--no-cache")
+    assert code == 3
+    assert "nothing that was judged decides it" in said
+
+
+def test_a_baseline_of_what_cannot_be_read_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "check", "p.toml", "--write-baseline", "b.json")[0] == 0
+    Path("bad.toml").write_text("schema = 1\n[transfer.t]\n", encoding="utf-8")
+    assert run(capsys, "check", "bad.toml", "--write-baseline", "b.json")[0] == 2
+
+
+def test_the_number_of_an_open_condition_is_that_of_its_guard(capsys: pytest.CaptureFixture[str]) -> None:
+    text = PLAN.replace("A = 8\n", "A = { min = 1, max = 4096 }\n").replace("[A=8", "[A")
+    Path("s.toml").write_text(text, encoding="utf-8")
+    assert run(capsys, "conditions", "s.toml")[0] == run(capsys, "conditions", "s.toml", "--guards", "c")[0]
+
+
+def test_words_with_another_padding_are_other_words(capsys: pytest.CaptureFixture[str]) -> None:
+    padded = KERNEL.replace("nburst(%c1, %c128, %c128)", "nburst(%c1, %c128, %c128) pad(%z, %c0, %c0)").replace(
+        "i64, i64, i64, i64, i64\n", "i64, i64, i64, i64, i64, pad f32, i64, i64\n"
+    )
+    Path("z.mlir").write_text(padded.replace("  %c1 =", "  %z = arith.constant 0.0 : f32\n  %c1 ="), encoding="utf-8")
+    code, said = run(capsys, "emit", "z.mlir", "--as", "words", "--json")
+    assert code == 0
+    words = json.loads(said)
+    Path("w.json").write_text(said, encoding="utf-8")
+    assert run(capsys, "equiv", "z.mlir", "w.json")[0] == 0
+    words[0]["pad"] = {"value": 1234567}
+    Path("w.json").write_text(json.dumps(words), encoding="utf-8")
+    assert run(capsys, "equiv", "z.mlir", "w.json")[0] == 1
+    words[0]["padding"] = words[0].pop("pad")
+    Path("w.json").write_text(json.dumps(words), encoding="utf-8")
+    assert run(capsys, "equiv", "z.mlir", "w.json")[0] == 2

@@ -1,0 +1,151 @@
+"""A machine of a project's own is priced by the data in its folder: cost, simulator, search, bands, reasons.
+
+Knows: the machine that ships, copied with one constant changed. Does not know: how a price is composed.
+Law: what its data states is what every command prints; a machine whose data states too little is refused, never priced
+by another's.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dmaverify as dv
+from dmaverify.cli.app import invoke
+from dmaverify.errors import InputError
+from dmaverify.targets.target import load_target
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAN = """schema = 1
+target = "MACHINE"
+[axes]
+R = 8
+C = 128
+[transfer.tile]
+dtype  = "bf16"
+source = { tier = "hbm", base = 131584, element = "R, C # 1024" }
+dest   = { tier = "dm", slice = "R", element = "C" }
+stream = { time = "R", packet = "C" }
+"""
+BOOK, SLOW = "startup          = { cycles = 500.0", "startup          = { cycles = 9000.0"
+
+
+def own(tmp_path: Path, *changes: tuple[str, str], machine: str = "mine") -> str:
+    """A plan for a copy of the shipped machine with each text changed once; its path."""
+    folder = tmp_path / machine
+    if not folder.is_dir():
+        shutil.copytree(load_target("rngd").folder, folder)
+    text = (load_target("rngd").folder / "target.toml").read_text(encoding="utf-8")
+    for old, new in changes:
+        assert text.count(old) >= 1, old
+        text = text.replace(old, new, 1)
+    (folder / "target.toml").write_text(text, encoding="utf-8")
+    plan = tmp_path / f"{machine}.toml"
+    plan.write_text(PLAN.replace("MACHINE", machine), encoding="utf-8")
+    return str(plan)
+
+
+def shipped(tmp_path: Path) -> str:
+    plan = tmp_path / "shipped.toml"
+    plan.write_text(PLAN.replace("MACHINE", "rngd"), encoding="utf-8")
+    return str(plan)
+
+
+def said(*words: str) -> Any:
+    code, text = told(*words, "--json")
+    assert code == 0, text
+    return json.loads(text)[0]
+
+
+def told(*words: str) -> tuple[int, str]:
+    """The exit code and what was printed."""
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(out):
+        code = invoke(list(words))
+    return code, out.getvalue()
+
+
+def test_a_copy_of_the_shipped_machine_has_its_prices(tmp_path: Path) -> None:
+    for profile in ("book", "schedule", "measured"):
+        ways = ("--simulate", "--explain", "--profile", profile)
+        one, other = said("cost", own(tmp_path), *ways), said("cost", shipped(tmp_path), *ways)
+        assert one == other
+
+
+@pytest.mark.parametrize("profile", ["book", "schedule"])
+def test_what_a_machine_states_is_what_every_command_prints(tmp_path: Path, profile: str) -> None:
+    """515 cycles, with a start-up of 500, where the folder states 9,000; the shipped machine's own price stays."""
+    plain = shipped(tmp_path)
+    before = said("cost", plain, "--profile", profile, "--simulate")
+    slow = (BOOK, SLOW), ("startup          = { cycles = 471.17061", "startup          = { cycles = 9000.0")
+    plan = own(tmp_path, *slow)
+    found = said("cost", plan, "--profile", profile, "--simulate", "--explain")
+    assert found["cycles"] > 9000 > 1000 > before["cycles"]
+    assert found["terms"][0]["cycles"] > 9000 - 1
+    assert found["simulation"]["cycles"] > 9000
+    assert found.get("band") is None or found["band"]["high"] > 9000
+    made = said("synth", plan, "--profile", profile)
+    assert made["cycles"] > 9000
+    assert made["bound"] > 9000
+    assert made["simulated"]["cycles"] > 9000
+    assert made["before"]["cycles"] == found["cycles"]
+    assert said("cost", plain, "--profile", profile, "--simulate") == before
+
+
+def test_a_machine_that_changes_is_priced_anew(tmp_path: Path) -> None:
+    first = dv.price(own(tmp_path)).cycles
+    assert dv.price(own(tmp_path, (BOOK, SLOW))).cycles == first + 8500
+    assert dv.price(own(tmp_path)).cycles == first
+
+
+def test_programs_of_a_machine_are_laid_out_by_its_prices(tmp_path: Path) -> None:
+    plan = Path(own(tmp_path, (BOOK, SLOW)))
+    plan.write_text(plan.read_text() + '[program.one]\nstep = [{ transfer = "tile" }]\n', encoding="utf-8")
+    assert [one["cycles"] for one in json.loads(told("cost", str(plan), "--json")[1])] == [9015.0, 9015.0]
+
+
+def test_a_machine_has_the_profiles_of_its_data_and_no_others(tmp_path: Path) -> None:
+    plan = own(tmp_path, ("[cost.book]", "[cost.mine]"))
+    assert said("cost", plan, "--profile", "mine")["cycles"] == 515
+    code, text = told("cost", plan)
+    assert (code, "no cost profile `book`" in text) == (2, True)
+    assert told("cost", shipped(tmp_path), "--profile", "mine")[0] == 2
+    assert told("synth", plan)[0] == 2
+    assert told("check", plan)[0] == 0
+
+
+def test_a_machine_that_states_no_memory_is_refused_and_not_priced_as_another(tmp_path: Path) -> None:
+    text = (load_target("rngd").folder / "target.toml").read_text(encoding="utf-8")
+    start = text.index("[cost.book]")
+    for change in ((text[start:], ""), ("[memory.hbm]", "[memory.far]"), ("queue      = 64", "queues     = 64")):
+        plan = own(tmp_path, change)
+        for command in ("cost", "synth"):
+            code, text = told(command, plan)
+            assert (code, "[memory.hbm]" in text) == (2, True), text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [("channels   = 32 ", "channels   = 16 "), ("dmn        = [27, 28, 29]", "dmn        = [27, 28]"),
+     ("slice_stride = 4194304 ", "slice_stride = 4194303 ")],
+)  # fmt: skip
+def test_memories_that_the_model_cannot_count_are_refused(tmp_path: Path, change: tuple[str, str]) -> None:
+    with pytest.raises(InputError, match=r"\[memory\] says"):
+        dv.price(own(tmp_path, change))
+
+
+def test_a_reading_of_memory_counts_in_a_search_as_it_does_in_a_price(tmp_path: Path) -> None:
+    plan = Path(shipped(tmp_path))
+    text = plan.read_text().replace('slice = "R", element = "C"', 'element = "R, C"').replace('"dm"', '"hbm"')
+    plan.write_text(
+        text.replace("base = 131584, ", "").replace('element = "R, C" }', 'element = "R, C", base = 1048576 }')
+    )
+    reading = ("--reading", "memory/hbm-copy=side-by-side")
+    priced = [said("cost", str(plan), *way)["cycles"] for way in ((), reading)]
+    assert priced[0] > priced[1]
+    assert [said("synth", str(plan), *way)["before"]["cycles"] for way in ((), reading)] == priced

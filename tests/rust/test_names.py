@@ -1,0 +1,142 @@
+"""What a name, a condition and an `impl` mean: as the compiler has them, or not known; never one of several.
+
+Each body copies four columns of `x` into `y`; with three of them, or where their number is not known, it is not proved.
+"""
+
+# ruff: noqa: E501  (kernels)
+
+import pytest
+from kernels import HBM, plan, status, tile, verdicts, whole
+
+ALL = whole("x")
+OS, NO_OS = '#[cfg(target_os = "none")]', '#[cfg(not(target_os = "none"))]'
+ON, OFF = '#[cfg(feature = "q")]', '#[cfg(not(feature = "q"))]'
+
+
+def columns(count: str) -> str:
+    return f"for i in 0..{count} {{ {tile('16 * i')} }}"
+
+
+PUT = f"fn put(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}, c: bool) {{ if c {{ {ALL} }} }}"
+CONDITIONS = [
+    ('if !cfg!(feature = "a") && (n > 4) { ALL }', "", "unknown"), ('if !cfg!(feature = "a") { ALL }', "", "proved"),
+    ('if cfg!(feature = "a") || (n > 4) {} else { ALL }', "", "unknown"), ('if (!(cfg!(feature = "a"))) { ALL }', "", "proved"),
+    ('if !cfg!(feature = "a") { ALL } else if (n > 4) {}', "", "proved"), ('if !!cfg!(feature = "a") { ALL }', "", "given"),
+    ("if !F < 3 { ALL }", "const F: usize = 5;", "unknown"), ("if !(F < 3) { ALL }", "const F: usize = 5;", "proved"),
+    ("if !(F > 3) { ALL }", "const F: usize = 5;", "refuted"), ("match !F { 0 => { ALL } _ => {} }", "const F: usize = 5;", "unknown"),
+    ("match !F { 5 => { ALL } _ => {} }", "const F: usize = 5;", "unknown"), ("match F { 5 => { ALL } _ => {} }", "const F: usize = 5;", "proved"),
+    ("let k = !F; match k { 5 => { ALL } _ => {} }", "const F: usize = 5;", "unknown"), ("put(ctx, x, &mut y, !false);", PUT, "proved"),
+    ("put(ctx, x, &mut y, !true);", PUT, "refuted"),
+    ("match !(F < 3) { true => { ALL } false => {} }", "const F: usize = 5;", "proved"),
+    (f"match 0 {{ {OS} 0 => {{ ALL }} _ => {{}} }}", "", "unknown"), (f"match 0 {{ {OS} 1 => {{}} 0 => {{ ALL }} _ => {{}} }}", "", "proved"),
+    (f"match 0 {{ {OS} 0 => {{ ALL }} _ => {{ ALL }} }}", "", "proved"), (f"match n {{ {OS} 0 => {{}} _ => {{ ALL }} }}", "", "unknown"),
+    (f"match 0 {{ {OFF} 0 => {{ ALL }} _ => {{}} }}", "", "proved"),
+    (f"{'{' * 110} ALL {'}' * 110}", "", "unknown"), (f"{'{' * 20} ALL {'}' * 20}", "", "proved"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "before", "told"), CONDITIONS)
+def test_a_condition_is_read_as_it_binds_and_whole(text: str, before: str, told: str) -> None:
+    assert status(text.replace("ALL", ALL), before=before) == told
+
+
+TRAITS = "struct S; trait A { const N: usize; } trait B { const N: usize; } impl A for S { const N: usize = 4; } impl B for S { const N: usize = 3; }"
+SIZES = "struct Big; struct Small; struct Cfg<T>(T); impl Cfg<Big> { const N: usize = 4; } impl Cfg<Small> { const N: usize = 3; }"
+TWO = "mod big {{ pub const N: usize = 4; pub const M: usize = 4; }} mod small {{ pub const N: usize = 3; }} {} use big::{}; {} use small::{};"
+MAX = "const fn max(a: usize, b: usize) -> usize { a - b }"
+NAMES = [
+    ("<S as A>::N", TRAITS, "proved"), ("<S as B>::N", TRAITS, "refuted"), ("S::N", TRAITS, "unknown"),
+    ("S::N", TRAITS + " impl S { const N: usize = 4; }", "proved"), ("S::N", TRAITS + " impl S { const N: usize = 3; }", "refuted"),
+    ("Cfg::<Small>::N", SIZES, "unknown"), ("Cfg::<Big>::N", SIZES.split(" impl Cfg<Small>")[0], "proved"),
+    ("S::N", f"struct S; impl S {{ {ON} const N: usize = 3; {OFF} const N: usize = 4; }}", "proved"),
+    ("S::N", f"struct S; impl S {{ {ON} const N: usize = 4; {OFF} const N: usize = 3; }}", "refuted"),
+    ("S::N", f"struct S; {OS} impl S {{ const N: usize = 4; }} {NO_OS} impl S {{ const N: usize = 3; }}", "unknown"),
+    ("S::N", f"struct S; {ON} impl S {{ const N: usize = 3; }} {OFF} impl S {{ const N: usize = 4; }}", "proved"),
+    ("N", TWO.format(OS, "N", NO_OS, "N"), "unknown"), ("N", TWO.format(OFF, "N", ON, "N"), "proved"), ("N", TWO.format(ON, "N", OFF, "N"), "refuted"),
+    ("N", TWO.format(OS, "*", NO_OS, "*"), "unknown"), ("M", TWO.format(OS, "*", NO_OS, "*"), "proved"), ("N", TWO.format(OS, "N", NO_OS, "N as K"), "proved"),
+    ("N", f"mod big {{ pub const N: usize = 4; }} {OS} use big::N; {NO_OS} const N: usize = 3;", "unknown"),
+    ("k::N", f"{OFF} mod k {{ pub const N: usize = 4; }} {ON} mod k {{ pub const N: usize = 3; }}", "proved"),
+    ("k::N", f"{OS} mod k {{ pub const N: usize = 4; }} {NO_OS} mod k {{ pub const N: usize = 3; }}", "unknown"),
+    ("E::SIZE", f"{OS} axes![E = 4]; {NO_OS} axes![E = 3];", "unknown"), ("E::SIZE", "axes![E = 4];", "proved"),
+    ("N", "static N: usize = 4;", "proved"), ("N", "static mut N: usize = 4; fn set() { unsafe { N = 3; } }", "unknown"),
+    ("max(8, 4)", MAX, "proved"), ("max(4, 1)", MAX, "refuted"), ("max(4, 1)", "use std::cmp::max;", "proved"), ("max(4, 1)", "use core::cmp::*;", "proved"),
+    ("max(4, 1)", "use elsewhere::max;", "unknown"), ("elsewhere::max(4, 1)", "", "unknown"), ("std::cmp::max(4, 1)", "", "proved"), ("usize::max(4, 1)", "", "proved"),
+    ("f()", "const fn f() -> usize { let mut r = 1; { r = 4; let r = 9; } r }", "proved"), ("f()", "const fn f() -> usize { let mut r = 1; { let r = 4; } r }", "refuted"),
+    ("f()", "const fn f() -> usize { let mut r = 1; { r = 3; let r = 4; } r }", "refuted"),
+    ("f(3)", "const fn f(a: i32) -> usize { if a.saturating_sub(5) < 0 { 4 } else { 0 } }", "unknown"), ("f(3)", "const fn f(a: usize) -> usize { a.saturating_sub(5) + 4 }", "proved"),
+    ("((7 as f32 / 2 as f32 * 2 as f32) as usize - 3)", "", "unknown"), ("((7 as u32 / 2 as u32 * 2 as u32) as usize - 2)", "", "proved"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "before", "told"), NAMES)
+def test_a_name_is_what_the_compiler_makes_of_it_or_not_known(name: str, before: str, told: str) -> None:
+    assert status(columns(name), before=before) == told
+
+
+FIELDS = "struct P {{ {} a: HbmTensor<i8, Chip, m![A, B]>, {} a: HbmTensor<i8, Chip, m![B, A]> }}"
+ONE = "struct P {{ {} a: HbmTensor<i8, Chip, m![A, B]> }}"
+PLACED = "struct P({} HbmTensor<i8, Chip, m![A, B]>, {} HbmTensor<i8, Chip, m![B, A]>);"
+
+
+@pytest.mark.parametrize(
+    ("before", "field", "told"),
+    [
+        (FIELDS.format(OFF, ON), "a", "proved"), (FIELDS.format(ON, OFF), "a", "refuted"), (FIELDS.format(OS, NO_OS), "a", "unknown"),
+        (ONE.format(""), "a", "proved"), (ONE.format(OS), "a", "proved"), (PLACED.format(OFF, ON), "0", "proved"),
+        (PLACED.format(ON, OFF), "0", "refuted"), (PLACED.format(OS, NO_OS), "0", "unknown"),
+    ],
+)  # fmt: skip
+def test_a_field_has_the_type_that_the_build_gives_it(before: str, field: str, told: str) -> None:
+    move = f"let d: DmTensor<i8, Chip, Cluster, m![A], m![B]> = p.{field}.to_dm(&mut ctx.tdma);"
+    made = verdicts(plan(f"{before}\n#[device(chip = 1)]\nfn f(ctx: &mut Context, p: &P) {{ {move} }}"))
+    assert [v.status.value for v in made] == [told]
+
+
+VIEW = "x.view().tile::<m![B], 16, m![A, B = 16 # 64]>(0)"
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (f"if n > 4 {{ {VIEW} }} else {{ elsewhere::pick(x) }}", "unknown"), (f"if n > 4 {{ {VIEW} }} else {{ return; }}", "proved"),
+        (f"if n > 4 {{ {VIEW} }} else {{ {VIEW} }}", "proved"), (f"match n {{ 0 => {VIEW}, _ => unreachable!() }}", "proved"),
+        (f"match n {{ 0 => {VIEW}, 1 => elsewhere::pick(x), _ => unreachable!() }}", "unknown"), (f"match n {{ 0 => return, _ => {VIEW} }}", "proved"),
+        (f"match n {{ 0 => std::process::exit(1), _ => {VIEW} }}", "proved"), (f"match n {{ 0 => elsewhere::exit(1), _ => {VIEW} }}", "unknown"),
+        (f"(if n > 4 {{ Some({VIEW}) }} else {{ None }}).unwrap()", "proved"), (f"(if n > 4 {{ Ok({VIEW}) }} else {{ Err(3) }}).unwrap()", "proved"),
+        (f"elsewhere::Odd::from({VIEW})", "unknown"), (f"Odd::new({VIEW})", "unknown"), (f"elsewhere::Some({VIEW})", "unknown"), (f"Box::new({VIEW})", "proved"),
+        (f"std::sync::Arc::new({VIEW})", "proved"), (f"Some({VIEW}).unwrap()", "proved"), (f"Option::Some({VIEW}).unwrap()", "proved"),
+    ],
+)  # fmt: skip
+def test_a_value_that_is_not_followed_is_no_tensor_that_stands_beside_it(value: str, told: str) -> None:
+    body = f"let v = {value}; let d: DmTensor<i8, Chip, Cluster, m![A], m![B = 16]> = v.to_dm(&mut ctx.tdma);"
+    made = verdicts(plan(f"#[device(chip = 1)]\nfn f(ctx: &mut Context, x: &{HBM}, n: usize) {{ {body} }}"))
+    assert [v.status.value for v in made] == [told]
+
+
+PUSHED = tile("16 * i").removesuffix(";")
+FUTURES = [
+    f"let mut v = Vec::new(); for i in 0..4 {{ v.push({PUSHED}); }}", f"let mut v: Vec<Fut> = vec![]; for i in 0..4 {{ v.push({PUSHED}); }}",
+    f"for i in 0..4 {{ x.notes({PUSHED}); }}", f"let v = vec![1, 2]; for i in 0..4 {{ v.iter().zip({PUSHED}); }}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FUTURES)
+@pytest.mark.parametrize(("last", "told"), [("4", "proved"), ("3", "refuted")])
+def test_what_stands_among_the_arguments_of_a_method_is_done_once(text: str, last: str, told: str) -> None:
+    found = verdicts(plan(_kernel(text.replace("0..4", f"0..{last}"))))
+    assert {v.status.value for v in found} == {told}
+    assert not [f for v in found for f in v.findings if f.rule == "core/tiles-once"]
+
+
+def _kernel(text: str) -> str:
+    new = HBM.replace("Tensor<", "Tensor::<")
+    return (
+        f"#[device(chip = 1)]\nfn f(ctx: &mut Context, x: &{HBM}) -> {HBM} {{ let mut y = {new}::new();\n{text}\ny }}"
+    )
+
+
+def test_two_conditions_of_one_text_are_told_apart() -> None:
+    text = f"if n > 4 {{}} else {{ {ALL} }} let n = m; if n > 4 {{ {ALL} }}"
+    made = verdicts(plan(_kernel(text).replace(f"x: &{HBM}", f"x: &{HBM}, n: usize, m: usize")))
+    (found,) = [f.message for v in made for f in v.findings if f.rule == "core/definite"]
+    assert "in line" in found
