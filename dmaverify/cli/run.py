@@ -89,9 +89,10 @@ def _transfer(plan: Any, item: Any, limit: int) -> tuple[str, dict[str, Any], in
 
 def _shares_memory(plan: Any, transfer: Any) -> bool:
     """Whether source and destination may have bytes in common, so that the order of copies matters."""
+    from dmaverify.lower.programs import space_of
     from dmaverify.prove.move.in_place import lie_apart
 
     target, source, dest = plan.targets[transfer.target], transfer.source, transfer.dest
     if target.memory_of(source.tier) != target.memory_of(dest.tier):
         return False
-    return not lie_apart(source, dest, target.tiers[source.tier].places, target.dtypes[transfer.dtype])
+    return not lie_apart(source, dest, space_of(target, source.tier), target.dtypes[transfer.dtype])

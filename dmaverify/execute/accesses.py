@@ -21,10 +21,11 @@ import numpy as np
 from dmaverify.execute.elements import NONE, ElementNames, ElementPlaces, find, sizes_of
 from dmaverify.execute.moves import walked
 from dmaverify.execute.outcome import Beyond, Outcome
-from dmaverify.execute.tensors import BOTTOM, ZERO, SeenTensor, kinds_at, laid_out, seen, streamed, unit_bits, units
+from dmaverify.execute.tensors import BOTTOM, ZERO, SeenTensor, kinds_at, laid_out, seen, streamed, units
 from dmaverify.execute.work import HeldTensor, Reach, RunMachine, iterations
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
+from dmaverify.program.space import unit_bits_of
 from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Fetching:
     def __init__(self, reach: Reach, machine: RunMachine) -> None:
         self.reach, self.machine = reach, machine
         memory = reach.memory
-        self.unit = unit_bits(reach.bits)
+        self.unit = unit_bits_of(reach.bits)
         inner = tuple(tile for tile in memory.tiles if tile.place == "element")
         outer = tuple(tile for tile in memory.tiles if tile.place != "element")
         self.inside = HeldTensor("", (("element", memory.at("element") or reach.flow.packet),), (), memory.base, inner)

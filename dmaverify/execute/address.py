@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.values import dataclass
 
 Numbers = Any  # NDArray of integers, or of Python integers where int64 could overflow
-Steps = list[tuple[int, int, int]]  # count, read step, write step; outer to inner
+Steps = Sequence[tuple[int, int, int]]  # count, read step, write step; outer to inner
 
 CHUNK = 1 << 17  # units handled at once
 WIDE = 1 << 61  # from here on numbers might wrap around in an array: Python integers, or Beyond
@@ -87,10 +88,7 @@ class DeclaredRegion:
 
     @property
     def units(self) -> int:
-        total = 1
-        for _, size, _ in self.rooms:
-            total *= size
-        return total
+        return prod(size for _, size, _ in self.rooms)
 
     def address_of(self, index: int) -> int:
         address = self.origin
@@ -187,20 +185,6 @@ class Batch:
     write_bounds: tuple[int, int]
 
 
-def nest_of(command: Command) -> Steps:
-    """(count, read step, write step) outer to inner, the burst innermost."""
-    return [*((loop.count, loop.read, loop.write) for loop in command.loops), (command.burst, 1, 1)]
-
-
-def counters_of(command: Command, number: int) -> tuple[int, ...]:
-    """The counters of the copy `number` of a command."""
-    out: list[int] = []
-    for count, _, _ in reversed(nest_of(command)):
-        number, value = divmod(number, count)
-        out.append(value)
-    return tuple(reversed(out))
-
-
 def batches(commands: Sequence[Command]) -> Iterator[Batch]:
     """All copies in order."""
     for index, command in enumerate(commands):
@@ -209,7 +193,7 @@ def batches(commands: Sequence[Command]) -> Iterator[Batch]:
 
 
 def _batches(index: int, command: Command) -> Iterator[Batch]:
-    nest = nest_of(command)
+    nest = command.nest
     inner, split = 1, len(nest)
     while split and inner * nest[split - 1][0] <= CHUNK:
         split -= 1

@@ -35,10 +35,11 @@ from dmaverify.execute.promise import (
     with_units,
 )
 from dmaverify.execute.requests import Copies, requests_of, words_of
-from dmaverify.execute.tensors import SeenTensor, laid_out, seen, streamed, unit_bits, units
+from dmaverify.execute.tensors import SeenTensor, laid_out, seen, streamed, units
 from dmaverify.execute.work import RunMachine, RunMove, RunNest, RunWalk, iterations
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
+from dmaverify.program.space import unit_bits_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -220,7 +221,7 @@ class TransferRun:
 
         `alone`: every command has an engine of its own, as if nothing ordered them.
         """
-        wide = unit_bits(self.move.bits)
+        wide = unit_bits_of(self.move.bits)
         number = requests_of(copies, self.machine.request * 8 // wide, cut)
         needs = number
         if cut == "words":

@@ -31,7 +31,7 @@ from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.outputs import LanePiece, StepWrites, TiledOutputs, judge_outputs
 from dmaverify.execute.requests import Copies
 from dmaverify.execute.rows import Moved, lists_of
-from dmaverify.execute.tensors import unit_bits, units
+from dmaverify.execute.tensors import units
 from dmaverify.execute.work import (
     HeldTensor,
     Loops,
@@ -45,6 +45,7 @@ from dmaverify.execute.work import (
     start_at,
 )
 from dmaverify.language.distinct import distinct
+from dmaverify.program.space import unit_bits_of
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ class _Program:
         for word, _, found in claims:
             self.outcome.take(found, f"{step.name}, {word}")
         copies = claims[-1][1]
-        unit = unit_bits(move.bits)
+        unit = unit_bits_of(move.bits)
         if copies is None:
             raise Beyond("nothing says how a step moves")
         dest = units(run.dest.address[run.dest.live], run.width)
@@ -191,7 +192,7 @@ class _Program:
         lists = [run.known()] if run.rows.values is not None else list(lists_of(run.rows))
         queue = self.machine.queues.get((run.rows.source.tier, run.rows.dest.tier), "tdma")
         piece = self._piece(i, step.context or queue, turn)
-        unit = unit_bits(run.rows.bits)
+        unit = unit_bits_of(run.rows.bits)
         sides: list[list[Numbers]] = [[], []]
         for listed in lists:
             if listed is None:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmaverify.execute.address import DeclaredRegion, Numbers, batches, counters_of
+from dmaverify.execute.address import DeclaredRegion, Numbers, batches
 from dmaverify.execute.judge import UNTOUCHED, FirstSeen
 from dmaverify.execute.promise import Promise, cell_words, content
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
-from dmaverify.program.command import Command
+from dmaverify.program.command import Command, counters_at
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.values import dataclass, field
 
@@ -186,7 +186,7 @@ class Execution:
         )
 
     def _counters(self, command: int, number: int) -> tuple[int, ...]:
-        return counters_of(self.commands[command], number)
+        return counters_at([count for count, _, _ in self.commands[command].nest], number)
 
     def _cell(self, key: str, mark: FirstSeen) -> Violation:
         side = READ if key == "consumes" else WRITE

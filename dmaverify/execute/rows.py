@@ -23,9 +23,10 @@ from dmaverify.execute.moves import PADDING, judged, walked_nests
 from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.promise import DEST_TAGS, SOURCE_TAGS, WRITE_BOTTOM, Promise, with_units
 from dmaverify.execute.requests import Copies
-from dmaverify.execute.tensors import SeenTensor, laid_out, streamed, unit_bits, units
+from dmaverify.execute.tensors import SeenTensor, laid_out, streamed, units
 from dmaverify.execute.work import RunMachine, RunPrintedRows, RunRows
 from dmaverify.language.expr import Expr
+from dmaverify.program.space import unit_bits_of
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Moved:
         zero, one = self._addresses(0, column, 2).tolist()
         if NONE in (zero, one) or one == zero:
             return 1
-        return max(1, int(abs(one - zero)) * unit_bits(self.rows.bits) // 8)
+        return max(1, int(abs(one - zero)) * unit_bits_of(self.rows.bits) // 8)
 
     def run(self, listed: tuple[int, ...]) -> tuple[Outcome, Numbers, Numbers]:
         """Units read and written, and what that breaks, for one list of rows."""

@@ -22,6 +22,7 @@ from dmaverify.execute.outcome import Beyond
 from dmaverify.execute.work import Flow, HeldTensor, RunMachine, RunTile, start_at
 from dmaverify.language.expr import Expr, Kind, axes_of, pair
 from dmaverify.language.meaning import BOTTOM, INDEX, ZERO, cells_array, finalize_array
+from dmaverify.program.space import unit_bits_of
 from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
@@ -29,11 +30,6 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64]
     Mask = NDArray[np.bool_]
-
-
-def unit_bits(bits: int) -> int:
-    """A unit is a byte, or half a byte of 4-bit elements."""
-    return 4 if bits == 4 else 8
 
 
 @dataclass(frozen=True)
@@ -67,7 +63,7 @@ def cells_of(
 
 def laid_out(held: HeldTensor, machine: RunMachine, bits: int, *, written: bool) -> Cells:
     """The tensor itself, without its tiles."""
-    unit = unit_bits(bits)
+    unit = unit_bits_of(bits)
     width = bits // unit
     whole = pair(*(expr for _, expr in held.fields))
     machine.allow(whole.size * width)
@@ -181,7 +177,6 @@ class Streamed:
     positions: int
     packet: int
     padded: bool
-    named: frozenset[str]
 
 
 def streamed(flow: Flow, machine: RunMachine) -> Streamed:
@@ -192,7 +187,7 @@ def streamed(flow: Flow, machine: RunMachine) -> Streamed:
     inside = flow.time.size * flow.packet.size
     return Streamed(
         {axis: column[live] for axis, column in coords.items()}, live, live // max(1, inside), whole.size,
-        flow.packet.size, len(live) < whole.size, frozenset(axes_of(whole)),
+        flow.packet.size, len(live) < whole.size,
     )  # fmt: skip
 
 
@@ -202,4 +197,4 @@ def kinds_at(cells: Cells, code: int) -> Numbers:
 
 
 __all__ = ["BOTTOM", "ZERO", "Cells", "SeenTensor", "Streamed", "kinds_at", "laid_out", "seen",
-           "streamed", "unit_bits", "units"]  # fmt: skip
+           "streamed", "units"]  # fmt: skip

@@ -17,10 +17,10 @@ from math import prod
 
 from dmaverify.execute.outcome import Beyond
 from dmaverify.language.expr import Expr
+from dmaverify.program.space import SPAN
 from dmaverify.values import dataclass, field
 
 Loops = tuple[tuple[str, int], ...]
-CHIP, CLUSTER = 1 << 56, 1 << 52  # bytes between places that no address reaches from one another
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,7 @@ class RunMachine:
 
     def stride(self, tier: str, place: str, unit_bits: int) -> int:
         """Units from one place to the next."""
-        far = {"chip": CHIP, "cluster": CLUSTER}
-        return (far[place] if place in far else self.tiers[tier].strides[place]) * 8 // unit_bits
+        return (SPAN[place] if place in SPAN else self.tiers[tier].strides[place]) * 8 // unit_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +79,6 @@ class HeldTensor:
     first: tuple[tuple[str, int], ...] = ()
     base: int = 0
     tiles: tuple[RunTile, ...] = ()
-
-    @property
-    def size(self) -> int:
-        return prod(expr.size for _, expr in self.fields)
 
     def at(self, place: str) -> Expr | None:
         return dict(self.fields).get(place)

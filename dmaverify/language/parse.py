@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.axes import parse_axes
 from dmaverify.language.expr import (
+    MARK,
     Broadcast,
     Drop,
     Expr,
@@ -297,7 +298,7 @@ class _Parser(NumberReader):
             operator = self.take()
             if operator.text == "#":
                 kind = self._kind()
-                number = self.number(f"`{_mark(kind)}`")
+                number = self.number(f"`{MARK[kind]}`")
                 part = self._padded(part, number, kind)
             elif operator.text == "+":
                 part = self._extended(part)
@@ -353,10 +354,6 @@ class _Parser(NumberReader):
 def _demands_more(frame: _Frame) -> bool:
     """A trailing `,` may end a list, a trailing `*` may not."""
     return frame.separator is not None and frame.separator.text == "*"
-
-
-def _mark(kind: Kind) -> str:
-    return {Kind.TOP: "#", Kind.ZERO: "#{0}", Kind.BOTTOM: "#{!}"}[kind]
 
 
 def _capped(size: int) -> int:

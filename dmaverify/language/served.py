@@ -55,6 +55,19 @@ def first_repeated(expr: Expr) -> dict[str, int] | None:
     return _coordinates(expr, int(cells[again[0]])) if again.size else None
 
 
+def walked_again(one: Expr, other: Expr, axes: Sequence[str]) -> bool:
+    """Whether two mappings move some of the same values of `axes`: sums of what the two hold of these come out alike.
+    Raises TooManyCells.
+    """
+    import numpy as np
+
+    room = {axis: axes_of(one)[axis] + axes_of(other)[axis] for axis in axes}
+    held, walked = (distinct(_indices(expr, axes, room)[0]) for expr in (one, other))
+    if held.size * walked.size > MOST_CELLS:
+        raise TooManyCells
+    return distinct(np.add.outer(held, walked).ravel()).size < held.size * walked.size
+
+
 def _coordinates(expr: Expr, at: int) -> dict[str, int]:
     import numpy as np
 

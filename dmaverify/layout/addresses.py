@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from math import prod
 
 from dmaverify.language.numbers import moves, same
 from dmaverify.layout.digits import Digit, DigitForm, Gap, Guard, coalesce, finalize
@@ -63,10 +64,7 @@ class Layout:
     @property
     def size(self) -> int:
         """Positions of the tensor, padding included."""
-        total = 1
-        for digit in self.digits:
-            total *= digit.slots
-        return total
+        return prod(digit.slots for digit in self.digits)
 
     @property
     def beyond_index(self) -> frozenset[int]:
@@ -186,20 +184,20 @@ def _with_an_outside(rooms: Sequence[Room]) -> list[Room]:
     ]
 
 
+def cut_terms(terms: Iterable[tuple[int, int]], index: int, at: int) -> tuple[tuple[int, int], ...]:
+    """The terms (index, coefficient) of a guard, the digit `index` cut into `at * high + low`."""
+    moved: list[tuple[int, int]] = []
+    for i, k in terms:
+        moved += [(index, k * at), (index + 1, k)] if i == index else [(i + 1 if i > index else i, k)]
+    return tuple(moved)
+
+
 def cut_digit(layout: Layout, index: int, at: int) -> Layout:
     """Digit `index` as `at * high + low`; a void guard takes care of slots that `at` does not divide."""
     old = layout.digits[index]
     high = replace(old, step=old.step * at, weight=old.weight * at, slots=-(-old.slots // at), live=-(-old.live // at))
     low = replace(old, slots=at, live=min(at, old.live))
-    guards = []
-    for guard in layout.guards:
-        terms: list[tuple[int, int]] = []
-        for i, k in guard.terms:
-            if i == index:
-                terms += [(index, k * at), (index + 1, k)]
-            else:
-                terms.append((i + 1 if i > index else i, k))
-        guards.append(replace(guard, terms=tuple(terms)))
+    guards = [replace(guard, terms=cut_terms(guard.terms, index, at)) for guard in layout.guards]
     if old.slots % at:
         guards.append(Guard(((index, at), (index + 1, 1)), old.slots, Gap.VOID))
     beyond = tuple((i + 1 if i > index else i, name, limit) for i, name, limit in layout.beyond)

@@ -96,9 +96,6 @@ class DigitForm:
     guards: tuple[Guard, ...] = ()
     offsets: tuple[tuple[str, int], ...] = ()
 
-    def position(self, values: tuple[int, ...]) -> int:
-        return sum(d.step * v for d, v in zip(self.digits, values, strict=True))
-
     def values_at(self, position: int) -> tuple[int, ...]:
         """The digits of a position."""
         values = []

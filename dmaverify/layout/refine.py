@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from dmaverify.language.numbers import gcd, moves, same
-from dmaverify.layout.addresses import Layout, cut_digit
+from dmaverify.layout.addresses import Layout, cut_digit, cut_terms
 from dmaverify.values import dataclass, replace
 
 # ---------------------------------------------------------------- nests
@@ -64,15 +64,7 @@ def cut_piece(nest: Nest, index: int, at: int) -> Nest:
     old = nest.pieces[index]
     high = replace(old, count=-(-old.count // at), read=old.read * at, write=old.write * at, factor=old.factor * at)
     low = replace(old, count=at)
-    guards = []
-    for terms, bound in nest.guards:
-        moved: list[tuple[int, int]] = []
-        for i, k in terms:
-            if i == index:
-                moved += [(index, k * at), (index + 1, k)]
-            else:
-                moved.append((i + 1 if i > index else i, k))
-        guards.append((tuple(moved), bound))
+    guards = [(cut_terms(terms, index, at), bound) for terms, bound in nest.guards]
     if old.count % at:
         guards.append((((index, at), (index + 1, 1)), old.count))
     return replace(nest, pieces=(*nest.pieces[:index], high, low, *nest.pieces[index + 1 :]), guards=tuple(guards))

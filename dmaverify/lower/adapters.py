@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from dmaverify.language.expr import ONE, Expr, pair
+from dmaverify.errors import InputError
+from dmaverify.language.expr import ONE, Expr, axes_of, pair
 from dmaverify.language.numbers import gcd, least, most, step_gcd
+from dmaverify.language.served import TooManyCells, walked_again
 from dmaverify.layout.addresses import BYTE
 from dmaverify.layout.digits import Digit, Gap, NotDigits, compile_digits
 from dmaverify.lower.derive import Fragment, coalesce, command_of, derive
@@ -82,11 +84,16 @@ def leaves_slice(access: Access) -> Trouble | None:
 
 
 def _shared(place: Expr, stream: Expr) -> str | None:
-    """An axis of which both hold some of the same values."""
+    """An axis of which both hold some of the same values. Raises InputError where they are too many to be told."""
     try:
         held, walked = compile_digits(place).digits, compile_digits(stream).digits
     except NotDigits:
-        return None
+        common = sorted(axes_of(place).keys() & axes_of(stream).keys())
+        try:
+            return " and ".join(common) if common and walked_again(place, stream, common) else None
+        except TooManyCells:
+            said = f"whether the stream walks what lies over `{place}` is not known: too many places to be counted"
+            raise InputError(said, stream.span or place.span, "name each axis in terms of its own") from None
     return next((str(a.axis) for a in held for b in walked if a.axis is not None and _overlap(a, b)), None)
 
 
@@ -305,7 +312,7 @@ def access_facts(
     *,
     sliced: bool = True,
 ) -> dict[str, int]:
-    """The ports of scope "access" (machines.facts): entries merged within time and within packet, never across."""
+    """The ports of scope "access" (targets/facts.py): entries merged within time and within packet, never across."""
     packet = packet_units(command, access, dtype_bits)
     time, inner = descriptors(_entries(command, access), packet)
     return {

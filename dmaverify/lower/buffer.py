@@ -26,6 +26,7 @@ from dmaverify.language.expr import (
 )
 from dmaverify.layout.digits import Digit, NotDigits, compile_digits
 from dmaverify.lower.pairing import Trouble
+from dmaverify.lower.stream_places import Incompatible
 from dmaverify.values import dataclass, replace
 
 
@@ -46,12 +47,6 @@ class BufferPiece:
     @property
     def end(self) -> int:
         return self.weight * self.slots
-
-
-class NoEntry(Exception):
-    def __init__(self, problem: Trouble) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
 
 
 def hole_of(slots: int, step: int) -> BufferPiece:
@@ -81,7 +76,7 @@ def part_of(piece: BufferPiece, ratio: int, count: int) -> BufferPiece:
 
 
 def pieces_of(buffer: Expr) -> tuple[BufferPiece, ...]:
-    """Outer to inner. Raises NoEntry where the buffer has no digits."""
+    """Outer to inner. Raises Incompatible where the buffer has no digits."""
     sizes = axes_of(buffer)
     out: list[BufferPiece] = []
     step = buffer.size
@@ -90,7 +85,7 @@ def pieces_of(buffer: Expr) -> tuple[BufferPiece, ...]:
             form = compile_digits(term)
         except NotDigits as error:
             message = f"the buffer `{term}` cannot be walked by loops: {error.reason}"
-            raise NoEntry(Trouble(message, term.span)) from None
+            raise Incompatible(Trouble(message, term.span)) from None
         step //= max(1, term.size)
         plain = not form.offsets and all(
             isinstance(node, (Symbol, Stride, Modulo, Pair)) or (isinstance(node, Padding) and node.kind is Kind.TOP)

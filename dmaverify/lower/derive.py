@@ -177,7 +177,12 @@ def _replica(digit: Digit, layout: Layout, side: int, claimed: dict[tuple[int, i
         differ = (other.live < other.slots) != (digit.live < digit.slots)
         if not differ and digit.live < digit.slots <= left:  # the first positions of more padding
             fitting.append((differ, left != digit.slots, at, other.step))
-        elif left % digit.slots == 0 and not (differ and (alike or digit.live == digit.slots)):  # it is no broadcast
+        elif differ and digit.live == digit.slots:  # the replicas before the padding
+            room = other.live // claimed.get((side, at), 1)
+            if digit.slots > 1 and digit.slots <= room and not alike:
+                each = room // digit.slots if room % digit.slots == 0 else 1
+                fitting.append((differ, room != digit.slots, at, other.step * each))
+        elif left % digit.slots == 0 and not (differ and alike):
             fitting.append((differ, left != digit.slots, at, other.step * (left // digit.slots)))
     if not fitting:
         return 0

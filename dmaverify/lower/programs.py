@@ -108,8 +108,7 @@ def canonical(command: Command) -> tuple[object, ...]:
     """Bases and merged loops, ordered by stride: equal for nests that copy the same units, where writes do not
     collide.
     """
-    loops = [(x.count, x.read, x.write) for x in command.loops] + [(command.burst, 1, 1)]
-    loops.sort(key=lambda loop: (-abs(loop[2]), -abs(loop[1])))
+    loops = sorted(command.nest, key=lambda loop: (-abs(loop[2]), -abs(loop[1])))
     return (command.read, command.write, tuple(coalesce(loops)))
 
 

@@ -12,11 +12,6 @@ from typing import Any
 from dmaverify.lower.tables import DerivationTable, Merged, MergedRow, Row
 
 
-def config_text(entries: Sequence[tuple[int, int]], packet_size: int) -> str:
-    """`[8 : 1, 8 : 8, 3 : 64, 4 : 192] : 1`, as the document prints a configuration."""
-    return f"[{', '.join(f'{count} : {stride}' for count, stride in entries)}] : {packet_size}"
-
-
 def _aligned(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
 

@@ -30,7 +30,6 @@ from dmaverify.language.expr import (
 from dmaverify.layout.digits import Digit, Gap, NotDigits, compile_digits
 from dmaverify.lower.buffer import (
     BufferPiece,
-    NoEntry,
     axis_expr,
     buffer_text,
     hole_of,
@@ -39,6 +38,7 @@ from dmaverify.lower.buffer import (
     pieces_of,
 )
 from dmaverify.lower.pairing import Trouble
+from dmaverify.lower.stream_places import Incompatible
 from dmaverify.program.move import Stream
 from dmaverify.values import dataclass, replace
 
@@ -111,9 +111,6 @@ class Merged:
         return tuple((row.count, row.stride) for row in self.rows)
 
 
-# ---------------------------------------------------------------- the buffer
-
-
 # ---------------------------------------------------------------- taking terms out of it
 
 
@@ -142,9 +139,9 @@ class _Derivation:
         try:
             form, core = compile_digits(term), compile_digits(_whole(term))
         except NotDigits as error:
-            raise NoEntry(Trouble(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
+            raise Incompatible(Trouble(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
         if any(g.kind is Gap.VOID for g in form.guards):
-            raise NoEntry(
+            raise Incompatible(
                 Trouble(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
             )
         sizes = axes_of(term)
@@ -169,7 +166,7 @@ class _Derivation:
             if room is None or room >= min(left, live):
                 return [*out, _Cut(weight, left, extent, held)]
             if left % room:
-                raise NoEntry(_uneven(axis, term, weight * left, end))
+                raise Incompatible(_uneven(axis, term, weight * left, end))
             out.append(_Cut(weight, room, room, held))
             weight, left, live, extent = weight * room, left // room, -(-live // room), -(-extent // room)
 
@@ -177,7 +174,8 @@ class _Derivation:
         """Whether a piece holds a weight of an axis, for how many values (None: to the end), and the cut there."""
         if any(a == axis and low <= weight < high for a, low, high in self.taken):
             message = f"`{term}` takes what an outer term of the stream took of {axis}: their coordinates would add up"
-            raise NoEntry(Trouble(message, term.span, "name each piece of an axis once in a stream", axis, (weight,)))
+            hint = "name each piece of an axis once in a stream"
+            raise Incompatible(Trouble(message, term.span, hint, axis, (weight,)))
         held = [p for p in self.now if p.axis == axis]
         inside = [p for p in held if p.weight <= weight < p.end]
         ends = [p.weight for p in held] + [low for a, low, _ in self.taken if a == axis]
@@ -186,14 +184,14 @@ class _Derivation:
             if above is None:
                 return False, None, 0
             if above % weight:
-                raise NoEntry(_clash(axis, weight, above, term))
+                raise Incompatible(_clash(axis, weight, above, term))
             return False, above // weight, above
         piece = max(inside, key=lambda p: p.weight)
         if weight % piece.weight:
-            raise NoEntry(_clash(axis, weight, piece.weight, term))
+            raise Incompatible(_clash(axis, weight, piece.weight, term))
         ratio = weight // piece.weight
         if above is not None and piece.slots % ratio:
-            raise NoEntry(_clash(axis, weight, piece.end, term))
+            raise Incompatible(_clash(axis, weight, piece.end, term))
         return True, -(-piece.slots // ratio), piece.end
 
     def _take(self, term: Expr, axis: str, size: int, cut: _Cut, alone: bool, packet: bool, index: int) -> None:
@@ -224,7 +222,7 @@ class _Derivation:
         beyond = needed or piece.live > ratio * cut.extent
         if reached % cut.extent and any(p.axis == row.axis and p.weight >= piece.end for p in self.declared):
             if needed:
-                raise NoEntry(_clash(str(row.axis), cut.weight * cut.extent, piece.end, term))
+                raise Incompatible(_clash(str(row.axis), cut.weight * cut.extent, piece.end, term))
             beyond = False  # the cut leaves no whole number of values, and nobody needs them: a slice
         extent = min(cut.extent, reached) if beyond else reached
         outer = [part_of(piece, ratio * extent, -(-reached // extent))] if beyond else []
@@ -292,14 +290,14 @@ def table_of(buffer: Expr, stream: Stream) -> DerivationTable:
     shown = f"m![{pair(*(t for t in terms if t != ONE))}]"
     try:
         pieces = pieces_of(buffer)
-    except NoEntry as error:
+    except Incompatible as error:
         return DerivationTable(f"m![{buffer}]", shown, stream.packet.size, (), error.problem)
     work = _Derivation(pieces, pieces, [], [], [], frozenset(_digits_of(terms)))
     problem = None
     for index, term in enumerate(terms):
         try:
             work.take_term(term, index, index >= times)
-        except NoEntry as error:
+        except Incompatible as error:
             problem = error.problem
             break
     rows = work.rows

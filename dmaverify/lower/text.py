@@ -1,6 +1,6 @@
 """Sequencers as text, for messages and `derive`: the form that plan files read.
 
-Knows: how a sequencer is printed. Does not know: files, how text is read (`inputs.config`).
+Knows: how a sequencer is printed. Does not know: files, how text is read (plan/config.py).
 Law: the printed text, read again in bytes, is the sequencer (numbers of 4-bit moves that are no whole bytes print as
 `x.5`-free fractions of elements and are marked, since no text in bytes can say them).
 """

@@ -18,8 +18,6 @@ from typing import Any
 from dmaverify.errors import InputError, Source
 from dmaverify.execute.outcome import Beyond
 from dmaverify.execute.work import (
-    CHIP,
-    CLUSTER,
     Flow,
     HeldTensor,
     Reach,
@@ -46,6 +44,7 @@ from dmaverify.plan.printed import leaves_out, places_of, spelled_out
 from dmaverify.plan.texts import units
 from dmaverify.plan.validate import validate
 from dmaverify.program.command import Sequencer
+from dmaverify.program.space import SPAN
 from dmaverify.targets.target import Target, load_target
 from dmaverify.values import replace
 
@@ -276,7 +275,7 @@ class PlanExecution:
             raise Beyond("no base")
         start = seq.base
         for part in parts:
-            step = {"chip": CHIP, "cluster": CLUSTER}.get(part) or tier.part_strides.get(part, 0)
+            step = SPAN.get(part) or tier.part_strides.get(part, 0)
             start += named.get(part, 0) * step * byte_units
         if any(entry.count < 1 for entry in seq.entries):
             raise Beyond("a loop that does not run")

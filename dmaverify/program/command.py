@@ -96,10 +96,7 @@ class Sequencer:
     @property
     def amount(self) -> int:
         """How many units the nest moves."""
-        total = 1
-        for entry in self.entries:
-            total *= entry.count
-        return total
+        return prod(entry.count for entry in self.entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +133,11 @@ class Command:
     def amount(self) -> int:
         """Units moved."""
         return prod((loop.count for loop in self.loops), start=self.burst)
+
+    @property
+    def nest(self) -> tuple[tuple[int, int, int], ...]:
+        """(count, read step, write step) outer to inner, the burst innermost, in units."""
+        return (*((loop.count, loop.read, loop.write) for loop in self.loops), (self.burst, 1, 1))
 
     @property
     def normal(self) -> Command:

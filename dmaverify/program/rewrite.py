@@ -37,9 +37,10 @@ def rewritten(event: Event, number: Number, condition: Condition) -> Event:
         sources = tuple(s if s.limit is None else replace(s, limit=number(s.limit)) for s in event.sources)
         return replace(event, touches=touches, when=tuple(map(condition, event.when)), gives=gives, sources=sources)
     if isinstance(event, Signal):
-        return replace(event, event=number(event.event))
+        return replace(event, event=number(event.event), when=tuple(map(condition, event.when)))
     if isinstance(event, BufferToken):
-        return replace(event, token=number(event.token), mode=number(event.mode))
+        when = tuple(map(condition, event.when))
+        return replace(event, token=number(event.token), mode=number(event.mode), when=when)
     if isinstance(event, KernelLoop):
         body = tuple(rewritten(e, number, condition) for e in event.body)
         return replace(event, trip=number(event.trip), body=body)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World
+from dmaverify.language.linear import names_in
 from dmaverify.program.instructions import KernelLoop
 
 
@@ -92,8 +93,7 @@ def unclamped(world: World, trip: Lin, around: Sequence[KernelLoop]) -> Lin:
 
 def depends(world: World, value: Lin | Cond, name: str) -> bool:
     """Whether a symbol stands in a term, definitions included (conditions on its symbols do not count)."""
-    names = [n for n, _ in value.terms] if isinstance(value, Lin) else list(value.symbols())
-    return any(name in inside(world, n) for n in names)
+    return any(name in inside(world, n) for n in names_in(value))
 
 
 def inside(world: World, name: str) -> set[str]:
@@ -106,8 +106,5 @@ def inside(world: World, name: str) -> set[str]:
         seen.add(one)
         seen.update(getattr(world.symbols[one], "varies", ()))
         for part in world.symbols[one].definition[1:]:
-            if isinstance(part, Lin):
-                todo += [n for n, _ in part.terms]
-            elif isinstance(part, Cond):
-                todo += part.symbols()
+            todo += names_in(part)
     return seen

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from dmaverify.errors import Span
-from dmaverify.language.expr import Expr, Kind, Modulo, Padding, Resize, Stride, pair, terms_of
+from dmaverify.language.expr import Expr, Kind, Modulo, Padding, Resize, Stride, axes_of, pair, terms_of
 from dmaverify.language.numbers import moves
 from dmaverify.layout.digits import DigitForm, Gap, NotDigits, compile_digits, finalized
 from dmaverify.program.tensor import PLACES, Tensor
@@ -231,7 +231,7 @@ def _tiled(tensor: Tensor, op: TileView, hole: Kind) -> tuple[Tensor, TileWindow
     stride = prod(term.size for term in terms[at + 1 :])
     outside, _ = _paddings(terms[at], digit)
     axis, weight = _digit_of(digit, op)
-    live = _live(tensor, op.place, terms, stride, size)
+    live = _live(tensor, op, terms, at, stride)
     part: Expr = Resize(digit, op.length) if op.length < size else digit
     around = [*outside, (size, hole)] if op.length < size else outside
     for index, (to, kind) in reversed(list(enumerate(around))):
@@ -329,15 +329,23 @@ def _digit_of(digit: Expr, op: TileView) -> tuple[str | None, int]:
     return (digits[0].axis, digits[0].weight) if digits else (None, 0)
 
 
-def _live(tensor: Tensor, place: str, terms: Sequence[Expr], stride: int, size: int) -> int:
-    """Positions of the digit, from 0 on, at which its padding leaves every element, whatever the other digits are."""
-    whole = _with(tensor, place, pair(*terms))
-    inner = prod(whole.field(p).size for p in PLACES[PLACES.index(place) + 1 :])
+def _live(tensor: Tensor, op: TileView, terms: Sequence[Expr], at: int, stride: int) -> int:
+    """Positions of the digit, from 0 on, at which its padding leaves every element, whatever the other digits are.
+    Where other terms have no digits, its own term tells, unless they hold its axis too. Raises ViewError.
+    """
+    whole, size = _with(tensor, op.place, pair(*terms)), op.digit.size
+    inner = prod(whole.field(p).size for p in PLACES[PLACES.index(op.place) + 1 :])
     try:
-        form = finalized(whole.mapping)
-    except NotDigits:
-        return size
-    return min([size, *_guarded(form, inner * stride)])
+        return min([size, *_guarded(finalized(whole.mapping), inner * stride)])
+    except NotDigits as error:
+        others = pair(*terms[:at], *terms[at + 1 :], *(tensor.field(p) for p in PLACES if p != op.place))
+        if axes_of(terms[at]).keys() & axes_of(others).keys():
+            raise ViewError(
+                f"which positions of `{op.digit}` hold elements is not known: {error.reason}",
+                op.start_span or op.span,
+                "tile an axis that stands in one term alone",
+            ) from None
+    return min([size, *_guarded(finalized(terms[at]), 1)])
 
 
 def _guarded(form: DigitForm, step: int) -> Iterator[int]:

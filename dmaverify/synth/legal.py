@@ -50,7 +50,7 @@ class Law:
         """Errors that no plan can avoid."""
         move = self.transfer
         instances = transfer_instances(
-            move.source, move.dest, None, move.dtype, self.target, (), self.limits, move.span
+            move.source, move.dest, None, move.dtype, self.target, (), self.limits, move.span, readings=self.readings
         )
         return [f for f in self._ruling().judge(instances).findings if f.severity is Severity.ERROR]
 

@@ -29,11 +29,14 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is looked at, once per what, and the ports that are known then."""
+    """What is looked at, once per what, and the ports that are known then. `sums`: each port that a moved address has
+    a part in is a base plus strides, or divides such sums, so that first steps and ends of loops tell of all of it.
+    """
 
     name: str
     says: str
     ports: Mapping[str, Fact]
+    sums: bool = True
 
 
 def _scope(name: str, says: str, facts: Iterable[Fact]) -> Scope:
@@ -116,7 +119,7 @@ _TRANSFER = (
     Fact("dest_clusters", "clusters", "size of the destination's cluster mapping", 1),
     Fact("source_slices", "slices", "size of the source's slice mapping", 1),
     Fact("dest_slices", "slices", "size of the destination's slice mapping", 1),
-    Fact("broadcast_axes", "axes", "axes that only the destination names; a plain number above 1 counts as one"),
+    Fact("broadcast_axes", "axes", "axes that only the destination names, and copies that plain numbers above 1 make"),
     Fact("tail_bits", "bits", "innermost run that both element mappings read alike, grown through the destination's "
          "own trailing Top padding where the destination has slices"),
     Fact("tail_stride_bits", "bits", "greatest number dividing every destination stride of at least tail_bits, or 0"),

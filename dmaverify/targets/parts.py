@@ -7,6 +7,7 @@ Law: a part is read whole or refused with its place.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from types import MappingProxyType
 
 from dmaverify.targets.rule import Figure
@@ -205,11 +206,12 @@ def _routes(
         part.finish()
         for key, names in (("source_tiers", sources), ("dest_tiers", dests)):
             declared_tiers(part, key, names, tiers)
-        routes |= {
-            (a, b): Route(a, b, says, source, basis, engine, queue, levels, block, fills)
-            for a in sources
-            for b in dests
-        }
+        for pair in product(sources, dests):
+            if pair in routes:
+                part.refuse(
+                    "a second route from {} to {}".format(*pair), "dest_tiers", "one route for each pair", pair[1]
+                )
+            routes[pair] = Route(*pair, says, source, basis, engine, queue, levels, block, fills)
     return routes
 
 

@@ -39,6 +39,10 @@ def declared_tiers(table: Table, key: str, names: Iterable[str], tiers: Iterable
             )
 
 
+LISTED = ("gather", "scatter")
+"""Engines that rules of scope `indirect` alone are asked of; all else that they do is asked of their route's engine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """What a rule of this target may name."""
@@ -85,7 +89,7 @@ def _rule(rule_id: str, table: Table, function: Function, names: Names) -> Rule:
         title=table.text("title"),
         scope=scope.name,
         ports=ports,
-        when=_when(table.table("when", f"{table.called}: when", required=False), names),
+        when=_when(table.table("when", f"{table.called}: when", required=False), names, scope.name),
         base_severity=Severity(severity or ("error" if basis == "documented" else "warning")),
         severity_why=severity_why,
         says=table.text("says"),
@@ -128,7 +132,7 @@ def _check_ports(table: Table, scope: Scope, ports: tuple[str, ...], function: F
         table.refuse(f"the divisor {infix(divisor)} could be zero", hint="guard it: (or (< d 1) (= 0 (mod n d)))")
 
 
-def _when(table: Table, names: Names) -> When:
+def _when(table: Table, names: Names, scope: str) -> When:
     when = When(
         engines=table.texts("engines", ()),
         source=table.texts("source", ()),
@@ -145,6 +149,9 @@ def _when(table: Table, names: Names) -> When:
         if engine not in names.engines:
             near = suggestion(engine, names.engines)
             table.refuse(f"engine {engine!r} is not among `engines.kinds`", "engines", near, engine)
+        if engine in LISTED and scope != "indirect":
+            hint = "use scope indirect, or leave `engines` out: what a list moves is a move as others are"
+            table.refuse(f"rules of scope {scope} are never asked of {engine!r}", "engines", hint, engine)
     return when
 
 

@@ -182,11 +182,11 @@ class Table:
         return [Table(self.source, item, row, called) for row, item in zip(rows, items, strict=True)]
 
     def finish(self, *, ignored: Iterable[str] = ()) -> None:
-        """Refuse every key that nobody asked for, but those that begin with a word of `ignored`."""
-        prefixes = tuple(ignored)
+        """Refuse every key that nobody asked for, but those of `ignored`."""
+        known = {*self._asked, *ignored}
         for key in self.data:
-            if key not in self._asked and not (prefixes and key.startswith(prefixes)):
-                self.refuse(f"unknown key `{key}`", key, suggestion(key, self._asked), None)
+            if key not in known:
+                self.refuse(f"unknown key `{key}`", key, suggestion(key, known), None)
 
 
 def _is_header(span: Span | None) -> bool:

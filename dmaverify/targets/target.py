@@ -27,7 +27,7 @@ from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Severity
 
 LATER_SECTIONS = ("cost", "machine", "memory", "profile", "starvation", "tile", "vector")
-"""Top-level tables whose names begin so are other rooms' business: kept in `Target.raw`, not read here."""
+"""Top-level tables that are other rooms' business: kept in `Target.raw`, not read here."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,12 +275,9 @@ def _scope(name: str, table: Table) -> Scope:
         least = part.integer("least") if "least" in part.data else None
         facts[port] = Fact(port, part.text("unit"), part.text("says"), least)
         part.finish()
-    scope = Scope(name, table.text("says"), MappingProxyType(facts))
+    scope = Scope(name, table.text("says"), MappingProxyType(facts), bool(table.integer("sums", 0)))
     table.finish()
     return scope
-
-
-# ------------------------------------------------------------------------------------------ lint
 
 
 # ------------------------------------------------------------------------------------------ the core's obligations

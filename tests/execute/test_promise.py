@@ -5,12 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dmaverify.execute.address import Batch, DeclaredRegion, batches, counters_of, region_of
+from dmaverify.execute.address import Batch, DeclaredRegion, batches, region_of
 from dmaverify.execute.promise import Promise, cell_words, promise_of, steps_of
 from dmaverify.language.expr import Broadcast, Expr, Kind, Stride, Symbol, axes_of, pair
 from dmaverify.language.meaning import Pad, cell, finalize, live_indices
 from dmaverify.language.parse import parse
-from dmaverify.program.command import Command, Loop, Port
+from dmaverify.program.command import Command, Loop, Port, counters_at
 from dmaverify.program.space import Space
 from dmaverify.program.tensor import Tensor
 
@@ -125,7 +125,7 @@ def test_batches_are_the_copies_in_order(chunk: int, monkeypatch: pytest.MonkeyP
     assert [batch.first for batch in found] == [sum(len(b.read) for b in found[:n]) for n in range(len(found))]
     assert all(len(batch.read) <= max(chunk, 1) for batch in found)
     counters = list(product(range(3), range(1), range(2), range(5)))
-    assert [counters_of(command, n) for n in range(30)] == counters
+    assert [counters_at([count for count, _, _ in command.nest], n) for n in range(30)] == counters
     reads = [(1 << 56) + 10 + 100 * i + e for i, _, _, e in counters]
     writes = [(1 << 52) + 20 - 7 * i + 50 * k + e for i, _, k, e in counters]
     assert [a for batch in found for a in batch.read.tolist()] == reads

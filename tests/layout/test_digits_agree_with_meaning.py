@@ -36,7 +36,7 @@ def cell_of_form(form: DigitForm, position: int) -> object:
     found = [
         values
         for values in itertools.product(*(range(d.slots) for d in form.digits))
-        if form.position(values) == position
+        if sum(d.step * v for d, v in zip(form.digits, values, strict=True)) == position
         and not any(g.kind is Gap.VOID and g.value(values) >= g.bound for g in form.guards)
     ]
     assert len(found) == 1, f"{len(found)} digit vectors at position {position}"

@@ -395,10 +395,35 @@ def test_a_rule_id_has_an_owner() -> None:
 
 
 def test_sections_of_other_rooms_are_kept_and_unknown_ones_refused() -> None:
-    later = "\n[cost.book]\nstartup = 500\n[memory_map]\n[profile]\n[starvation]\n"
+    later = "\n[cost.book]\nstartup = 500\n[memory.map]\n[profile]\n[starvation]\n"
     target = read_target(Source("t", TOML + later), Source("r", SMT))
     assert target.raw["cost"] == {"book": {"startup": 500}}
     assert "unknown key `colour`" in refuse(TOML + "\n[colour]\n").message
+
+
+@pytest.mark.parametrize("name", ["machinery", "tiles", "memory_map.hbm", "starvations", "cost-book"])
+def test_a_section_that_only_begins_like_one_of_another_room_is_refused(name: str) -> None:
+    refused = refuse(f"{TOML}\n[{name}]\n")
+    assert f"unknown key `{name.partition('.')[0]}`" in refused.message
+
+
+def test_a_pair_of_memories_has_one_route() -> None:
+    first = TOML[TOML.index("[[route]]") : TOML.index("[dtypes]")]
+    again = first.replace("says = ", "levels = 2\nsays = ")
+    assert "a second route from gm to gm" in refuse(TOML.replace(first, first + again)).message
+    one = 'source_tiers = ["gm", "ub"]\ndest_tiers = ["gm", "ub"]'
+    assert one in first
+    apart = [first.replace(one, f'source_tiers = ["{a}"]\ndest_tiers = ["gm", "ub"]') for a in ("gm", "ub")]
+    assert len(read_target(Source("t", TOML.replace(first, "".join(apart))), Source("r", SMT)).routes) == 4
+
+
+def test_a_rule_for_gathers_that_nothing_asks_is_refused() -> None:
+    toml = changed('kinds = ["dma"]', 'kinds = ["dma", "gather", "scatter"]')
+    for engine in ("gather", "scatter"):
+        wrong = changed('when = { dest = ["ub"] }', f'when = {{ engines = ["dma", "{engine}"] }}', toml)
+        assert f"are never asked of '{engine}'" in refuse(wrong).message
+    right = changed('when = { dest = ["ub"] }', 'when = { engines = ["dma"] }', toml)
+    assert read_target(Source("t", right), Source("r", SMT)).rules["toy/align"].when.engines == ("dma",)
 
 
 @pytest.mark.parametrize(

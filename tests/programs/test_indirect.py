@@ -233,6 +233,9 @@ def test_a_gather_does_not_replicate_over_places() -> None:
     assert errors(gather(values(ROWS), side='cluster = "2", slice = "K", element = "C"', more="")) == {
         "rngd/gather-replicates"
     }
+    assert errors(gather(values(ROWS), side='cluster = "4 / 2", slice = "K", element = "C"', more="")) == {
+        "rngd/gather-replicates"
+    }
     assert errors(gather(values(ROWS), side='cluster = "Q", slice = "K", element = "C"', more="")) == {
         "rngd/gather-replicates"
     }
@@ -349,6 +352,84 @@ def test_a_printed_indirect_loop_is_held_against_the_index(read: str, write: str
     verdict = printed(read, write)
     assert {f.rule for f in verdict.errors} >= found if found else not verdict.errors
     assert bool(verdict.errors) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("rows", "offsets", "status", "table"),
+    [
+        ("[0, 3]", "[0, 512, 256, 768]", Status.UNKNOWN, "R, C"),
+        ("[0, 3]", "index", Status.PROVED, "R, C"),
+        ("[2, 2]", "[512, 512, 512, 512]", Status.PROVED, "R, C"),
+        ("[2, 2]", "[512, 512, 256, 512]", Status.REFUTED, "R, C"),
+        ("[0, 2]", "[0, 512, 256, 768]", Status.REFUTED, "R, C"),
+        ("[0, 3]", "[0, 512, 1000000, 7]", Status.REFUTED, "R, C"),
+        ("[0, 3]", "[0, 256, 512, 768]", Status.UNKNOWN, "R, K, C"),
+        ("[0, 0]", "[0, 256, 512, 768]", Status.PROVED, "R, K, C"),
+    ],
+)
+def test_printed_offsets_of_an_index_known_at_run_time_name_no_row_for_sure(
+    rows: str, offsets: str, status: Status, table: str
+) -> None:
+    more = f'read = "[K=4:{offsets}, C=256:1]:256 HBM/D@0"\nwrite = "{WRITE}"'
+    text = gather(f"rows = {rows}", side='slice = "K # 64", element = "C"', more=more, table=table)
+    (found,) = api.check(SMALL + text, "g", options=Options(cross_check=1 << 16))
+    assert found.status is status, found
+    assert {f.rule for f in found.errors} <= {"core/same-element", "rngd/hbm-dm-align"}
+    if status is Status.UNKNOWN:
+        assert any("known at run time" in one.why for one in found.obligations if one.id == "core/same-element")
+
+
+@pytest.mark.parametrize(("row", "table", "rules"), [("4", "C / 2", {"rngd/hbm-dm-align"}), ("8", "C", set())])
+def test_the_part_of_a_key_in_its_row_counts_for_rules_of_addresses(row: str, table: str, rules: set[str]) -> None:
+    step = 64 * int(row)
+    listed = [step * (k % 4) for k in range(64)]
+    offsets = [at + int(row) * k for k, at in enumerate(listed)]
+    padded = " # 8" if row == "4" else ""
+    text = gather(
+        f"values = {listed}", table=f"R, K, {table}", side=f'slice = "K", element = "{table + padded}"',
+        more=f'read = "[K=64:{offsets}, C=8:1]:8 HBM/D@0"\nwrite = "[K=64:slice_stride, C=8:1]:8 DM/D@0"', dtype="i8",
+    )  # fmt: skip
+    assert {f.rule for f in judged_small(text).errors} == rules
+
+
+def judged_small(text: str) -> Verdict:
+    (found,) = api.check(HEAD.replace("C = 128", "C = 8") + text, "g", options=Options(cross_check=1 << 16))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("machine", "tiers", "bases", "found"),
+    [
+        ("plain", ("spm", "spm", "host"), (0, 1024, 0), set()),
+        ("plain", ("spm", "spm", "host"), (0, 1023, 0), {"core/overlap"}),
+        ("plain", ("spm", "hbm", "hbm"), (0, 16, 0), set()),
+        ("plain", ("spm", "hbm", "hbm"), (0, 15, 0), {"core/overlap"}),
+        ("rngd", ("hbm", "dm", "dm"), (0, 0, 0), {"core/overlap"}),
+        ("rngd", ("hbm", "dm", "dm"), (0, 0, 128), set()),
+    ],
+)
+def test_without_commands_the_regions_of_a_gather_lie_apart(
+    machine: str, tiers: tuple[str, str, str], bases: tuple[int, int, int], found: set[str]
+) -> None:
+    source, dest, index = (f'tier = "{tier}", base = {base}' for tier, base in zip(tiers, bases, strict=True))
+    on = "rngd" if machine == "rngd" else str(Path(__file__).resolve().parents[1] / "fuzz" / "plain")
+    slices = ', slice = "1 # 64"' if tiers[2] == "dm" else ""
+    keys, place = (64, 'slice = "K", element = "C"') if machine == "rngd" else (4, 'element = "K, C"')
+    text = (
+        f'schema = 1\ntarget = "{on}"\n[axes]\nR = 8\nK = {keys}\nC = 128\n[gather.g]\ndtype = "i8"\n'
+        f'source = {{ {source}, element = "R, C" }}\ndest = {{ {dest}, {place} }}\n'
+        f'index = {{ {index}{slices}, element = "K", dtype = "i32", '
+        "scaled = false, rows = [0, 7] }\n"
+    )
+    for stream in ("", 'stream = { time = "K", packet = "C" }\n'):
+        (verdict,) = api.check(text + stream, "g", options=Options(cross_check=1 << 16))
+        assert {f.rule for f in verdict.errors} == found
+        assert [one.status for one in verdict.obligations if one.id == "core/overlap"] in (
+            [["refuted"]] if found else [["proved"], []]
+        )
+        if not stream:
+            assert (verdict.claim == "the move alone; no command was checked") == (not found) or found
+            assert sum("no command was checked" in said for said in verdict.assumptions) == 1
 
 
 def test_offsets_in_elements_are_named() -> None:

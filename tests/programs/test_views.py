@@ -237,6 +237,36 @@ def test_padding_inside_a_tile_is_no_tile_of_elements() -> None:
     assert "3 of 4 positions hold elements" in verdict.errors[0].message
 
 
+@pytest.mark.parametrize("beside", ["", "[D, B] / 2, "])
+@pytest.mark.parametrize(("length", "found"), [(4, {"core/in-bounds"}), (2, set())])
+def test_a_tile_of_a_padded_axis_is_held_to_its_elements_whatever_stands_beside(
+    beside: str, length: int, found: set[str]
+) -> None:
+    row = 768 if beside else 256
+    view = f'view = {{ tile = "A # 16", length = {length}, start = "{length} * t" }}'
+    printed = f"[{length}:{row}, {row // 256}:256, 256:1]:256 HBM/D@"
+    text = (
+        'schema = 1\ntarget = "rngd"\n[axes]\nA = 10\nD = 2\nB = 3\nC = 256\n[transfer.t]\ndtype = "i8"\n'
+        f"loop = {{ t = {4 if length == 4 else 5} }}\n"
+        f'source = {{ tier = "hbm", element = "A # 16, {beside}C", {view} }}\n'
+        f'dest = {{ tier = "hbm", base = 1048576, element = "A # 16, {beside}C", {view} }}\n'
+        f'read = "{printed}0"\nwrite = "{printed}1048576"\n'
+    )
+    (verdict,) = api.check(text, "t", options=Options(repair=False))
+    assert {f.rule for f in verdict.errors} == found
+
+
+def test_a_tile_of_an_axis_that_another_term_without_digits_holds_is_refused() -> None:
+    text = (
+        'schema = 1\ntarget = "rngd"\n[axes]\nA = 4\nB = 3\nC = 256\n[transfer.t]\ndtype = "i8"\n'
+        'source = { tier = "hbm", element = "A # 8, [A, B] / 2, C", '
+        'view = { tile = "A # 8", length = 2, start = 0 } }\n'
+        'dest = { tier = "hbm", base = 1048576, element = "A # 8, [A, B] / 2, C" }\n'
+    )
+    (verdict,) = api.check(text, "t", options=Options(repair=False))
+    assert any("is not known" in f.message for f in verdict.errors if f.rule == "core/well-formed")
+
+
 def test_pad_declares_more_of_the_outermost_factor_and_unpad_less() -> None:
     load = (
         '[transfer.load]\ndtype = "i8"\nsource = {{ tier = "hbm", element = "{0}", view = {1} }}\n'
@@ -280,6 +310,62 @@ def test_alignment_is_judged_in_every_iteration() -> None:
 
 
 # ---------------------------------------------------------------- against running every iteration
+
+
+BOUNDED = """schema = 1
+target = "idma"
+[axes]
+A = {iterations}
+C = 64
+[transfer.t]
+dtype = "i8"
+options = {{ legalizer = {legalizer}, version = "spec" }}
+loop = {{ t = {iterations} }}
+source = {{ tier = "mem", base = {base}, element = "A, C"{view} }}
+dest = {{ tier = "mem", base = 65536, element = "A, C"{view} }}
+stream = {{ time = "A = 1", packet = "C" }}
+"""
+TILED = ', view = { tile = "A", length = 1, start = "START" }'
+SPACE = 1 << 32
+
+
+@pytest.mark.parametrize(
+    ("base", "start", "found"),
+    [
+        (SPACE - 8 * 64, "t", set()),
+        (SPACE - 8 * 64 + 1, "t", {"idma/address-wrap"}),
+        (SPACE - 4 * 64, "t", {"idma/address-wrap"}),
+        (SPACE - 8 * 64, "7 - t", set()),
+        (SPACE - 7 * 64, "7 - t", {"idma/address-wrap"}),
+    ],
+)
+def test_bounds_of_addresses_are_asked_of_the_last_iteration_too(base: int, start: str, found: set[str]) -> None:
+    text = BOUNDED.format(base=base, iterations=8, legalizer=1, view=TILED.replace("START", start))
+    (alone,) = api.check(text, "t")
+    assert {f.rule for f in alone.errors} == found
+    (stepped,) = api.check(text + '[program.p]\nstep = [{ transfer = "t" }]\n', "p")
+    assert {f.rule for f in stepped.errors} == ({"core/steps"} if found else set())
+
+
+@pytest.mark.parametrize(
+    ("base", "iterations", "legalizer", "status", "found"),
+    [
+        (4096, 64, 0, Status.PROVED, set()),
+        (3040, 32, 0, Status.REFUTED, {"idma/page-4k"}),
+        (3040, 32, 1, Status.PROVED, set()),
+        (4096, 65, 0, Status.UNKNOWN, set()),
+        (4096, 65, 1, Status.PROVED, set()),
+    ],
+)
+def test_what_is_no_multiple_and_no_bound_is_asked_of_every_iteration_or_open(
+    base: int, iterations: int, legalizer: int, status: Status, found: set[str]
+) -> None:
+    text = BOUNDED.format(base=base, iterations=iterations, legalizer=legalizer, view=TILED.replace("START", "t"))
+    (verdict,) = api.check(text, "t", options=Options(repair=False))
+    assert verdict.status is status
+    assert {f.rule for f in verdict.errors} == found
+    if status is Status.UNKNOWN:
+        assert any("asked at 3 of 65 iterations" in one.by for one in verdict.obligations if one.status == "unknown")
 
 
 def test_running_every_iteration_moves_what_the_tiles_say() -> None:

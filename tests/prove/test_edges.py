@@ -9,7 +9,8 @@ import pytest
 from dmaverify import api
 from dmaverify.errors import Source, Span
 from dmaverify.language.affine import ONE, ZERO, Lin, World, compare
-from dmaverify.program.instructions import CopyTouch, Fit, NumberNeed, Place
+from dmaverify.program.instructions import BufferToken, CopyTouch, Fit, NumberNeed, Place, Signal
+from dmaverify.program.rewrite import put_in
 from dmaverify.prove.certify.certificate import Recheck, cvc5_answer
 from dmaverify.prove.flow import at_values, needs, pipe_cases, written
 from dmaverify.prove.flow.ask import Asker
@@ -317,3 +318,200 @@ def test_what_reaches_into_another_place_is_judged_no_further(places: str, told:
     (found,) = api.check(text, "t", options=Options(repair=False))
     said = [f.message for f in found.errors if "up to byte" in f.message or "clusters of a chip" in f.message]
     assert any(told in one for one in said) is bool(told), [f.message for f in found.findings]
+
+
+# ---------------------------------------------------------------- places and regions
+
+PLAIN = Path(__file__).resolve().parents[1] / "fuzz" / "plain"
+
+
+def broken(text: str, *, on: str = "rngd", axes: str = "A = 4\nB = 3\nC = 256\nN = 1024", **readings: str) -> set[str]:
+    """Rules that the transfer `t` of a plan breaks; "unknown" where it has no verdict."""
+    plan = f'schema = 1\ntarget = "{on}"\n[axes]\n{axes}\n[transfer.t]\ndtype = "i8"\n{text}'
+    (found,) = api.check(plan, "t", options=Options(repair=False, readings=readings))
+    return {f.rule for f in found.errors} or ({"unknown"} if found.status is not Status.PROVED else set())
+
+
+@pytest.mark.parametrize(
+    ("place", "size", "wanted"),
+    [
+        ("base = { slice = 1, element = 0 }", 4194304, set()),
+        ("base = { slice = 1, element = 0 }", 4194305, {OVERLAP}),
+        ("base = 4194304", 4194304, set()),
+        ("base = 4194304", 4194305, {OVERLAP}),
+        ("base = { slice = 1, element = 0 }", 5242880, {OVERLAP}),
+        ("base = { slice = 2, element = 0 }", 5242880, set()),
+        ("base = { cluster = 1, element = 0 }", 5242880, set()),
+    ],
+)
+def test_what_runs_on_into_the_next_slice_shares_its_bytes(place: str, size: int, wanted: set[str]) -> None:
+    text = f'source = {{ tier = "dm", element = "A" }}\ndest = {{ tier = "dm", {place}, element = "A" }}\n'
+    assert broken(text, on=str(PLAIN), axes=f"A = {size}") == wanted
+
+
+@pytest.mark.parametrize(
+    ("dest", "time", "wanted"),
+    [
+        ("2, A, C", "2, A", {"rngd/store-broadcast"}),
+        ("4 / 2, A, C", "2, A", {"rngd/store-broadcast"}),
+        ("2 # 4, A, C", "2, A", {"rngd/store-broadcast"}),
+        ("4 / 4, A, C", "A", set()),
+        ("1 # 2, A, C", "A", set()),
+    ],
+)
+def test_copies_that_a_bare_number_makes_are_counted_however_it_is_written(
+    dest: str, time: str, wanted: set[str]
+) -> None:
+    sides = (
+        f'source = {{ tier = "dm", slice = "A # 64", element = "C" }}\ndest = {{ tier = "hbm", element = "{dest}" }}'
+    )
+    assert broken(f'{sides}\nstream = {{ time = "{time}", packet = "C" }}\n') == wanted
+
+
+@pytest.mark.parametrize(("dest", "wanted"), [("N", {"rngd/store-broadcast"}), ("N % 512", set()), ("N = 512", set())])
+def test_a_reading_that_makes_replicas_of_what_the_source_lacks_stores_them_too(dest: str, wanted: set[str]) -> None:
+    time = "A, N / 512" if dest == "N" else "A"
+    text = (
+        f'source = {{ tier = "dm", slice = "A # 64", element = "N % 512" }}\n'
+        f'dest = {{ tier = "hbm", element = "A, {dest}" }}\nstream = {{ time = "{time}", packet = "N % 512" }}\n'
+    )
+    assert broken(text, **{"core/same-element": "broadcast-missing"}) == wanted
+
+
+@pytest.mark.parametrize(
+    ("machine", "tiers", "more", "found"),
+    [
+        ("idma", ("mem", "mem"), 'stream = { time = "1", slice = "A", packet = "C" }', {"core/well-formed"}),
+        ("idma", ("mem", "mem"), 'stream = { time = "A", packet = "C" }', set()),
+        ("pto", ("gm", "ub"), "engine = { chip = 0, cluster = 0, dmn = 0 }", set()),
+        ("pto", ("gm", "ub"), "engine = { chip = 0, cluster = 0, dmn = 1 }", {"core/well-formed"}),
+        ("pto", ("gm", "ub"), "engine = { chip = 5, cluster = 9, dmn = 77 }", {"core/well-formed"}),
+        ("rngd", ("hbm", "hbm"), "engine = { chip = 0, cluster = 0, dmn = 4 }", {"rngd/engine-index"}),
+    ],
+)
+def test_an_engine_that_the_machine_lacks_moves_nothing(
+    machine: str, tiers: tuple[str, str], more: str, found: set[str]
+) -> None:
+    printed = '\nread = "[A=4:256, C=256:1]:256 @0"\nwrite = "[A=4:256, C=256:1]:256 @65536"'
+    places = zip(tiers, (0, 65536), strict=True)
+    sides = [f'{{ tier = "{tier}", base = {base}, element = "A, C" }}' for tier, base in places]
+    text = f"source = {sides[0]}\ndest = {sides[1]}\n{more}{printed if 'engine' in more else ''}\n"
+    assert broken(text, on=machine) == found
+
+
+def test_places_beyond_64_bits_are_refuted_by_the_rules_that_speak_of_them() -> None:
+    far = {"rngd/place-max", "rngd/engine-index"}
+    text = (
+        'source = { tier = "hbm", base = { chip = 150, element = 0 }, element = "A, B # 7" }\n'
+        'dest = { tier = "hbm", base = { chip = 150, element = 1048576 }, element = "A, B # 7" }\n'
+        'read = "[140:1000, 1000:1]:1000 HBM/D@(150, 0)"\nwrite = "[140:1000, 1000:1]:1000 HBM/D@(150, 1048576)"\n'
+    )
+    assert broken(text, axes="A = 20000\nB = 5") == far
+    assert broken(text.replace("150", "1"), axes="A = 20000\nB = 5") == set()
+    text = (
+        'source = { tier = "hbm", base = { chip = 150, element = 0 }, element = "A, C" }\n'
+        'dest = { tier = "hbm", base = { chip = 150, element = 1048576 }, element = "A, C" }\n'
+        'stream = { time = "A % 32", packet = "C" }\nread = "[A=64:256, 256:1]:256 HBM/D@(150, 256)"\n'
+        'write = "[A=64:256, 256:1]:256 HBM/D@(150, 1048576)"\n'
+    )
+    assert broken(text, axes="A = 64\nC = 256") >= {*far, "core/same-program"}
+
+
+@pytest.mark.parametrize(
+    ("place", "element", "stream", "wanted"),
+    [
+        ("A # 64", "A, C", "A", {"core/well-formed"}),
+        ("[A, B] / 2 # 64", "A, C", "A", {"core/well-formed"}),
+        ("[A, B] / 2 # 64", "[A, B] % 2, C", "[A, B] % 2", set()),
+        ("[A, B] / 2 # 64", "N % 4, C", "N % 4", set()),
+    ],
+)
+def test_a_stream_over_what_slices_hold_is_refused_without_digits_too(
+    place: str, element: str, stream: str, wanted: set[str]
+) -> None:
+    text = (
+        'schema = 1\ntarget = "rngd"\n[axes]\nA = 4\nB = 3\nC = 32\nN = 8\n[access.t]\nengine = "fetch"\ndtype = "i8"\n'
+        f'memory = {{ tier = "dm", slice = "{place}", element = "{element}" }}\n'
+        f'stream = {{ time = "{stream}", packet = "C" }}\n'
+    )
+    (found,) = api.check(text, "t", options=Options(repair=False))
+    assert {f.rule for f in found.errors} == wanted
+
+
+@pytest.mark.parametrize("packet", [256, 512])
+def test_a_run_longer_than_its_packet_is_one_entry_once_merged(packet: int) -> None:
+    every = "ABDEFGHI"
+    axes = "\n".join(f"{axis} = 2" for axis in every) + "\nC = 512"
+    writes = (4194304, 2097152, 512, 2048, 8192, 32768, 131072, 524288)
+    read = ", ".join(f"{axis}=2:{65536 >> at}" for at, axis in enumerate(every))
+    write = ", ".join(f"{axis}=2:{step}" for axis, step in zip(every, writes, strict=True))
+    element = ", ".join(every)
+    text = (
+        f'source = {{ tier = "hbm", element = "{element}, C" }}\n'
+        'dest = { tier = "hbm", base = 1048576, element = "A, B, I # 4, H # 4, G # 4, F # 4, E # 4, D # 4, C" }\n'
+        f'read = "[{read}, C=512:1]:{packet} HBM/D@0"\nwrite = "[{write}, C=512:1]:{packet} HBM/D@1048576"\n'
+    )
+    plan = f'schema = 1\ntarget = "rngd"\n[axes]\n{axes}\n[transfer.t]\ndtype = "i8"\n{text}'
+    (found,) = api.check(plan, "t", options=Options(repair=False))
+    assert found.status is Status.PROVED
+    assert [f.rule for f in found.findings] == []
+
+
+@pytest.mark.parametrize(
+    ("element", "told"),
+    [("A / 2, A % 2 # 8, C", True), ("A / 2, A % 2 # 8, [D, B] / 2, C", True), ("A / 2, A % 2, [D, B] / 2, C", False)],
+)
+def test_padding_inside_a_split_is_told_beside_terms_without_digits(element: str, told: bool) -> None:
+    text = (
+        f'schema = 1\ntarget = "rngd"\n[axes]\nA = 4\nB = 3\nD = 2\nC = 256\n[transfer.t]\ndtype = "i8"\n'
+        f'source = {{ tier = "hbm", element = "{element}" }}\n'
+        f'dest = {{ tier = "hbm", base = 65536, element = "{element}" }}\n'
+    )
+    (found,) = api.check(text, "t", options=Options(repair=False))
+    assert any(f.rule == "rngd/padded-split" for f in found.findings) is told
+
+
+@pytest.mark.parametrize(
+    ("dest", "time", "wanted"),
+    [
+        ("2 # 4, A", "2", set()), ("2 # 4, A", "2 # 4", set()), ("3 # 4, A", "3", set()), ("4 # 8, A", "2, 2", set()),
+        ("3 # 4, A", "2", {"core/covers"}), ("2 # 4, A", "3", {"core/writes-once"}), ("4 / 2, A", "2", set()),
+    ],
+)  # fmt: skip
+def test_a_number_of_the_stream_walks_the_copies_before_their_padding(dest: str, time: str, wanted: set[str]) -> None:
+    text = f'source = {{ tier = "spm", element = "A" }}\ndest = {{ tier = "hbm", element = "{dest}" }}\n'
+    assert broken(f'{text}stream = {{ time = "{time}", packet = "A" }}\n', on=str(PLAIN)) >= wanted
+    assert bool(wanted) or broken(f'{text}stream = {{ time = "{time}", packet = "A" }}\n', on=str(PLAIN)) == set()
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "wanted"),
+    [
+        ("D", "C", set()),
+        ("[D, B] / 2", "C", set()),
+        ("D", "C = 252", set()),
+        ("[D, B] / 2", "C = 252", {"rngd/std-tail", "rngd/std-stride"}),
+    ],
+)
+def test_the_tail_of_a_tensor_ends_where_terms_without_digits_begin(outer: str, inner: str, wanted: set[str]) -> None:
+    text = (
+        f'source = {{ tier = "hbm", element = "A, {outer}, {inner}" }}\n'
+        f'dest = {{ tier = "dm", slice = "A # 64", element = "{outer}, {inner}" }}\n'
+    )
+    assert broken(text, axes="A = 4\nB = 3\nD = 2\nC = 256", alignment="std") == wanted
+
+
+# ---------------------------------------------------------------- events rewritten
+
+
+def test_an_event_about_other_numbers_keeps_its_conditions_about_them() -> None:
+    world = World()
+    n = world.free("n", 0, 9, stated=True)
+    when = (compare("le", n - Lin(3)),)
+    flag = Signal("wait", "a", "b", n, SPAN, when)
+    token = BufferToken("get", "a", n, Lin(0), SPAN, when)
+    for at, holds in ((2, True), (7, False)):
+        for event in (flag, token):
+            (now,) = put_in(event, world, {"n": Lin(at)}).when
+            assert now == (compare("le", Lin(at - 3)))
+            assert (now == compare("le", Lin(-1))) is holds

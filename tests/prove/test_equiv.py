@@ -280,6 +280,13 @@ def test_where_the_order_may_decide_what_stays_that_is_a_condition(
     assert ("PROVED if" in answer.text("a", "b")) == bool(conditions)
 
 
+@pytest.mark.parametrize("tiers", [("mem", "mem"), ("mem", "io")])
+def test_two_tiers_of_one_memory_are_one_where_the_order_is_a_condition(tiers: tuple[str, str]) -> None:
+    one = plan(ROWS.format(0, 1048576, 1048592).replace("GM", ""), SMALL, target="idma", tiers=tiers)
+    answer = equivalent_plans(one, (one[0], one[1][::-1], one[2]))
+    assert (answer.status, len(answer.conditions)) == ("proved", 1)
+
+
 LOOPED = """
 schema = 1
 target = "rngd"

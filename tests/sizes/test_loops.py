@@ -176,6 +176,20 @@ def test_rules_are_asked_of_iterations_behind_the_first(step: str, dest: str, ti
     assert verdict.smallest == ({"A": 4, "C": 24} if rule else None)
 
 
+@pytest.mark.parametrize(("base", "smallest"), [(2**32 - 64 * 64, None), (2**32 - 32 * 64, 33)])
+def test_bounds_of_addresses_hold_in_the_last_iteration_of_every_size(base: int, smallest: int | None) -> None:
+    view = 'view = { tile = "N", length = 1, start = "t" }'
+    text = (
+        'schema = 1\ntarget = "idma"\n[axes]\nN = { min = 8, max = 64 }\nC = 64\n[transfer.t]\ndtype = "i8"\n'
+        f'loop = {{ t = "N" }}\nsource = {{ tier = "mem", base = {base}, element = "N, C", {view} }}\n'
+        f'dest = {{ tier = "mem", base = 65536, element = "N, C", {view} }}\n'
+        'stream = { time = "N = 1", packet = "C" }\n'
+    )
+    (verdict,) = api.check(text)
+    assert {f.rule for f in verdict.errors} == (set() if smallest is None else {"idma/address-wrap"})
+    assert verdict.smallest == (None if smallest is None else {"N": smallest})
+
+
 def test_a_run_that_reads_the_holes_of_a_moving_tile_proves_nothing() -> None:
     text = changed(
         ('dest = { tier = "dm", slice = "1 # 64", element = "A = 4, C" }\nstream = { time = "A = 4",',

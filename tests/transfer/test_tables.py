@@ -13,7 +13,7 @@ from dmaverify.language.expr import Expr, axes_of, terms_of
 from dmaverify.language.parse import parse
 from dmaverify.lower.derive import coalesce, derive
 from dmaverify.lower.pairing import Trouble
-from dmaverify.lower.table_text import config_text, render_merged, render_table, table_json
+from dmaverify.lower.table_text import render_merged, render_table, table_json
 from dmaverify.lower.tables import DerivationTable, access_bytes_of, contiguous_run, fetch_size, merged, table_of
 from dmaverify.program.move import Stream
 from dmaverify.program.space import Space
@@ -127,7 +127,7 @@ def test_merging_entries_gives_the_printed_table_of_six_entries_and_the_grown_pa
 
 def test_the_nchw_example_has_the_printed_configuration():
     found = table(*NCHW[:3], **NCHW[3])
-    assert config_text(found.entries, found.packet_size) == "[8 : 1, 8 : 8, 3 : 64, 4 : 192] : 1"
+    assert (found.entries, found.packet_size) == (((8, 1), (8, 8), (3, 64), (4, 192)), 1)
     assert found.rows[0].source == "W in m![N, C, H, W]"
 
 

@@ -79,7 +79,7 @@ def write_questions(folder: Path, asked: Mapping[str, Sequence[tuple[str, str, s
             write_bytes(path, data)
             written.append(Question(path, plan, name, status, hashlib.sha256(data).hexdigest()))
     write_text(folder / MANIFEST, _manifest(written))
-    write_text(folder / SCRIPT, _SCRIPT)
+    write_text(folder / SCRIPT, SCRIPT_TEXT)
     return written
 
 
@@ -150,12 +150,7 @@ def _unused(stem: str, taken: set[str]) -> str:
     return name
 
 
-def script_text() -> str:
-    """What recheck.py holds."""
-    return _SCRIPT
-
-
-_SCRIPT = '''\
+SCRIPT_TEXT = '''\
 #!/usr/bin/env python3
 """Asks every question of MANIFEST.json again, without dmaverify: python recheck.py [z3|cvc5] [resource limit]
 

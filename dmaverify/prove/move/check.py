@@ -19,13 +19,22 @@ from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import LOCAL_LIMIT, Space, has_ports, unit_bits_of
+from dmaverify.program.turns import iterations
 from dmaverify.prove.move.case import Case, Options
 from dmaverify.prove.move.full import ask_from_definitions
 from dmaverify.prove.move.in_place import judge_in_place
 from dmaverify.prove.move.names import misnamed
 from dmaverify.prove.move.outcome import OBLIGATIONS
+from dmaverify.prove.move.preconditions import missing_engine
 from dmaverify.prove.move.static import RuleReport, Ruling, access_instances
-from dmaverify.prove.move.views import at_iteration, moved_commands, telling_iterations, view_findings
+from dmaverify.prove.move.views import (
+    MOST_ITERATIONS,
+    at_iteration,
+    moved_commands,
+    telling_iterations,
+    untold,
+    view_findings,
+)
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target, load_obligations, load_target
 from dmaverify.values import replace
@@ -128,6 +137,11 @@ def _judge_programs(case: Case) -> tuple[Program, Program]:
         given = given_program(transfer.given, *args, case.bits, case.target)
     judged, other = _judge_both(case, derived, given)
     case.take(case.rules_on(judged))
+    lacking = missing_engine((*judged, *other), case.target)
+    if lacking:
+        named = next((one.span for one in transfer.given if one.engine is not None), None)
+        span = named or (transfer.stream.span if transfer.stream is not None else transfer.span)
+        case.ill(lacking, span, "name an engine that exists, or walk the axis in `time`")
     if case.target.copies_of(*(tensor.tier for tensor in args)) is not None:
         from dmaverify.prove.move.copy_ports import left_behind
 
@@ -206,12 +220,15 @@ def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[Co
         case.status[finding.rule] = "refuted"
         case.by[finding.rule] = "the places of the views, for all iterations"
     case.findings += found
-    for counters in telling_iterations(views, case.target):
+    others = telling_iterations(views, case.target, MOST_ITERATIONS)
+    for counters in others:
         told = {f.rule for f in case.findings}
         report = rules(moved_commands(commands, views, counters, case.target))
         case.held += report.held
         note = f"found{at_iteration(views.turns, counters)}"
         case.findings += [replace(f, notes=(*f.notes, note)) for f in report.findings if f.rule not in told]
+    if len(others) + 1 < iterations(views.turns):
+        case.leave_open(untold(case.held, case.target, case.options.readings), len(others) + 1, views.count)
     case.iterations = views.count
     if views.loops:
         case.assumptions.append(EACH_ITERATION)

@@ -28,11 +28,6 @@ class UnitCopy:
     write: int
 
 
-def loops_of(command: Command) -> Loops:
-    """The loops of a command, its burst innermost."""
-    return (*((loop.count, loop.read, loop.write) for loop in command.loops), (command.burst, 1, 1))
-
-
 def in_half_bytes(command: Command) -> Command:
     """The same copies, counted in half bytes."""
     if command.unit_bits == 4:
@@ -62,9 +57,9 @@ def find_copy(program: Sequence[Command], write: int, read: int | None = None) -
     for index, command in enumerate(program):
         away_write = write - global_address(command.write, command.write.base)
         away_read = None if read is None else read - global_address(command.read, command.read.base)
-        counters = _counters_of(loops_of(command), away_write, away_read)
+        counters = _counters_of(command.nest, away_write, away_read)
         if counters is not None:
-            local = sum(r * c for (_, r, _), c in zip(loops_of(command), counters, strict=True))
+            local = sum(r * c for (_, r, _), c in zip(command.nest, counters, strict=True))
             return UnitCopy(index, counters, global_address(command.read, command.read.base + local), write)
     return None
 

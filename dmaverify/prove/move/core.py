@@ -73,46 +73,46 @@ class _Judge(CarriedCover):
             place = aliased_place(side, space, self.dtype_bits)
             if place is not None:
                 why = f"{place}s of the tensor overlap: what lies in one is longer than their distance"
-                return self._result("nothing", families, None, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
+                return self._result("nothing", None, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
             if beyond_every_memory(side, space, self.dtype_bits):
                 why = f"the tensor of {space.tier} is longer than addresses reach"
-                return self._result("nothing", families, None, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
+                return self._result("nothing", None, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
         if has_window(self.source) or has_window(self.dest):
-            return self._enumerated(families, units, 1 << 22, "overlapping windows are a relation")
+            return self._enumerated(units, 1 << 22, "overlapping windows are a relation")
         for index, command in enumerate(self.commands):
             off = walks_off(command, self.spaces)
             if off:
                 self.broken.append(Broken("core/in-bounds", off, index, corner_of(command)))
         if self.broken:
-            return self._result("the range of the addresses", families, None, units, {"core/in-bounds": "refuted"})
+            return self._result("the range of the addresses", None, units, {"core/in-bounds": "refuted"})
         source, source_opaque = layout_of(self.source, self.spaces[0], self.dtype_bits)
         dest, dest_opaque = layout_of(self.dest, self.spaces[1], self.dtype_bits)
         missing = self.readings.get("core/same-element") == "broadcast-missing"
         subject = Subject(self.source, self.dest, source_opaque, dest_opaque, missing)
         if self.weight <= ENUMERATE_FIRST and (source_opaque or dest_opaque):
-            return self._enumerated(families, units, ENUMERATE_FIRST, "")
+            return self._enumerated(units, ENUMERATE_FIRST, "")
         joint = drive(source, dest, [f.nest for f in families])
         if not joint.plain and self.weight <= ENUMERATE_FIRST:
-            return self._enumerated(families, units, ENUMERATE_FIRST, "")
+            return self._enumerated(units, ENUMERATE_FIRST, "")
         if not joint.plain and not (source_opaque or dest_opaque):
             fused = self._fused(source, dest, subject, families, units)
             if fused is not None:
                 return fused
             if copies_bytes(source, dest, self.commands) == "all":
-                return self._result(BY_DISTANCE, families, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
+                return self._result(BY_DISTANCE, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
         try:
             found = self._solved(joint, subject, families, units)
             if found.broken or "unknown" not in found.status.values():
                 return found
             moved = copies_bytes(source, dest, self.commands)
             if moved == "all":
-                return self._result(BY_DISTANCE, families, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
+                return self._result(BY_DISTANCE, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
             if moved is not None:
                 self.broken.append(Broken("core/covers", "", position=moved))
-                return self._result(BY_DISTANCE, families, joint, units, {"core/covers": "refuted"})
+                return self._result(BY_DISTANCE, joint, units, {"core/covers": "refuted"})
             return found
         except WindowRelation:
-            return self._enumerated(families, units, ENUMERATE_LAST, "overlapping windows are a relation")
+            return self._enumerated(units, ENUMERATE_LAST, "overlapping windows are a relation")
 
     def _region(self, tensor: Tensor) -> int:
         return tensor.mapping.size * self.dtype_bits // unit_bits_of(self.dtype_bits)
@@ -145,24 +145,24 @@ class _Judge(CarriedCover):
             claims += [*nest_claims(joint, subject, index), once_claim(nest, joint.dest, index)]
         cover = cover_claims(joint, subject)
         if cover is None and self.weight <= ENUMERATE_FIRST:
-            return self._enumerated(families, units, ENUMERATE_FIRST, "")
+            return self._enumerated(units, ENUMERATE_FIRST, "")
         possible = self._possible(claims + (cover or []))
         if possible == "unsat":
-            return self._vacuous(families, joint, units)
+            return self._vacuous(joint, units)
         if possible == "unknown":
-            return self._open(families, joint, units, "the solver found no example of the assumptions")
+            return self._open(joint, units, "the solver found no example of the assumptions")
         answer = self._all_at_once(claims + (cover or []))
         if answer.status == "unsat":
             for claim in claims + (cover or []):
                 self.status[claim.obligation] = "proved"
         elif not self.whole and joint.plain:
-            return self._result("nothing", families, joint, units, dict.fromkeys(OBLIGATIONS, "unknown"))
+            return self._result("nothing", joint, units, dict.fromkeys(OBLIGATIONS, "unknown"))
         else:
             carrying = self._carrying(claims)
             if carrying:
                 return self._again(joint, subject, families, units, carrying)
             if not self.whole and answer.status == "sat":
-                return self._result("nothing", families, joint, units, dict.fromkeys(OBLIGATIONS, "unknown"))
+                return self._result("nothing", joint, units, dict.fromkeys(OBLIGATIONS, "unknown"))
             for family in range(-1, len(joint.nests)):
                 self._one_by_one([c for c in claims + (cover or []) if c.family == family], joint, families)
         if cover is None:
@@ -173,28 +173,26 @@ class _Judge(CarriedCover):
         if "unknown" in self.status.values() and self.weight <= most:
             self.status.clear()
             self.broken.clear()
-            return self._enumerated(families, units, self.most_enumerated, "")
+            return self._enumerated(units, self.most_enumerated, "")
         self._consumes(joint, subject, families)
         self._live_cells(joint, subject)
         self.carries = not joint.plain
-        return self._result(NORMAL_FORM, families, joint, units, {})
+        return self._result(NORMAL_FORM, joint, units, {})
 
     def _again(
         self, joint: Joint, subject: Subject, families: list[Family], units: int, carrying: frozenset[int]
     ) -> CoreResult:
         """A proposed digit carries after all (a ragged cut): small moves are enumerated, others get free digits."""
         if self.weight <= ENUMERATE_FIRST:
-            return self._enumerated(families, units, ENUMERATE_FIRST, "")
+            return self._enumerated(units, ENUMERATE_FIRST, "")
         free = joint.all_carried(carrying)
         if free == joint:
-            return self._enumerated(families, units, self.most_enumerated, "digits carry")
+            return self._enumerated(units, self.most_enumerated, "digits carry")
         return self._solved(free, subject, families, units)
 
-    def _vacuous(self, families: list[Family], joint: Joint, units: int) -> CoreResult:
+    def _vacuous(self, joint: Joint, units: int) -> CoreResult:
         self.broken.append(Broken("core/not-vacuous", ""))
-        return self._result(
-            NORMAL_FORM, families, joint, units, {"core/not-vacuous": "refuted"}, "the assumptions cannot hold"
-        )
+        return self._result(NORMAL_FORM, joint, units, {"core/not-vacuous": "refuted"}, "the assumptions cannot hold")
 
     def _live_cells(self, joint: Joint, subject: Subject) -> None:
         """A destination without any live cell promises nothing. Guards only grow, so the cell of all zeros decides."""
@@ -209,11 +207,11 @@ class _Judge(CarriedCover):
         elif live == "unknown":
             self.status["core/not-vacuous"] = "unknown"
 
-    def _open(self, families: list[Family], joint: Joint, units: int, why: str) -> CoreResult:
+    def _open(self, joint: Joint, units: int, why: str) -> CoreResult:
         """The solver gave up: what is small enough is enumerated, else everything stays unknown."""
         if self.weight <= self.most_enumerated:
-            return self._enumerated(families, units, self.most_enumerated, "")
-        return self._result("nothing", families, joint, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
+            return self._enumerated(units, self.most_enumerated, "")
+        return self._result("nothing", joint, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
 
     def _consumes(self, joint: Joint, subject: Subject, families: Sequence[Family]) -> None:
         unread = first_unread(joint, opaque=subject.source_opaque)
@@ -252,7 +250,7 @@ class _Judge(CarriedCover):
 
     # ------------------------------------------------------------ enumerated
 
-    def _enumerated(self, families: list[Family], units: int, limit: int, why: str) -> CoreResult:
+    def _enumerated(self, units: int, limit: int, why: str) -> CoreResult:
         from dmaverify.execute.address import Aliased, TooLarge
         from dmaverify.execute.interpret import execute
 
@@ -268,7 +266,7 @@ class _Judge(CarriedCover):
             )
         except (TooLarge, Aliased):
             status = dict.fromkeys(OBLIGATIONS, "unknown")
-            return self._result("nothing", families, None, units, status, why or "too large to enumerate")
+            return self._result("nothing", None, units, status, why or "too large to enumerate")
         status = dict.fromkeys(OBLIGATIONS, "proved")
         for key, violation in done.findings.items():
             name, _, part = key.partition(":")
@@ -285,12 +283,11 @@ class _Judge(CarriedCover):
                     violation.count,
                 )
             )
-        return self._result(f"enumeration of all {units:,} units", families, None, units, status)
+        return self._result(f"enumeration of all {units:,} units", None, units, status)
 
     def _result(
         self,
         by: str,
-        families: Sequence[Family],
         joint: Joint | None,
         units: int,
         status: Mapping[str, str],
@@ -305,7 +302,7 @@ class _Judge(CarriedCover):
         broken = tuple(sorted(self.broken, key=lambda b: order.get(b.obligation, 99)))
         decided = {name: said for name, said in self._labels(by).items() if found[name] != "not judged"}
         decided |= {name: "" for name in OBLIGATIONS if found[name] == "not judged"}
-        return CoreResult(found, broken, by, why, joint, tuple(families), tuple(self.session.asked), units, decided)
+        return CoreResult(found, broken, by, why, joint, units, decided)
 
     def _labels(self, by: str) -> dict[str, str]:
         """Who decided each obligation: the solver only where it was asked a claim of this very obligation."""

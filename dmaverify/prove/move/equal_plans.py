@@ -63,7 +63,7 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
     witness, why = None, found.why
     conditions: tuple[str, ...] = ()
     if found.status == "proved":
-        free = programs[0] == programs[1] or any(map(_order_is_free, programs))
+        free = programs[0] == programs[1] or any(map(_order_is_free, programs, (first[2], second[2])))
         conditions = () if free else (ORDER,)
         units = sum(command.amount for command in programs[0])
         each = " in each iteration" if looped else ""
@@ -76,7 +76,7 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
     return Equivalence(found.status, why, witness, found.by, "plans", notes, conditions, tuple(session.asked))
 
 
-def _order_is_free(program: Sequence[Command]) -> bool:
+def _order_is_free(program: Sequence[Command], target: Target) -> bool:
     """Whether no order changes what a program leaves: surely nothing is written twice, or read where it is written."""
     regions: list[tuple[tuple[str, int, int], int, int, bool]] = []
     for command in program:
@@ -87,7 +87,7 @@ def _order_is_free(program: Sequence[Command]) -> bool:
             reach += step * (count - 1)
         for port, writes in ((command.read, False), (command.write, True)):
             low, last = command.reach(writes=writes)
-            regions.append(((port.tier, port.chip, port.cluster), low, last + 1, writes))
+            regions.append(((target.memory_of(port.tier), port.chip, port.cluster), low, last + 1, writes))
     most: dict[tuple[tuple[str, int, int], bool], int] = {}
     for place, low, high, writes in sorted(regions):
         if low < most.get((place, True), low) or (writes and low < most.get((place, False), low)):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dmaverify.program.command import Command, Port
-from dmaverify.program.space import Space, local_address, unit_bits_of
+from dmaverify.program.space import SPAN, Space, local_address, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.overlap import Early, Streams, relies_on_order, written_early
@@ -37,7 +37,7 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
         programs = [[looped(command, views, case.target) for command in commands] for commands in programs]
     if len({case.target.memory_of(t.tier) for t in (source, dest)}) > 1:
         return
-    why = lie_apart(source, dest, case.spaces[0].places, case.bits)
+    why = lie_apart(source, dest, case.spaces[0], case.bits)
     if why:
         case.status["core/overlap"], case.by["core/overlap"] = "proved", why
         return
@@ -83,16 +83,24 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
     )
 
 
-def lie_apart(source: Tensor, dest: Tensor, places: Sequence[str], bits: int) -> str:
-    """Why two tensors of one tier share no byte, by their places or their ranges of bytes alone; empty if they may."""
+def lie_apart(source: Tensor, dest: Tensor, space: Space, bits: int, dest_bits: int = 0) -> str:
+    """Why two tensors of one tier share no byte, by their places or their ranges of bytes alone; empty if they may.
+    What begins or runs on behind the end of its place lies in the next one as well: there addresses alone tell.
+    """
+    begins = [source.base * 8, dest.base * 8]
+    ends = [begins[0] + source.element.size * bits, begins[1] + dest.element.size * (dest_bits or bits)]
     for place in PLACES[:-1]:
-        if place in places:
-            a, b = getattr(source, f"at_{place}"), getattr(dest, f"at_{place}")
-            if a + source.field(place).size <= b or b + dest.field(place).size <= a:
-                return f"they lie on different {place}s"
-    first, second = (t.base * 8 for t in (source, dest))
-    apart = first + source.element.size * bits <= second or second + dest.element.size * bits <= first
-    return "the ends of both regions" if apart else ""
+        if place not in space.places:
+            continue
+        starts = [getattr(source, f"at_{place}"), getattr(dest, f"at_{place}")]
+        counts = [source.field(place).size, dest.field(place).size]
+        step = 0 if place in SPAN else space.stride(place, 1)
+        if step and any(end > step for end in ends):
+            begins = [begin + at * step for begin, at in zip(begins, starts, strict=True)]
+            ends = [end + (at + n - 1) * step for end, at, n in zip(ends, starts, counts, strict=True)]
+        elif starts[0] + counts[0] <= starts[1] or starts[1] + counts[1] <= starts[0]:
+            return f"they lie on different {place}s"
+    return "the ends of both regions" if ends[0] <= begins[1] or ends[1] <= begins[0] else ""
 
 
 def _written_early(

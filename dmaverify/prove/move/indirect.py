@@ -25,7 +25,7 @@ from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions, rules_script
 from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.indirect_order import apart_script, judge_order
-from dmaverify.prove.move.indirect_printed import judge_printed, judge_walked
+from dmaverify.prove.move.indirect_printed import judge_keyed, judge_printed, judge_walked
 from dmaverify.prove.move.part_questions import index_script, row_scripts
 from dmaverify.prove.move.script import Script
 from dmaverify.targets.target import Target
@@ -95,7 +95,7 @@ def check_indirect(
         case.judge_row(row, path, keep)
         judge_walked(case)
         case.judge_index()
-        case.judge_keyed()
+        judge_keyed(case)
         judge_printed(case)
         commands = case.commands(row)
         judge_order(case, commands)
@@ -105,7 +105,7 @@ def check_indirect(
         case.assumptions.append(f"nothing else was judged: the {move.kind} has no defined meaning")
     case.status.setdefault("core/well-formed", "proved")
     names = (*ORDER, *(name for name in case.status if name not in ORDER and name.startswith("core/")))
-    return case.concluded(move.name, names, path, move.line, move.expect, f"{move.keys:,} rows of {move.rows:,}")
+    return case.concluded(move.name, names, path, move.line, move.expect, case.claim())
 
 
 def _ask_for_all_rows(case: IndirectCase, keep: list[tuple[str, str, str]] | None) -> None:

@@ -15,7 +15,7 @@ from functools import cached_property
 from math import gcd
 
 from dmaverify.errors import Span
-from dmaverify.language.expr import Broadcast, axes_of, terms_of
+from dmaverify.language.expr import axes_of, terms_of
 from dmaverify.lower.programs import program_of_transfer, space_of
 from dmaverify.program.command import Command, Entry, Loop, Sequencer
 from dmaverify.program.indirect import Indirect, RowDigits, rows_of, without_axis
@@ -25,9 +25,10 @@ from dmaverify.program.tensor import PLACES
 from dmaverify.program.views import ViewError
 from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.meet import Walk
+from dmaverify.prove.move.case import MOVE_ALONE
 from dmaverify.prove.move.check import check_transfer
 from dmaverify.prove.move.copy_ports import left_behind
-from dmaverify.prove.move.ports import tensor_facts
+from dmaverify.prove.move.ports import bare_numbers, tensor_facts
 from dmaverify.prove.move.preconditions import foreign, unmet
 from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
 from dmaverify.targets.rule import Rule
@@ -140,15 +141,17 @@ class IndirectCase(Judgement):
     def judge_row(self, row: Transfer, path: str, keep: list[tuple[str, str, str]] | None) -> None:
         options = replace(self.options, repair=False)
         verdict = check_transfer(row, axes=self.axes, target=self.target, options=options, path=path, keep=keep)
-        alone = row.stream is None and not row.given
         for finding in verdict.findings:
             self.findings.append(replace(finding, notes=(*finding.notes, "of every row alike")))
         for one in verdict.obligations:
             self.status[one.id] = one.status
             self.by[one.id] = f"{one.by}, one row for all" if one.by else ""
         self.assumptions += [said for said in verdict.assumptions if not said.startswith("numpy agrees")]
-        if alone:
-            self.assumptions.append("no command was checked: neither a stream nor configurations are given")
+        self.conditions += verdict.conditions
+
+    def claim(self) -> str:
+        alone = self.move.stream is None and self.move.given is None
+        return MOVE_ALONE if alone else f"{self.move.keys:,} rows of {self.move.rows:,}"
 
     def commands(self, row: Transfer) -> tuple[Command, ...]:
         found = program_of_transfer(row, self.bits, self.target)
@@ -169,8 +172,7 @@ class IndirectCase(Judgement):
     def _promised(self) -> None:
         index, rows = self.move.index, self.move.rows
         if index.low is None or index.high is None:
-            self._open("core/in-bounds")
-            self.assumptions.append("nothing is known of the index: give its `values`, or promise its `rows`")
+            self.left_open("core/in-bounds", "nothing is known of the index: give its `values`, or promise its `rows`")
         elif index.low < 0 or index.high >= rows:
             self.broken(
                 "core/in-bounds", f"the index may name rows {index.low}..{index.high}; the table has {rows}",
@@ -190,10 +192,12 @@ class IndirectCase(Judgement):
             if index.distinct:
                 self.assumptions.append(f"no row is named twice by the index {RUN_TIME}")
             else:
-                self._open("core/writes-once")
-                self.assumptions.append("whether a row is written twice is not known: promise `distinct = true`")
+                self.left_open(
+                    "core/writes-once", "whether a row is written twice is not known: promise `distinct = true`"
+                )
 
-    def _open(self, rule: str) -> None:
+    def left_open(self, rule: str, why: str) -> None:
+        self.assumptions.append(why)
         if self.status.get(rule) != "refuted":
             self.status[rule] = "unknown"
 
@@ -261,27 +265,6 @@ class IndirectCase(Judgement):
         spans = self.move.index.value_spans
         return spans[at] if at < len(spans) else self.move.index.span
 
-    def judge_keyed(self) -> None:
-        """A table that holds the key as well: key k asks for its own part of the row, and the machine adds the row
-        alone.
-        """
-        listed = self.move.listed
-        if self.keyed_table is None or (listed is not None and listed.offsets is not None):
-            return
-        space = space_of(self.target, self.move.table.tier)
-        for key in range(1, self.move.keys):
-            further = self.keyed_table.units(key, space, self.bits)
-            if further:
-                self.broken(
-                    "core/same-element",
-                    f"the table holds {self.move.key} too: {self.move.key} = {key} asks for what lies {further} "
-                    f"further in its row, but the machine adds the row alone and goes to {self.move.key} = 0",
-                    self.move.table.span,
-                    f"take {self.move.key} out of the table: let the index count (row, {self.move.key}) pairs",
-                    {self.move.key: key, "further": further},
-                )
-                return
-
     # ------------------------------------------------------------ rules
 
     def ruled(self, commands: Sequence[Command]) -> int:
@@ -320,16 +303,31 @@ class IndirectCase(Judgement):
         """The command of all rows: the loop over the keys around a row's, by the greatest step that all rows share."""
         space = space_of(self.target, self.move.payload.tier)
         keyed = gcd(*self.payload.steps(space, self.bits))
-        values = self.move.index.values
-        rows = [r for v in values if (r := self.row_of(v)) is not None] if values is not None else [1]
-        picked = gcd(*rows) * self.row_units
-        read, write = (keyed, picked) if self.move.scatter else (picked, keyed)
+        first, picked = self._picked()
+        if self.move.scatter:
+            read, write, row = keyed, picked, row.moved_to(row.read.base, row.write.base + first)
+        else:
+            read, write, row = picked, keyed, row.moved_to(row.read.base + first, row.write.base)
         loop = Loop(self.move.keys, read, write, self.move.key)
         texts = [
             _around(text, self.move.keys, step, self.move.key)
             for text, step in ((row.read_text, read), (row.write_text, write))
         ]
         return replace(row, loops=(loop, *row.loops), read_text=texts[0], write_text=texts[1])
+
+    def _picked(self) -> tuple[int, int]:
+        """Where the machine goes first in the table, and what divides the distances from there to all others, in units:
+        as printed, as the known numbers say, else to any row.
+        """
+        listed, values = self.move.listed, self.move.index.values
+        if listed is not None and listed.offsets is not None:
+            places = list(listed.offsets)
+        elif values is None:
+            return 0, self.row_units
+        else:
+            places = [row * self.row_units for v in values if (row := self.row_of(v)) is not None]
+        first = min(places, default=0)
+        return first, gcd(*(place - first for place in places))
 
     def facts(self) -> dict[str, int]:
         move, index = self.move, self.move.index
@@ -359,15 +357,12 @@ class IndirectCase(Judgement):
         }
 
     def _replicated(self) -> int:
-        """Axes (or bare numbers above 1) of the payload's places that neither the key nor the table has."""
+        """Axes (or copies by bare numbers above 1) of the payload's places that neither the key nor the table has."""
         have = {*axes_of(self.move.table.mapping), self.move.key}
-        count = 0
-        for place in PLACES[:-1]:
-            for term in terms_of(self.move.payload.field(place)):
-                named = axes_of(term)
-                count += isinstance(term, Broadcast) and term.size > 1
-                count += any(axis not in have and size > 1 for axis, size in named.items())
-        return count
+        places = [self.move.payload.field(place) for place in PLACES[:-1]]
+        named = [axes_of(term) for place in places for term in terms_of(place)]
+        lacking = sum(any(axis not in have and size > 1 for axis, size in one.items()) for one in named)
+        return lacking + sum(len(bare_numbers(place)) for place in places)
 
     def spaces(self) -> tuple[Space, Space]:
         return space_of(self.target, self.move.source.tier), space_of(self.target, self.move.dest.tier)

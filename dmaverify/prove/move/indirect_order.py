@@ -19,6 +19,7 @@ from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.prove.meet import TooDeep, Walk, apart, difference, side_of, smallest_meeting
 from dmaverify.prove.move.full import definitions
+from dmaverify.prove.move.in_place import lie_apart
 from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.overlap import written_early
 from dmaverify.prove.move.questions import address_by_steps
@@ -31,7 +32,7 @@ MOST_PAIRS = 1 << 16  # of keys, one reading behind the other's writing
 MOST_DISTANCES = 64  # between a row and where it goes, each judged by itself
 
 Memory = tuple[str, int, int]
-"""A memory by tier, chip and cluster (0 where the tier has none)."""
+"""A memory by name, chip and cluster (0 where the tier has none)."""
 
 Side = list[tuple[str, Memory, Walk]]
 """Walks over one side: who does it (in words), the memory, the addresses."""
@@ -51,12 +52,15 @@ def judge_order(case: IndirectCase, commands: Sequence[Command]) -> None:
     move = case.move
     case.findings = [f for f in case.findings if f.rule != "core/overlap"]
     case.status.pop("core/overlap", None)
-    tiers = {move.source.tier, move.index.tensor.tier} if commands else set()
-    if move.dest.tier not in tiers:
+    listed, moved = (_one_memory(case, tensor, move.dest) for tensor in (move.index.tensor, move.source))
+    if not commands:
+        _told_by_regions(case, listed=listed, moved=moved)
+        return
+    if not listed and not moved:
         return
     case.apart = []
-    found = _list_overwritten(case, commands) or (
-        _rows_overwritten(case, commands) if move.source.tier == move.dest.tier else None
+    found = (_list_overwritten(case, commands) if listed else None) or (
+        _rows_overwritten(case, commands) if moved else None
     )
     if isinstance(found, SharedIndex):
         case.broken(
@@ -69,6 +73,28 @@ def judge_order(case: IndirectCase, commands: Sequence[Command]) -> None:
         case.by["core/overlap"] = "the order of the keys, one after the other" if found is None else ""
 
 
+def _one_memory(case: IndirectCase, one: Tensor, other: Tensor) -> bool:
+    return case.target.memory_of(one.tier) == case.target.memory_of(other.tier)
+
+
+def _told_by_regions(case: IndirectCase, *, listed: bool, moved: bool) -> None:
+    """Without commands: regions that share no byte, or nothing says in which order they are read and written."""
+    move = case.move
+    space = space_of(case.target, move.dest.tier)
+    asked = [("the list of rows", move.index.tensor, case.target.dtypes[move.index.dtype])] if listed else []
+    asked += [("the source", move.source, case.bits)] if moved else []
+    for what, tensor, bits in asked:
+        why = lie_apart(move.dest, tensor, space, case.bits, bits)
+        if not why:
+            case.broken(
+                "core/overlap", f"the destination and {what} share bytes of {move.dest.tier}: without commands nothing "
+                "says in which order they are read and written",
+                move.dest.base_span or move.dest.span, "place it where neither the source nor the list lies",
+            )  # fmt: skip
+            return
+        case.status["core/overlap"], case.by["core/overlap"] = "proved", why
+
+
 def _width(case: IndirectCase) -> int:
     return unit_bits_of(case.bits)
 
@@ -76,9 +102,9 @@ def _width(case: IndirectCase) -> int:
 # ---------------------------------------------------------------- walks
 
 
-def _walk(command: Command, writes: bool) -> tuple[Memory, Walk]:
+def _walk(case: IndirectCase, command: Command, writes: bool) -> tuple[Memory, Walk]:
     port = command.write if writes else command.read
-    return (port.tier, port.chip, port.cluster), side_of(command, writes=writes)
+    return (case.target.memory_of(port.tier), port.chip, port.cluster), side_of(command, writes=writes)
 
 
 def _declared(tensor: Tensor, bits: int, target: Target, memories: Iterable[Memory]) -> Iterator[tuple[Memory, Walk]]:
@@ -92,7 +118,7 @@ def _declared(tensor: Tensor, bits: int, target: Target, memories: Iterable[Memo
     first, count = tensor.at_cluster, tensor.cluster.size
     clusters = range(first, first + count) if "cluster" in space.places else range(1)
     for memory in memories:
-        if memory[0] == tensor.tier and memory[1] in chips and memory[2] in clusters:
+        if memory[0] == target.memory_of(tensor.tier) and memory[1] in chips and memory[2] in clusters:
             yield memory, walk
 
 
@@ -101,7 +127,7 @@ def _moved(case: IndirectCase, commands: Sequence[Command], key: int, *, writes:
     shifts = case.shifts()
     assert shifts is not None
     by = shifts[int(writes)][key]
-    walks = (_walk(command, writes) for command in commands)
+    walks = (_walk(case, command, writes) for command in commands)
     return [(f"{case.move.key} = {key}", memory, Walk(w.base + by, w.loops)) for memory, w in walks]
 
 
@@ -110,7 +136,7 @@ def _every(case: IndirectCase, commands: Sequence[Command], *, writes: bool, key
     table = writes == case.move.scatter
     loops, start = _promised_rows(case) if table else _keys(case, keys)
     word = "a row that the list may name" if table else f"{case.move.key} = {keys.start}..{keys.stop - 1}"
-    walks = (_walk(command, writes) for command in commands)
+    walks = (_walk(case, command, writes) for command in commands)
     return [(word, memory, Walk(w.base + start, (*loops, *w.loops))) for memory, w in walks]
 
 
@@ -172,11 +198,9 @@ def _first(one: Side, other: Side) -> tuple[str, str, int] | str | None:
 
 def _list_overwritten(case: IndirectCase, commands: Sequence[Command]) -> SharedIndex | str | None:
     move = case.move
-    if move.index.tensor.tier != move.dest.tier:
-        return None
     bits = case.target.dtypes[move.index.dtype]
     width = _width(case)
-    written = dict.fromkeys(_walk(command, writes=True)[0] for command in commands)
+    written = dict.fromkeys(_walk(case, command, writes=True)[0] for command in commands)
     listed: Side = [
         (f"the list of rows that the {move.kind} reads", memory, walk.scaled(unit_bits_of(bits) // width))
         for memory, walk in _declared(move.index.tensor, bits, case.target, written)
@@ -234,7 +258,7 @@ def _all_of(case: IndirectCase, commands: Sequence[Command], *, writes: bool) ->
     assert shifts is not None
     own = shifts[int(writes)] or [0]
     reach = max(own) - min(own)
-    walks = (_walk(command, writes) for command in commands)
+    walks = (_walk(case, command, writes) for command in commands)
     return [("", memory, Walk(w.base + min(own), (*w.loops, (reach + 1, 1)))) for memory, w in walks]
 
 

@@ -8,6 +8,8 @@ Source: "Sequencer" (Indirect Access), docs/machines/rngd.md 5.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dmaverify.errors import Span
 from dmaverify.language.expr import Symbol, axes_of, pair, terms_of
 from dmaverify.language.served import TooManyCells, first_repeated, first_unserved
@@ -38,6 +40,28 @@ def judge_walked(case: IndirectCase) -> None:
             case.broken(rule, f"{key} = {at} {what}", stream.span, f"let `time` walk {key} once", {key: at})
 
 
+def judge_keyed(case: IndirectCase) -> None:
+    """A table that holds the key as well: key k asks for its own part of the row, and the machine adds the row
+    alone.
+    """
+    listed = case.move.listed
+    if case.keyed_table is None or (listed is not None and listed.offsets is not None):
+        return
+    space = space_of(case.target, case.move.table.tier)
+    for key in range(1, case.move.keys):
+        further = case.keyed_table.units(key, space, case.bits)
+        if further:
+            case.broken(
+                "core/same-element",
+                f"the table holds {case.move.key} too: {case.move.key} = {key} asks for what lies {further} "
+                f"further in its row, but the machine adds the row alone and goes to {case.move.key} = 0",
+                case.move.table.span,
+                f"take {case.move.key} out of the table: let the index count (row, {case.move.key}) pairs",
+                {case.move.key: key, "further": further},
+            )
+            return
+
+
 def judge_printed(case: IndirectCase) -> None:
     """Judges the loop over the keys that a plan prints: its count, its offsets, its stride."""
     listed = case.move.listed
@@ -55,11 +79,14 @@ def judge_printed(case: IndirectCase) -> None:
 
 def _printed_offsets(case: IndirectCase, offsets: tuple[int, ...] | None, span: Span | None) -> None:
     values = case.move.index.values
-    if offsets is None or values is None:
+    if offsets is None:
         return
     space = space_of(case.target, case.move.table.tier)
-    keyed, keys = case.keyed_table, range(len(values))
+    keyed, keys = case.keyed_table, range(case.move.keys)
     beside = [0 if keyed is None else keyed.units(k, space, case.bits) for k in keys]
+    if values is None:
+        _printed_of_any(case, offsets, beside, span)
+        return
     wanted = [
         None if (row := case.row_of(v)) is None else row * case.row_units + more
         for v, more in zip(values, beside, strict=True)
@@ -75,6 +102,30 @@ def _printed_offsets(case: IndirectCase, offsets: tuple[int, ...] | None, span: 
                 span, hint, {case.move.key: at, "offset": have, "wanted": want},
             )  # fmt: skip
             return
+
+
+def _printed_of_any(case: IndirectCase, offsets: Sequence[int], beside: Sequence[int], span: Span | None) -> None:
+    """Printed offsets of an index that is known at run time only: each is a row that it may name, or wrong whatever it
+    names; right they are where it may name no other.
+    """
+    index, step = case.move.index, case.row_units
+    low = max(0, index.low or 0)
+    high = case.move.rows - 1 if index.high is None else min(index.high, case.move.rows - 1)
+    for at, (have, more) in enumerate(zip(offsets, beside, strict=False)):
+        row, rest = divmod(have - more, step or 1)
+        if rest or not low <= row <= high:
+            case.broken(
+                "core/same-element",
+                f"the indirect loop goes to offset {have} at {case.move.key} = {at}, where no "
+                f"row lies that the index may name ({low}..{high})",
+                span, "write `index` there: the numbers are known at run time",
+                {case.move.key: at, "offset": have},
+            )  # fmt: skip
+            return
+    if low != high and offsets:
+        why = "the printed offsets name rows, and which rows the index names is known at run time only"
+        case.left_open("core/same-element", f"core/same-element: {why}: write `index` there")
+        case.by["core/same-element"] = ""
 
 
 def _printed_stride(case: IndirectCase, stride: int, span: Span | None) -> None:

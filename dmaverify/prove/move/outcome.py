@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dmaverify.layout.refine import Joint
-from dmaverify.prove.move.fold import Family
 from dmaverify.values import dataclass, field
 
 OBLIGATIONS = (
@@ -47,8 +46,6 @@ class CoreResult:
     by: str
     why: str = ""
     joint: Joint | None = None
-    families: tuple[Family, ...] = ()
-    asked: tuple[tuple[str, str, str], ...] = ()
     units: int = 0
     decided: Mapping[str, str] = field(default_factory=dict)  # who decided an obligation, where that is not `by`
 

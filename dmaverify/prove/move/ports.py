@@ -1,8 +1,8 @@
 """The facts that rules speak of, computed from tensors, commands and accesses.
 
-Knows: every port of `machines.facts`, as numbers of one transfer or access.
+Knows: every port of `targets/facts.py`, as numbers of one transfer or access.
 Does not know: rules, severities, any machine.
-Law: one port, one meaning (`machines.facts`); a gcd port is 0 only when every number it divides is 0, and is exact
+Law: one port, one meaning (`targets/facts.py`); a gcd port is 0 only when every number it divides is 0, and is exact
 for all addresses of a nest, because all of them are multiples of m exactly when base and strides are
 (proofs/alignment-step.smt2).
 
@@ -12,11 +12,13 @@ Relied on (proofs/): alignment-step.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import takewhile
 
-from dmaverify.language.expr import Broadcast, Expr, Symbol, axes_of, children, terms_of
+from dmaverify.language.expr import Broadcast, Expr, Symbol, axes_of, children, pair, terms_of, walk
 from dmaverify.language.numbers import gcd, least, most, same, step_gcd
 from dmaverify.layout.digits import DigitForm, NotDigits, compile_digits, finalized
+from dmaverify.layout.held import TooMany, first_absent
 from dmaverify.lower.derive import coalesce
 from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.space import divisor_bytes
@@ -92,7 +94,8 @@ def sequencer_facts(
         over = "iterations_max" in limits and iterations > limits["iterations_max"]
         if over or entries > limits.get("entries_max", entries):
             merged = [count for count, _, _ in coalesce([(x.count, x.read, x.write) for x in command.loops])]
-            with_packet = len(merged) + (1 if command.packet > 1 else 0)
+            within = coalesce(command.nest)
+            with_packet = len(within) + (1 if command.packet > 1 and same(command.burst, 1) else 0)
             entries, iterations = max(1, min(entries, with_packet)), most([1, *merged])
     return {
         "entries": max(1, entries),
@@ -146,15 +149,24 @@ def tensor_facts(tensor: Tensor, dtype_bits: int, only: Collection[str] | None =
 def _padded_splits(tensor: Tensor) -> int:
     """Axes of which the element mapping holds several digits, one of them padded below the top one."""
     try:
-        form = finalized(tensor.element)
-    except NotDigits:
-        return 0
+        digits = finalized(tensor.element).digits
+    except NotDigits:  # what other terms pad is padded all the same
+        digits = tuple(d for form in _forms(tensor.element) if form is not None for d in form.digits)
     count = 0
     for axis in axes_of(tensor.element):
-        held = [d for d in form.digits if d.axis == axis]
+        held = [d for d in digits if d.axis == axis]
         top = max((d.weight for d in held), default=0)
         count += any(d.live < d.slots and d.weight < top for d in held)
     return count
+
+
+def _forms(expr: Expr) -> Iterator[DigitForm | None]:
+    """The digits of each term, outer to inner; None for those without."""
+    for term in terms_of(expr):
+        try:
+            yield finalized(term)
+        except NotDigits:
+            yield None
 
 
 def transfer_facts(
@@ -164,7 +176,10 @@ def transfer_facts(
     target: Target,
     commands: Sequence[Command],
     only: Collection[str] | None = None,
+    *,
+    missing: bool = False,
 ) -> dict[str, int]:
+    """`missing`: destination coordinates that the source does not hold are replicas (the reading broadcast-missing)."""
     return {
         **target.dtype_facts(dtype),
         "route": int((source.tier, dest.tier) in target.routes),
@@ -177,13 +192,13 @@ def transfer_facts(
         "dest_clusters": dest.cluster.size,
         "source_slices": source.slice.size,
         "dest_slices": dest.slice.size,
-        "broadcast_axes": broadcast_axes(source, dest) if asked(only, "broadcast_axes") else 0,
-        **(_tails(source, dest, dtype, target) if asked(only, "tail_bits", "tail_stride_bits") else {}),
+        "broadcast_axes": broadcast_axes(source, dest, missing) if asked(only, "broadcast_axes") else 0,
+        **(
+            tail_facts(source, dest, target.dtypes.get(dtype, 8), target.tiers[dest.tier].is_sliced)
+            if asked(only, "tail_bits", "tail_stride_bits")
+            else {}
+        ),
     }
-
-
-def _tails(source: Tensor, dest: Tensor, dtype: str, target: Target) -> dict[str, int]:
-    return tail_facts(source, dest, target.dtypes.get(dtype, 8), target.tiers[dest.tier].is_sliced)
 
 
 def _same_chip(source: Tensor, dest: Tensor, commands: Sequence[Command]) -> int:
@@ -215,12 +230,25 @@ def _same_dmn(source: Tensor, dest: Tensor, target: Target, commands: Sequence[C
     return 1
 
 
-def broadcast_axes(source: Tensor, dest: Tensor) -> int:
+def broadcast_axes(source: Tensor, dest: Tensor, missing: bool = False) -> int:
     """Destination axes that take more than one value there and that the source does not name; a bare number above 1
     counts as one, unless the source has one of that size too: then every copy has a place of its own to come from.
+    With `missing`, axes of which the source holds fewer values count as well.
     """
-    missing = _varying(dest.mapping) - axes_of(source.mapping).keys()
-    return len(missing) + (_bare_numbers(dest) - _bare_numbers(source)).total()
+    named = axes_of(source.mapping).keys()
+    varying = _varying(dest.mapping)
+    fewer = [axis for axis in varying & named if _beyond(source.mapping, dest.mapping, axis)] if missing else []
+    bare = Counter(bare_numbers(dest.mapping)) - Counter(bare_numbers(source.mapping))
+    return len(varying - named) + len(fewer) + bare.total()
+
+
+def _beyond(source: Expr, dest: Expr, axis: str) -> bool:
+    """Whether the destination has a value of an axis that the source does not hold; also where they are too many."""
+    try:
+        sides = [[(d.weight, d.live) for d in compile_digits(one).digits if d.axis == axis] for one in (dest, source)]
+        return first_absent(*sides) is not None
+    except (NotDigits, TooMany):
+        return True
 
 
 def _varying(expr: Expr) -> set[str]:
@@ -235,9 +263,18 @@ def _varying(expr: Expr) -> set[str]:
     return names
 
 
-def _bare_numbers(tensor: Tensor) -> Counter[int]:
-    """The sizes of the bare numbers above 1 among the terms of a mapping."""
-    return Counter(term.size for term in terms_of(tensor.mapping) if isinstance(term, Broadcast) and term.size > 1)
+def bare_numbers(expr: Expr) -> list[int]:
+    """How many copies each bare number above 1 makes, as cuts and paddings leave it; all of them where a term has no
+    digits.
+    """
+    found: list[int] = []
+    for term in terms_of(expr):
+        bare = [node.size for node in walk(term) if isinstance(node, Broadcast) and node.size > 1]
+        try:
+            found += [d.live for d in compile_digits(term).digits if d.axis is None and d.live > 1] if bare else ()
+        except NotDigits:
+            found += bare
+    return found
 
 
 # ---------------------------------------------------------------- tails (level `std`)
@@ -245,17 +282,35 @@ def _bare_numbers(tensor: Tensor) -> Counter[int]:
 
 def tail_facts(source: Tensor, dest: Tensor, dtype_bits: int, sliced: bool) -> dict[str, int]:
     """Innermost run read alike by both element mappings, and what divides the destination strides beyond it."""
-    try:
-        a = finalized(source.element)
-        b = finalized(dest.element)
-        flat = compile_digits(dest.mapping)
-    except NotDigits:
-        return {"tail_bits": dtype_bits, "tail_stride_bits": dtype_bits}
+    a, b = (_innermost(tensor.element) for tensor in (source, dest))
     tail = _common_run(a, b)
     if sliced:
         tail = _grown(b, tail)
-    strides = [d.step * dtype_bits for d in flat.digits if d.step >= tail]
+    strides = [step * dtype_bits for step in _steps(dest.mapping) if step >= tail]
     return {"tail_bits": tail * dtype_bits, "tail_stride_bits": gcd(*strides) if strides else 0}
+
+
+def _innermost(expr: Expr) -> DigitForm:
+    """The digits of a mapping; of its innermost terms, where a term around them has none."""
+    try:
+        return finalized(expr)
+    except NotDigits:
+        forms = takewhile(
+            lambda one: one[1] is not None, reversed(list(zip(terms_of(expr), _forms(expr), strict=True)))
+        )
+        return finalized(pair(*reversed([term for term, _ in forms])))
+
+
+def _steps(expr: Expr) -> list[int]:
+    """The steps of all digits of a mapping; a term without digits steps by what is inside of it."""
+    try:
+        return [digit.step for digit in compile_digits(expr).digits]
+    except NotDigits:
+        found, inside = [], 1
+        for term, form in reversed(list(zip(terms_of(expr), _forms(expr), strict=True))):
+            found += [inside] if form is None else [digit.step * inside for digit in form.digits]
+            inside *= term.size
+        return found
 
 
 def _common_run(a: DigitForm, b: DigitForm) -> int:

@@ -14,6 +14,7 @@ from dmaverify.errors import InputError
 from dmaverify.language import wellformed
 from dmaverify.language.expr import ONE, Expr
 from dmaverify.program.access import Access, PlanProblem
+from dmaverify.program.command import Command
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import SPAN, Space, unit_bits_of
@@ -85,6 +86,21 @@ def foreign(work: Work, target: Target) -> Iterator[PlanProblem]:
         ways = ", ".join(f"{source} to {dest}" for source, dest in target.routes)
         said = f"{target.name} has no route from {ends[0]} to {ends[1]}"
         yield PlanProblem(said, work.dest.span or work.span, f"it moves {ways}", fatal=False)
+
+
+def missing_engine(commands: Iterable[Command], target: Target) -> str:
+    """The first engine that commands name and the machine lacks, in words, where no rule of its own speaks of that."""
+    have, ports = target.engines, {"engine_chip", "engine_cluster", "engine_dmn"}
+    counts = have.chips, have.clusters, have.per_cluster
+    for engine in (command.engine for command in commands):
+        at = () if engine is None else (engine.chip, engine.cluster, engine.dmn)
+        if any(not 0 <= number < count for number, count in zip(at, counts, strict=False)):
+            if any(ports <= set(rule.ports) for rule in target.rules.values()):
+                return ""
+            chips, clusters, engines = counts
+            said = f"chips: {chips}, clusters of a chip: {clusters}, engines of a cluster: {engines}"
+            return f"{target.name} has no engine {at} (chip, cluster, dmn); {said}"
+    return ""
 
 
 def require(

@@ -91,13 +91,8 @@ def _spoken_of(scripts: Sequence[Script]) -> set[str]:
 # ---------------------------------------------------------------- commands
 
 
-def loops_of(command: Command) -> list[tuple[int, int, int]]:
-    """(count, read stride, write stride) outer to inner, the burst last, in units."""
-    return [*((loop.count, loop.read, loop.write) for loop in command.loops), (command.burst, 1, 1)]
-
-
 def _counters(writer: ScriptWriter, command: Command, prefix: str) -> list[Lin]:
-    return [writer.counter(f"{prefix}{i}", count) for i, (count, _, _) in enumerate(loops_of(command))]
+    return [writer.counter(f"{prefix}{i}", count) for i, (count, _, _) in enumerate(command.nest)]
 
 
 def address_by_steps(
@@ -121,7 +116,7 @@ def _side(
     """Address, position and cell of one side of a command."""
     name, tensor, space = subject.sides[side]
     port = command.write if side else command.read
-    strides = [loop[1 + side] for loop in loops_of(command)]
+    strides = [loop[1 + side] for loop in command.nest]
     address = address_by_steps(writer, f"{name}.address", port.base, counters, strides)
     at = position_of(writer, name, tensor, space, subject.dtype_bits, _port(port), address)
     return at, cell_at(writer, name, tensor, at)
@@ -159,7 +154,7 @@ def writer_of(subject: QuestionSubject, name: str) -> ScriptWriter:
 def _writes(writer: ScriptWriter, command: Command, prefix: str) -> tuple[list[Lin], Lin]:
     """Counters of a command under their own names, and the address that they write."""
     counters = _counters(writer, command, prefix)
-    strides = [loop[2] for loop in loops_of(command)]
+    strides = [loop[2] for loop in command.nest]
     return counters, address_by_steps(writer, f"{prefix}.address", command.write.base, counters, strides)
 
 
@@ -167,7 +162,7 @@ def once_script(writer: ScriptWriter, command: Command, says: str = "core/writes
     """Two counters of one command never write one address: from the longest stride on, they are equal."""
     (a, left), (b, right) = (_writes(writer, command, prefix) for prefix in "ab")
     writer.lines.append(f"(assert (= {text_of(left)} {text_of(right)}))")
-    loops = loops_of(command)
+    loops = command.nest
     symbols = any(isinstance(part, Symbolic) for loop in loops for part in loop)
     for end in (left, right) if symbols else ():
         writer.bounded(end)
@@ -304,7 +299,7 @@ def reaches(
 ) -> str:
     """The counters of a command that the address names, digit by digit from the longest stride, do reach it."""
     port = command.write if side else command.read
-    loops = [(loop[0], loop[1 + side]) for loop in loops_of(command)]
+    loops = [(loop[0], loop[1 + side]) for loop in command.nest]
     with writer.sizes.guessing():
         chosen = _named_counters(writer, name, loops, port.base, here)
     text, value = number(port.base), Lin(port.base)

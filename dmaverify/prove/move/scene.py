@@ -101,13 +101,9 @@ class Scene:
 def addresses(command: Command, counters: Sequence[int]) -> tuple[int, int]:
     """Local read and write address of one unit of a command."""
     read, write = command.read.base + counters[-1], command.write.base + counters[-1]
-    for loop, value in zip(command.loops, loop_values(command, counters), strict=True):
+    for loop, value in zip(command.loops, counters, strict=False):
         read, write = read + loop.read * value, write + loop.write * value
     return read, write
-
-
-def loop_values(command: Command, counters: Sequence[int]) -> Sequence[int]:
-    return counters[: len(command.loops)]
 
 
 def full_counters(command: Command, counters: Sequence[int]) -> tuple[int, ...]:

@@ -183,16 +183,21 @@ def transfer_instances(
     span: Span | None,
     buffers: tuple[Tensor, Tensor] | None = None,
     only: Collection[str] | None = None,
+    *,
+    readings: Mapping[str, str] | None = None,
 ) -> list[Instance]:
     """Everything that rules look at in a transfer. `buffers`: the memory behind views of source and destination;
     `only`: ports that are asked for, all by default.
     """
+    missing = (readings or {}).get("core/same-element") == "broadcast-missing"
     bits = target.dtypes[dtype]
     whole = buffers or (source, dest)
     out = [
         Instance("tensor", tensor_facts(whole[0], bits, only), "source", source.span, "read", source.tier),
         Instance("tensor", tensor_facts(whole[1], bits, only), "dest", dest.span, "write", dest.tier),
-        Instance("transfer", transfer_facts(source, dest, dtype, target, commands, only), "transfer", span),
+        Instance(
+            "transfer", transfer_facts(source, dest, dtype, target, commands, only, missing=missing), "transfer", span
+        ),
     ]
     for index, command in enumerate(commands):
         out.extend(_command_instances(index, command, commands, source, dest, stream, limits))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Runs = tuple[NDArray[np.int64], NDArray[np.int64]]  # first and end of each run, sorted
 
 MOST_RUNS = 1 << 20
+MOST_ADDRESS = 1 << 62
 MOST_GAPS = 1 << 12  # units that no command moves, looked at one by one
 
 
@@ -45,13 +46,14 @@ def copies_bytes(source: Layout, dest: Layout, commands: Sequence[Command]) -> L
         first = (global_address(port, port.base) for port in (command.read, command.write))
         if next(first) + distance != next(first):
             return None
-    digits, nests = _of_one_turn(dest, [(global_address(c.write, c.write.base), _loops(c)) for c in commands])
-    region, moved = _runs([(dest.origin, digits)]), _runs(nests)
+    bases = (global_address(c.write, c.write.base) - dest.origin for c in commands)
+    digits, nests = _of_one_turn(dest, [(base, _loops(c)) for base, c in zip(bases, commands, strict=True)])
+    region, moved = _runs([(0, digits)]), _runs(nests)
     if region is None or moved is None or dest.kind_at((0,) * len(dest.digits)) is not None:
         return None
     gaps = _left_out(_joined(region), _joined(moved))
     left = chain.from_iterable(range(first, end) for first, end in gaps or ())
-    for unit in islice(left, MOST_GAPS):
+    for unit in (dest.origin + one for one in islice(left, MOST_GAPS)):
         values = dest.values_at(unit)
         kind = Kind.BOTTOM if values is None else dest.kind_at(values)
         if kind is None:
@@ -98,12 +100,14 @@ def _without(loops: list[tuple[int, int]], turn: tuple[int, int]) -> list[tuple[
 
 
 def _runs(nests: Iterable[Nest]) -> Runs | None:
-    """The runs of nests (base, loops of count and step), sorted. None where there are too many."""
+    """The runs of nests (base, loops of count and step), sorted. None where there are too many, or too far apart."""
     import numpy as np
 
     firsts, ends = [], []
     for base, loops in nests:
         length = 1
+        if abs(base) + sum(count * abs(step) for count, step in loops) > MOST_ADDRESS:
+            return None
         starts = np.array([base], dtype=np.int64)
         for count, step in sorted(((n, s) for n, s in loops if n > 1), key=lambda loop: abs(loop[1])):
             if step < 0:

@@ -21,7 +21,7 @@ from dmaverify.lower.derive import coalesce
 from dmaverify.lower.programs import COMPARE_UNITS, same_nests
 from dmaverify.program.command import Command, counters_at
 from dmaverify.program.space import global_address
-from dmaverify.prove.move.copies import Loops, TooManySteps, UnitCopy, find_copy, loops_of
+from dmaverify.prove.move.copies import Loops, TooManySteps, UnitCopy, find_copy
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.obligations import Subject, image_text, nest_claims, piece_name
 from dmaverify.prove.smt import Answer, Query, Session, all_of, linear, negation, number
@@ -61,7 +61,7 @@ def compare(
     if flats[0] == flats[1]:
         return Comparison("proved", "equal normal nests over all engines")
     programs = (one, other)
-    if sum(c.amount for c in (*one, *other)) <= COMPARE_UNITS:
+    if sum(c.amount for c in (*one, *other)) <= COMPARE_UNITS and all(map(_fits, (*one, *other))):
         return _enumerated(programs)
     questions = _on_digits(flats, subject, layouts, session) or _by_division(flats)
     if questions is None:
@@ -131,6 +131,12 @@ def _enumerated(programs: Programs) -> Comparison:
     return Comparison("proved", by)
 
 
+def _fits(command: Command) -> bool:
+    """Whether arrays of 64-bit numbers hold its addresses."""
+    ends = zip((command.read, command.write), (command.reach(writes=w) for w in (False, True)), strict=True)
+    return all(abs(global_address(port, end)) < 1 << 62 for port, reach in ends for end in reach)
+
+
 def _addresses(program: Sequence[Command]) -> tuple[Numbers, Numbers]:
     """Global read and write addresses of every unit, in the order of the commands and their counters."""
     import numpy as np
@@ -139,7 +145,7 @@ def _addresses(program: Sequence[Command]) -> tuple[Numbers, Numbers]:
     for command in program:
         read = np.array([global_address(command.read, command.read.base)], dtype=np.int64)
         write = np.array([global_address(command.write, command.write.base)], dtype=np.int64)
-        for count, r, w in loops_of(command):
+        for count, r, w in command.nest:
             counter = np.arange(count, dtype=np.int64)
             read, write = (read[:, None] + r * counter).ravel(), (write[:, None] + w * counter).ravel()
         reads.append(read)
@@ -150,7 +156,7 @@ def _addresses(program: Sequence[Command]) -> tuple[Numbers, Numbers]:
 def _copy_at(program: Sequence[Command], position: int, read: int, write: int) -> UnitCopy:
     for index, command in enumerate(program):
         if position < command.amount:
-            counters = counters_at([count for count, _, _ in loops_of(command)], position)
+            counters = counters_at([count for count, _, _ in command.nest], position)
             return UnitCopy(index, counters, read, write)
         position -= command.amount
     raise IndexError(position)

@@ -5,8 +5,10 @@ Does not know: the obligations of a single move (`core`), what several iteration
 Law: the obligations speak of addresses relative to the places of the two tensors, and both move by the same sums as
 the command: what holds of the first iteration holds of all (proofs/view-shift.smt2). What does not move along is judged
 here for all of them: that a window stays on its tensor (an interval), that no read leaves the memory behind a shifted
-hole (walks apart), that both sides look at the same elements (equal sums), and every multiple that a rule asks for (a
-sum is a multiple for all counters exactly when it is one at 0 and at each first step, proofs/alignment-step.smt2).
+hole (walks apart), that both sides look at the same elements (equal sums), every multiple that a rule asks for (a
+sum is a multiple for all counters exactly when it is one at 0 and at each first step, proofs/alignment-step.smt2), and
+every bound of addresses (a sum is least and greatest at the ends of its counters). What else a rule may ask of a
+machine's own facts is asked at every iteration, or is open.
 
 Source: furiosa-opt v0.6.0 (views), docs/machines/rngd.md 7.2 and 9.
 
@@ -15,7 +17,7 @@ Relied on (proofs/): alignment-step, view-shift.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dmaverify.lower.adapters import STREAM
@@ -23,14 +25,17 @@ from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command, Loop
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import PLACES
-from dmaverify.program.turns import Affine, Turn, loop_values
+from dmaverify.program.turns import Affine, Turn, every, iterations, loop_values
 from dmaverify.program.views import TileWindow, View, Views, corners
 from dmaverify.prove.meet import Walk, found_meeting, shared
 from dmaverify.prove.smt import Session
+from dmaverify.targets.modules import module_name
+from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Severity
 
+MOST_ITERATIONS = 64  # of views, for rules of a machine's own facts
 SOURCE = "furiosa-opt v0.6.0, views (tile: start is a position of the digit, its end is not checked)"
 
 
@@ -66,16 +71,24 @@ def moved_commands(
     return tuple(out)
 
 
-def telling_iterations(views: Views, target: Target) -> list[tuple[int, ...]]:
-    """Iterations besides the first that show what rules ask: every multiple, and where rules ask how far copies reach
-    in each iteration, the ends.
+def telling_iterations(views: Views, target: Target, most: int = 0) -> list[tuple[int, ...]]:
+    """Iterations besides the first that show what rules ask: every multiple, and the ends of both sides. Where the
+    machine computes facts of its own, which may be neither multiples nor bounds, every one of up to `most`.
     """
+    if most and module_name(target) is not None and iterations(views.turns) <= most:
+        return list(every(views.turns))[1:]
+    shifts = _shifts(views, target, 8)
     found = dict.fromkeys(corners(views))
-    tiers = [view.base.tier for view in (views.source, views.dest) if view is not None]
-    if any(route.levels and set(tiers) & set(pair) for pair, route in target.routes.items()):
-        shifts = _shifts(views, target, 8)
-        found |= dict.fromkeys(s.extreme(views.turns, most=most) for s in shifts for most in (False, True))
+    found |= dict.fromkeys(one.extreme(views.turns, most=end) for one in shifts for end in (False, True))
     return list(found)[1:]
+
+
+def untold(held: Sequence[tuple[Rule, tuple[int, ...], str]], target: Target, readings: Mapping[str, str]) -> list[str]:
+    """Rules that held at some iterations, which do not stand for the others: errors of a scope whose facts are neither
+    sums nor divisors of addresses.
+    """
+    rules = {rule.id: rule for rule, _, _ in held if not target.scopes[rule.scope].sums}
+    return [name for name, rule in rules.items() if rule.severity_under(readings) is Severity.ERROR]
 
 
 def looped(command: Command, views: Views, target: Target) -> Command:

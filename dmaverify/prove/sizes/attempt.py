@@ -52,7 +52,7 @@ from dmaverify.prove.move.copy_ports import left_behind, told_of_span
 from dmaverify.prove.move.feasible import longest_run
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.in_place import lie_apart
-from dmaverify.prove.move.preconditions import foreign
+from dmaverify.prove.move.preconditions import foreign, missing_engine
 from dmaverify.prove.move.reach import walks_off
 from dmaverify.prove.move.script import Script
 from dmaverify.prove.move.views import moved_commands, place_findings, telling_iterations
@@ -229,7 +229,7 @@ class _SizeRun:
         derived = streamed_program(transfer, bits, target)
         given = given_program(transfer.given, transfer.source, transfer.dest, bits, target) if transfer.given else ()
         for program in (derived, given):
-            if isinstance(program, list | Trouble):
+            if isinstance(program, list | Trouble) or missing_engine(program or (), target):
                 raise BrokenRule("core/well-formed", self._so_far(), needs_loops=True)
             if program:
                 programs.append(program)
@@ -371,7 +371,7 @@ class _SizeRun:
         self._about("core/overlap")
         source, dest = transfer.buffers
         one = target.memory_of(source.tier) == target.memory_of(dest.tier)
-        if one and not lie_apart(source, dest, space_of(target, source.tier).places, bits):
+        if one and not lie_apart(source, dest, space_of(target, source.tier), bits):
             raise Unproved("core/overlap", "source and destination may share bytes")
 
 

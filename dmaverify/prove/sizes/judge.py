@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from math import prod
 from typing import Any
 
 from dmaverify.language.expr import Kind
@@ -53,11 +54,7 @@ def cells_of(layout: Layout) -> Any:
     """How many cells a layout has, before it is cut; None where digits alone do not say."""
     if any(guard.kind is Gap.VOID for guard in layout.guards):
         return None
-    cells: Any = 1
-    for at, digit in enumerate(layout.digits):
-        if at not in layout.beyond_index:
-            cells = cells * digit.slots
-    return cells
+    return prod(digit.slots for at, digit in enumerate(layout.digits) if at not in layout.beyond_index)
 
 
 def judge(
@@ -333,13 +330,7 @@ def _dead_from(guard: Guard, at: int, value: Any) -> bool:
 
 def _volume(boxes: Sequence[WrittenBox], inside: Sequence[int]) -> Any:
     """How many cells boxes have that share none. As many as there are is all of them, ragged cuts or not."""
-    volume: Any = 0
-    for box in boxes:
-        part: Any = 1
-        for at in inside:
-            part = part * (box.ends[at] - box.starts[at])
-        volume = volume + part
-    return volume
+    return sum(prod(box.ends[at] - box.starts[at] for at in inside) for box in boxes)
 
 
 def _partition(boxes: Sequence[WrittenBox], wanted: Sequence[Any], inside: Sequence[int]) -> None:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dmaverify.language.numbers import Poly
+from dmaverify.language.numbers import Poly, without
 from dmaverify.prove.sizes.facts import FactReason, FloorQuotient, SizeFact, SizeRegion, floor_name, lowered, normal
 from dmaverify.values import replace
 
@@ -124,13 +124,8 @@ def _without_common(poly: Poly, bottom: Poly) -> Poly:
     """Without symbols of a divisor, which are positive, that every product has."""
     for name in bottom.symbols:
         while poly.terms and all(name in mono for mono in poly.terms):
-            poly = Poly({_less_one(mono, name): c for mono, c in poly.terms.items()})
+            poly = Poly({without(mono, (name,)) or (): c for mono, c in poly.terms.items()})
     return poly
-
-
-def _less_one(mono: tuple[str, ...], name: str) -> tuple[str, ...]:
-    at = mono.index(name)
-    return (*mono[:at], *mono[at + 1 :])
 
 
 def _multiplied(poly: Poly, one: FloorQuotient, degree: int) -> Poly:
