@@ -156,6 +156,8 @@ class Structure:
         types = tuple(self.types.get(o.name, ops.OTHER) for o in given)
         self.types |= dict(zip(results, types, strict=True))
         ways = [(*body, ops.Yield(self.span, values)) for body, values in ((then, given), (other, handed))]
+        if kind.bits == 1 and first.case == 0:
+            ways.reverse()
         out.append(ops.If(when.span, when, results, types, ways[0], ways[1]))
         return out, tuple(Operand(r, when.span) for r in results)
 
@@ -189,7 +191,7 @@ class Structure:
         """A loop whose head is given these values first, and the jump out of it."""
         first, (leaver, out) = self.blocks[head], self.exits[head]
         last = self.blocks[leaver]
-        stays = next(j for j in (*last.jumps, out) if j is not out or len(last.jumps) != 2)
+        stays = next(j for j in last.jumps if j is not out) if len(last.jumps) == 2 else out
         inside = self.loops.pop(head)
         try:
             loop = _BlockLoop(self, first, last, stays, out, given, inside)
@@ -232,10 +234,15 @@ class _BlockLoop:
         said = f"how often the loop of blocks at `{self.head.label}` runs is not followed: it is no loop that decides "
         raise self.graph.refused(f"{said}before its work, nor one that counts up to a number")
 
+    @property
+    def ends_where_true(self) -> bool:
+        """Whether the bit that decides ends the loop where it is 1, else where it is 0."""
+        return self.out.case == 1 or (self.out.case is None and self.stays.case == 0)
+
     def _while(self, decides: Operand, tail: Sequence[Stmt], back: tuple[Operand, ...]) -> list[Stmt]:
         span = decides.span
         before = list(self.head.body)
-        if self.out.case == 1:
+        if self.ends_where_true:
             name = self.graph.name()
             one = ValueType("int", "i1", 1)
             before.append(ops.Arith(span, name, "xori", (decides, Operand("", span, 1)), "", one, 1))
@@ -305,7 +312,7 @@ class _BlockLoop:
         made = self.defined.get(self.last.decides.name) if self.last.decides is not None else None
         if not isinstance(made, ops.Arith) or made.op != "cmpi":
             return None, None, None
-        name = _OPPOSITE.get(made.predicate, "") if self.out.case == 1 else made.predicate
+        name = _OPPOSITE.get(made.predicate, "") if self.ends_where_true else made.predicate
         left, right = made.args
         return (_TURNED[name], right, left) if name in _TURNED else (name, left, right)
 

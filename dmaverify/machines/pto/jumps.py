@@ -75,7 +75,8 @@ def edges_of(op: Op) -> tuple[Operand | None, tuple[Jump, ...]]:
     cases: list[int | None] = [None] if wanted == 1 else [1, None]
     if op.name == "cf.switch":
         before = [op.tokens[i - 2] for i in labels]
-        cases = [None if t.text == "default" else integer_of(t.text) for t in before]
+        bits = _bits_of(op)
+        cases = [None if t.text == "default" else _case(integer_of(t.text), bits) for t in before]
     jumps = [Jump(*one) for one in zip(cases, names, given, strict=True)]
     return (decides[0] if decides else None), (*(j for j in jumps if j.case is not None), *_default(op, jumps))
 
@@ -85,6 +86,19 @@ def _default(op: Op, jumps: Sequence[Jump]) -> tuple[Jump, ...]:
     if len(found) != 1:
         raise InputError(f"{op.name} needs one block to go on at otherwise", op.name_span, "default: ^block")
     return found
+
+
+def _bits_of(op: Op) -> int:
+    """Of what a switch decides by."""
+    at = next((i for i, t in enumerate(op.tokens) if t.text == ":"), len(op.tokens))
+    kind = op.tokens[at + 1].text if at + 1 < len(op.tokens) else ""
+    return int(kind[1:]) if kind[:1] == "i" and kind[1:].isdecimal() and int(kind[1:]) else 64
+
+
+def _case(written: int, bits: int) -> int:
+    """A case as values are kept: with a sign, but for a single bit."""
+    kept = written % (1 << bits)
+    return kept - (1 << bits) if bits > 1 and kept >> (bits - 1) else kept
 
 
 def _values(op: Op) -> tuple[Operand, ...]:

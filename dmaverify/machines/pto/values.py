@@ -106,7 +106,7 @@ def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.CopyOp]:
 def signed(value: int, bits: int) -> int:
     """What so many bits say with a sign; one bit has none."""
     half = 1 << max(0, bits - 1)
-    return (value + half) % (2 * half) - half if bits > 1 else value
+    return (value + half) % (2 * half) - half if bits > 1 else value % 2
 
 
 def name_of(text: str) -> str:
