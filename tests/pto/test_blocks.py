@@ -184,7 +184,7 @@ def test_a_switch_on_one_bit_takes_the_case_that_it_names(case: str, on: int, st
 @pytest.mark.parametrize("stays", [True, False])
 def test_a_loop_that_a_switch_ends_runs_while_its_case_says(case: str, stays: bool) -> None:
     to, default = ("x", "e") if stays else ("e", "x")
-    body = f"cf.br ^h(%z : i64)\n^h(%i: i64):\n%c = arith.cmpi slt, %i, %four : i64\n"
+    body = "cf.br ^h(%z : i64)\n^h(%i: i64):\n%c = arith.cmpi slt, %i, %four : i64\n"
     body += SWITCH.replace("%on", "%c").format(default=default, case=case, to=to)
     body += f"^x:\n{LOAD}{ALL}%j = arith.addi %i, %one : i64\ncf.br ^h(%j : i64)\n^e:\n{STORE}return\n"
     runs = stays is (case == "1")  # else it is left at once, and nothing is loaded

@@ -11,7 +11,7 @@ import pytest
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.check import check_text
-from dmaverify.machines.pto.mlir import read_mlir
+from dmaverify.machines.pto.mlir import read_mlir, walk
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.verdict import Status, Verdict
 
@@ -92,7 +92,7 @@ def test_attributes_behind_a_region_are_no_region(attributes: str) -> None:
     bad = inside.replace(STORE, STORE.replace("%c128_i64, %c128_i64)", "%c128_i64, %c100_i64)"))
     refuted(kernel(bad), "pto/row-overlap", "mte_ub_gm")
     text = read_mlir(Source("k.mlir", kernel(inside)))
-    (loop,) = [op for op in text.walk() if op.name == "scf.for"]
+    (loop,) = [op for op in walk(text.ops) if op.name == "scf.for"]
     assert len(loop.regions) == 1
 
 
@@ -736,6 +736,7 @@ func.func @k(%g: !pto.ptr<f32, gm>, %o: !pto.ptr<f32, gm>, %n: index) {{
   return
 }}
 """
+L0C = "!pto.ptr<f32, l0c>"
 LOADED = """pto.mte_gm_ub %g, %b, %z, %l nburst(%one, %l, %l) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64
   pto.set_flag["PIPE_MTE2", "PIPE_S", "EVENT_ID0"]
   pto.wait_flag["PIPE_MTE2", "PIPE_S", "EVENT_ID0"]"""
@@ -763,6 +764,13 @@ def between(op: str, first: str = LOADED) -> Verdict:
         "func.call @far(%t) : (!pto.tile_buf<vec, 8x8xf32>) -> ()",
         f"affine.for %i = 0 to 8 {{ memref.store %f, %m[%c0, %i] : {HELD} }}",
         f"affine.if #positive(%n) {{ memref.store %f, %m[%c0, %c1] : {HELD} }}",
+        "affine.if #positive(%n) { pto.sync.wait <PIPE_MTE3>, 3 }",
+        f"affine.if #positive(%n) {{ pto.mte_l0c_ub %x, %b, %l, %l : {L0C}, !pto.ptr<f32, ub>, i64, i64 }}",
+        "affine.if #positive(%n) { %q = pto.alloc_tile addr = %z : !pto.tile_buf<vec, 8x8xf32> }",
+        "%v = pto.vstrange %z, %o : i64, !pto.ptr<f32, gm> -> !pto.vreg<64xf32>",
+        "pto.vscatter_gm %v, %o, %l : !pto.vreg<64xf32>, !pto.ptr<f32, gm>, i64",
+        "pto.strange_fence",
+        "pto.wait_for_all %z : i64",
     ],
 )
 def test_an_operation_that_names_memory_and_has_no_known_meaning_is_open(op: str) -> None:
@@ -777,6 +785,7 @@ def test_an_operation_that_names_memory_and_has_no_known_meaning_is_open(op: str
         f"%d = memref.dim %m, %c0 : {HELD}",
         f"memref.dealloc %m : {HELD}",
         "%v = math.sqrt %f : f32",
+        "affine.for %i = 0 to 8 { %v = arith.addi %c0, %c1 : index }",
         "pto.tprint ins(%t : !pto.tile_buf<vec, 8x8xf32>)",
     ],
 )
@@ -812,3 +821,39 @@ def test_a_store_into_a_memref_waits_for_loads_of_the_same_bytes(waits: bool, fo
     verdict = between(f"memref.store %f, %m[%c0, %c0] : {HELD}", first)
     assert found <= {f.rule for f in verdict.errors}
     assert (verdict.status is Status.PROVED) is waits
+
+
+EVENT = "pto.{}_event[#pto.sync_op_type<TLOAD>, #pto.sync_op_type<TSTORE_VEC>, #pto.event<EVENT_ID0>]"
+
+
+@pytest.mark.parametrize(
+    ("waits", "found"),
+    [
+        (EVENT.format("record") + "\n" + EVENT.format("wait"), set()),
+        (EVENT.format("record"), {"core/flags", "core/hazard-raw"}),
+        ("pto.barrier_sync[#pto.sync_op_type<TVEC>]", {"core/hazard-raw"}),  # it holds the vector pipe alone
+    ],
+)
+def test_an_event_between_kinds_of_operations_is_a_flag_between_their_pipes(waits: str, found: set[str]) -> None:
+    text = BETWEEN.replace("FIRST", LOADED.split("\n")[0]).replace("HERE", waits)
+    text = text.replace('pto.set_flag["PIPE_S"', 'pto.set_flag["PIPE_V"').replace(
+        'wait_flag["PIPE_S"', 'wait_flag["PIPE_V"'
+    )
+    (verdict,) = check_text(Source("k.mlir", text))
+    assert {f.rule for f in verdict.errors} == found
+    assert verdict.status is (Status.REFUTED if found else Status.PROVED)
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        EVENT.format("wait").replace("TLOAD", "TSOMETHING"),
+        "pto.wait_until_done",
+        'pto.wait_flag["PIPE_MTE2", "PIPE_MTE3"]',
+    ],
+)
+def test_an_operation_whose_order_is_not_known_refutes_no_order(op: str) -> None:
+    """Nothing else orders the store behind the load."""
+    loaded = LOADED.split("\n")[0]
+    assert between(op, loaded).status is Status.UNKNOWN
+    assert between("", loaded).status is Status.REFUTED

@@ -95,6 +95,7 @@ func.func @k(%in: !pto.ptr<i8, gm>, %out: !pto.ptr<i8, gm>, %f: i1) {{
   %one = arith.constant 1 : i64
   %on = arith.constant true
   %off = arith.constant false
+  %zero = arith.constant 0 : i8
   %b = pto.castptr %z : i64 -> !pto.ptr<i8, ub>
   {made}
   scf.if %loads {{
@@ -108,6 +109,7 @@ func.func @k(%in: !pto.ptr<i8, gm>, %out: !pto.ptr<i8, gm>, %f: i1) {{
   return
 }}
 """
+
 
 @pytest.mark.parametrize(
     ("made", "loads"),
@@ -124,18 +126,15 @@ func.func @k(%in: !pto.ptr<i8, gm>, %out: !pto.ptr<i8, gm>, %f: i1) {{
         ("%loads = arith.maxsi %f, %off : i1", ()),
         ("%loads = arith.maxui %f, %off : i1", (1,)),
         (
-            "%x = arith.index_cast %f : i1 to index\n  %c = arith.constant 0 : index\n"
-            "  %loads = arith.cmpi slt, %x, %c : index",
+            "%x = arith.index_cast %f : i1 to i8\n  %loads = arith.cmpi slt, %x, %zero : i8",
             (1,),
         ),
         (
-            "%x = arith.index_castui %f : i1 to index\n  %c = arith.constant 0 : index\n"
-            "  %loads = arith.cmpi sgt, %x, %c : index",
+            "%x = arith.index_castui %f : i1 to i8\n  %loads = arith.cmpi sgt, %x, %zero : i8",
             (1,),
         ),
         (
-            "%x = arith.extui %f : i1 to i32\n  %y = arith.addi %x, %x : i32\n"
-            "  %loads = arith.trunci %y : i32 to i1",
+            "%x = arith.extui %f : i1 to i32\n  %y = arith.addi %x, %x : i32\n  %loads = arith.trunci %y : i32 to i1",
             (),
         ),
         ("%loads = arith.constant -1 : i1", (0, 1)),

@@ -268,3 +268,17 @@ def test_with_flags_in_the_text_their_order_is_judged() -> None:
 def test_every_operation_of_the_data_is_one_of_tiles() -> None:
     assert len(tile_work()) > 80
     assert all(name.startswith("pto.t") for name in tile_work())
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "%q = pto.castptr %at : i64 -> !pto.ptr<f32, ub>\n",
+        "%q = pto.pointer_cast(%at) : memref<8x16xf32, strided<[16, 1]>, #pto.address_space<vec>>\n",
+    ],
+)
+def test_a_pointer_among_the_operands_of_work_on_tiles_is_no_tile(made: str) -> None:
+    start = PARTS + tile("t") + op("tload", "%pa", "%t") + tile("u")
+    work = op("tadd", "%t, %q", "%u") + op("tstore", "%u", "%pb")
+    assert check(start + "  " + made + work).status is Status.UNKNOWN
+    assert check(start + work.replace("%q", "%t")).status is Status.PROVED

@@ -263,3 +263,17 @@ def test_results_in_another_layout_are_not_guessed() -> None:
     assert verdict.status is Status.UNKNOWN
     stated = check((CUBE + TAKE).replace(", nz2nd", ""), "// dmaverify: other core writes ub 0..2047 before 1\n")
     assert stated.status is Status.PROVED
+
+
+@pytest.mark.parametrize("to", ["PIPE_MTE2", "PIPE_V"])
+def test_what_orders_the_cube_side_and_cannot_be_read_is_open(to: str) -> None:
+    unread = f'    pto.set_flag["PIPE_MTE2", "{to}"]\n'
+    at = "    pto.mte_l1_l0a"
+    assert check((CUBE + TAKE).replace(at, unread + at)).status is Status.UNKNOWN
+
+
+@pytest.mark.parametrize(("address", "status"), [("%c0", Status.PROVED), ("%odd", Status.UNKNOWN)])
+def test_a_copy_of_the_cube_side_whose_pointer_cannot_be_followed_is_open(address: str, status: Status) -> None:
+    odd = "  %m = arith.index_cast %n : index to i64\n  %odd = arith.ori %m, %c64 : i64\n"
+    made = f"{odd}  %w = pto.castptr {address} : i64 -> !pto.ptr<f32, ub>\n"
+    assert check(made + CUBE.replace("mte_l0c_ub %r, %u", "mte_l0c_ub %r, %w") + TAKE).status is status

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dmaverify.errors import InputError
 from dmaverify.language.notation import Token
 from dmaverify.machines.pto.copies import CopyReader
-from dmaverify.machines.pto.mlir import Op
+from dmaverify.machines.pto.mlir import Op, walk
 from dmaverify.machines.pto.ops import (
     INDEX,
     LOCAL,
@@ -84,7 +84,7 @@ class BufferReader(CopyReader):
 
     def roles_in(self, ops: Sequence[Op]) -> None:
         """The memory that every pointer without a type is used for: told from the copies that it reaches."""
-        for op in reversed([o for top in ops for o in _flat(top)]):
+        for op in reversed(list(walk(ops))):
             values = [t.text for t in op.tokens if t.kind == "value"]
             kind = (COPY_ROLES.get(op.name) or INLINE_ROLES.get(op.name) or ("",))[0]
             if kind and len(values) > 1:
@@ -195,10 +195,6 @@ class BufferReader(CopyReader):
         self.types |= dict(zip(op.results, kinds, strict=True))
         least = {"idx": 0, "num": 1}.get(op.name[-3:]) if op.name.startswith(_BLOCKS) else None
         return OpaqueOp(op.span, op.results, kinds, least, op.name)
-
-
-def _flat(op: Op) -> list[Op]:
-    return [op, *(inner for region in op.regions for o in region for inner in _flat(o))]
 
 
 def _sides(kind: str) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from dmaverify.machines.pto.ops import OTHER, Assumed, CrossCore, Foreign, Opera
 from dmaverify.machines.pto.types import TokenCursor, integer_of
 
 _WAITS = r"sync\.wait|wait_(?:flag_dev|intra|inter|cross|block)\w*|tpop\w*"
-_CROSS = re.compile(rf"pto\.(?:({_WAITS})|sync\.set|set_(?:intra|inter|cross)\w*|tpush\w*)")
+CROSS = re.compile(rf"pto\.(?:({_WAITS})|sync\.set|set_(?:intra|inter|cross)\w*|tpush\w*)")
 TILE_PIPE = re.compile(r"pto\.t(push|pop|free)_(to|from)_ai[cv]")
 _PIPES = {"l0c_": "FIX", "_fb": "FIX", "to_fbuf": "FIX", "_gm_l1": "MTE2", "gm_to_cbuf": "MTE2", "_ub_": "MTE3"}
 _PIPES["ubuf_to_"] = "MTE3"
@@ -41,7 +41,7 @@ class CubeReader(ControlReader):
 
     def _cross(self, op: Op) -> list[Stmt]:
         """A flag between the cores."""
-        found = _CROSS.fullmatch(op.name)
+        found = CROSS.fullmatch(op.name)
         if found is None or TILE_PIPE.fullmatch(op.name):
             return []
         end = next((i for i, t in enumerate(op.tokens) if t.text == ":"), len(op.tokens))

@@ -18,8 +18,8 @@ from dmaverify.machines.pto.accesses import Accesses
 from dmaverify.machines.pto.counted import Counted, by_sums, counted
 from dmaverify.machines.pto.ops import CUBE, Stmt
 from dmaverify.machines.pto.registers import joined
-from dmaverify.machines.pto.stated import Register, Setting, relate
-from dmaverify.machines.pto.values import Kernel, Value, copies_in, name_of
+from dmaverify.machines.pto.stated import Setting, relate
+from dmaverify.machines.pto.values import Kernel, copies_in, name_of
 from dmaverify.program.instructions import (
     Arrival,
     Branch,
@@ -121,6 +121,8 @@ class _Meaning(Accesses):
 
     def _unreadop(self, stmt: ops.UnreadOp) -> None:
         self.remark(stmt.kind, stmt.message, stmt.span, stmt.hint)
+        if stmt.orders and not self.dry:
+            self.kernel.lost.append(stmt.span)
 
     def _crosscore(self, stmt: ops.CrossCore) -> Arrival | Release:
         flag = None if stmt.number is None else stmt.number % self.core_flags
@@ -159,6 +161,8 @@ class _Meaning(Accesses):
         size = stmt.size
         if not isinstance(offset, Lin) or self.world.roots(offset + pointer.address) & self.opaque:
             if self.world.roots(pointer.address) & self.opaque:
+                said = f"{stmt.what}: where `{stmt.pointer.name}` points is not known{self.because(stmt.pointer)}"
+                self.remark("unresolved", said, stmt.pointer.span, "its accesses are not judged")
                 return None
             offset, size = ZERO, 0
         place = replace(pointer, address=pointer.address + offset * pointer.item_bytes)
@@ -369,7 +373,7 @@ class _Meaning(Accesses):
         forms = self._carried(stmt, first, counter, rounds)
         closed = [self.behind(value, rounds, counter) for value in forms]
         before = dict(self.registers)
-        exit_registers = self._dry(stmt, closed)
+        exit_registers = self.iteration(stmt, closed)[1]
         self.registers = joined(before, exit_registers, stmt.span)
         self.bind(stmt, closed)
         number, head, kept = dict(self.consumed), self.held(self.registers), self.kept
@@ -387,14 +391,3 @@ class _Meaning(Accesses):
         for result, value in zip(stmt.results, forms, strict=False):
             self.values[result] = self.behind(value, rounds, trip)
         return KernelLoop(name, trip, body, stmt.span)
-
-    def _dry(self, stmt: ops.For, closed: Sequence[Value]) -> dict[str, Register]:
-        """The registers after one iteration, without remarks."""
-        saved = (dict(self.values), dict(self.registers), dict(self.consumed), self.number, self.counters, self.when)
-        self.dry += 1
-        self.bind(stmt, closed)
-        self.block(stmt.body)
-        self.dry -= 1
-        after = self.registers
-        self.values, self.registers, self.consumed, self.number, self.counters, self.when = saved
-        return after

@@ -41,7 +41,7 @@ class TileMeaning(TilePlaces):
         given |= dict.fromkeys(stmt.scalars)
         lost = next((o for o in stmt.outs if not isinstance(given[o.name], (TileValue, TensorPart))), None)
         moved = [o for o in stmt.ins if isinstance(given[o.name], (TileValue, TensorPart))]
-        lost = lost or next((o for o in stmt.ins if given[o.name] is None and o.name not in stmt.scalars), None)
+        lost = lost or next((o for o in stmt.ins if _no_tile(given[o.name]) and o.name not in stmt.scalars), None)
         if lost is not None:
             why = self.because(lost)
             hint = "make it by pto.alloc_tile, with its type and, where the text knows it, its address"
@@ -278,4 +278,6 @@ class TileMeaning(TilePlaces):
             super()._castptr(stmt)
 
 
-__all__ = ["Operand", "TileMeaning"]
+def _no_tile(value: Value) -> bool:
+    """Whether an operand is nothing that is known, or a pointer, of which it is not known what is read."""
+    return value is None or isinstance(value, Place)

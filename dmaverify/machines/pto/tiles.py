@@ -16,6 +16,7 @@ from math import prod
 
 from dmaverify.errors import InputError, Span
 from dmaverify.language.notation import Token
+from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.mlir import Op
 from dmaverify.machines.pto.ops import OTHER, Operand, Stmt, ValueType
 from dmaverify.machines.pto.types import TokenCursor, bits_of
@@ -94,6 +95,13 @@ class TileOp(Stmt):
     scalars: frozenset[str] = frozenset()  # operands that are no tiles, by their types
     shapes: Mapping[str, tuple[tuple[int, ...], int, str]] = field(default_factory=dict)  # of memrefs
     name_span: Span = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
+
+
+QUIET = (
+    *(ops.Const, ops.Arith, ops.CastPtr, ops.AddPtr, ops.Bind, ops.OpaqueOp, ops.Yield, ops.Assumed),
+    *(ops.Mask, ops.VectorOp, ops.For, ops.While, ops.If, ops.Block, TensorView, PartView),
+)
+"""Statements that do the same however often they run, but for those inside of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,8 @@ class Kernel:
     same: frozenset[str] = frozenset()
     kept: Sequence[RegisterEvent] = ()
     """What is written into registers that keep it, and what copies take from them."""
-    lost: list[Span] = field(default_factory=list)  # statements under conditions on values that are not followed
+    lost: list[Span] = field(default_factory=list)
+    """Statements that values which are not followed decide, and operations whose order is not known."""
 
 
 def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.CopyOp]:
