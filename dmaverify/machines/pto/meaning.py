@@ -125,11 +125,11 @@ class _Meaning(Accesses):
             self.kernel.lost.append(stmt.span)
 
     def _crosscore(self, stmt: ops.CrossCore) -> Arrival | Release:
-        flag = None if stmt.number is None else stmt.number % self.core_flags
+        share, flag = (0, None) if stmt.number is None else divmod(stmt.number, self.core_flags)
         if stmt.action != "wait":
-            return Release(stmt.what, stmt.span, stmt.pipe, flag)
+            return Release(stmt.what, stmt.span, stmt.pipe, flag, share)
         held = "" if stmt.pipe in ("S", "ALL") or self.reading("core-wait") == "core" else stmt.pipe
-        return Arrival(stmt.what, stmt.span, held, flag)
+        return Arrival(stmt.what, stmt.span, held, flag, share)
 
     def _yield(self, stmt: ops.Yield) -> None:
         self.yielded = [self.value(a) for a in stmt.args]
