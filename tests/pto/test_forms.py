@@ -115,6 +115,12 @@ def test_a_loop_counts_in_any_integer_and_carries_values_with_their_type_behind(
     refuted(note.replace("1024", "1023") + kernel(carried), "core/in-bounds", "mte_gm_ub %from")
 
 
+def test_a_loop_that_counts_without_a_sign_is_open_and_nothing_else_is() -> None:
+    inside = f"{UB}  scf.for unsigned %i = %c0 to %c4 step %c1 {{\n{MOVE}{BACK}{ALL}  }}\n"
+    unknown(kernel(inside), "scf.for counts without a sign")
+    proved(kernel(inside.replace("unsigned ", "")))
+
+
 def test_a_barrier_may_have_attributes() -> None:
     inside = f"{UB}{LOAD}  pto.barrier <PIPE_ALL> {{some.flag}}\n{STORE}"
     proved(kernel(inside))

@@ -282,3 +282,11 @@ def test_a_pointer_among_the_operands_of_work_on_tiles_is_no_tile(made: str) -> 
     work = op("tadd", "%t, %q", "%u") + op("tstore", "%u", "%pb")
     assert check(start + "  " + made + work).status is Status.UNKNOWN
     assert check(start + work.replace("%q", "%t")).status is Status.PROVED
+
+
+def test_tensors_that_tiles_move_between_are_taken_as_separate_and_it_is_said() -> None:
+    said = "GM tensors behind different arguments do not overlap"
+    assert said in check(MOVE).conditions
+    stated = check(MOVE, "// dmaverify: gm %a = 32x64xf32\n// dmaverify: gm %b = 32x64xf32\n")
+    assert said not in stated.conditions
+    assert said in stated.assumptions

@@ -165,6 +165,9 @@ class ControlReader(BufferReader):
             counter = arguments[0][0]
             carried = [(name, value) for (name, _), value in zip(arguments[1:], first, strict=True)]
         else:
+            if cursor.take("unsigned"):
+                said = f"{op.name} counts without a sign, which is not followed"
+                raise InputError(said, op.name_span, "leave `unsigned` out where its bounds are not negative")
             counter = cursor.operand().name
             cursor.need("=")
             low = cursor.operand()

@@ -144,6 +144,7 @@ class _Meaning(Accesses):
             self.cube += events
             events = []
         given = [*self.yielded, *[None] * len(stmt.results)]
+        self.forget_bits(stmt.results)
         self.values |= dict(zip(stmt.results, given, strict=False))
         self.yielded = outside
         return events
@@ -271,6 +272,7 @@ class _Meaning(Accesses):
             outside, self.when = self.when, (*self.when, *ran)
             events = [*events, *self.block(stmt.before)]
             self.when = outside
+        self.forget_bits(stmt.results)
         for name, kind, operand in zip(stmt.results, stmt.types, stmt.passed, strict=False):
             if operand.name in names or acts:
                 self.values[name] = self.values.get(operand.name if acts else f"{operand.name}.end")
@@ -304,6 +306,7 @@ class _Meaning(Accesses):
             when = compare("ne", bit)
         if self.world.roots(when) & self.opaque:
             self.kernel.lost.append(stmt.span)
+        self.forget_bits(stmt.results)
         decided = when.known if when.known is not None else self.world.decide(when)
         if decided is not None:
             self.yielded = []
@@ -319,7 +322,6 @@ class _Meaning(Accesses):
             after.append(self.registers)
             kept.append(self.kept)
         self.when = outside
-        self.forget_bits(stmt.results)
         self.registers = joined(after[0], after[1], stmt.span)
         self.kept = [*kept_before, RegisterBranch((kept[0], kept[1]), self.held(self.registers), stmt.span.line)]
         for name, left, right in zip(stmt.results, *given, strict=False):
@@ -344,6 +346,7 @@ class _Meaning(Accesses):
         if least is None or least < 0:
             trip = self.world.least(trip, ZERO, most=True)
         if trip == ZERO:
+            self.forget_bits(stmt.results)
             for result, (_, given) in zip(stmt.results, stmt.carried, strict=False):
                 self.values[result] = self.value(given)
             return None
@@ -382,12 +385,13 @@ class _Meaning(Accesses):
         self.consumed = number | self.consumed
         self.around.pop()
         self.when = outside
-        after = dict(self.registers)
+        after = {key: self.behind_last(one, name, trip, stmt.span) for key, one in self.registers.items()}
         runs = least is not None and least >= 1
         self.registers = after if runs else joined(before, after, stmt.span)
         self.kept = [*kept, RegisterLoop(self.kept, head, self.held(self.registers), runs, stmt.span.line)]
         self.values = saved
         self.bits, self.pad_types = saved_types
+        self.forget_bits(stmt.results)
         for result, value in zip(stmt.results, forms, strict=False):
             self.values[result] = self.behind(value, rounds, trip)
         return KernelLoop(name, trip, body, stmt.span)

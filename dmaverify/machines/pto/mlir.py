@@ -230,7 +230,7 @@ class _MlirReader:
                 if token.text != "}":
                     raise InputError(f"`{token.text}` closes nothing", self._span(self.at))
                 break
-            counter = not inside and plain.endswith((".for", "cf.br"))  # `scf.for %i = ...` is one operation
+            counter = [t.text for t in inside] in ([], ["unsigned"]) and plain.endswith((".for", "cf.br"))
             if (self._starts(self.at) and not counter) or (
                 token.kind in ("type", "attribute") and self._is(self.at + 1, "=")
             ):

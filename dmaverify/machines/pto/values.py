@@ -124,7 +124,6 @@ class Values:
         self.kernel = Kernel(function.name, function.span, self.world, one_tile=setting.one_tile)
         self.fragment = not function.name
         self.values: dict[str, Value] = {}
-        self.floats: dict[str, tuple[int, ValueType]] = {}
         self.bits: dict[str, int] = {}
         self.opaque: set[str] = set()
         self.unsure: set[str] = set()  # values that loops of unknown length carry: not every one is reached
@@ -288,13 +287,12 @@ class Values:
         self.bits[stmt.result] = stmt.value
         self.values[stmt.result] = Lin(signed(stmt.value, stmt.type.bits)) if stmt.type.kind == "int" else None
         self.pad_types[stmt.result] = stmt.type
-        if stmt.type.kind == "float":
-            self.floats[stmt.result] = (stmt.value, stmt.type)
 
     def forget_bits(self, names: Iterable[str]) -> None:
-        """A name that another region gave to a constant is no constant here."""
+        """A name that another region gave to a constant is no constant here, and has another type."""
         for name in names:
             self.bits.pop(name, None)
+            self.pad_types.pop(name, None)
 
     def _opaqueop(self, stmt: ops.OpaqueOp) -> None:
         self.forget_bits(stmt.results)
@@ -320,8 +318,6 @@ class Values:
             self.bits[stmt.result] = self.bits[name]
         if name in self.pad_types:
             self.pad_types[stmt.result] = self.pad_types[name]
-        if name in self.floats:
-            self.floats[stmt.result] = self.floats[name]
 
     def _assumed(self, stmt: ops.Assumed) -> None:
         if stmt.note:
