@@ -18,8 +18,9 @@ OTHER_CORE = "the other core"
 """The pipe of everything that another core does."""
 NO_FLAG = -1
 MIXED = "mixed"
-UNSAID = "unsaid"  # a type of stores was set, but not what they do: neither plain nor known to commute
 """The mode of a copy that writes on one path and accumulates on another."""
+UNSAID = "unsaid"
+"""The mode of stores of which a type was set, but not what they do: neither plain nor known to commute."""
 
 
 @dataclass(frozen=True, slots=True)

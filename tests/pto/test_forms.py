@@ -426,6 +426,15 @@ def test_a_function_of_the_file_is_judged_where_it_is_called(call: str) -> None:
     refuted(CALLED + kernel(inside.replace(ALL, "")), "core/hazard-waw", "mte_ub_gm")
 
 
+def test_a_function_whose_name_stands_twice_is_not_the_last_of_them() -> None:
+    """Of two modules: which of them is called is not known."""
+    helper = "func.func private @h(%u: !pto.ptr<f32, ub>, %a: !pto.ptr<f32, gm>) {\n  return\n}\n"
+    caller = f"func.func @k(%a: !pto.ptr<f32, gm>) {{\n  %c0 = arith.constant 0 : i64\n{UB}"
+    caller += "  func.call @h(%u, %a) : (!pto.ptr<f32, ub>, !pto.ptr<f32, gm>) -> ()\n  return\n}\n"
+    (found,) = check_text(Source("k.mlir", f"module {{\n{helper}}}\n{helper}{caller}"), "k")
+    assert found.status is Status.UNKNOWN
+
+
 def test_a_function_that_calls_itself_is_reported() -> None:
     again = CALLED.replace("  return", "  %z = func.call @part(%from, %to, %at) : (i64) -> i64\n  return")
     call = "  %n = func.call @part(%a, %b, %c0_i64) : (i64) -> i64\n"

@@ -24,16 +24,8 @@ _PURE = (ops.Const, ops.Arith, ops.CastPtr, ops.AddPtr, ops.Bind)
 _READS = (ops.AccessOp, ops.OpaqueOp)  # of a value that decides
 _UPWARDS = {"slt": 0, "ult": 0, "sle": 1, "ule": 1}
 _TURNED = {"sgt": "slt", "ugt": "ult", "sge": "sle", "uge": "ule"}
-_OPPOSITE = {
-    "slt": "sge",
-    "sge": "slt",
-    "sle": "sgt",
-    "sgt": "sle",
-    "ult": "uge",
-    "uge": "ult",
-    "ule": "ugt",
-    "ugt": "ule",
-}
+_OPPOSITES = (("slt", "sge"), ("sle", "sgt"), ("ult", "uge"), ("ule", "ugt"))
+_OPPOSITE = {a: b for pair in _OPPOSITES for a, b in (pair, pair[::-1])}
 
 
 @dataclass
@@ -228,7 +220,7 @@ class _BlockLoop:
         ):
             if self.head is self.last and all(isinstance(s, (*_PURE, *_READS)) for s in self.head.body):
                 tail, back = self.graph.way(self.stays, self.head.label)
-                return [*(self._counted(tail, back) or self._while(decides, tail, back)), *map(_again, self.head.body)]
+                return [*self._while(decides, tail, back), *map(_again, self.head.body)]
             if self.stays.to == self.head.label and (made := self._ending()) is not None:
                 return made
         said = f"how often the loop of blocks at `{self.head.label}` runs is not followed: it is no loop that decides "
@@ -255,20 +247,10 @@ class _BlockLoop:
         body = (*tail, ops.Yield(span, back))
         return [ops.While(span, carried, tuple(before), decides, passed, kinds, body, args, types)]
 
-    def _counted(self, tail: Sequence[Stmt], back: Sequence[Operand]) -> list[Stmt] | None:
-        """As a loop that counts, where its head compares an argument that goes up by a step with a bound."""
-        found = self._bound(back, ahead=False)
-        if found is None:
-            return None
-        index, step, bound, more = found
-        made = [] if not more else [self._sum(bound, more, index)]
-        high = Operand(made[0].result, bound.span) if made else bound
-        return [*made, self._for(index, high, step, (*map(_again, self.head.body), *tail), back, self.head.args)]
-
     def _ending(self) -> list[Stmt] | None:
         """As a loop that counts and runs once at least, where it compares the counter of the next round."""
         back = self.stays.given
-        found = self._bound(back, ahead=True)
+        found = self._bound(back)
         if found is None:
             return None
         index, step, bound, more = found
@@ -316,7 +298,7 @@ class _BlockLoop:
         left, right = made.args
         return (_TURNED[name], right, left) if name in _TURNED else (name, left, right)
 
-    def _bound(self, back: Sequence[Operand], *, ahead: bool) -> tuple[int, Operand, Operand, int] | None:
+    def _bound(self, back: Sequence[Operand]) -> tuple[int, Operand, Operand, int] | None:
         """Which argument counts, by which step, up to which bound, and how much more than that."""
         name, left, right = self._compares()
         if name not in _UPWARDS or left is None or right is None:
@@ -324,7 +306,7 @@ class _BlockLoop:
         for index, (arg, given) in enumerate(zip(self.head.args, back, strict=True)):
             grown = self.defined.get(given.name)
             bound = self._outside(right)
-            if left.name != (given.name if ahead else arg) or bound is None:
+            if left.name != given.name or bound is None:
                 continue
             if isinstance(grown, ops.Arith) and grown.op == "addi" and arg in (names := [a.name for a in grown.args]):
                 step = self._outside(grown.args[1 - names.index(arg)])

@@ -51,7 +51,7 @@ class BlockGraph(ops.Block):
 def edges_of(op: Op) -> tuple[Operand | None, tuple[Jump, ...]]:
     """What a terminator decides by, and where it goes on with which values."""
     if not op.name.startswith("cf."):
-        return None, (Jump(None, OUT, _values(op)),)
+        return None, (Jump(None, OUT, values_before_types(op)),)
     labels = [i for i, t in enumerate(op.tokens) if t.kind == "label"]
     names = [op.tokens[i].text for i in labels]
     if is_generic(op):
@@ -68,7 +68,7 @@ def edges_of(op: Op) -> tuple[Operand | None, tuple[Jump, ...]]:
     else:
         ends = [*labels[1:], len(op.tokens)]
         decides = [] if op.name == "cf.br" else [TokenCursor(op).operand()]
-        given = [_values(replace(op, tokens=op.tokens[i:end])) for i, end in zip(labels, ends, strict=True)]
+        given = [values_before_types(replace(op, tokens=op.tokens[i:end])) for i, end in zip(labels, ends, strict=True)]
     wanted = {"cf.br": 1, "cf.cond_br": 2}.get(op.name, len(names))
     if len(names) != wanted or not names:
         raise InputError(f"{op.name} goes on at {wanted} blocks, not {len(names)}", op.name_span)
@@ -101,8 +101,8 @@ def _case(written: int, bits: int) -> int:
     return kept - (1 << bits) if bits > 1 and kept >> (bits - 1) else kept
 
 
-def _values(op: Op) -> tuple[Operand, ...]:
-    """The values of a list in front of its types."""
+def values_before_types(op: Op) -> tuple[Operand, ...]:
+    """Every value that an operation names in front of its types."""
     out: list[Operand] = []
     for token in op.tokens:
         if token.text == ":":

@@ -10,6 +10,7 @@ Source: "DMA Copy" (vector instruction set); PTO v0.6 operand lists; MLIR dialec
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.errors import InputError, Source, Span
@@ -78,12 +79,11 @@ def read_kernels(source: Source) -> tuple[MlirFile, tuple[KernelFunction, ...]]:
     text = read_mlir(source)
     loose: list[Op] = []
     found = list(_functions(text.ops, loose, cube=False))
-    known = {_symbol(op): op for op, _ in found}
+    names = Counter(_symbol(op) for op, _ in found)
+    known = {_symbol(op): op for op, _ in found if names[_symbol(op)] == 1}  # of two modules: which is meant is open
     called = _called(known)
-    functions = []
-    for op, cube in found:
-        reader = _FunctionReader(text, known)
-        functions.append(replace(reader.function(op, cube=cube), called=_symbol(op) in called))
+    made = [(_FunctionReader(text, known).function(op, cube=cube), _symbol(op) in called) for op, cube in found]
+    functions = [replace(function, called=is_called) for function, is_called in made]
     if loose:
         reader = _FunctionReader(text, known)
         span = loose[0].span.to(loose[-1].span)
@@ -363,9 +363,9 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
 
 
 def _kind_of(held: Sequence[Stmt]) -> str:
-    dma = any(isinstance(s, DMA) for s in held)
-    flags = all(isinstance(s, CrossCore) for s in held)
-    return "DMA operations" if dma else "flags of the other core" if flags else "accesses"
+    if any(isinstance(s, DMA) for s in held):
+        return "DMA operations"
+    return "flags of the other core" if all(isinstance(s, CrossCore) for s in held) else "accesses"
 
 
 _NAMES = {

@@ -34,7 +34,7 @@ class Registers(Arithmetic):
             self._unused(stmt.kind, again=True)
             self.consumed.pop(key, None)
             if not self.dry and any(term.is_const and term.const > 1 for term in (first, second)):
-                self.waiting[stmt.kind] = (f"{first.shown()} x {second.shown()}", stmt.span, False)
+                self.waiting[stmt.kind] = (f"{self.said(first)} x {self.said(second)}", stmt.span, False)
             if self.setting.readings.get("loop-order") == "outer-first":
                 first, second = second, first
         self.registers[key] = Register(first, second, stmt.span)

@@ -21,6 +21,7 @@ from dmaverify.machines.pto.stated import PLAIN, Register, Setting
 from dmaverify.machines.pto.tiles import TileType
 from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, NumberNeed, Place, Remark
 from dmaverify.program.sticky import RegisterEvent
+from dmaverify.prove.flow.ask import term_text
 from dmaverify.prove.flow.ranges import NEVER, settled
 from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import load_target
@@ -95,8 +96,7 @@ class Kernel:
     same: frozenset[str] = frozenset()
     kept: Sequence[RegisterEvent] = ()
     """What is written into registers that keep it, and what copies take from them."""
-    lost: list[Span] = field(default_factory=list)
-    """Statements that values which are not followed decide, and operations whose order is not known."""
+    lost: list[Span] = field(default_factory=list)  # what values that are not followed decide, or what may order others
 
 
 def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.CopyOp]:
@@ -254,6 +254,10 @@ class Values:
             "make it a constant, an argument, a loop counter, or arithmetic of those",
         )
         return None
+
+    def said(self, value: Lin) -> str:
+        """A term in the names of the text."""
+        return value.shown() if value.is_const else term_text(value, self.world)
 
     def as_number(self, when: Cond) -> Lin:
         if when.known is not None:
