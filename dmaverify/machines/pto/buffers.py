@@ -127,7 +127,7 @@ class BufferReader(CopyReader):
             return self._pointer_at(op, source, kind)
         if cursor.tokens[0].text == "(":
             return self._unknown_pointer(op, kind, f"{op.name} in the generic form is not read")
-        lists = _lists(op, cursor.tokens[behind:])
+        lists = lists_in(op, cursor.tokens[behind:])
         if op.name == "memref.reinterpret_cast":
             if source.name in self.moved:
                 return self._unknown_pointer(op, kind, f"{op.name} counts from the start of a buffer that was moved")
@@ -201,7 +201,7 @@ def _sides(kind: str) -> tuple[str, str]:
     return ("ub", "gm") if kind == STORE else ("ub", "ub") if kind == LOCAL else ("gm", "ub")
 
 
-def _lists(op: Op, tokens: Sequence[Token]) -> dict[str, list[Operand]]:
+def lists_in(op: Op, tokens: Sequence[Token]) -> dict[str, list[Operand]]:
     """Operands in brackets by the word in front of them (`offset: [...]`); the first without a word under ``."""
     out: dict[str, list[Operand]] = {}
     name, found = "", None
