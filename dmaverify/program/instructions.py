@@ -18,8 +18,9 @@ OTHER_CORE = "the other core"
 """The pipe of everything that another core does."""
 NO_FLAG = -1
 MIXED = "mixed"
-UNSAID = "unsaid"  # a type of stores was set, but not what they do: neither plain nor known to commute
 """The mode of a copy that writes on one path and accumulates on another."""
+UNSAID = "unsaid"
+"""The mode of stores of which a type was set, but not what they do: neither plain nor known to commute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,25 +178,28 @@ class Fence:
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrival:
     """A wait for somebody else (another core), who may have written shared memory before. It holds later work of its
-    pipe, or all that is issued later where it names none. `flag` is its number, None where the text gives none.
+    pipe, or all that is issued later where it names none. `flag` is its number, None where the text gives none;
+    `share` says which of several cores beside it has this flag.
     """
 
     what: str
     span: Span
     pipe: str = ""
     flag: int | None = None
+    share: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:
     """Lets somebody else (another core) go on once the work that `pipe` was given before is done; the text names no
-    pipe where it is empty. `flag` as of an arrival.
+    pipe where it is empty. `flag` and `share` as of an arrival.
     """
 
     what: str
     span: Span
     pipe: str = ""
     flag: int | None = None
+    share: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +207,7 @@ class Shared:
     """What another core does to bytes (`start` to `end`, None: all) of a memory: `way` is r or w.
 
     It does so only behind a release of the flag `after`, and is done before an arrival of the flag `before`: None
-    speaks of every flag, NO_FLAG of none.
+    speaks of every flag, NO_FLAG of none (it may do so from the start). It surely does where `when` holds.
     """
 
     way: str
@@ -213,6 +217,7 @@ class Shared:
     end: int | None = None
     before: int | None = None
     after: int | None = None
+    when: tuple[Cond, ...] = ()
 
     @property
     def shown(self) -> str:

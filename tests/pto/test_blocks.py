@@ -161,3 +161,31 @@ def test_a_region_of_an_unknown_operation_whose_block_takes_values_is_not_follow
     found = check(f"{loop}{LOAD}scf.yield %x : i64\n}}\nreturn\n")
     assert found.status is Status.UNKNOWN
     assert any("some.loop" in f.message for f in found.findings)
+
+
+SWITCH = "cf.switch %on : i1, [default: ^{default}, {case}: ^{to}]\n"
+
+
+@pytest.mark.parametrize(("case", "on"), [("0", 0), ("1", 1), ("-1", 1)])
+@pytest.mark.parametrize("stores", [0, 1])
+def test_a_switch_on_one_bit_takes_the_case_that_it_names(case: str, on: int, stores: int) -> None:
+    """The load is in the case, the store where the bit is `stores`."""
+    ways = ("^s, ^e", "^e, ^s")[1 - stores]
+    body = f"{SWITCH.format(default='a', case=case, to='b')}^b:\n{LOAD}cf.br ^a\n^a:\n{ALL}"
+    body += f"cf.cond_br %on, {ways}\n^s:\n{STORE}cf.br ^e\n^e:\nreturn\n"
+    assert said(check(body)) == ((Status.PROVED, set()) if on == stores else (Status.REFUTED, {"core/definite"}))
+    _, (function,) = read_kernels(Source("k.mlir", HEAD + body + "}\n"))
+    ran = [run_kernel(function, {"a": 64, "b": 64}, {"n": n}).found for n in (7, 1)]  # %on is 0, then 1
+    assert ("definite" in ran[stores]) is (on != stores)
+    assert not ran[1 - stores]
+
+
+@pytest.mark.parametrize("case", ["0", "1"])
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_loop_that_a_switch_ends_runs_while_its_case_says(case: str, stays: bool) -> None:
+    to, default = ("x", "e") if stays else ("e", "x")
+    body = "cf.br ^h(%z : i64)\n^h(%i: i64):\n%c = arith.cmpi slt, %i, %four : i64\n"
+    body += SWITCH.replace("%on", "%c").format(default=default, case=case, to=to)
+    body += f"^x:\n{LOAD}{ALL}%j = arith.addi %i, %one : i64\ncf.br ^h(%j : i64)\n^e:\n{STORE}return\n"
+    runs = stays is (case == "1")  # else it is left at once, and nothing is loaded
+    assert check(body).status is (Status.PROVED if runs else Status.REFUTED)

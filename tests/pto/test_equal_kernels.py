@@ -394,3 +394,32 @@ def test_what_each_iteration_reads_is_a_value_of_its_own(used: int, never: str) 
     assert compare(TABLE + once, TABLE + once).status == "same"
     assert compare(TABLE + once, TABLE + "".join(rows)).status != never
     assert compare(TABLE + "".join(rows), TABLE + "".join(rows)).status == "same"
+
+
+def test_a_value_of_a_loop_is_no_constant_of_its_name_in_another_branch() -> None:
+    """Where %f is 0 the padding is what the loop yields: 4 rounds of one more, or none."""
+    padded = """  scf.if %f {
+    %p = arith.constant 0 : i32
+    pto.set_mov_pad_val %p : i32
+  } else {
+    %p = scf.for %i = %x0 to ROUNDS step %x1 iter_args(%a = %none) -> (i32) {
+      %more = arith.addi %a, %up : i32
+      scf.yield %more : i32
+    }
+    pto.set_mov_pad_val %p : i32
+  }
+  pto.copy_gm_to_ubuf %a, %u, %c0, %c1, %c48, %c0, %c4, %on, %c0, %c48, %c64
+    : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64, i1, i64, i64, i64
+"""
+    text = "  %none = arith.constant 0 : i32\n  %up = arith.constant 1 : i32\n" + padded
+    args = ARGS.replace("%m: i64", "%f: i1")
+    found = same_functions(named(text.replace("ROUNDS", "%x4"), args), named(text.replace("ROUNDS", "%x0"), args))
+    assert found.status != "same"
+
+
+def test_notes_above_a_helper_are_those_of_its_caller() -> None:
+    body = f"{HEAD}{load('%c64', '%c1, %c0, %c0', source='%p')}"
+    helper = f"func.func private @h(%p: !pto.ptr<f32, gm>) {{\n{body}  return\n}}\n"
+    caller = "func.func @k(%in: !pto.ptr<f32, gm>) {\n  func.call @h(%in) : (!pto.ptr<f32, gm>) -> ()\n  return\n}\n"
+    found = {one.name: one for one in named_in(Source("k.mlir", f"// dmaverify: gm %in = 64 bytes\n{helper}{caller}"))}
+    assert dict(found["k"].notes.extents) == {"in": 64}

@@ -11,7 +11,7 @@ import pytest
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.check import check_text
-from dmaverify.machines.pto.mlir import read_mlir
+from dmaverify.machines.pto.mlir import read_mlir, walk
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.verdict import Status, Verdict
 
@@ -92,7 +92,7 @@ def test_attributes_behind_a_region_are_no_region(attributes: str) -> None:
     bad = inside.replace(STORE, STORE.replace("%c128_i64, %c128_i64)", "%c128_i64, %c100_i64)"))
     refuted(kernel(bad), "pto/row-overlap", "mte_ub_gm")
     text = read_mlir(Source("k.mlir", kernel(inside)))
-    (loop,) = [op for op in text.walk() if op.name == "scf.for"]
+    (loop,) = [op for op in walk(text.ops) if op.name == "scf.for"]
     assert len(loop.regions) == 1
 
 
@@ -113,6 +113,12 @@ def test_a_loop_counts_in_any_integer_and_carries_values_with_their_type_behind(
     note = "// dmaverify: gm %a = 1024xf32\n"
     proved(note + kernel(carried))
     refuted(note.replace("1024", "1023") + kernel(carried), "core/in-bounds", "mte_gm_ub %from")
+
+
+def test_a_loop_that_counts_without_a_sign_is_open_and_nothing_else_is() -> None:
+    inside = f"{UB}  scf.for unsigned %i = %c0 to %c4 step %c1 {{\n{MOVE}{BACK}{ALL}  }}\n"
+    unknown(kernel(inside), "scf.for counts without a sign")
+    proved(kernel(inside.replace("unsigned ", "")))
 
 
 def test_a_barrier_may_have_attributes() -> None:
@@ -418,6 +424,15 @@ def test_a_function_of_the_file_is_judged_where_it_is_called(call: str) -> None:
     proved(CALLED + kernel(inside))
     refuted(CALLED + kernel(inside.replace("%b, %n)", "%b, %c100_i64)")), "pto/ub-align", "mte_gm_ub")
     refuted(CALLED + kernel(inside.replace(ALL, "")), "core/hazard-waw", "mte_ub_gm")
+
+
+def test_a_function_whose_name_stands_twice_is_not_the_last_of_them() -> None:
+    """Of two modules: which of them is called is not known."""
+    helper = "func.func private @h(%u: !pto.ptr<f32, ub>, %a: !pto.ptr<f32, gm>) {\n  return\n}\n"
+    caller = f"func.func @k(%a: !pto.ptr<f32, gm>) {{\n  %c0 = arith.constant 0 : i64\n{UB}"
+    caller += "  func.call @h(%u, %a) : (!pto.ptr<f32, ub>, !pto.ptr<f32, gm>) -> ()\n  return\n}\n"
+    (found,) = check_text(Source("k.mlir", f"module {{\n{helper}}}\n{helper}{caller}"), "k")
+    assert found.status is Status.UNKNOWN
 
 
 def test_a_function_that_calls_itself_is_reported() -> None:
@@ -736,6 +751,7 @@ func.func @k(%g: !pto.ptr<f32, gm>, %o: !pto.ptr<f32, gm>, %n: index) {{
   return
 }}
 """
+L0C = "!pto.ptr<f32, l0c>"
 LOADED = """pto.mte_gm_ub %g, %b, %z, %l nburst(%one, %l, %l) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64
   pto.set_flag["PIPE_MTE2", "PIPE_S", "EVENT_ID0"]
   pto.wait_flag["PIPE_MTE2", "PIPE_S", "EVENT_ID0"]"""
@@ -763,6 +779,13 @@ def between(op: str, first: str = LOADED) -> Verdict:
         "func.call @far(%t) : (!pto.tile_buf<vec, 8x8xf32>) -> ()",
         f"affine.for %i = 0 to 8 {{ memref.store %f, %m[%c0, %i] : {HELD} }}",
         f"affine.if #positive(%n) {{ memref.store %f, %m[%c0, %c1] : {HELD} }}",
+        "affine.if #positive(%n) { pto.sync.wait <PIPE_MTE3>, 3 }",
+        f"affine.if #positive(%n) {{ pto.mte_l0c_ub %x, %b, %l, %l : {L0C}, !pto.ptr<f32, ub>, i64, i64 }}",
+        "affine.if #positive(%n) { %q = pto.alloc_tile addr = %z : !pto.tile_buf<vec, 8x8xf32> }",
+        "%v = pto.vstrange %z, %o : i64, !pto.ptr<f32, gm> -> !pto.vreg<64xf32>",
+        "pto.vscatter_gm %v, %o, %l : !pto.vreg<64xf32>, !pto.ptr<f32, gm>, i64",
+        "pto.strange_fence",
+        "pto.wait_for_all %z : i64",
     ],
 )
 def test_an_operation_that_names_memory_and_has_no_known_meaning_is_open(op: str) -> None:
@@ -777,6 +800,7 @@ def test_an_operation_that_names_memory_and_has_no_known_meaning_is_open(op: str
         f"%d = memref.dim %m, %c0 : {HELD}",
         f"memref.dealloc %m : {HELD}",
         "%v = math.sqrt %f : f32",
+        "affine.for %i = 0 to 8 { %v = arith.addi %c0, %c1 : index }",
         "pto.tprint ins(%t : !pto.tile_buf<vec, 8x8xf32>)",
     ],
 )
@@ -812,3 +836,39 @@ def test_a_store_into_a_memref_waits_for_loads_of_the_same_bytes(waits: bool, fo
     verdict = between(f"memref.store %f, %m[%c0, %c0] : {HELD}", first)
     assert found <= {f.rule for f in verdict.errors}
     assert (verdict.status is Status.PROVED) is waits
+
+
+EVENT = "pto.{}_event[#pto.sync_op_type<TLOAD>, #pto.sync_op_type<TSTORE_VEC>, #pto.event<EVENT_ID0>]"
+
+
+@pytest.mark.parametrize(
+    ("waits", "found"),
+    [
+        (EVENT.format("record") + "\n" + EVENT.format("wait"), set()),
+        (EVENT.format("record"), {"core/flags", "core/hazard-raw"}),
+        ("pto.barrier_sync[#pto.sync_op_type<TVEC>]", {"core/hazard-raw"}),  # it holds the vector pipe alone
+    ],
+)
+def test_an_event_between_kinds_of_operations_is_a_flag_between_their_pipes(waits: str, found: set[str]) -> None:
+    text = BETWEEN.replace("FIRST", LOADED.split("\n")[0]).replace("HERE", waits)
+    text = text.replace('pto.set_flag["PIPE_S"', 'pto.set_flag["PIPE_V"').replace(
+        'wait_flag["PIPE_S"', 'wait_flag["PIPE_V"'
+    )
+    (verdict,) = check_text(Source("k.mlir", text))
+    assert {f.rule for f in verdict.errors} == found
+    assert verdict.status is (Status.REFUTED if found else Status.PROVED)
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        EVENT.format("wait").replace("TLOAD", "TSOMETHING"),
+        "pto.wait_until_done",
+        'pto.wait_flag["PIPE_MTE2", "PIPE_MTE3"]',
+    ],
+)
+def test_an_operation_whose_order_is_not_known_refutes_no_order(op: str) -> None:
+    """Nothing else orders the store behind the load."""
+    loaded = LOADED.split("\n")[0]
+    assert between(op, loaded).status is Status.UNKNOWN
+    assert between("", loaded).status is Status.REFUTED

@@ -382,3 +382,34 @@ def test_branches_that_leave_the_same_bytes_do_not_hide_what_another_one_wrote(
 ) -> None:
     (verdict,) = check_text(Source("k.mlir", branches(many, last)))
     assert verdict.status is status, verdict
+
+
+@pytest.mark.parametrize("down", [False, True])
+@pytest.mark.parametrize(("row", "status"), [(PART, REFUTED), (WHOLE, PROVED)])
+def test_rows_of_a_loop_that_goes_down_are_where_they_are(row: str, status: Status, down: bool) -> None:
+    """36 bytes of each 64 are loaded again, the rest of their block is unknown."""
+    text = TURNS.replace("%k128 = arith.constant 128", "%k128 = arith.constant 4096")
+    at = "%up = arith.muli %i, %c64 : index\n%far = arith.constant 4032 : index\n%at = arith.subi %far, %up : index"
+    text = text.replace("%at = arith.muli %t, %c64 : index", at if down else "%at = arith.muli %i, %c64 : index")
+    text = text.replace("LOOP", row).replace("AFTER", STORE.replace("NAME", "%all").replace("%k64", "%k128"))
+    (found,) = check_text(Source("k.mlir", text.replace("RANGE", "20..64")))
+    assert found.status is status, [(f.rule, f.message) for f in found.findings]
+
+
+@pytest.mark.parametrize(("most", "status"), [(16, PROVED), (64, REFUTED)])
+def test_a_round_whose_mask_grows_stands_for_no_other(most: int, status: Status) -> None:
+    """64 bytes are loaded; in round i lanes 0..i-1 are taken, so that lane 16 is first taken in round 17."""
+    rounds = [
+        "scf.for %i = %c0 to %n step %c1 {",
+        "%k = arith.index_cast %i : index to i32",
+        f"%m, %left = pto.plt_b32 %k : i32 -> {B32}, i32",
+        LOAD,
+        ABS.replace("%all", "%m"),
+        KEEP,
+        ABS.replace("%w", "%x"),  # a use of all of it, which nothing stores to GM
+        KEEP.replace("%w", "%x").replace("[%c0]", "[%c64]"),
+        "}",
+    ]
+    text = text_of(64, 256, *rounds).replace(f"%out: {GM})", f"%out: {GM}, %n: index)")
+    (found,) = check_text(Source("k.mlir", f"// dmaverify: assume %n in 1..{most}\n{text}"))
+    assert found.status is status, [(f.rule, f.message) for f in found.findings]

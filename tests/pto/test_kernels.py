@@ -229,3 +229,23 @@ def test_every_example_says_what_it_expects() -> None:
     for file in sorted(EXAMPLES.glob("*.mlir")):
         for verdict in check_file(str(file)):
             assert verdict.as_expected, (file.name, verdict.name, [f.message for f in verdict.errors])
+
+
+@pytest.mark.parametrize(
+    ("rounds", "least", "status"),
+    [("%c4", 1, Status.PROVED), ("%c1", 1, Status.REFUTED), ("%n", 2, Status.PROVED), ("%n", 1, Status.REFUTED)],
+)
+def test_behind_a_loop_a_register_holds_what_the_last_round_set(rounds: str, least: int, status: Status) -> None:
+    """The number of the last round, which is 0 after one round."""
+    size = "  pto.set_loop_size_outtoub %i, %c1 : i64, i64\n"
+    body = f"  scf.for %i = %c0 to {rounds} step %c1 : i64 {{\n{size}  }}\n"
+    strides = "  pto.set_loop1_stride_outtoub %c1024, %c1024 : i64, i64\n"
+    verdict = check(strides + body + COPY.format(bit="%off"), f"// dmaverify: assume %n in {least}..4\n")
+    assert verdict.status is status, [f.message for f in verdict.findings]
+    assert errors(verdict) == ({"pto/loop-size"} if status is Status.REFUTED else set())
+
+
+def test_behind_a_loop_that_may_not_run_a_register_is_that_of_no_path() -> None:
+    body = "  scf.for %i = %c0 to %n step %c1 : i64 {\n  pto.set_loop_size_outtoub %i, %c1 : i64, i64\n  }\n"
+    verdict = check(body + COPY.format(bit="%off"), "// dmaverify: assume %n in 0..4\n")
+    assert verdict.status is not Status.PROVED

@@ -156,6 +156,10 @@ NEAR = COPY.replace(ROW, ROW.replace("%c256", "%c3"))
 FROM_B = COPY.replace("%s = pto.addptr %a", "%s = pto.addptr %b")
 FIRST = "  %on = arith.cmpi eq, %bid, %c0 : index\n  %row = arith.addi %c0, %c0 : index\n  scf.if %on {\n"
 ADDED = COPY.replace(STORE, f"  pto.set_atomic_add\n  pto.set_atomic_f32\n{STORE}  pto.set_atomic_none\n")
+PERHAPS = (
+    "  %on = arith.cmpi eq, %m, %c1 : index\n  scf.if %on {\n    pto.set_atomic_add\n    pto.set_atomic_f32\n  }\n"
+)
+PERHAPS_ADDED = COPY.replace(STORE, f"{PERHAPS}{STORE}  pto.set_atomic_none\n")
 ALL = strided("%c1").replace("%row = %bid", "%row = %c0")
 SHORT = """  scf.for %row = %c0 to %n step %c1 {
   %p = arith.muli %row, %num : index
@@ -178,6 +182,7 @@ NEXT = FROM_B.replace("%d = pto.addptr %b, %at", "%up = arith.addi %at, %c256 : 
         (SHORT.replace("%c3", "%c256") + ROWLESS + "  }\n", False),
         (strided("%c1"), True),  # the next row of one core is the first of another
         (ALL.replace(COPY, ADDED), False),  # each adds, in whatever order
+        (ALL.replace(COPY, PERHAPS_ADDED), True),  # where %m is not 1, each overwrites
         (
             ALL.replace(STORE, "").replace(THERE, "").replace(AGAIN, "  pto.barrier #pto.pipe<PIPE_ALL>\n"),
             False,

@@ -6,6 +6,9 @@ import pytest
 
 from dmaverify.errors import Source
 from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.read import read_kernels
+from dmaverify.verdict import Status
 
 KERNEL = """// dmaverify: gm %in = {size}xi8
 // dmaverify: assume %n in {low}..{high}
@@ -82,3 +85,67 @@ def test_an_unsigned_result_that_is_surely_great_is_a_negative_number() -> None:
     text = text.replace("  %t = ", "  %two = arith.constant 2 : i32\n  %t = ")
     (verdict,) = check_text(Source("k.mlir", text), None)
     assert verdict.status.value != "refuted", [f.message for f in verdict.findings]  # -2 or -1, and 2
+
+
+BIT = """// dmaverify: gm %in = 64xi8
+// dmaverify: gm %out = 64xi8
+func.func @k(%in: !pto.ptr<i8, gm>, %out: !pto.ptr<i8, gm>, %f: i1) {{
+  %z = arith.constant 0 : i64
+  %len = arith.constant 32 : i64
+  %one = arith.constant 1 : i64
+  %on = arith.constant true
+  %off = arith.constant false
+  %zero = arith.constant 0 : i8
+  %b = pto.castptr %z : i64 -> !pto.ptr<i8, ub>
+  {made}
+  scf.if %loads {{
+    pto.mte_gm_ub %in, %b, %z, %len nburst(%one, %len, %len)
+        : !pto.ptr<i8, gm>, !pto.ptr<i8, ub>, i64, i64, i64, i64, i64
+  }}
+  pto.barrier #pto.pipe<PIPE_ALL>
+  scf.if {stores} {{
+    pto.mte_ub_gm %b, %out, %len nburst(%one, %len, %len) : !pto.ptr<i8, ub>, !pto.ptr<i8, gm>, i64, i64, i64, i64
+  }}
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "loads"),
+    [
+        ("%loads = arith.addi %f, %on : i1", (0,)),  # 1 + 1 is 0 in one bit
+        ("%loads = arith.addi %f, %off : i1", (1,)),
+        ("%loads = arith.subi %off, %f : i1", (1,)),
+        ("%loads = arith.muli %f, %f : i1", (1,)),
+        ("%loads = arith.cmpi slt, %f, %off : i1", (1,)),  # true is -1
+        ("%loads = arith.cmpi sgt, %f, %off : i1", ()),
+        ("%loads = arith.cmpi sle, %off, %f : i1", (0,)),
+        ("%loads = arith.cmpi ult, %f, %on : i1", (0,)),
+        ("%loads = arith.minsi %f, %off : i1", (1,)),
+        ("%loads = arith.maxsi %f, %off : i1", ()),
+        ("%loads = arith.maxui %f, %off : i1", (1,)),
+        (
+            "%x = arith.index_cast %f : i1 to i8\n  %loads = arith.cmpi slt, %x, %zero : i8",
+            (1,),
+        ),
+        (
+            "%x = arith.index_castui %f : i1 to i8\n  %loads = arith.cmpi sgt, %x, %zero : i8",
+            (1,),
+        ),
+        (
+            "%x = arith.extui %f : i1 to i32\n  %y = arith.addi %x, %x : i32\n  %loads = arith.trunci %y : i32 to i1",
+            (),
+        ),
+        ("%loads = arith.constant -1 : i1", (0, 1)),
+    ],
+)
+def test_one_bit_wraps_and_is_its_own_sign(made: str, loads: tuple[int, ...]) -> None:
+    for stores, reads in (("%f", {1}), ("%not", {0}), ("%on", {0, 1})):
+        more = made + "\n  %not = arith.xori %f, %on : i1"
+        source = Source("k.mlir", BIT.format(made=more, stores=stores))
+        (verdict,) = check_text(source)
+        assert verdict.status is (Status.PROVED if reads <= set(loads) else Status.REFUTED), verdict.findings
+        _, (function,) = read_kernels(source)
+        ran = [run_kernel(function, {"in": 64, "out": 64}, {"f": f}) for f in (0, 1)]
+        assert {f for f in (0, 1) if "definite" in ran[f].found} == reads - set(loads)

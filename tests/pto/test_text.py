@@ -11,7 +11,7 @@ from dmaverify.api import check as check_plan
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.check import check_text
-from dmaverify.machines.pto.mlir import read_mlir
+from dmaverify.machines.pto.mlir import read_mlir, walk
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.verdict import Status, Verdict
 
@@ -77,6 +77,8 @@ def test_flags_are_read_in_either_spelling(flag: str) -> None:
         ("pto.barrier #pto.pipe<PIPE_ALL>", "ALL"),
         ("pto.barrier <PIPE_V>", "V"),
         ('pto.pipe_barrier "PIPE_MTE3"', "MTE3"),
+        ("pto.barrier_sync[#pto.sync_op_type<TVEC>]", "V"),
+        ("pto.barrier_sync[<TMATMUL>]", "M"),
     ],
 )
 def test_barriers_are_read_in_every_spelling(text: str, pipe: str) -> None:
@@ -108,6 +110,11 @@ def test_loop_groups_are_aliases_and_pad_takes_one_or_three_values() -> None:
         ("  pto.dma_gather %a, %u, %c128\n", "pto.dma_gather is not understood"),
         ("  pto.set_loop3_stride_outtoub %c0, %c0 : i64, i64\n", "no loop register"),
         ('  pto.set_flag["PIPE_MTE2", "EVENT_ID0"]\n', "needs two pipes and an event"),
+        ("  pto.mte_gm_ub %a, %u, %c0, %c128 nburst(%c8, %c128, %c128) [%c8]\n", "`[` stands behind all operands"),
+        ("  pto.copy_ubuf_to_gm %u, %a, %c0, %c8, %c128, %c0, %c128, %c128 (%c8)\n", "`(` stands behind all operands"),
+        ("  pto.set_loop_size_outtoub %c8, %c8 [%c128] : i64, i64\n", "`[` stands behind all operands"),
+        ("  pto.set_mov_pad_val %c0 [%c8] : i64\n", "`[` stands behind all operands"),
+        ("  pto.wait_event[#pto.sync_op_type<TLOAD>, #pto.event<EVENT_ID0>]\n", "names two kinds of operations"),
     ],
 )
 def test_what_cannot_be_read_is_a_finding_at_its_line_and_never_a_pass(body: str, said: str) -> None:
@@ -184,7 +191,7 @@ def test_text_that_is_no_kernel_is_one_error_with_its_place(text: str, said: str
 
 def test_every_token_belongs_to_one_operation() -> None:
     text = read_mlir(Source("k.mlir", f"module {{\n{HEAD}{LOAD}  return\n}}\n}}\n"))
-    names = [op.name for op in text.walk()]
+    names = [op.name for op in walk(text.ops)]
     assert names[:2] == ["module", "func.func"]
     assert names[-2:] == ["pto.mte_gm_ub", "return"]
 

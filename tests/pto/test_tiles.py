@@ -63,7 +63,8 @@ def test_a_load_and_a_store_of_a_tile_are_proved_in_the_order_of_the_text() -> N
     said = "every element of 2 tile moves in the order of the text, which the assembler keeps by flags of its own"
     assert verdict.claim == said
     said = ("`a` holds at least 1,856 bytes, written where they are read", "`b` holds at least 1,856 bytes")
-    assert verdict.conditions == tuple(f"{one} (its extent is not declared)" for one in said)
+    apart = "GM tensors behind different arguments do not overlap"
+    assert verdict.conditions == (*(f"{one} (its extent is not declared)" for one in said), apart)
     assert set(verdict.conditions) <= set(verdict.assumptions)
 
 
@@ -268,3 +269,25 @@ def test_with_flags_in_the_text_their_order_is_judged() -> None:
 def test_every_operation_of_the_data_is_one_of_tiles() -> None:
     assert len(tile_work()) > 80
     assert all(name.startswith("pto.t") for name in tile_work())
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "%q = pto.castptr %at : i64 -> !pto.ptr<f32, ub>\n",
+        "%q = pto.pointer_cast(%at) : memref<8x16xf32, strided<[16, 1]>, #pto.address_space<vec>>\n",
+    ],
+)
+def test_a_pointer_among_the_operands_of_work_on_tiles_is_no_tile(made: str) -> None:
+    start = PARTS + tile("t") + op("tload", "%pa", "%t") + tile("u")
+    work = op("tadd", "%t, %q", "%u") + op("tstore", "%u", "%pb")
+    assert check(start + "  " + made + work).status is Status.UNKNOWN
+    assert check(start + work.replace("%q", "%t")).status is Status.PROVED
+
+
+def test_tensors_that_tiles_move_between_are_taken_as_separate_and_it_is_said() -> None:
+    said = "GM tensors behind different arguments do not overlap"
+    assert said in check(MOVE).conditions
+    stated = check(MOVE, "// dmaverify: gm %a = 32x64xf32\n// dmaverify: gm %b = 32x64xf32\n")
+    assert said not in stated.conditions
+    assert said in stated.assumptions

@@ -263,3 +263,88 @@ def test_results_in_another_layout_are_not_guessed() -> None:
     assert verdict.status is Status.UNKNOWN
     stated = check((CUBE + TAKE).replace(", nz2nd", ""), "// dmaverify: other core writes ub 0..2047 before 1\n")
     assert stated.status is Status.PROVED
+
+
+@pytest.mark.parametrize("to", ["PIPE_MTE2", "PIPE_V"])
+def test_what_orders_the_cube_side_and_cannot_be_read_is_open(to: str) -> None:
+    unread = f'    pto.set_flag["PIPE_MTE2", "{to}"]\n'
+    at = "    pto.mte_l1_l0a"
+    assert check((CUBE + TAKE).replace(at, unread + at)).status is Status.UNKNOWN
+
+
+@pytest.mark.parametrize(("address", "status"), [("%c0", Status.PROVED), ("%odd", Status.UNKNOWN)])
+def test_a_copy_of_the_cube_side_whose_pointer_cannot_be_followed_is_open(address: str, status: Status) -> None:
+    odd = "  %m = arith.index_cast %n : index to i64\n  %odd = arith.ori %m, %c64 : i64\n"
+    made = f"{odd}  %w = pto.castptr {address} : i64 -> !pto.ptr<f32, ub>\n"
+    assert check(made + CUBE.replace("mte_l0c_ub %r, %u", "mte_l0c_ub %r, %w") + TAKE).status is status
+
+
+FILL = CUBE.split("\n")[-4] + "\n"
+SIGNAL = "    pto.sync.set <PIPE_FIX>, 1\n"
+AWAIT = "    pto.sync.wait <PIPE_MTE3>, 1\n"
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_without_a_handover_the_cube_part_works_at_any_time(far: bool) -> None:
+    """The cube part fills the first 2,048 bytes of UB while the vector part moves bytes through there, or elsewhere."""
+    cube = CUBE.replace(SIGNAL, "")
+    moved = LOAD + ACROSS + STORE
+    verdict = check(cube + (moved.replace("%u", "%v") if far else moved))
+    assert errors(verdict) == (set() if far else {"core/hazard-raw", "core/hazard-waw"})
+    assert verdict.status is (Status.PROVED if far else Status.REFUTED)
+
+
+@pytest.mark.parametrize(
+    ("note", "fills", "takes", "status"),
+    [
+        ("", "  scf.if %on {\n" + FILL + "  }\n", "", Status.UNKNOWN),  # nothing is filled where %on is 0
+        ("", "  scf.if %on {\n" + FILL + SIGNAL + "  }\n", "  scf.if %on {\n", Status.PROVED),
+        ("assume %n in 0..4", LOOP.format("%n", FILL + "pto.pipe_barrier <PIPE_FIX>\n"), "", Status.UNKNOWN),
+        ("assume %n in 1..4", LOOP.format("%n", FILL + "pto.pipe_barrier <PIPE_FIX>\n"), "", Status.PROVED),
+    ],
+)
+def test_what_the_cube_part_fills_under_a_condition_is_written_where_that_holds(
+    note: str, fills: str, takes: str, status: Status
+) -> None:
+    on = "  %i3 = arith.constant 3 : index\n  %on = arith.cmpi slt, %n, %i3 : index\n"
+    take = TAKE.replace(AWAIT, takes + AWAIT) + ("  }\n" if takes else "")
+    cube = CUBE.replace(SIGNAL, "") if SIGNAL in fills else CUBE
+    verdict = check(on + cube.replace(FILL, fills) + take, f"// dmaverify: {note}\n" if note else "")
+    assert verdict.status is status, [(f.rule, f.message) for f in verdict.findings]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        (AWAIT, AWAIT + AWAIT, {"core/flags"}),
+        (SIGNAL, SIGNAL + SIGNAL, {"core/flags"}),
+        (SIGNAL, "    scf.if %on {\n" + SIGNAL + "    }\n", {"core/flags"}),
+        (SIGNAL, LOOP.format("%i5", SIGNAL), {"core/flags"}),
+        (AWAIT, "", {"core/flags", "core/hazard-raw", "core/definite"}),
+    ],
+)
+def test_a_flag_between_the_cores_is_set_as_often_as_it_is_waited_for(old: str, new: str, found: set[str]) -> None:
+    on = "  %i3 = arith.constant 3 : index\n  %on = arith.cmpi slt, %n, %i3 : index\n"
+    text = on + CUBE + TAKE
+    assert check(text).status is Status.PROVED
+    assert errors(check(text.replace(old, new), "// dmaverify: assume %n in 0..9\n")) == found
+
+
+def test_a_wait_meets_the_first_set_of_its_flag_not_the_one_behind_a_later_access() -> None:
+    """The second half is filled behind the first set; both halves are read behind the first wait."""
+    far = "  %half = arith.constant 2048 : i64\n  %h = pto.castptr %half : i64 -> !pto.ptr<f32, ub>\n"
+    far += "  %c32 = arith.constant 32 : i64\n"
+    cube = CUBE.replace(SIGNAL, SIGNAL + FILL.replace("%u", "%h") + SIGNAL)
+    store = TAKE.split("\n")[2].replace("nburst(%c8, ", "nburst(%c32, ") + "\n"
+    take = "  pto.section.vector {\n{}  }\n"
+    assert check(far + cube + take.replace("{}", AWAIT + store + AWAIT)).status is Status.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "said", ["set_atomic_add", "set_mov_pad_val %c0 : i64", "set_loop_size_outtoub %c8, %c8 : i64, i64"]
+)
+def test_registers_of_the_cube_core_are_not_those_of_the_vector_core(said: str) -> None:
+    copies = LOAD + ACROSS + STORE + STORE
+    cube = f"  pto.section.cube {{\n    pto.{said}\n  }}\n"
+    assert errors(check(copies)) == {"core/hazard-waw"}
+    assert [f.message for f in check(cube + copies).findings] == [f.message for f in check(copies).findings]

@@ -109,3 +109,43 @@ def test_loops_and_branches_without_work_are_compared_by_what_they_move(rounds: 
     one = head + f"scf.for %i = %c0 to %n step %c1 {{\n{copy}}}\nreturn\n}}\n"
     other = head + copy * 2 + "return\n}\n"
     assert (same_functions(kernel(one), kernel(other)).status == "same") is (rounds == 2)
+
+
+CUBE_PART = """  pto.section.cube {
+    pto.mte_gm_l1 %a, %x, %z, %l nburst(%one, %l, %l) : !pto.ptr<f32, gm>, !pto.ptr<f16, l1>, i64
+    pto.set_flag["PIPE_MTE2", "PIPE_MTE1", "EVENT_ID0"]
+    pto.wait_flag["PIPE_MTE2", "PIPE_MTE1", "EVENT_ID0"]
+  }
+"""
+BESIDE = """func.func @k(%a: !pto.ptr<f32, gm>) {
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %l = arith.constant 32 : i64
+  %more = arith.constant 64 : i64
+  %x = pto.castptr %z : i64 -> !pto.ptr<f16, l1>
+  %y = pto.castptr %more : i64 -> !pto.ptr<f16, l1>
+  %u = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
+HERE  pto.mte_gm_ub %a, %u, %z, %l nburst(%one, %l, %l) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64
+  return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("%z, %l nburst", "%z, %more nburst"),
+        ("%a, %x", "%a, %y"),
+        ('    pto.set_flag["PIPE_MTE2", "PIPE_MTE1", "EVENT_ID0"]\n', ""),
+        ("  pto.section.cube", "  pto.set_ctrl %more : i64\n  pto.section.cube"),
+        (CUBE_PART, ""),
+    ],
+)
+def test_what_runs_on_the_cube_core_and_what_sets_a_register_is_compared(old: str, new: str) -> None:
+    def named(part: str) -> NamedFunction:
+        (one,) = named_in(Source("k.mlir", BESIDE.replace("HERE", part)))
+        return one
+
+    assert old in CUBE_PART
+    assert same_functions(named(CUBE_PART), named(CUBE_PART)).status == "same"
+    assert same_functions(named(CUBE_PART), named(CUBE_PART.replace(old, new))).status == "unknown"

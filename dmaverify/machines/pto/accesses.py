@@ -21,7 +21,7 @@ from dmaverify.machines.pto.ops import Operand
 from dmaverify.machines.pto.sources import Origin, sources_of
 from dmaverify.machines.pto.stated import Setting
 from dmaverify.machines.pto.tile_events import TileMeaning
-from dmaverify.machines.pto.values import Lanes, Value
+from dmaverify.machines.pto.values import Lanes
 from dmaverify.program.instructions import CopyTouch, Place, StoredSource, Use
 from dmaverify.values import dataclass, replace
 
@@ -270,6 +270,3 @@ class Accesses(TileMeaning):
             out += [replace(touch, length=needed)] if needed != ZERO else []
             out.append(replace(touch, kind="surplus", offset=touch.offset + needed, length=rest))
         return tuple(out)
-
-
-__all__ = ["Accesses", "Value"]

@@ -20,22 +20,14 @@ from dmaverify.prove.flow.ranges import NEVER, settled
 from dmaverify.prove.options import Options
 from dmaverify.values import replace
 
-_PREDICATES = {
-    "eq": ("eq", 1),
-    "ne": ("ne", 1),
-    "slt": ("lt", 1),
-    "ult": ("lt", 1),
-    "sle": ("le", 1),
-    "ule": ("le", 1),
-    "sgt": ("lt", -1),
-    "ugt": ("lt", -1),
-    "sge": ("le", -1),
-    "uge": ("le", -1),
+_PREDICATES = {"eq": ("eq", 1), "ne": ("ne", 1)} | {
+    f"{sign}{name}": made
+    for sign in "su"
+    for name, made in {"lt": ("lt", 1), "le": ("le", 1), "gt": ("lt", -1), "ge": ("le", -1)}.items()
 }
-
-
 _GROWING = ("addi", "subi", "muli", "shli", "ceildivui", "ceildivsi")
 _UNSIGNED = ("divui", "remui", "shrui", "minui", "maxui", "extui", "index_castui")
+_SIGNED = ("divsi", "floordivsi", "ceildivsi", "remsi", "minsi", "maxsi", "shrsi", "index_cast")
 
 
 class Arithmetic(Values):
@@ -43,7 +35,7 @@ class Arithmetic(Values):
 
     def _arith(self, stmt: ops.Arith) -> None:
         made = self._calculated(stmt)
-        if isinstance(made, Lin) and stmt.op in _GROWING:
+        if isinstance(made, Lin) and (stmt.op in _GROWING or (stmt.type.bits == 1 and stmt.op in _SIGNED)):
             made = self._fitted(stmt, made)
         elif isinstance(made, Lin) and stmt.op in _UNSIGNED:
             made = self._as_signed(made, stmt.type.bits or 64)
@@ -53,6 +45,9 @@ class Arithmetic(Values):
     def _calculated(self, stmt: ops.Arith) -> Value:
         args = [self.value(a) for a in stmt.args]
         op, world = stmt.op, self.world
+        if stmt.bits == 1 and (op in _SIGNED or stmt.predicate.startswith("s")):  # true, with a sign, is -1
+            numbers = [self.as_number(a) if isinstance(a, Cond) else a for a in args]
+            args = [-n if isinstance(n, Lin) else n for n in numbers]
         if op.startswith(("index_", "ext", "trunc")):
             if op in ("extui", "index_castui") and isinstance(args[0], Lin):
                 return self._unsigned(stmt, args[0], stmt.bits)
@@ -187,8 +182,10 @@ class Arithmetic(Values):
         """
         bits = stmt.type.bits or 64
         low, high = self.world.interval(value)
+        if bits == 1:
+            return self.world.modulo(value, 2)
         half = 1 << (bits - 1)
-        if bits == 1 or (low is not None and high is not None and -half <= low and high < half):
+        if low is not None and high is not None and -half <= low and high < half:
             return value
         if value.is_const:
             return Lin(signed(value.const, bits))

@@ -24,16 +24,8 @@ _PURE = (ops.Const, ops.Arith, ops.CastPtr, ops.AddPtr, ops.Bind)
 _READS = (ops.AccessOp, ops.OpaqueOp)  # of a value that decides
 _UPWARDS = {"slt": 0, "ult": 0, "sle": 1, "ule": 1}
 _TURNED = {"sgt": "slt", "ugt": "ult", "sge": "sle", "uge": "ule"}
-_OPPOSITE = {
-    "slt": "sge",
-    "sge": "slt",
-    "sle": "sgt",
-    "sgt": "sle",
-    "ult": "uge",
-    "uge": "ult",
-    "ule": "ugt",
-    "ugt": "ule",
-}
+_OPPOSITES = (("slt", "sge"), ("sle", "sgt"), ("ult", "uge"), ("ule", "ugt"))
+_OPPOSITE = {a: b for pair in _OPPOSITES for a, b in (pair, pair[::-1])}
 
 
 @dataclass
@@ -156,6 +148,8 @@ class Structure:
         types = tuple(self.types.get(o.name, ops.OTHER) for o in given)
         self.types |= dict(zip(results, types, strict=True))
         ways = [(*body, ops.Yield(self.span, values)) for body, values in ((then, given), (other, handed))]
+        if kind.bits == 1 and first.case == 0:
+            ways.reverse()
         out.append(ops.If(when.span, when, results, types, ways[0], ways[1]))
         return out, tuple(Operand(r, when.span) for r in results)
 
@@ -189,7 +183,7 @@ class Structure:
         """A loop whose head is given these values first, and the jump out of it."""
         first, (leaver, out) = self.blocks[head], self.exits[head]
         last = self.blocks[leaver]
-        stays = next(j for j in (*last.jumps, out) if j is not out or len(last.jumps) != 2)
+        stays = next(j for j in last.jumps if j is not out) if len(last.jumps) == 2 else out
         inside = self.loops.pop(head)
         try:
             loop = _BlockLoop(self, first, last, stays, out, given, inside)
@@ -226,16 +220,21 @@ class _BlockLoop:
         ):
             if self.head is self.last and all(isinstance(s, (*_PURE, *_READS)) for s in self.head.body):
                 tail, back = self.graph.way(self.stays, self.head.label)
-                return [*(self._counted(tail, back) or self._while(decides, tail, back)), *map(_again, self.head.body)]
+                return [*self._while(decides, tail, back), *map(_again, self.head.body)]
             if self.stays.to == self.head.label and (made := self._ending()) is not None:
                 return made
         said = f"how often the loop of blocks at `{self.head.label}` runs is not followed: it is no loop that decides "
         raise self.graph.refused(f"{said}before its work, nor one that counts up to a number")
 
+    @property
+    def ends_where_true(self) -> bool:
+        """Whether the bit that decides ends the loop where it is 1, else where it is 0."""
+        return self.out.case == 1 or (self.out.case is None and self.stays.case == 0)
+
     def _while(self, decides: Operand, tail: Sequence[Stmt], back: tuple[Operand, ...]) -> list[Stmt]:
         span = decides.span
         before = list(self.head.body)
-        if self.out.case == 1:
+        if self.ends_where_true:
             name = self.graph.name()
             one = ValueType("int", "i1", 1)
             before.append(ops.Arith(span, name, "xori", (decides, Operand("", span, 1)), "", one, 1))
@@ -248,20 +247,10 @@ class _BlockLoop:
         body = (*tail, ops.Yield(span, back))
         return [ops.While(span, carried, tuple(before), decides, passed, kinds, body, args, types)]
 
-    def _counted(self, tail: Sequence[Stmt], back: Sequence[Operand]) -> list[Stmt] | None:
-        """As a loop that counts, where its head compares an argument that goes up by a step with a bound."""
-        found = self._bound(back, ahead=False)
-        if found is None:
-            return None
-        index, step, bound, more = found
-        made = [] if not more else [self._sum(bound, more, index)]
-        high = Operand(made[0].result, bound.span) if made else bound
-        return [*made, self._for(index, high, step, (*map(_again, self.head.body), *tail), back, self.head.args)]
-
     def _ending(self) -> list[Stmt] | None:
         """As a loop that counts and runs once at least, where it compares the counter of the next round."""
         back = self.stays.given
-        found = self._bound(back, ahead=True)
+        found = self._bound(back)
         if found is None:
             return None
         index, step, bound, more = found
@@ -305,11 +294,11 @@ class _BlockLoop:
         made = self.defined.get(self.last.decides.name) if self.last.decides is not None else None
         if not isinstance(made, ops.Arith) or made.op != "cmpi":
             return None, None, None
-        name = _OPPOSITE.get(made.predicate, "") if self.out.case == 1 else made.predicate
+        name = _OPPOSITE.get(made.predicate, "") if self.ends_where_true else made.predicate
         left, right = made.args
         return (_TURNED[name], right, left) if name in _TURNED else (name, left, right)
 
-    def _bound(self, back: Sequence[Operand], *, ahead: bool) -> tuple[int, Operand, Operand, int] | None:
+    def _bound(self, back: Sequence[Operand]) -> tuple[int, Operand, Operand, int] | None:
         """Which argument counts, by which step, up to which bound, and how much more than that."""
         name, left, right = self._compares()
         if name not in _UPWARDS or left is None or right is None:
@@ -317,7 +306,7 @@ class _BlockLoop:
         for index, (arg, given) in enumerate(zip(self.head.args, back, strict=True)):
             grown = self.defined.get(given.name)
             bound = self._outside(right)
-            if left.name != (given.name if ahead else arg) or bound is None:
+            if left.name != given.name or bound is None:
                 continue
             if isinstance(grown, ops.Arith) and grown.op == "addi" and arg in (names := [a.name for a in grown.args]):
                 step = self._outside(grown.args[1 - names.index(arg)])

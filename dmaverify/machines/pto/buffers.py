@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dmaverify.errors import InputError
 from dmaverify.language.notation import Token
 from dmaverify.machines.pto.copies import CopyReader
-from dmaverify.machines.pto.mlir import Op
+from dmaverify.machines.pto.mlir import Op, walk
 from dmaverify.machines.pto.ops import (
     INDEX,
     LOCAL,
@@ -84,7 +84,7 @@ class BufferReader(CopyReader):
 
     def roles_in(self, ops: Sequence[Op]) -> None:
         """The memory that every pointer without a type is used for: told from the copies that it reaches."""
-        for op in reversed([o for top in ops for o in _flat(top)]):
+        for op in reversed(list(walk(ops))):
             values = [t.text for t in op.tokens if t.kind == "value"]
             kind = (COPY_ROLES.get(op.name) or INLINE_ROLES.get(op.name) or ("",))[0]
             if kind and len(values) > 1:
@@ -127,7 +127,7 @@ class BufferReader(CopyReader):
             return self._pointer_at(op, source, kind)
         if cursor.tokens[0].text == "(":
             return self._unknown_pointer(op, kind, f"{op.name} in the generic form is not read")
-        lists = _lists(op, cursor.tokens[behind:])
+        lists = lists_in(op, cursor.tokens[behind:])
         if op.name == "memref.reinterpret_cast":
             if source.name in self.moved:
                 return self._unknown_pointer(op, kind, f"{op.name} counts from the start of a buffer that was moved")
@@ -197,15 +197,11 @@ class BufferReader(CopyReader):
         return OpaqueOp(op.span, op.results, kinds, least, op.name)
 
 
-def _flat(op: Op) -> list[Op]:
-    return [op, *(inner for region in op.regions for o in region for inner in _flat(o))]
-
-
 def _sides(kind: str) -> tuple[str, str]:
     return ("ub", "gm") if kind == STORE else ("ub", "ub") if kind == LOCAL else ("gm", "ub")
 
 
-def _lists(op: Op, tokens: Sequence[Token]) -> dict[str, list[Operand]]:
+def lists_in(op: Op, tokens: Sequence[Token]) -> dict[str, list[Operand]]:
     """Operands in brackets by the word in front of them (`offset: [...]`); the first without a word under ``."""
     out: dict[str, list[Operand]] = {}
     name, found = "", None

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.resolved import ResolvedCopies
+from dmaverify.machines.pto.stated import Register
 from dmaverify.machines.pto.values import TensorPart, TileValue, Value, name_of
 from dmaverify.program.instructions import Event, Place
 from dmaverify.prove.flow.ask import Asker, term_text
@@ -98,15 +99,19 @@ class Carried(ResolvedCopies):
 
     def _handed_on(self, stmt: ops.For, values: Sequence[Value]) -> list[Value]:
         """What one iteration makes of these values, without remarks."""
+        return self.iteration(stmt, values)[0]
+
+    def iteration(self, stmt: ops.For, values: Sequence[Value]) -> tuple[list[Value], dict[str, Register]]:
+        """What one iteration yields, and the registers behind it, without remarks."""
         saved = (dict(self.values), dict(self.registers), dict(self.consumed), self.number, self.counters, self.when)
         self.dry += 1
         self.bind(stmt, values)
         self.yielded = []
         self.block(stmt.body)
-        given = list(self.yielded)
         self.dry -= 1
+        made = list(self.yielded), self.registers
         self.values, self.registers, self.consumed, self.number, self.counters, self.when = saved
-        return given
+        return made
 
     def _hold(self, stmt: ops.For, forms: list[Value], counter: Lin, rounds: Lin) -> None:
         """Drops forms that an iteration does not hand on as they say, which begins with the values that they give: what

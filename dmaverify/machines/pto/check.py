@@ -231,10 +231,9 @@ def _claim(kernel: Kernel) -> str:
         moves = f"{count} tile moves" if count > 1 else "the tile move" if count else "the tiles"
         return f"every element of {moves} in the order of the text, which the assembler keeps by flags of its own"
     total = 0
-    fixed = all(not s.definition and s.name for s in kernel.world.symbols.values()) and not kernel.world.symbols
     for copy in kernel.copies:
         numbers = [copy.row, *(step.count for step in copy.steps)]
-        if not fixed or not all(n.is_const for n in numbers):
+        if kernel.world.symbols or not all(n.is_const for n in numbers):
             several = f"{len(kernel.copies)} copies" if len(kernel.copies) > 1 else "the copy"
             return f"every byte of {several}, for all values and iterations{_beside(kernel)}"
         size = 1

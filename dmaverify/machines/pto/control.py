@@ -53,7 +53,8 @@ from dmaverify.machines.pto.ops import (
 from dmaverify.machines.pto.types import TokenCursor
 from dmaverify.values import replace
 
-DMA = (CopyOp, Flag, Barrier, BufferOp, SetAtomic, SetLoop, SetPad, UnreadOp)
+REGISTERS = (SetAtomic, SetLoop, SetPad)  # each core has its own
+DMA = (CopyOp, Flag, Barrier, BufferOp, *REGISTERS, UnreadOp)
 ENDS = ("func.return", "return", "scf.yield")
 MOST_CALLS = 500
 Argument = tuple[str, ValueType]
@@ -164,6 +165,9 @@ class ControlReader(BufferReader):
             counter = arguments[0][0]
             carried = [(name, value) for (name, _), value in zip(arguments[1:], first, strict=True)]
         else:
+            if cursor.take("unsigned"):
+                said = f"{op.name} counts without a sign, which is not followed"
+                raise InputError(said, op.name_span, "leave `unsigned` out where its bounds are not negative")
             counter = cursor.operand().name
             cursor.need("=")
             low = cursor.operand()
@@ -276,7 +280,8 @@ class ControlReader(BufferReader):
         self.passed[op.name] += 1
         self.cube_parts += 1
         if self.in_tiles(op):
-            return [Block(op.span, tuple(s for region in op.regions for s in self.block(region)), op.name)]
+            inside = tuple(s for region in op.regions for s in self.block(region) if not isinstance(s, REGISTERS))
+            return [Block(op.span, inside, op.name)]
         return [s for region in op.regions for s in self.on_cube(region)]
 
     def on_cube(self, ops: tuple[Op, ...]) -> list[Stmt]:
@@ -300,7 +305,9 @@ class ControlReader(BufferReader):
         for stmt in body:
             if isinstance(stmt, AccessOp):
                 out.append(Foreign(stmt.span, stmt.pointer, None, 0, "rw", "FIX", stmt.what))
-            elif not isinstance(stmt, (CopyOp, Mask, VectorOp)) and not (isinstance(stmt, Assumed) and stmt.note):
+            elif not isinstance(stmt, (CopyOp, Mask, VectorOp, *REGISTERS)) and not (
+                isinstance(stmt, Assumed) and stmt.note
+            ):
                 names = [p for p in PARTS if hasattr(stmt, p)]
                 parts: Any = {p: self._of_cube(getattr(stmt, p)) for p in names}
                 out.append(replace(stmt, **parts) if parts else stmt)

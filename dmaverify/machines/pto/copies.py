@@ -9,6 +9,7 @@ Source: "DMA Copy" (vector instruction set); PTO v0.6 operand lists.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from dmaverify.errors import InputError, Span
@@ -33,7 +34,7 @@ from dmaverify.machines.pto.ops import (
     Stmt,
     ValueType,
 )
-from dmaverify.machines.pto.roles import COPY_ROLES, EARLY_STORE, INLINE_ROLES
+from dmaverify.machines.pto.roles import COPY_ROLES, EARLY_STORE, EVENT_PIPES, INLINE_ROLES
 from dmaverify.machines.pto.types import GROUPS, TokenCursor, TypeReader, integer_of
 from dmaverify.values import replace
 
@@ -50,6 +51,7 @@ class CopyReader(TypeReader):
         cursor.take("(")
         args = cursor.operands()
         cursor.take(")")
+        cursor.to_end()
         if kind == STORE and len(args) == 10:
             said = f"{op.name} with 10 operands is the form of 2026-03: valid rows, valid columns and the reserved "
             early = {n: a for n, a in zip(EARLY_STORE, args, strict=True) if not n.startswith(("valid", "reserved"))}
@@ -154,6 +156,7 @@ class CopyReader(TypeReader):
             raise InputError(
                 f"{op.name} without nburst(...)", op.name_span, "nburst(count, source stride, destination stride)"
             )
+        cursor.to_end()
         types = self._typed_tail(cursor)
         copy = self._copy(op, kind, True, roles, types, tuple(levels), None if pad is None else self._padding(pad))
         if not early:
@@ -177,6 +180,8 @@ class CopyReader(TypeReader):
         args = cursor.operands()
         if len(args) != 2:
             raise InputError(f"{op.name} takes 2 operands, not {len(args)}", op.name_span)
+        cursor.take(")")
+        cursor.to_end()
         return SetLoop(op.span, direction, what, args[0], args[1])
 
     def _set_pad(self, op: Op) -> Stmt:
@@ -184,6 +189,7 @@ class CopyReader(TypeReader):
         cursor.take("(")
         value = cursor.operand()
         cursor.take(")")
+        cursor.to_end()
         types = self._typed_tail(cursor)
         known = self._of(value)
         kind = known if known.kind in ("int", "float") else types[0] if types else OTHER
@@ -230,7 +236,22 @@ class CopyReader(TypeReader):
             )
         return Flag(op.span, action, words[0], words[1], event)
 
+    def _event(self, op: Op) -> Stmt:
+        """`record_event` and `wait_event` between two kinds of operations: the flag between their pipes."""
+        words = [t for t in op.tokens if t.kind == "word"]
+        pipes = [EVENT_PIPES[t.text] for t in words if t.text in EVENT_PIPES]
+        numbers = [t for t in words if re.fullmatch(r"EVENT_ID\d+", t.text)]
+        if is_generic(op) or len(pipes) != 2 or len(numbers) != 1 or len(words) != 3:
+            raise InputError(f"{op.name} names two kinds of operations and an event", op.name_span, "use pto.set_flag")
+        event = Operand("", op.at(numbers[0]), int(numbers[0].text.removeprefix("EVENT_ID")))
+        return Flag(op.span, "wait" if "wait" in op.name else "set", pipes[0], pipes[1], event)
+
     def _barrier(self, op: Op) -> Stmt:
+        if op.name == "pto.barrier_sync":
+            pipes = [EVENT_PIPES[t.text] for t in op.tokens if t.text in EVENT_PIPES]
+            if len(pipes) != 1:
+                raise InputError(f"{op.name} names one kind of operations", op.name_span, "use pto.barrier")
+            return Barrier(op.span, pipes[0])
         pipe = next((t.text.strip('"') for t in op.tokens if t.text.strip('"').startswith("PIPE_")), None)
         if pipe is None:
             raise InputError(f"{op.name} names no pipe", op.name_span, '"PIPE_MTE3", or <PIPE_ALL>')

@@ -13,13 +13,14 @@ from collections.abc import Iterator
 
 from dmaverify.errors import Span
 from dmaverify.machines.pto.control import ControlReader
+from dmaverify.machines.pto.jumps import values_before_types
 from dmaverify.machines.pto.limits import limits
 from dmaverify.machines.pto.mlir import MlirFile, Op
 from dmaverify.machines.pto.ops import OTHER, Assumed, CrossCore, Foreign, Operand, Rows, Stmt, UnreadOp
 from dmaverify.machines.pto.types import TokenCursor, integer_of
 
 _WAITS = r"sync\.wait|wait_(?:flag_dev|intra|inter|cross|block)\w*|tpop\w*"
-_CROSS = re.compile(rf"pto\.(?:({_WAITS})|sync\.set|set_(?:intra|inter|cross)\w*|tpush\w*)")
+CROSS = re.compile(rf"pto\.(?:({_WAITS})|sync\.set|set_(?:intra|inter|cross)\w*|tpush\w*)")
 TILE_PIPE = re.compile(r"pto\.t(push|pop|free)_(to|from)_ai[cv]")
 _PIPES = {"l0c_": "FIX", "_fb": "FIX", "to_fbuf": "FIX", "_gm_l1": "MTE2", "gm_to_cbuf": "MTE2", "_ub_": "MTE3"}
 _PIPES["ubuf_to_"] = "MTE3"
@@ -41,7 +42,7 @@ class CubeReader(ControlReader):
 
     def _cross(self, op: Op) -> list[Stmt]:
         """A flag between the cores."""
-        found = _CROSS.fullmatch(op.name)
+        found = CROSS.fullmatch(op.name)
         if found is None or TILE_PIPE.fullmatch(op.name):
             return []
         end = next((i for i, t in enumerate(op.tokens) if t.text == ":"), len(op.tokens))
@@ -76,7 +77,7 @@ class CubeReader(ControlReader):
         self.cube_copies[op.name.removeprefix("pto.")] += 1
         out: list[Stmt] = [Assumed(op.name_span, f"{op.name}: a copy of the cube side is not judged", note=True)]
         pipe = _cube_pipe(op.name)
-        for index, pointer in enumerate(self._named_operands(op)):
+        for index, pointer in enumerate(values_before_types(op)):
             known = self.types.get(pointer.name, OTHER)
             if known.kind != "pointer" or (not self.cube and known.space not in ("ub", *SIDE_SPACES)):
                 continue
@@ -84,11 +85,6 @@ class CubeReader(ControlReader):
             rows = self._result_rows(op) if way == "w" and known.space == "ub" else None
             out.append(Foreign(op.name_span, pointer, None, 0, way, pipe, op.name, rows))
         return [*out, self._results_of(op)] if op.results else out
-
-    def _named_operands(self, op: Op) -> list[Operand]:
-        """Every value that an operation names before its types."""
-        end = next((i for i, t in enumerate(op.tokens) if t.text == ":"), len(op.tokens))
-        return [Operand(t.text, op.at(t)) for t in op.tokens[:end] if t.kind == "value"]
 
     def _result_rows(self, op: Op) -> Rows | None:
         """The rows that `pto.mte_l0c_ub` writes in rows (nz2nd), of one result."""

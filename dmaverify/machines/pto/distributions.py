@@ -36,34 +36,30 @@ class VectorUnit:
     register_bytes: int
     block_bytes: int
     blocks: int
-    predicate_bytes: int
     loads: Mapping[str, Distribution]
     stores: Mapping[str, Distribution]
     first: Mapping[str, int]
     share: Mapping[str, int]
-    scattered: frozenset[str]
     lanes: Mapping[str, str]
 
     def distribution(self, way: str, name: str) -> Distribution | None:
         return (self.loads if way == "r" else self.stores).get(name)
 
 
-@lru_cache(maxsize=4)
-def vector_unit(name: str = "pto") -> VectorUnit:
-    """The vector unit of a target."""
-    data = load_target(name).raw["vector"]
+@lru_cache(maxsize=1)
+def vector_unit() -> VectorUnit:
+    """The vector unit of the target."""
+    data = load_target("pto").raw["vector"]
     pattern = data["pattern"]
     kinds = ("lanewise", "keeping", "reducing", "converting", "spreading", "making")
     return VectorUnit(
         data["register_bytes"],
         data["block_bytes"],
         data["blocks"],
-        data["predicate_bytes"],
         _distributions(data["load"]),
         _distributions(data["store"]),
         dict(pattern["first"]),
         dict(pattern["share"]),
-        frozenset(pattern["scattered"]),
         {op: kind for kind in kinds for op in data["lanes"][kind]},
     )
 

@@ -211,13 +211,16 @@ class _Machine(RunCopies):
         if len(numbers) == 1:
             if op in ("extui", "index_castui"):
                 return numbers[0] % (1 << stmt.bits) if stmt.bits > 1 else numbers[0] & 1
-            return _kept(numbers[0], stmt.type.bits)
+            lone = -numbers[0] if stmt.bits == 1 and op == "index_cast" else numbers[0]
+            return _kept(lone, stmt.type.bits)
         return _kept(self._of_two(stmt, *numbers), 1 if op == "cmpi" else stmt.type.bits)
 
     def _of_two(self, stmt: ops.Arith, a: int, b: int) -> int:
         op = stmt.op
         if op in ("divui", "remui", "ceildivui", "shrui", "minui", "maxui") or stmt.predicate.startswith("u"):
             a, b = a % (1 << stmt.bits), b % (1 << stmt.bits)
+        elif stmt.bits == 1 and (op.endswith("si") or stmt.predicate.startswith("s")):
+            a, b = -(a & 1), -(b & 1)  # the one bit is the sign
         if b == 0 and op.startswith(("div", "floordiv", "ceildiv", "rem")):
             raise Beyond(f"{op} by 0")
         if op in ("divsi", "remsi"):

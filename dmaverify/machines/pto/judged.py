@@ -93,7 +93,7 @@ def _doubt(kernel: Kernel, judged: JudgedKernel) -> None:
             said = "an operation that is not resolved may write them" if one.rule == "core/definite" else ""
         if one.severity is Severity.ERROR and kernel.lost and not said:
             inside = one.span is not None and any(at.start <= one.span.start < at.end for at in kernel.lost)
-            said = "a value that is not followed decides what runs" if inside or one.rule in _ORDERS else ""
+            said = "what is not followed decides what runs, or in which order" if inside or one.rule in _ORDERS else ""
         why |= {one.rule: said} if said else {}
         found.append(replace(one, severity=Severity.WARNING) if said else one)
     judged.findings = found

@@ -51,7 +51,7 @@ class BlockGraph(ops.Block):
 def edges_of(op: Op) -> tuple[Operand | None, tuple[Jump, ...]]:
     """What a terminator decides by, and where it goes on with which values."""
     if not op.name.startswith("cf."):
-        return None, (Jump(None, OUT, _values(op)),)
+        return None, (Jump(None, OUT, values_before_types(op)),)
     labels = [i for i, t in enumerate(op.tokens) if t.kind == "label"]
     names = [op.tokens[i].text for i in labels]
     if is_generic(op):
@@ -68,14 +68,15 @@ def edges_of(op: Op) -> tuple[Operand | None, tuple[Jump, ...]]:
     else:
         ends = [*labels[1:], len(op.tokens)]
         decides = [] if op.name == "cf.br" else [TokenCursor(op).operand()]
-        given = [_values(replace(op, tokens=op.tokens[i:end])) for i, end in zip(labels, ends, strict=True)]
+        given = [values_before_types(replace(op, tokens=op.tokens[i:end])) for i, end in zip(labels, ends, strict=True)]
     wanted = {"cf.br": 1, "cf.cond_br": 2}.get(op.name, len(names))
     if len(names) != wanted or not names:
         raise InputError(f"{op.name} goes on at {wanted} blocks, not {len(names)}", op.name_span)
     cases: list[int | None] = [None] if wanted == 1 else [1, None]
     if op.name == "cf.switch":
         before = [op.tokens[i - 2] for i in labels]
-        cases = [None if t.text == "default" else integer_of(t.text) for t in before]
+        bits = _bits_of(op)
+        cases = [None if t.text == "default" else _case(integer_of(t.text), bits) for t in before]
     jumps = [Jump(*one) for one in zip(cases, names, given, strict=True)]
     return (decides[0] if decides else None), (*(j for j in jumps if j.case is not None), *_default(op, jumps))
 
@@ -87,8 +88,21 @@ def _default(op: Op, jumps: Sequence[Jump]) -> tuple[Jump, ...]:
     return found
 
 
-def _values(op: Op) -> tuple[Operand, ...]:
-    """The values of a list in front of its types."""
+def _bits_of(op: Op) -> int:
+    """Of what a switch decides by."""
+    at = next((i for i, t in enumerate(op.tokens) if t.text == ":"), len(op.tokens))
+    kind = op.tokens[at + 1].text if at + 1 < len(op.tokens) else ""
+    return int(kind[1:]) if kind[:1] == "i" and kind[1:].isdecimal() and int(kind[1:]) else 64
+
+
+def _case(written: int, bits: int) -> int:
+    """A case as values are kept: with a sign, but for a single bit."""
+    kept = written % (1 << bits)
+    return kept - (1 << bits) if bits > 1 and kept >> (bits - 1) else kept
+
+
+def values_before_types(op: Op) -> tuple[Operand, ...]:
+    """Every value that an operation names in front of its types."""
     out: list[Operand] = []
     for token in op.tokens:
         if token.text == ":":

@@ -18,8 +18,8 @@ from dmaverify.machines.pto.accesses import Accesses
 from dmaverify.machines.pto.counted import Counted, by_sums, counted
 from dmaverify.machines.pto.ops import CUBE, Stmt
 from dmaverify.machines.pto.registers import joined
-from dmaverify.machines.pto.stated import Register, Setting, relate
-from dmaverify.machines.pto.values import Kernel, Value, copies_in, name_of
+from dmaverify.machines.pto.stated import Setting, relate
+from dmaverify.machines.pto.values import Kernel, copies_in, name_of
 from dmaverify.program.instructions import (
     Arrival,
     Branch,
@@ -121,13 +121,15 @@ class _Meaning(Accesses):
 
     def _unreadop(self, stmt: ops.UnreadOp) -> None:
         self.remark(stmt.kind, stmt.message, stmt.span, stmt.hint)
+        if stmt.orders and not self.dry:
+            self.kernel.lost.append(stmt.span)
 
     def _crosscore(self, stmt: ops.CrossCore) -> Arrival | Release:
-        flag = None if stmt.number is None else stmt.number % self.core_flags
+        share, flag = (0, None) if stmt.number is None else divmod(stmt.number, self.core_flags)
         if stmt.action != "wait":
-            return Release(stmt.what, stmt.span, stmt.pipe, flag)
+            return Release(stmt.what, stmt.span, stmt.pipe, flag, share)
         held = "" if stmt.pipe in ("S", "ALL") or self.reading("core-wait") == "core" else stmt.pipe
-        return Arrival(stmt.what, stmt.span, held, flag)
+        return Arrival(stmt.what, stmt.span, held, flag, share)
 
     def _yield(self, stmt: ops.Yield) -> None:
         self.yielded = [self.value(a) for a in stmt.args]
@@ -142,6 +144,7 @@ class _Meaning(Accesses):
             self.cube += events
             events = []
         given = [*self.yielded, *[None] * len(stmt.results)]
+        self.forget_bits(stmt.results)
         self.values |= dict(zip(stmt.results, given, strict=False))
         self.yielded = outside
         return events
@@ -159,6 +162,8 @@ class _Meaning(Accesses):
         size = stmt.size
         if not isinstance(offset, Lin) or self.world.roots(offset + pointer.address) & self.opaque:
             if self.world.roots(pointer.address) & self.opaque:
+                said = f"{stmt.what}: where `{stmt.pointer.name}` points is not known{self.because(stmt.pointer)}"
+                self.remark("unresolved", said, stmt.pointer.span, "its accesses are not judged")
                 return None
             offset, size = ZERO, 0
         place = replace(pointer, address=pointer.address + offset * pointer.item_bytes)
@@ -267,6 +272,7 @@ class _Meaning(Accesses):
             outside, self.when = self.when, (*self.when, *ran)
             events = [*events, *self.block(stmt.before)]
             self.when = outside
+        self.forget_bits(stmt.results)
         for name, kind, operand in zip(stmt.results, stmt.types, stmt.passed, strict=False):
             if operand.name in names or acts:
                 self.values[name] = self.values.get(operand.name if acts else f"{operand.name}.end")
@@ -300,6 +306,7 @@ class _Meaning(Accesses):
             when = compare("ne", bit)
         if self.world.roots(when) & self.opaque:
             self.kernel.lost.append(stmt.span)
+        self.forget_bits(stmt.results)
         decided = when.known if when.known is not None else self.world.decide(when)
         if decided is not None:
             self.yielded = []
@@ -315,7 +322,6 @@ class _Meaning(Accesses):
             after.append(self.registers)
             kept.append(self.kept)
         self.when = outside
-        self.forget_bits(stmt.results)
         self.registers = joined(after[0], after[1], stmt.span)
         self.kept = [*kept_before, RegisterBranch((kept[0], kept[1]), self.held(self.registers), stmt.span.line)]
         for name, left, right in zip(stmt.results, *given, strict=False):
@@ -340,6 +346,7 @@ class _Meaning(Accesses):
         if least is None or least < 0:
             trip = self.world.least(trip, ZERO, most=True)
         if trip == ZERO:
+            self.forget_bits(stmt.results)
             for result, (_, given) in zip(stmt.results, stmt.carried, strict=False):
                 self.values[result] = self.value(given)
             return None
@@ -369,7 +376,7 @@ class _Meaning(Accesses):
         forms = self._carried(stmt, first, counter, rounds)
         closed = [self.behind(value, rounds, counter) for value in forms]
         before = dict(self.registers)
-        exit_registers = self._dry(stmt, closed)
+        exit_registers = self.iteration(stmt, closed)[1]
         self.registers = joined(before, exit_registers, stmt.span)
         self.bind(stmt, closed)
         number, head, kept = dict(self.consumed), self.held(self.registers), self.kept
@@ -378,23 +385,13 @@ class _Meaning(Accesses):
         self.consumed = number | self.consumed
         self.around.pop()
         self.when = outside
-        after = dict(self.registers)
+        after = {key: self.behind_last(one, name, trip, stmt.span) for key, one in self.registers.items()}
         runs = least is not None and least >= 1
         self.registers = after if runs else joined(before, after, stmt.span)
         self.kept = [*kept, RegisterLoop(self.kept, head, self.held(self.registers), runs, stmt.span.line)]
         self.values = saved
         self.bits, self.pad_types = saved_types
+        self.forget_bits(stmt.results)
         for result, value in zip(stmt.results, forms, strict=False):
             self.values[result] = self.behind(value, rounds, trip)
         return KernelLoop(name, trip, body, stmt.span)
-
-    def _dry(self, stmt: ops.For, closed: Sequence[Value]) -> dict[str, Register]:
-        """The registers after one iteration, without remarks."""
-        saved = (dict(self.values), dict(self.registers), dict(self.consumed), self.number, self.counters, self.when)
-        self.dry += 1
-        self.bind(stmt, closed)
-        self.block(stmt.body)
-        self.dry -= 1
-        after = self.registers
-        self.values, self.registers, self.consumed, self.number, self.counters, self.when = saved
-        return after

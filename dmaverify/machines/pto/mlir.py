@@ -12,7 +12,7 @@ begins: at `%name =`, at a dotted name or a quoted name with `(`, never behind a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.notation import Token
@@ -85,14 +85,15 @@ class MlirFile:
     aliases: dict[str, tuple[Token, ...]]
     comments: tuple[tuple[int, str], ...]
 
-    def walk(self) -> Iterator[Op]:
-        """All operations, those of regions behind the one that holds them."""
-        stack = list(reversed(self.ops))
-        while stack:
-            op = stack.pop()
-            yield op
-            for region in reversed(op.regions):
-                stack.extend(reversed(region))
+
+def walk(ops: Sequence[Op]) -> Iterator[Op]:
+    """All operations, those of regions behind the one that holds them."""
+    stack = list(reversed(ops))
+    while stack:
+        op = stack.pop()
+        yield op
+        for region in reversed(op.regions):
+            stack.extend(reversed(region))
 
 
 def read_mlir(source: Source) -> MlirFile:
@@ -229,7 +230,7 @@ class _MlirReader:
                 if token.text != "}":
                     raise InputError(f"`{token.text}` closes nothing", self._span(self.at))
                 break
-            counter = not inside and plain.endswith((".for", "cf.br"))  # `scf.for %i = ...` is one operation
+            counter = [t.text for t in inside] in ([], ["unsigned"]) and plain.endswith((".for", "cf.br"))
             if (self._starts(self.at) and not counter) or (
                 token.kind in ("type", "attribute") and self._is(self.at + 1, "=")
             ):

@@ -41,6 +41,12 @@ class NamedFunction:
         return kernel
 
     @property
+    def on_cube(self) -> bool:
+        """Whether all of the function runs on the cube core."""
+        acts = [stmt for stmt in self.function.body if not isinstance(stmt, (ops.Assumed, ops.UnreadOp))]
+        return [isinstance(stmt, ops.Block) and stmt.what == ops.CUBE for stmt in acts] == [True]
+
+    @property
     def name(self) -> str:
         return self.label or self.function.name or Path(self.source.name).stem
 
@@ -63,7 +69,7 @@ def named_in(source: Source) -> list[NamedFunction]:
         end = function.whole.end if function.whole else len(source.text)
         end = len(source.text) if function is functions[-1] else end
         out.append(NamedFunction(source, function, read_notes(source, whole.comments, previous, end)))
-        previous = end
+        previous = previous if function.called else end  # what stands there is for its caller
     return out
 
 

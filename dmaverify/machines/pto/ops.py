@@ -61,7 +61,6 @@ class Const(Stmt):
     result: str = ""
     value: int = 0
     type: ValueType = INDEX
-    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -357,11 +356,12 @@ class Assumed(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnreadOp(Stmt):
-    """An operation that concerns DMA and cannot be read, or hides some: never skipped. `kind` as of a remark."""
+    """An operation that concerns DMA and cannot be read: never skipped. `kind` as of a remark; `orders`: it may."""
 
     message: str = ""
     hint: str = ""
     kind: str = "unresolved"
+    orders: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,15 @@ Source: "DMA Copy" (vector instruction set); PTO v0.6 operand lists; MLIR dialec
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.pto.buffers import LOADS
 from dmaverify.machines.pto.control import DMA
-from dmaverify.machines.pto.cube import TILE_PIPE, CubeReader
+from dmaverify.machines.pto.cube import CROSS, TILE_PIPE, CubeReader
 from dmaverify.machines.pto.generic import PREDICATES, attributes, is_generic
-from dmaverify.machines.pto.mlir import MlirFile, Op, read_mlir
+from dmaverify.machines.pto.mlir import MlirFile, Op, read_mlir, walk
 from dmaverify.machines.pto.ops import (
     OTHER,
     AccessOp,
@@ -25,6 +26,7 @@ from dmaverify.machines.pto.ops import (
     Assumed,
     Block,
     Const,
+    CrossCore,
     KernelFunction,
     Operand,
     Stmt,
@@ -33,7 +35,7 @@ from dmaverify.machines.pto.ops import (
     deep,
 )
 from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
-from dmaverify.machines.pto.tiles import TileOp, TileReader, ValidShape, is_tile_op
+from dmaverify.machines.pto.tiles import QUIET, TileReader, is_tile_op
 from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, float_bits, integer_of
 from dmaverify.machines.pto.vector import VectorReader
 from dmaverify.targets.table import suggestion
@@ -51,7 +53,9 @@ _SPEAKS = re.compile(
     r"|pto\.(get_\w+|declare_tile|set_ffts|(ai[cv]_)?initialize_(\w+_)?pipe)|" + TILE_PIPE.pattern
 )
 """Operations that at most speak of a buffer; what else names one may read and write it."""
-_HELD = {"DMA operations": DMA, "accesses": (AccessOp, TileOp, ValidShape)}
+_ORDERS = re.compile(r"pto\.\w*(event|barrier|fence|sync|semaphore|signal|notify|wait|flag|lock|buf)\w*(\.\w+)*")
+"""Operations that may order others."""
+_BY_FLAGS = "use pto.set_flag, pto.wait_flag and pto.barrier"
 _NO_NUMBERS = ("dense", "dense_resource", "sparse", "array", "unit", "opaque")  # attributes of other constants
 _TILE = re.compile(r"pto\.t(load|store|prefetch)\w*")
 _CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
@@ -75,12 +79,11 @@ def read_kernels(source: Source) -> tuple[MlirFile, tuple[KernelFunction, ...]]:
     text = read_mlir(source)
     loose: list[Op] = []
     found = list(_functions(text.ops, loose, cube=False))
-    known = {_symbol(op): op for op, _ in found}
+    names = Counter(_symbol(op) for op, _ in found)
+    known = {_symbol(op): op for op, _ in found if names[_symbol(op)] == 1}  # of two modules: which is meant is open
     called = _called(known)
-    functions = []
-    for op, cube in found:
-        reader = _FunctionReader(text, known)
-        functions.append(replace(reader.function(op, cube=cube), called=_symbol(op) in called))
+    made = [(_FunctionReader(text, known).function(op, cube=cube), _symbol(op) in called) for op, cube in found]
+    functions = [replace(function, called=is_called) for function, is_called in made]
     if loose:
         reader = _FunctionReader(text, known)
         span = loose[0].span.to(loose[-1].span)
@@ -92,7 +95,7 @@ def read_kernels(source: Source) -> tuple[MlirFile, tuple[KernelFunction, ...]]:
 
 def _in_tiles(ops: tuple[Op, ...]) -> bool:
     """Whether operations work on tiles, which the assembler lowers."""
-    return any(is_tile_op(op) or any(_in_tiles(region) for region in op.regions) for op in ops)
+    return any(map(is_tile_op, walk(ops)))
 
 
 def _functions(ops: tuple[Op, ...], loose: list[Op], *, cube: bool) -> Iterator[tuple[Op, bool]]:
@@ -122,15 +125,10 @@ def _symbol(op: Op) -> str:
 
 def _called(functions: Mapping[str, Op]) -> set[str]:
     """Functions that are judged where they are called: those that a function reaches which nobody calls."""
-    calls: dict[str, set[str]] = {name: set() for name in functions}
+    calls: dict[str, set[str]] = {}
     for name, op in functions.items():
-        todo = [op]
-        while todo:
-            inner = todo.pop()
-            todo += [o for region in inner.regions for o in region]
-            if inner.name in _CALLS:
-                named = next((t.text for t in inner.tokens if t.kind == "symbol"), "")
-                calls[name].add(named.lstrip("@").strip('"'))
+        tokens = [next((t.text for t in o.tokens if t.kind == "symbol"), "") for o in walk((op,)) if o.name in _CALLS]
+        calls[name] = {token.lstrip("@").strip('"') for token in tokens}
     found: set[str] = set()
     reached = [n for n in functions if not any(n in c for other, c in calls.items() if other != n)]
     while reached:
@@ -183,11 +181,12 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
             try:
                 found = self._stmt(op)
             except InputError as error:
-                if self.cube and not _moves(op.name):
+                orders = _ORDERS.fullmatch(op.name) is not None
+                if self.cube and not orders and not _moves(op.name):
                     self.passed[op.name] += 1
                     self._unknown(op)
                     continue
-                found = UnreadOp(error.span or op.name_span, error.message, error.hint or "")
+                found = UnreadOp(error.span or op.name_span, error.message, error.hint or "", orders=orders)
                 self._unknown(op)
             if found is None:
                 self.passed[op.name] += 1
@@ -247,15 +246,14 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
         cursor.at += 1
         untyped = OTHER if token.kind == "number" else ValueType("int", "i1", 1)
         kind = self._type(cursor) if cursor.take(":") else untyped
-        shown = token.text
         if kind.kind not in ("int", "float"):
             raise InputError(f"{op.results[0] if op.results else op.name} has no type of a number", op.at(token))
-        value = float_bits(shown, kind.name, kind.bits) if kind.kind == "float" else integer_of(shown)
+        value = float_bits(token.text, kind.name, kind.bits) if kind.kind == "float" else integer_of(token.text)
         if kind.kind == "int" and kind.bits and not -(1 << kind.bits - 1) <= value < 1 << kind.bits:
-            raise InputError(f"{shown} does not fit {kind.name}", op.at(token))
+            raise InputError(f"{token.text} does not fit {kind.name}", op.at(token))
         self.types[op.results[0]] = kind
         self.numbers[op.results[0]] = value
-        return Const(op.span, op.results[0], value, kind, shown)
+        return Const(op.span, op.results[0], value, kind)
 
     def _arith(self, op: Op) -> Stmt:
         cursor = TokenCursor(op)
@@ -314,9 +312,11 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
                 where = " of UB" if touched else ""
                 said = f"{name} is not known: which bytes{where} it reads and writes is open"
                 out.append(UnreadOp(op.name_span, said, "what it may touch begins at the pointers that it names"))
+            elif _ORDERS.fullmatch(name) and not CROSS.fullmatch(name):
+                out.append(UnreadOp(op.name_span, f"{name} is not known: it may order others", _BY_FLAGS, orders=True))
         out += self.uses(op)
-        if held := next((what for what, kinds in _HELD.items() for s in deep(inside) if isinstance(s, kinds)), ""):
-            said = f"{name}: its region holds {held}, and how often it runs is not known"
+        if held := [s for s in deep(inside) if not isinstance(s, QUIET)]:
+            said = f"{name}: its region holds {_kind_of(held)}, and how often it runs is not known"
             out.append(UnreadOp(op.name_span, said, "use scf.for and scf.if"))
         elif inside:
             out.append(Block(op.span, tuple(inside), name))
@@ -362,12 +362,19 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
         return None
 
 
+def _kind_of(held: Sequence[Stmt]) -> str:
+    if any(isinstance(s, DMA) for s in held):
+        return "DMA operations"
+    return "flags of the other core" if all(isinstance(s, CrossCore) for s in held) else "accesses"
+
+
 _NAMES = {
     "_cast_pointer": "pto.castptr pto.tile_buf_addr",
     "_add_pointer": "pto.addptr",
     "_set_pad": "pto.set_mov_pad_val",
     "_flag": "pto.set_flag pto.wait_flag pto.set_flag_dyn pto.wait_flag_dyn",
-    "_barrier": "pto.barrier pto.pipe_barrier",
+    "_barrier": "pto.barrier pto.pipe_barrier pto.barrier_sync",
+    "_event": "pto.record_event pto.wait_event",
     "_buffer": "pto.get_buf pto.rls_buf pto.get_buf_dyn pto.rls_buf_dyn",
     "_for": "scf.for",
     "_if": "scf.if",

@@ -16,6 +16,7 @@ from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, ValueType
 from dmaverify.machines.pto.stated import Register
 from dmaverify.program.instructions import MIXED, UNSAID, Copy
 from dmaverify.program.sticky import Held, RegisterEvent, RegisterRead, RegisterWrite
+from dmaverify.values import replace
 
 
 class Registers(Arithmetic):
@@ -33,7 +34,7 @@ class Registers(Arithmetic):
             self._unused(stmt.kind, again=True)
             self.consumed.pop(key, None)
             if not self.dry and any(term.is_const and term.const > 1 for term in (first, second)):
-                self.waiting[stmt.kind] = (f"{first.shown()} x {second.shown()}", stmt.span, False)
+                self.waiting[stmt.kind] = (f"{self.said(first)} x {self.said(second)}", stmt.span, False)
             if self.setting.readings.get("loop-order") == "outer-first":
                 first, second = second, first
         self.registers[key] = Register(first, second, stmt.span)
@@ -75,6 +76,13 @@ class Registers(Arithmetic):
                 "set them right before the copy that they are for, in the registers of its direction",
                 always=used,
             )
+
+    def behind_last(self, register: Register, counter: str, trip: Lin, span: Span) -> Register:
+        """A register behind a loop that ran: as its last round left it; mixed where that has no form."""
+        ends = [self.world.put(term, {counter: trip - ONE}) for term in (register.first, register.second)]
+        if any(counter in self.world.roots(end) or self.world.changes(end, [counter]) for end in ends):
+            return Register(ZERO, ZERO, None, (register.span or span,))
+        return replace(register, first=ends[0], second=ends[1])
 
     # ------------------------------------------------------------ what is written and taken, in order
 

@@ -253,7 +253,7 @@ class ResolvedCopies(Registers):
             register = self._register(f"{stmt.kind}.loop{index}", f"the stride of loop{index}", stmt)
             if register is None:
                 if f"{stmt.kind}.loop{index}" not in self.registers:
-                    labels = [(size.span, f"loop{index} runs {count.shown()} times")] if size and size.span else []
+                    labels = [(size.span, f"loop{index} runs {self.said(count)} times")] if size and size.span else []
                     self.remark(
                         "state",
                         f"the stride of loop{index} was never set",
@@ -317,7 +317,7 @@ class ResolvedCopies(Registers):
             labels = [(before, "used here")] + ([(size.span, "set here")] if size.span else [])
             self.remark(
                 "state",
-                f"loop sizes ({size.first.shown()}, {size.second.shown()}) are still set from an earlier copy",
+                f"loop sizes ({self.said(size.first)}, {self.said(size.second)}) are still set from an earlier copy",
                 stmt.name_span,
                 "set the loop sizes before this copy; (1, 1) where it needs no loops",
                 labels,

@@ -32,6 +32,20 @@ INLINE_ROLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "pto.dma_copy": (LOCAL, ("src", "dst", "len")),
 }
 """Operands before the groups of the copies that carry their loops themselves."""
+EVENT_PIPES: Mapping[str, str] = {
+    "TLOAD": "MTE2",
+    "TSTORE_VEC": "MTE3",
+    "TSTORE_ACC": "FIX",
+    "TMOV_M2L": "MTE1",
+    "TMOV_M2B": "MTE1",
+    "TMOV_M2S": "FIX",
+    "TMOV_M2V": "V",
+    "TMOV_V2M": "FIX",
+    "TMATMUL": "M",
+    "TVEC": "V",
+    "TVECWAIT_EVENT": "V",
+}
+"""Kinds of operations that events and barriers name, with the pipe that runs them (PTO-AS, synchronisation)."""
 EARLY_STORE = (
     "src",
     "dst",

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
 from dmaverify.program.instructions import Release
-from dmaverify.program.rewrite import every
+from dmaverify.program.rewrite import every, touches_in
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.kernels import MOST_LINES
 from dmaverify.prove.flow.launch import meeting_cores
@@ -21,12 +21,12 @@ def separate(kernel: Kernel, extents: Collection[str], *, stated: bool) -> Itera
     """What is taken for granted of memories that differ only by the argument that points into them: who states the
     extents of tensors states tensors of their own.
     """
+    touches = list(touches_in(kernel.events))
     for space, said in (
         ("gm", "GM tensors behind different arguments do not overlap"),
         ("ub", "a UB buffer behind an argument overlaps no other buffer"),
     ):
-        places = [(copy.read, False) for copy in kernel.copies] + [(copy.write, True) for copy in kernel.copies]
-        mine = {(place.root, written) for place, written in places if place.space == space}
+        mine = {(touch.place.root, touch.writes) for touch in touches if touch.place.space == space}
         roots = {root for root, _ in mine}
         known = space == "gm" and roots <= set(extents)
         if len(roots) > 1 and any(written for _, written in mine) and known == stated:

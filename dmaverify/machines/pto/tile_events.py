@@ -3,7 +3,7 @@
 Knows: tiles as places with a layout, views as strides, what the target's data says of each operation.
 Does not know: text, how anything is proved, where the assembler puts tiles that have no address.
 Law: an access names every byte that the operation reads or surely writes; where that is not known it is a remark at its
-line. TileMeaning without an address lie apart from all others, each in bytes of its own.
+line. Tiles without an address lie apart from all others, each in bytes of its own.
 
 Source: PTO IR manual; encodings/pto/target.toml, [tile].
 """
@@ -41,7 +41,7 @@ class TileMeaning(TilePlaces):
         given |= dict.fromkeys(stmt.scalars)
         lost = next((o for o in stmt.outs if not isinstance(given[o.name], (TileValue, TensorPart))), None)
         moved = [o for o in stmt.ins if isinstance(given[o.name], (TileValue, TensorPart))]
-        lost = lost or next((o for o in stmt.ins if given[o.name] is None and o.name not in stmt.scalars), None)
+        lost = lost or next((o for o in stmt.ins if _no_tile(given[o.name]) and o.name not in stmt.scalars), None)
         if lost is not None:
             why = self.because(lost)
             hint = "make it by pto.alloc_tile, with its type and, where the text knows it, its address"
@@ -99,7 +99,7 @@ class TileMeaning(TilePlaces):
         if written is None:
             return None
         if work.writes == "mask" and not self._holds_bits(out, tiles[0].rows, tiles[0].cols, exactly=True):
-            rows, cols = tiles[0].rows.shown(), self.world.divide(tiles[0].cols + 7, 8).shown()
+            rows, cols = self.said(tiles[0].rows), self.said(self.world.divide(tiles[0].cols + 7, 8))
             why = f"it packs a bit for each element, the rest of `{out.name}` is not documented; those bits are a tile"
             why = f"{why} of {rows} x {cols} bytes: `!pto.tile_buf<vec, {out.kind.rows}x{out.kind.cols}xui8, "
             why += f"valid={rows}x{cols}>`"
@@ -145,7 +145,8 @@ class TileMeaning(TilePlaces):
             return None
         if work.writes == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):
             said = f"{stmt.name}: no operand has the valid region of the result, so what it writes is not documented"
-            hint = f"give one of them `valid={out.rows.shown()}x{out.cols.shown()}`, or the result no more than one has"
+            valid = f"`valid={self.said(out.rows)}x{self.said(out.cols)}`"
+            hint = f"give one of them {valid}, or the result no more than one has"
             self.remark("unresolved", said, stmt.name_span, hint)
             return None
         return self._valid(out)
@@ -155,7 +156,7 @@ class TileMeaning(TilePlaces):
         them, and of the rest, is not documented.
         """
         for has, most, what in ((tile.rows, out.kind.rows, "rows"), (tile.cols, out.kind.cols, "columns")):
-            said = f"`{tile.name}` has {has.shown()} valid {what}, `{out.name}` has {most:,}"
+            said = f"`{tile.name}` has {self.said(has)} valid {what}, `{out.name}` has {most:,}"
             if not has.is_const:
                 self._need(compare("le", has - most), stmt, said, has)
             elif has.const > most:
@@ -186,9 +187,11 @@ class TileMeaning(TilePlaces):
         if tile.kind.boxed:  # dimensions of fractals, whose order follows their layout
             alike = reduce(self.world.times, part.shape, ONE) == self.world.times(tile.rows, tile.cols)
         if not alike and not self._larger(part, tile, stmt, loads=loads):
-            shape = " x ".join(s.shown() for s in part.shape)
-            said = f"{stmt.name}: the part has {shape} elements, the tile {tile.rows.shown()} x {tile.cols.shown()}"
-            hint = f"write `sizes = [.., %{tile.rows.shown()}, %{tile.cols.shown()}]` in its partition_view"
+            shape = " x ".join(self.said(s) for s in part.shape)
+            said = (
+                f"{stmt.name}: the part has {shape} elements, the tile {self.said(tile.rows)} x {self.said(tile.cols)}"
+            )
+            hint = f"write `sizes = [.., %{self.said(tile.rows)}, %{self.said(tile.cols)}]` in its partition_view"
             if tile.rows.is_const or tile.cols.is_const:
                 hint = "give both the same shape: what moves where they differ is not documented"
             self.remark("unresolved", f"{said} valid ones", stmt.name_span, hint)
@@ -252,7 +255,7 @@ class TileMeaning(TilePlaces):
         others is not documented.
         """
         for has, takes, what in ((tile.rows, rows, "rows"), (tile.cols, cols, "columns")):
-            said = f"`{tile.name}` has {has.shown()} valid {what}"
+            said = f"`{tile.name}` has {self.said(has)} valid {what}"
             if takes is None or takes == has:
                 continue
             if not takes.is_const or not has.is_const:
@@ -278,4 +281,6 @@ class TileMeaning(TilePlaces):
             super()._castptr(stmt)
 
 
-__all__ = ["Operand", "TileMeaning"]
+def _no_tile(value: Value) -> bool:
+    """Whether an operand is nothing that is known, or a pointer, of which it is not known what is read."""
+    return value is None or isinstance(value, Place)

@@ -71,6 +71,7 @@ class TilePlaces(Carried):
             self._own_place(tile)
         elif self.around and not stmt.given:  # each time it is another tile, of which nobody has written anything
             lost = CopyTouch("unknown", place, ZERO, Lin(kind.bytes), ())
+            self.uses += 1
             return [Use(-self.uses, "", (lost,), stmt.span, "pto.alloc_tile", self.when)]
         if not stmt.given:
             return None
@@ -132,7 +133,7 @@ class TilePlaces(Carried):
             assert offset is not None
             assert size is not None
             has = whole.shape[index]
-            said = f"dimension {index} of the view has {has.shown()} elements"
+            said = f"dimension {index} of the view has {self.said(has)} elements"
             self._need(compare("le", -offset), stmt, said, offset)
             self._need(compare("le", offset + size - has), stmt, said, offset + size)
             address = address + self.world.times(offset, whole.strides[index]) * whole.place.item_bytes

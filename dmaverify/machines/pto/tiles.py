@@ -16,6 +16,8 @@ from math import prod
 
 from dmaverify.errors import InputError, Span
 from dmaverify.language.notation import Token
+from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.buffers import lists_in
 from dmaverify.machines.pto.mlir import Op
 from dmaverify.machines.pto.ops import OTHER, Operand, Stmt, ValueType
 from dmaverify.machines.pto.types import TokenCursor, bits_of
@@ -96,6 +98,13 @@ class TileOp(Stmt):
     name_span: Span = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
 
 
+QUIET = (
+    *(ops.Const, ops.Arith, ops.CastPtr, ops.AddPtr, ops.Bind, ops.OpaqueOp, ops.Yield, ops.Assumed),
+    *(ops.Mask, ops.VectorOp, ops.For, ops.While, ops.If, ops.Block, TensorView, PartView),
+)
+"""Statements that do the same however often they run, but for those inside of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class TileWork:
     """What an operation does: how it reads each tile (the last stands for all further ones), how it writes."""
@@ -105,11 +114,11 @@ class TileWork:
     scratch: int | None = None  # which of the tiles that it names first is no input
 
 
-@lru_cache(maxsize=4)
-def tile_work(name: str = "pto") -> Mapping[str, TileWork]:
+@lru_cache(maxsize=1)
+def tile_work() -> Mapping[str, TileWork]:
     """What the target's data says of operations on tiles."""
     out = {}
-    for entry in load_target(name).raw["tile"].values():
+    for entry in load_target("pto").raw["tile"].values():
         work = TileWork(tuple(entry["reads"]), entry["writes"], entry.get("scratch"))
         out.update(dict.fromkeys((f"pto.{op}" for op in entry["names"]), work))
     return out
@@ -157,7 +166,6 @@ class TileReader:
     """Operations on tiles and views."""
 
     types: dict[str, ValueType]
-    tile_ops: int = 0
 
     def alloc(self, op: Op) -> AllocTile | None:
         """A tile; None where its type is not understood."""
@@ -197,8 +205,8 @@ class TileReader:
     def tensor_view(self, op: Op) -> Stmt:
         cursor = TokenCursor(op)
         base = cursor.operand()
-        lists = _bracketed(op)
-        shape, strides = lists.get("shape", ()), lists.get("strides", ())
+        lists = lists_in(op, op.tokens)
+        shape, strides = lists.get("shape", []), lists.get("strides", [])
         if len(op.results) != 1 or not shape or len(shape) != len(strides):
             raise InputError(f"{op.name} takes as many strides as sizes", op.name_span, "shape = [..], strides = [..]")
         kind = _element(op)
@@ -208,8 +216,8 @@ class TileReader:
     def part_view(self, op: Op) -> Stmt:
         cursor = TokenCursor(op)
         base = cursor.operand()
-        lists = _bracketed(op)
-        offsets, sizes = lists.get("offsets", ()), lists.get("sizes", ())
+        lists = lists_in(op, op.tokens)
+        offsets, sizes = lists.get("offsets", []), lists.get("sizes", [])
         if len(op.results) != 1 or not sizes or len(sizes) != len(offsets):
             raise InputError(f"{op.name} takes as many offsets as sizes", op.name_span, "offsets = [..], sizes = [..]")
         self.types[op.results[0]] = OTHER
@@ -226,7 +234,6 @@ class TileReader:
         if op.name not in tile_work():
             said = f"{op.name}: which elements of its tiles it reads and writes is not known"
             raise InputError(said, op.name_span, "write it in operations that are known, or check the lowered kernel")
-        self.tile_ops += 1
         (ins, kinds), (outs, made) = (_group(op, word) for word in ("ins", "outs"))
         if not outs:
             raise InputError(f"{op.name} names no tile that it writes", op.name_span, "ins(..) outs(..)")
@@ -269,21 +276,6 @@ def shaped_memref(text: str) -> tuple[tuple[int, ...], int, str] | None:
     if found is None or not bits_of(found[2]):
         return None
     return tuple(int(n) for n in found[1].rstrip("x").split("x")), bits_of(found[2]), found[3]
-
-
-def _bracketed(op: Op) -> dict[str, list[Operand]]:
-    """Operands in brackets by the word in front of them."""
-    out: dict[str, list[Operand]] = {}
-    found: list[Operand] | None = None
-    for index, token in enumerate(op.tokens):
-        if token.text == "[" and index > 1:
-            found = out.setdefault(op.tokens[index - 2].text, [])
-        elif token.text == "]":
-            found = None
-        elif found is not None and token.kind in ("value", "number"):
-            number = int(token.text) if token.kind == "number" and token.text.lstrip("-").isdigit() else None
-            found.append(Operand(token.text if token.kind == "value" else "", op.at(token), number))
-    return out
 
 
 def _element(op: Op) -> int:

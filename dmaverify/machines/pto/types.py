@@ -67,6 +67,13 @@ class TokenCursor:
                 if depth == 0:
                     break
 
+    def to_end(self) -> None:
+        """Refuses what stands between the operands and the types, but for attributes."""
+        self.braces()
+        token = self.peek()
+        if token is not None and token.text != ":":
+            self.refuse(f"`{token.text}` stands behind all operands that it has", "leave it out")
+
     def to_types(self) -> bool:
         """Goes behind the colon in front of the types, past everything in brackets; False where there is none."""
         depth = 0

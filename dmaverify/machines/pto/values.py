@@ -21,6 +21,7 @@ from dmaverify.machines.pto.stated import PLAIN, Register, Setting
 from dmaverify.machines.pto.tiles import TileType
 from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, NumberNeed, Place, Remark
 from dmaverify.program.sticky import RegisterEvent
+from dmaverify.prove.flow.ask import term_text
 from dmaverify.prove.flow.ranges import NEVER, settled
 from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import load_target
@@ -95,7 +96,7 @@ class Kernel:
     same: frozenset[str] = frozenset()
     kept: Sequence[RegisterEvent] = ()
     """What is written into registers that keep it, and what copies take from them."""
-    lost: list[Span] = field(default_factory=list)  # statements under conditions on values that are not followed
+    lost: list[Span] = field(default_factory=list)  # what values that are not followed decide, or what may order others
 
 
 def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.CopyOp]:
@@ -106,7 +107,7 @@ def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.CopyOp]:
 def signed(value: int, bits: int) -> int:
     """What so many bits say with a sign; one bit has none."""
     half = 1 << max(0, bits - 1)
-    return (value + half) % (2 * half) - half if bits > 1 else value
+    return (value + half) % (2 * half) - half if bits > 1 else value % 2
 
 
 def name_of(text: str) -> str:
@@ -123,7 +124,6 @@ class Values:
         self.kernel = Kernel(function.name, function.span, self.world, one_tile=setting.one_tile)
         self.fragment = not function.name
         self.values: dict[str, Value] = {}
-        self.floats: dict[str, tuple[int, ValueType]] = {}
         self.bits: dict[str, int] = {}
         self.opaque: set[str] = set()
         self.unsure: set[str] = set()  # values that loops of unknown length carry: not every one is reached
@@ -255,6 +255,10 @@ class Values:
         )
         return None
 
+    def said(self, value: Lin) -> str:
+        """A term in the names of the text."""
+        return value.shown() if value.is_const else term_text(value, self.world)
+
     def as_number(self, when: Cond) -> Lin:
         if when.known is not None:
             return Lin(int(when.known))
@@ -287,13 +291,12 @@ class Values:
         self.bits[stmt.result] = stmt.value
         self.values[stmt.result] = Lin(signed(stmt.value, stmt.type.bits)) if stmt.type.kind == "int" else None
         self.pad_types[stmt.result] = stmt.type
-        if stmt.type.kind == "float":
-            self.floats[stmt.result] = (stmt.value, stmt.type)
 
     def forget_bits(self, names: Iterable[str]) -> None:
-        """A name that another region gave to a constant is no constant here."""
+        """A name that another region gave to a constant is no constant here, and has another type."""
         for name in names:
             self.bits.pop(name, None)
+            self.pad_types.pop(name, None)
 
     def _opaqueop(self, stmt: ops.OpaqueOp) -> None:
         self.forget_bits(stmt.results)
@@ -319,8 +322,6 @@ class Values:
             self.bits[stmt.result] = self.bits[name]
         if name in self.pad_types:
             self.pad_types[stmt.result] = self.pad_types[name]
-        if name in self.floats:
-            self.floats[stmt.result] = self.floats[name]
 
     def _assumed(self, stmt: ops.Assumed) -> None:
         if stmt.note:

@@ -133,8 +133,9 @@ class VectorReader(CopyReader):
                 short = f"{short} with several masks"
             out.append(VectorOp(op.name_span, short, tuple(registers), args, mask, part, tuple(widths), several))
         touched = self.open_accesses(op)
-        if touched:
-            said = f"{op.name} is not known: which bytes of UB it reads and writes is open"
+        if touched or self.names_memory(op):
+            where = " of UB" if touched else ""
+            said = f"{op.name} is not known: which bytes{where} it reads and writes is open"
             out.append(UnreadOp(op.name_span, said, "what it may touch begins at the pointers that it names"))
         out = [*touched, *out]
         rest = [r for r in op.results if r not in masks and r not in registers]

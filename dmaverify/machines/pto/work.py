@@ -24,7 +24,19 @@ from dmaverify.values import dataclass
 
 NOBODY = "a value of no operation"
 _KNOWN = frozenset(["pto.barrier", "pto.pipe_barrier", *COPY_ROLES, *INLINE_ROLES])
-_KINDS = ("pto.set_", "pto.wait_flag", "pto.get_b", "pto.rls_b", "pto.get_sub", "pto.mte_", "pto.dma_", "pto.copy_")
+_KINDS = (
+    "pto.set_flag",
+    "pto.set_loop",
+    "pto.set_mov_pad",
+    "pto.set_atomic",
+    "pto.wait_flag",
+    "pto.get_b",
+    "pto.rls_b",
+    "pto.get_sub",
+    "pto.mte_",
+    "pto.dma_",
+    "pto.copy_",
+)
 _POINTERS = re.compile(r"pto\.(castptr|addptr)|memref\.(cast|subview|\w+_cast|\w+_shape)")
 _SUMS = re.compile(r"(arith|index)\..*")
 _ENDS = re.compile(r"(scf|pto)\.yield|scf\.condition|(func\.)?return|cf\..*|\^.*")
@@ -48,11 +60,12 @@ class KernelWork:
     pads: frozenset[str]
 
 
-def work_of(source: Source, function: str) -> KernelWork:
-    """The operations of a function (of the text outside of any where the name is empty)."""
+def work_of(source: Source, function: str, *, cube: bool = False) -> KernelWork:
+    """The operations of a function (of the text outside of any where the name is empty), of the `cube` core or not."""
     whole = read_mlir(source)
     functions = dict(_functions(whole.ops))
     walk = _Walk(functions, function)
+    walk.cube = cube
     if function in functions:
         walk.called(functions[function], [f"argument {i}" for i in range(len(_parameters(functions[function])))])
     else:
@@ -89,6 +102,8 @@ class _Walk:
         self.given: tuple[str, ...] = ()  # what the last end of a region hands on
         self.works = 0
         self.pads: set[str] = set()
+        self.pointers: dict[str, str] = {}
+        self.cube = False  # what runs on the cube core is compared whole: nothing else compares it
 
     def block(self, ops: Sequence[Op]) -> None:
         for op in ops:
@@ -108,12 +123,16 @@ class _Walk:
         elif op.regions:
             self.structure(op)
         elif _POINTERS.fullmatch(name):
+            outside, self.cube = self.cube, True
+            said = " ".join((name, *self.taken(op), *(t.text for t in op.tokens[len(_before_types(op)) :])))
+            self.cube = outside
+            self.pointers |= dict.fromkeys(op.results, said if len(said) < 400 else _short(said))
             self.values |= dict.fromkeys(op.results, "pointer")
         elif _SUMS.fullmatch(name):
             said = " ".join((name, *self.taken(op), *_types(op)[-1:]))
-            said = said if len(said) < 400 else f"long {sha256(said.encode()).hexdigest()}"
+            said = said if len(said) < 400 else _short(said)
             self.values |= dict.fromkeys(op.results, said)
-        elif name not in _KNOWN and not name.startswith(_KINDS):
+        elif self.cube or (name not in _KNOWN and not name.startswith(_KINDS)):
             self.values |= {result: f"value {len(self.out)}.{i}" for i, result in enumerate(op.results)}
             types = _types(op)
             self.out.append(((name, *self.taken(op), *types[:1], *types[-1:]), op.name_span))
@@ -148,12 +167,16 @@ class _Walk:
         """A region that runs once, in place."""
         given = [self.value(t) for t in _before_types(op) if t.kind == "value"]
         self.given = ()
+        outside, self.cube = self.cube, self.cube or op.name == "pto.section.cube"
+        if self.cube and not outside:
+            self.out.append(((op.name,), op.name_span))
         for region in op.regions:
             if _is_entry(region):
                 names = [t.text for t in region[0].tokens if t.kind == "value"]
                 self.values |= dict(zip(names, given, strict=False))
                 region = region[1:]
             self.block(region)
+        self.cube = outside
         self.values |= dict(zip(op.results, self.given, strict=False))
 
     def end(self, op: Op) -> None:
@@ -190,6 +213,8 @@ class _Walk:
         return said
 
     def value(self, token: Token) -> str:
+        if self.cube and token.text in self.pointers:
+            return self.pointers[token.text]
         return self.values.get(token.text, NOBODY if self.within[0] else token.text)
 
     def taken(self, op: Op) -> Iterator[str]:
@@ -199,6 +224,10 @@ class _Walk:
             inside += skips * ((token.text == "[") - (token.text == "]"))
             if not inside and token.kind != "region":
                 yield self.value(token) if token.kind == "value" else token.text
+
+
+def _short(said: str) -> str:
+    return f"long {sha256(said.encode()).hexdigest()}"
 
 
 def _is_entry(region: Sequence[Op]) -> bool:

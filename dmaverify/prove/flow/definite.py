@@ -21,6 +21,7 @@ from dmaverify.prove.flow.written import (
     alike,
     either,
     joined_loads,
+    limits_in,
     put_state,
     terms_of,
 )
@@ -127,7 +128,8 @@ class DefiniteJudge(ReadBytes):
             return paths
         trip = self.world.put(loop.trip, at.counters)
         touches = [touch for touch in touches_in(loop.body) if self._mine(touch)]
-        period = period_of(self.world, loop, [term for touch in touches for term in terms_of(touch)], at)
+        terms = [term for touch in touches for term in terms_of(touch)]
+        period = period_of(self.world, loop, [*terms, *limits_in(loop.body)], at)
         events, left = len(list(every(loop.body))), self.most_events - self._events
         if one_by_one(trip, period, events, at, spread=self._spread, left=left):
             for step in range(max(0, trip.const)):

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement
 
 from dmaverify.language.affine import Cond, Lin, World, both, compare
-from dmaverify.program.instructions import Branch, Copy, CopyTouch, Event, KernelLoop, Use
+from dmaverify.program.instructions import Branch, Copy, CopyTouch, Event, KernelLoop, Use, accumulate
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.pipe_meets import Meetings
 from dmaverify.prove.flow.pipe_state import placed, reach_of
@@ -23,12 +23,12 @@ MOST_PAIRS = 64
 
 @dataclass(frozen=True)
 class _Access:
-    """A touch with what holds where it is made; two atomic stores of one kind may meet."""
+    """A touch with what holds where it is made; stores that accumulate in the same way may meet."""
 
     touch: CopyTouch
     line: int
     facts: tuple[Cond, ...]
-    atomic: str = ""
+    event: Event
 
 
 def meeting_cores(
@@ -66,14 +66,13 @@ def _accesses(events: Sequence[Event], facts: tuple[Cond, ...]) -> Iterator[_Acc
             yield from _accesses(event.then, (*facts, event.when))
             yield from _accesses(event.other, (*facts, event.when.negated()))
         elif isinstance(event, (Copy, Use)):
-            mode = event.atomic if isinstance(event, Copy) else ""
             for touch in event.touches:
-                yield _Access(touch, event.span.line, (*facts, *event.when), mode)
+                yield _Access(touch, event.span.line, (*facts, *event.when), event)
 
 
 def _matters(one: _Access, two: _Access) -> bool:
     writes = one.touch.writes or two.touch.writes
-    return writes and one.touch.place.memory == two.touch.place.memory and not (one.atomic and one.atomic == two.atomic)
+    return writes and one.touch.place.memory == two.touch.place.memory and not accumulate(one.event, two.event)
 
 
 def _in_turns(world: World, one: CopyTouch, two: CopyTouch, cores: Sequence[str], other: Mapping[str, Lin]) -> bool:

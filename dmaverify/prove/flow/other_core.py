@@ -58,11 +58,22 @@ def anything(events: Sequence[Event], memory: tuple[str, int]) -> tuple[Shared, 
 
 
 def with_other_core(
-    events: Sequence[Event], shared: Sequence[Shared], memory: tuple[str, int], *, order: bool = True
+    events: Sequence[Event],
+    shared: Sequence[Shared],
+    memory: tuple[str, int],
+    *,
+    order: bool = True,
+    early: bool = True,
 ) -> tuple[Event, ...]:
-    """The events with what the other core does; without `order` only what it reads, where it is let go."""
+    """The events with what the other core does; without `order` only what it reads, where it is let go. `early` is
+    what it may do from the start.
+    """
     pipes = sorted({e.pipe for e in every(events) if isinstance(e, (Copy, Use))})
-    return tuple(spread(events, _Weaver(shared, memory, pipes, order).woven))
+    weaver = _Weaver(shared, memory, pipes, order)
+    at_first = [s for s in shared if order and early and s.after == NO_FLAG]
+    first = [Release("the other core", event.span) for event in events[:1]]
+    started = [use for release in first for use in weaver._work(at_first, release)]
+    return (*started, *spread(events, weaver.woven))
 
 
 @dataclass

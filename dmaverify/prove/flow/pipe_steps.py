@@ -70,7 +70,6 @@ class PipeSteps:
     accesses: dict[int, Copy | Use] = field(default_factory=dict)
     said: dict[str, None] = field(default_factory=dict)
     apart: dict[tuple[int, int], None] = field(default_factory=dict)
-    flags_seen: int = 0
     steps: int = 0
     lost: bool = False  # an event that orders something was not understood: what seems to lack order may have it
     why: str = ""
@@ -207,7 +206,6 @@ class PipeSteps:
         return found | (trips & {loop.counter for loop in at.loops})
 
     def _signal(self, event: Signal, state: State, at: At) -> State:
-        self.flags_seen += 1
         number = self._number(event.event, "event id", event.span, state, at)
         if number is None:
             return state

@@ -198,7 +198,10 @@ class ReadBytes(WrittenBytes):
         for shared in self.given:
             if shared.way == "w" and (shared.space, shared.root) == (self.space, "") and meets_arrival(shared, event):
                 end = self.size if shared.end is None else min(shared.end, self.size)
-                put_state(path.bytes_, shared.start, end, WRITTEN)
+                if all(self.asker.surely(claim, path.facts) for claim in shared.when):
+                    put_state(path.bytes_, shared.start, end, WRITTEN)
+                else:
+                    path.bytes_[shared.start : end] = path.bytes_[shared.start : end].translate(PERHAPS)
         if not self.given:
             path.bytes_ = path.bytes_.translate(PERHAPS)
 

@@ -11,19 +11,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dmaverify.program.instructions import (
-    NO_FLAG,
     OTHER_CORE,
     Arrival,
     Copy,
     CopyTouch,
     Event,
-    KernelLoop,
-    Release,
     Shared,
     Use,
 )
-from dmaverify.program.rewrite import every
+from dmaverify.program.rewrite import touches_in
 from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.core_flags import counted_flags, handed_over
 from dmaverify.prove.flow.other_core import anything, handovers, with_other_core
 from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.values import dataclass, field, replace
@@ -58,7 +56,15 @@ def other_core_of(
     out = TwoCores(tuple(stated))
     mine = handovers(events)
     if beside:
-        _read_off(out, beside, asker, ordered, outer, memory, complete=bool(stated) or not mine)
+        shares = bool(mine) or any(touch.place.memory == (memory[0], "") for touch in touches_in(events))
+        _read_off(out, beside, asker, ordered, outer, memory, complete=bool(stated) or not shares)
+        if handovers(beside) and events:
+            found, why = counted_flags(events, beside, asker)
+            out.findings += found
+            if found:
+                out.status = "refuted"
+            elif why and out.status != "refuted":
+                out.status, out.why, out.by = "unknown", why, ""
     if not mine:
         return out
     if out.shared or stated or (beside and not out.status):
@@ -115,7 +121,7 @@ def _read_off(
     out.shared = (*out.shared, *found)
     back = [_turned(s) for s in out.shared]
     judge = PipeJudge(asker, ordered, outer, coarse=True)
-    judge.judge(with_other_core(beside, back, memory))
+    judge.judge(with_other_core(beside, back, memory, early=False))
     out.findings += judge.findings.values()
     errors = any(f.severity is Severity.ERROR for f in judge.findings.values())
     out.status, out.by = "proved", "the text of the other core"
@@ -139,31 +145,19 @@ def _turned(shared: Shared) -> Shared:
 
 def _stated(beside: Sequence[Event], space: str) -> tuple[list[Shared], Use | Copy | None]:
     """What the other core's text does to a memory, between which of its flags; an access that cannot be told."""
-    flat = list(every(beside))
-    looped = {id(e) for loop in flat if isinstance(loop, KernelLoop) for e in every(loop.body)}
     out: list[Shared] = []
     lost: Use | Copy | None = None
-    after: int | None = NO_FLAG
-    for index, event in enumerate(flat):
-        if isinstance(event, Arrival):
-            after = event.flag
-        if not isinstance(event, (Copy, Use)):
-            continue
-        behind = [e for e in flat[index:] if isinstance(e, Release)]
-        before = behind[0].flag if behind else NO_FLAG
-        first = after
-        if id(event) in looped and after == NO_FLAG:  # an arrival at the loop's end comes before its next round
-            again = [e for e in flat if isinstance(e, Arrival)]
-            first = again[-1].flag if again else NO_FLAG
-        for touch in event.touches:
+    for one in handed_over(beside):
+        for touch in one.event.touches:
             if touch.place.space != space or touch.place.root or touch.kind == "surplus":
                 continue
             rows = _rows(touch)
-            if rows is None:
-                lost = lost or event
+            if rows is None or one.lag:
+                lost = lost or one.event
                 continue
             way = "w" if touch.writes else "r"
-            out += [Shared(way, space, "", start, end, before, first) for start, end in rows]
+            places = [(row, after) for after in one.after for row in rows]
+            out += [Shared(way, space, "", *row, one.before, after, one.when) for row, after in places]
     return out, lost
 
 

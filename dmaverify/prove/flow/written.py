@@ -12,9 +12,11 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World
-from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Shared, StoredSource, Use
+from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Event, Shared, StoredSource, Use
+from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.covered import Lifted
+from dmaverify.prove.flow.lifted import ends_of
 from dmaverify.prove.flow.loops import At
 from dmaverify.prove.flow.pipe_state import placed
 from dmaverify.values import dataclass, field, replace
@@ -203,6 +205,7 @@ class WrittenBytes:
                 place = index * event.per // event.bytes
                 if place != last:
                     last, found = place, _state_of(place, event, source, load, limit)
+                    found = MAYBE if found == TAIL and limit is None and put is not None else found
                 if found == TAIL or (found == MAYBE and out[index] == WRITTEN):
                     out[index] = found
         return bytes(out)
@@ -248,12 +251,8 @@ class WrittenBytes:
 
     def _range(self, touch: CopyTouch) -> tuple[int, int]:
         """Bytes that a touch can reach at most."""
-        low: Lin = touch.place.address + touch.offset
-        high = low + touch.length
-        for count, stride in touch.steps:
-            high = high + self.world.times(count - ONE, stride)
-        first, last = self.world.interval(low)[0], self.world.interval(high)[1]
-        return max(0, first or 0), self.size if last is None else min(self.size, max(0, last))
+        low, end = ends_of(touch, self.world)
+        return max(0, low or 0), self.size if end is None else min(self.size, max(0, end))
 
     def _doubt(self, span: tuple[int, int], event: Copy | Use, why: str) -> None:
         """That from here on it is not known whether bytes are written."""
@@ -317,6 +316,12 @@ def terms_of(touch: CopyTouch) -> Iterable[Lin]:
     yield from (touch.place.address, touch.offset, touch.length)
     for step in touch.steps:
         yield from step
+
+
+def limits_in(events: Iterable[Event]) -> list[Lin]:
+    """Numbers from which on bytes of registers that are stored depend on nothing, of all stores, loops included."""
+    uses = [event for event in every(tuple(events)) if isinstance(event, Use)]
+    return [source.limit for event in uses for source in event.sources if source.limit is not None]
 
 
 def interleaved(one: CopyTouch, two: CopyTouch) -> bool:
