@@ -38,7 +38,7 @@ from dmaverify.machines.rngd.rust.values import (
     known,
     sources_of,
 )
-from dmaverify.prove.flow.ways import WayChoice
+from dmaverify.prove.flow.ways import OnWay, WayChoice
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class ControlFlow(Counters):
         return self._arms(code, [(arm, inside) for arm in arms], taken, choices, expected, why)
 
     def _arms(
-        self, code: Code, arms: list[tuple[Node | None, Frame]], taken: int | None, choices: Choices[WayChoice],
+        self, code: Code, arms: list[tuple[Node | None, Frame]], taken: int | None, choices: Choices[WayChoice | OnWay],
         expected: Value | None, why: str,
     ) -> Value:  # fmt: skip
         """What the arms of a decision give. Where the one that is `taken` is known, the others are read by themselves,
@@ -142,12 +142,14 @@ class ControlFlow(Counters):
     def _let_condition(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         given = node.child_by_field_name("value")
         value = self.value(code, given, frame, None) if given is not None else Unknown("")
+        value = self.known_as(code, given, value, frame) if given is not None else value
         self.bind(code, node.child_by_field_name("pattern"), value, frame)
         return Opaque("bool")
 
     def _match_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         given, body = node.child_by_field_name("value"), node.child_by_field_name("body")
         value = self.value(code, given, frame, None) if given is not None else Unknown("")
+        value = self.known_as(code, given, value, frame) if given is not None else value
         truth = truth_of(code.text(given), self.types.look(frame)) if given is not None else None
         value = Numbers.of(int(truth)) if truth is not None and not isinstance(value, Numbers) else value
         arms = [one for one, _ in self.built(code, body, frame)] if body is not None else []
@@ -160,7 +162,8 @@ class ControlFlow(Counters):
             read.append((arm.child_by_field_name("value"), inside))
         taken = next((number for number, arm in enumerate(arms) if arm.id == chosen), None)
         why = f"`{code.text(given)}` is another" if given is not None else "it is another arm"
-        return self._arms(code, read, taken, self.arm_choices(code, given, arms, value, frame), expected, why)
+        ways = self.arm_choices(code, given, arms, value, [inside for _, inside in read]) if taken is None else []
+        return self._arms(code, read, taken, ways, expected, why)
 
     def _for_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         given, body = node.child_by_field_name("value"), node.child_by_field_name("body")

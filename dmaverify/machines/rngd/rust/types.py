@@ -286,7 +286,7 @@ class Types:
         item = frame.scope.path(parts, values=True)
         if item is None and len(parts) > 1:
             item = self._associated(parts, frame, "const_item")
-        if item is None or item.kind != "const":
+        if item is None or item.kind != "const" or child(item.node, "mutable_specifier") is not None:
             return None
         value_node = item.node.child_by_field_name("value")
         return None if value_node is None else self.number(item.code, value_node, Frame(item.scope))
