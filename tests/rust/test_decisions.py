@@ -37,6 +37,7 @@ def two_arms(of: str, first: str, second: str) -> str:
     ("n", SIZE, "_ if n > 3", "_ if n >= 4", "_ if n > 4", ""), ("s", "s: &str", '"a"', '"a"', '"b"', ""),
     ("m", "m: M", "M::P", "M::P", "M::Q", MODES), ("m", "m: M", "M::P | M::Q", "M::Q | M::P", "M::P | M::R", MODES),
     ("o", "o: Option<usize>", "Some(_)", "Some(k)", "None", ""), ("n", SIZE, "k if k < 2", "0 | 1", "0 | 2", ""),
+    ("n", "n: usize, m: usize", "K if m < K", "2 if m < 2", "2 if m < 3", "const K: usize = 2;"),
 ])  # fmt: skip
 def test_two_arms_are_one_choice_where_their_patterns_take_the_same_of_one_value(
     of: str, more: str, first: str, same: str, other: str, before: str
@@ -82,12 +83,14 @@ def test_a_name_for_a_negation_is_the_negation(negated: str) -> None:
     before = fn("help", f"if c {{ {ALL} }}", BOOL)
     assert judged(f"if c {{ {ALL} }} let d = {negated}; if d {{ {ALL} }}", BOOL) == "proved"
     assert judged(f"if c {{ {ALL} }} help(ctx, x, &mut y, {negated});", BOOL, before) == "proved"
+    assert judged(f"let g = |d: bool| {{ if d {{ {ALL} }} }}; g(c); g({negated});", BOOL) == "proved"
 
 
 @pytest.mark.parametrize(("lines", "more", "before"), [
     (f"let n = !n; if n >= 3 {{ {ALL} }}", SIZE, ""), (f"let n = -n; if n >= 3 {{ {ALL} }}", "n: i32", ""),
     (f"let n = n / 2; if n >= 3 {{ {ALL} }}", SIZE, ""), (f"let n = Some(n).unwrap_or(3); if n >= 3 {{ {ALL} }}", SIZE, ""),
-    (f"{{ const n: usize = 5; if n >= 3 {{ }} else {{ {ALL} }} }}", SIZE, ""),
+    (f"let n = if c {{ n }} else {{ m }}; if n >= 3 {{ {ALL} }}", "n: usize, m: usize, c: bool", ""),
+    (f"{{ const n: usize = 1; if n >= 3 {{ {ALL} }} }}", SIZE, ""),
 ])  # fmt: skip
 def test_a_number_that_was_changed_is_another_number(lines: str, more: str, before: str) -> None:
     assert judged(f"if n < 3 {{ {ALL} }} {lines}", more, before) in ("refuted", "unknown")
@@ -152,6 +155,7 @@ def test_methods_of_one_value_share_its_fields_where_nobody_writes_them(change: 
 @pytest.mark.parametrize(("lines", "more", "before"), [
     (f"let (a, b) = p; if a {{ {ALL} }} if !b {{ {ALL} }}", "p: (F, F)", "type F = bool;"),
     (f"let a: F = c; let b: F = d; if a {{ {ALL} }} if !b {{ {ALL} }}", "c: bool, d: bool", "type F = bool;"),
+    (f"let g = |d: F| {{ if d {{ {ALL} }} }}; let h = |d: F| {{ if !d {{ {ALL} }} }}; g(c); h(d);", "c: bool, d: bool", "type F = bool;"),
     (f"let (a, b) = ask(x); if a {{ {ALL} }} if !b {{ {ALL} }}", BOOL, ""),
     (f"if r.a {{ {ALL} }} if !q.a {{ {ALL} }}", "r: &R, q: &R", "struct S { a: bool } type R = S;"),
     (f"let a = o.take(); let b = o.take(); match a {{ Some(_) => {{ {ALL} }} None => {{}} }} match b {{ None => {{ {ALL} }} Some(_) => {{}} }}", "o: &mut Option<bool>", ""),

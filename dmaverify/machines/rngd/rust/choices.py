@@ -23,6 +23,7 @@ from dmaverify.machines.rngd.rust.values import (
     Buffer,
     Dtype,
     Numbers,
+    Opaque,
     Record,
     RustTensor,
     Sequence,
@@ -89,6 +90,13 @@ class Choices(Conditions):
         self.kept.append(made)
         self.scalars[id(made)] = declared.name
         return made
+
+    def typed(self, value: Value, wanted: Value | None) -> Value:
+        """A value with what its annotation says of it. A number keeps its identity, which a type does not have."""
+        made = self.merged(value, wanted)
+        if isinstance(value, (Unknown, Opaque)) and isinstance(made, (Dtype, Opaque)):
+            return value
+        return self.anew(made) if made is wanted else made
 
     def bind(self, code: Code, pattern: Node | None, value: Value, frame: Frame) -> None:
         """Gives the names of a pattern their values."""

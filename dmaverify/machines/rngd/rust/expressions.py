@@ -66,9 +66,7 @@ class Expressions(ControlFlow):
             with self.walk.perhaps():
                 self.value(code, other, frame, None)
         own = self.known_as(code, given, value, frame) if given is not None else value
-        value = self.merged(own, wanted)
-        if isinstance(own, (Unknown, Opaque)) and isinstance(value, (Dtype, Opaque)):
-            value = own  # what is asked of it, its type does not say
+        value = self.typed(own, wanted)
         changes = child(node, "mutable_specifier") is not None
         if changes:
             start, value = value, changing(value, Unknown(f"`{name}` changes while the kernel runs", code.span(node)))

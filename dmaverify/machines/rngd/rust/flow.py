@@ -321,7 +321,7 @@ class ControlFlow(Counters):
         for number, (one, _) in enumerate(places(parameters) if parameters is not None else ()):
             declared = one.child_by_field_name("type")
             own = given if not isinstance(given, list) else given[number] if number < len(given) else Unknown("")
-            value = own if declared is None else self.merged(own, self.types.read(code, declared, frame))
+            value = own if declared is None else self.typed(own, self.types.read(code, declared, frame))
             self.bind(code, one.child_by_field_name("pattern") or one, value, inside)
         with self.walk.within("function"):
             return self.value(code, body, inside, expected) if body is not None else Unknown("")
