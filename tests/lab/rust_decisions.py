@@ -62,12 +62,51 @@ class Drawing:
 
     def steps(self, deep: int = 0) -> list[Step]:
         """Two decisions over the same names, often opposite, with something between."""
+        if self.rng.random() < 0.6:
+            return self.pair()
         condition = self.condition()
         other = condition if self.rng.random() < 0.75 else self.condition()
         out = [self.decided(condition, deep), *self.between(), self.decided(negated(other), deep), *self.between()]
         if self.rng.random() < 0.25:
             out.insert(self.rng.randrange(len(out)), self.decided(self.condition(), deep))
         return out
+
+    def pair(self) -> list[Step]:
+        """Two decisions of one form, the second the opposite of the first, of what may be another value by then."""
+        rng = self.rng
+        kind, same = rng.choice(("truth", "arms", "constants", "field")), rng.random() < 0.5
+        if kind == "field":
+            return [self.of_field()]
+        if kind == "constants":
+            low, high = (3, 3) if same else (rng.choice((2, 3)), rng.choice((3, 4)))
+            return [self.bounded("<", low), self.bounded(">=", high)]
+        if kind == "truth":
+            name = rng.choice(("c", "b"))
+            changes = [] if same and rng.random() < 0.3 else [rng.choice(self.changes(name, "n"))]
+            asked = self.term(name) if rng.random() < 0.5 else negated(self.term(name))
+            second = self.term(name) if rng.random() < 0.5 else negated(self.term(name))
+            steps = (Step(f"if {one.rust} {{ {ALL} }}", lambda e, one=one: bool(one.of(e))) for one in (asked, second))
+            return [next(steps), *changes, next(steps)]
+        first, other = self.pattern(), self.pattern()
+        second = first if same else other
+        changes = [] if rng.random() < 0.7 else [rng.choice(self.changes("c", "n"))]
+        return [
+            Step(f"match n {{ {first.rust} => {{ {ALL} }} _ => {{}} }}", lambda e: bool(first.of({"v": e["n"]}))),
+            *changes,
+            Step(f"match n {{ {second.rust} => {{}} _ => {{ {ALL} }} }}", lambda e: not second.of({"v": e["n"]})),
+        ]
+
+    def bounded(self, sign: str, at: int) -> Step:
+        """A function that writes where a number is below, or not below, a constant of its own."""
+        number = len(self.before)
+        of_module = self.rng.random() < 0.5
+        generic, name = ("", "K") if of_module else ("<const W: usize>", "W")
+        body = f"if n {sign} {name} {{ {ALL} }}"
+        made = f"fn h{number}{generic}(ctx: &mut Context, x: &T, y: &mut T, n: usize) {{ {body} }}"
+        module = f"mod q{number} {{ use super::*; const K: usize = {at}; pub {made} }}"
+        self.before.append(module if of_module else made)
+        call = f"q{number}::h{number}" if of_module else f"h{number}::<{at}>"
+        return Step(f"{call}(ctx, x, &mut y, n);", lambda e: (e["n"] < at) is (sign == "<"))
 
     def condition(self) -> Term:
         rng, at = self.rng, self.rng.choice(("0", "1", "2", "3", "K"))
@@ -145,15 +184,8 @@ class Drawing:
         """A function that writes where what it is given holds, or below a constant of its own."""
         rng, number = self.rng, len(self.before)
         head = f"fn h{number}%s(ctx: &mut Context, x: &T, y: &mut T, %s) {{ %s }}"
-        if rng.random() < 0.4:
-            at, sign = rng.choice((2, 3)), rng.choice(("<", ">="))
-            self.before.append(head % ("<const W: usize>", "n: usize", f"if n {sign} W {{ {ALL} }}"))
-            return Step(f"h{number}::<{at}>(ctx, x, &mut y, n);", lambda e: (e["n"] < at) is (sign == "<"))
-        if rng.random() < 0.4:
-            at = rng.choice((2, 3))
-            made = head % ("", "n: usize", f"if n < K {{ {ALL} }}")
-            self.before.append(f"mod q{number} {{ use super::*; const K: usize = {at}; pub {made} }}")
-            return Step(f"q{number}::h{number}(ctx, x, &mut y, n);", lambda e: e["n"] < at)
+        if rng.random() < 0.6:
+            return self.bounded(rng.choice(("<", ">=")), rng.choice((2, 3)))
         name, turned = rng.choice(("c", "b", "d")), rng.random() < 0.5
         self.before.append(head % ("", f"{name}: bool", f"if {'!' if turned else ''}{name} {{ {ALL} }}"))
         given = negated(own) if turned else own
@@ -177,12 +209,14 @@ class Drawing:
         rng = self.rng
         if rng.random() < 0.6:
             return
-        name = rng.choice(("c", "b"))
+        yield rng.choice(self.changes(rng.choice(("c", "b")), rng.choice(("n", "m"))))
+
+    def changes(self, name: str, whole: str) -> list[Step]:
+        rng = self.rng
         shadowed = {"c": "b", "b": "c"}[name]
-        whole = rng.choice(("n", "m"))
         asserted = self.condition()
         kind = rng.choice(("assert", "debug_assert"))
-        changes: list[Step] = [
+        return [
             self.let(name, f"!{name}", lambda e: 1 - e[name]), self.let(name, shadowed, lambda e: e[shadowed]),
             self.let(name, f"(!{name}, 0).0", lambda e: 1 - e[name]),
             self.let(name, f"{{ {name} }}", lambda e: e[name]),
@@ -192,7 +226,6 @@ class Drawing:
             Step(f"{kind}!({asserted.rust});",
                  lambda e: stopped(not asserted.of(e) and (kind == "assert" or e["debug"]))),
         ]  # fmt: skip
-        yield rng.choice(changes)
 
     def let(self, name: str, text: str, of: Callable[[Env], int]) -> Step:
         def run(e: Env) -> bool:

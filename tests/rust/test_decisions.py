@@ -196,6 +196,14 @@ def test_a_debug_assertion_holds_in_builds_with_debug_assertions() -> None:
     assert judged(f"assert!(c); if c {{ {ALL} }}", BOOL) == "proved"
 
 
+def test_a_condition_names_the_reference_that_nobody_follows_where_no_other_code_has_the_tensor() -> None:
+    new = f"let mut z = {HBM.replace('HbmTensor<', 'HbmTensor::<')}::new();"
+    one = f"{new} {{ let p = if c {{ &mut y }} else {{ &mut z }}; {ALL.replace('y.view', 'p.view')} }}"
+    given = [said for v in verdicts(plan(kernel(one, BOOL))) for said in v.conditions]
+    assert "a reference or code that is not followed writes all of `y` before it is used" in given
+    assert judged(f"{one} {ALL}", BOOL) == "given"
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_drawn_decisions_are_judged_as_they_run_for_every_value(seed: int) -> None:
     """Thousands of them: `python tests/fuzz/rust_tiles.py --decisions --count 3000`."""
