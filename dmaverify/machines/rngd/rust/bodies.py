@@ -25,7 +25,6 @@ from dmaverify.machines.rngd.rust.paths import WayWalk
 from dmaverify.machines.rngd.rust.sites import is_host, is_kernel, speaks_of_tensors, takes_numbers, told_by_calls
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
-    Dtype,
     Numbers,
     Opaque,
     Pending,
@@ -47,7 +46,7 @@ MAX_DEPTH = 100
 MAX_CALLS_DEEP = 12
 MAX_INLINED = 4000  # calls that one visit reads with what they pass; later ones are read by their types
 _THROUGH = {
-    "reference_expression", "parenthesized_expression", "unary_expression", "try_expression", "await_expression",
+    "reference_expression", "parenthesized_expression", "try_expression", "await_expression",
     "return_expression", "break_expression", "const_block", "unsafe_block", "expression_statement",
     "labeled_expression", "else_clause", "try_block",
 }  # fmt: skip
@@ -91,14 +90,11 @@ class Bodies(Expressions):
                 declared = one.child_by_field_name("type")
                 value = self.types.read(item.code, declared, frame)
                 name = item.code.text(pattern) if pattern is not None else ""
-                if isinstance(value, Dtype):
-                    value = Unknown(f"`{name}` is whatever the caller of `{item.name}` passes", item.code.span(one))
-                    self.free[id(value)] = value
-                value = self.allocated(value, name, item.code, one)
+                value = self.allocated(self.any_given(item, one, name, value), name, item.code, one)
                 self.bind(item.code, pattern, value, frame)
                 self.ledger.hold(value, lent=declared is not None and declared.type == "reference_type")
             elif one.type == "self_parameter" and own is not None:
-                frame.locals["self"] = self.instance_of(own) if isinstance(own, Record) else own
+                frame.locals["self"] = self.anew(self.instance_of(own) if isinstance(own, Record) else own)
         self.unrolled = self.unrolling = 0
         self.ledger.give(self._given_by(item, body, frame, instance), self.walk.when)
         self._conclude(item)
@@ -174,10 +170,10 @@ class Bodies(Expressions):
         body = item.node.child_by_field_name("body")
         assert body is not None
         frame = Frame(item.scope, bound, {}, own)
-        if own is not None:
-            frame.locals["self"] = own
         said = [instance] if instance else []
         parameters = named(item.node.child_by_field_name("parameters") or item.node)
+        if own is not None:
+            frame.locals["self"] = self.passed(item, parameters[0], "self", own, own, own)
         for one, value in zip((p for p in parameters if p.type == "parameter"), values, strict=True):
             pattern = one.child_by_field_name("pattern")
             declared = self.types.read(item.code, one.child_by_field_name("type"), frame)
@@ -187,11 +183,7 @@ class Bodies(Expressions):
             made = value if isinstance(value, Numbers) else self.merged(value, declared)
             if isinstance(made, RustTensor) and made.buffer is None:
                 made = self.allocated(made, name, item.code, one)
-            if isinstance(declared, Dtype) and id(value) in self.free:
-                made = value
-            elif isinstance(declared, Dtype) and not isinstance(value, Numbers):
-                made = Unknown(f"`{name}` is a number that the caller does not know", item.code.span(one))
-            self.bind(item.code, pattern, made, frame)
+            self.bind(item.code, pattern, self.passed(item, one, name, value, made, declared), frame)
         self.entered.add(item)
         outside, alone = self.ledger, is_kernel(item)
         if alone:

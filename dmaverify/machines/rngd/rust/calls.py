@@ -228,7 +228,9 @@ class Calls(Assignments):
         if isinstance(receiver, Record):
             method = self._find_method(receiver, name)
             if method is not None:
-                return self._function(method, code, generics, arguments, frame, expected, receiver)
+                target = named(node.children[0])[0]
+                own = self.known_as(code, target, receiver, frame)
+                return self._function(method, code, generics, arguments, frame, expected, own)
         given: list[Value] | None = None
         if isinstance(receiver, Sequence):
             made, given = self._of_sequence(code, name, receiver, arguments, frame, expected)

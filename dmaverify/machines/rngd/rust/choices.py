@@ -12,15 +12,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dmaverify.language.trees import Code, walk
-from dmaverify.machines.rngd.rust.calls import Calls
+from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import arguments_in, named, places
-from dmaverify.machines.rngd.rust.functions import CELLS
+from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.numbers import Look, number_of, split_top, truth_of
+from dmaverify.machines.rngd.rust.patterns import Partition, of_truths, partition
+from dmaverify.machines.rngd.rust.questions import INTEGERS, AskedCondition, Conditions
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Buffer,
+    Dtype,
     Numbers,
+    Opaque,
     Record,
     RustTensor,
     Sequence,
@@ -29,20 +32,20 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
     changing,
 )
-from dmaverify.program.ways import WayChoice
-from dmaverify.values import dataclass, replace
+from dmaverify.program.ways import OnWay, WayChoice
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
 RANGE = re.compile(r"^(.*?)\.\.(=?)(.*)$", re.DOTALL)
-_PURE = re.compile(r"(?!.*\w\s*\()[\w\s:<>=!&|+\-*/%.()]+")  # no call
 _OPPOSITE = {"!=": "==", ">=": "<", ">": "<="}
-_LITERALS = re.compile(r"\d[\d_]*(?:\s*\|\s*\d[\d_]*)*")
+_OF_ONE = re.compile(r"#(\d+)|\(#(\d+) (==|<) (-?\d+)\)")  # a question over one value
+_ASSERTS = {"assert": "", "assert_eq": "==", "assert_ne": "!="}
 
 
-class Choices(Calls):
+class Choices(Conditions):
     """The part of reading that knows decisions and patterns."""
 
     def allocated(self, value: Value, name: str, code: Code, node: Node, fresh: bool = False) -> Value:
@@ -69,6 +72,34 @@ class Choices(Calls):
         parts = [self.told_later(code, one) for one, _ in places(pattern)]
         return Tuple(tuple(part or Unknown("") for part in parts)) if any(parts) else None
 
+    def any_given(self, item: Item, node: Node, name: str, value: Value) -> Value:
+        """A parameter of a function that is read by itself, whose type `value` is."""
+        if not isinstance(value, Dtype):
+            return self.anew(value)
+        made = Unknown(f"`{name}` is whatever the caller of `{item.name}` passes", item.code.span(node))
+        self.free[id(made)], self.scalars[id(made)] = made, value.name
+        return made
+
+    def passed(self, item: Item, node: Node, name: str, value: Value, made: Value, declared: Value) -> Value:
+        """A parameter of a function that is read with the `value` that a call passes, `made` one of its type."""
+        if any(one.type == "mutable_specifier" for one in node.children):
+            return self.anew(changing(made, Unknown(f"`{name}` changes while the kernel runs", item.code.span(node))))
+        if not isinstance(declared, Dtype) or isinstance(value, Numbers):
+            return self.anew(made) if made is declared and name != "self" else made
+        if id(value) in self.meant or self.scalars.get(id(value)) == declared.name:
+            return value
+        made = Unknown(f"`{name}` is a number that the caller does not know", item.code.span(node))
+        self.kept.append(made)
+        self.scalars[id(made)] = declared.name
+        return made
+
+    def typed(self, value: Value, wanted: Value | None) -> Value:
+        """A value with what its annotation says of it. A number keeps its identity, which a type does not have."""
+        made = self.merged(value, wanted)
+        if isinstance(value, (Unknown, Opaque)) and isinstance(made, (Dtype, Opaque)):
+            return value
+        return self.anew(made) if made is wanted else made
+
     def bind(self, code: Code, pattern: Node | None, value: Value, frame: Frame) -> None:
         """Gives the names of a pattern their values."""
         if pattern is None:
@@ -77,7 +108,9 @@ class Choices(Calls):
         if kind == "identifier" or kind == "shorthand_field_identifier":
             if len(self.stack) == self.later_uses.depth:
                 self.later_uses.bound(code, pattern.start_byte, value)
-            frame.locals[code.text(pattern)] = value
+            item = frame.scope.find(code.text(pattern), values=True)
+            if item is None or item.kind != "const":  # else it is the constant
+                frame.locals[code.text(pattern)] = value
         elif kind in ("mut_pattern", "ref_pattern", "reference_pattern", "captured_pattern"):
             inner = [one for one in named(pattern) if one.type != "mutable_specifier"]
             for one in inner:
@@ -91,11 +124,12 @@ class Choices(Calls):
             for one, place in parts[1:]:
                 whole = len(parts) == 2 and not isinstance(value, Record)
                 own = place - 1 if place is not None else None
-                self.bind(code, one, value if whole else self._placed(code, value, own, pattern), frame)
+                self.bind(code, one, self.anew(value) if whole else self._placed(code, value, own, pattern), frame)
         elif kind == "slice_pattern":
             for one, place in places(pattern, value.count if isinstance(value, Sequence) else None):
                 if one.type.endswith(("identifier", "pattern")) and one.type != "remaining_field_pattern":
                     part = self.one_of(value, place) if isinstance(value, Sequence) else Unknown("")
+                    part = part if isinstance(value, Sequence) and value.items is not None else self.anew(part)
                     several = Unknown("several elements") if one.type == "captured_pattern" else part
                     self.bind(code, one, several, frame)
         elif kind == "struct_pattern":
@@ -103,20 +137,26 @@ class Choices(Calls):
                 if one.type == "field_pattern":
                     name, inner_pattern = one.child_by_field_name("name"), one.child_by_field_name("pattern")
                     if name is not None:
-                        part = self.part(value, code.text(name), code, pattern)
+                        part = self._of(code, value, code.text(name), pattern)
                         self.bind(code, inner_pattern or name, part, frame)
 
     def _placed(self, code: Code, value: Value, place: int | None, pattern: Node) -> Value:
         """A part by its place."""
         if place is None:
             return Unknown("a part behind `..`", code.span(pattern))
-        return self.part(value, str(place), code, pattern)
+        return self._of(code, value, str(place), pattern)
+
+    def _of(self, code: Code, value: Value, name: str, pattern: Node) -> Value:
+        """A part by its name: another value than all others, unless it was made of one that has a name."""
+        part = self.part(value, name, code, pattern)
+        made = isinstance(value, Tuple) or (isinstance(value, Record) and name in value.parts)
+        return part if made else self.anew(part)
 
     def unsure(self, code: Code, node: Node, condition: str, frame: Frame) -> None:
         """A statement that some builds have: it is one arm of a choice, and what it names is not known."""
         arm = int(condition.startswith("not(") and condition.endswith(")"))
         text = condition[4:-1] if arm else condition
-        with self.walk.chosen(WayChoice(f"cfg {text}", arm, 2, (f"`{text}` is set", f"`{text}` is not set"))):
+        with self.walk.chosen(self._of_build(text, arm)):
             before = dict(frame.locals)
             self.value(code, node, frame, None)
         for name, value in frame.locals.items():
@@ -124,114 +164,140 @@ class Choices(Calls):
                 self.ledger.lose(value)
                 frame.locals[name] = changing(value, Unknown(f"`{name}` hangs on `{text}`", code.span(node)))
 
+    def _of_build(self, text: str, arm: int = 0) -> WayChoice:
+        """That a build has a setting, or (1) has it not."""
+        return WayChoice(f"cfg!({text})", arm, 2, (f"`{text}` is set", f"`{text}` is not set"))
+
     def asserted(self, code: Code, called: str, text: str, byte: int, frame: Frame) -> None:
-        """`assert!(c)`: nothing behind it runs where the condition does not hold."""
+        """`assert!(c)`: nothing behind it runs where the condition does not hold; builds with `debug_assertions` have
+        `debug_assert!(c)`.
+        """
         parts = split_top(text, ",")
-        sign = {"assert_eq": "==", "assert_ne": "!="}.get(called.removeprefix("debug_"))
-        asked = parts[0].strip() if sign is None or len(parts) < 2 else f"{parts[0].strip()} {sign} {parts[1].strip()}"
+        sign = _ASSERTS.get(called.removeprefix("debug_"))
+        if sign is None or frame.scope.macro(called) is not None:
+            return
+        asked = parts[0].strip() if not sign or len(parts) < 2 else f"{parts[0].strip()} {sign} {parts[1].strip()}"
         if truth_of(asked, self.types.look(frame)) is True:
             return
         again, inner = arguments_in(code, asked, byte)
+        some = self._of_build("debug_assertions") if called.startswith("debug_") else None
         if len(inner) == 1:
-            with self.walk.chosen(self.choices(again, inner[0], frame)[1]):
+            fails = self.choices(again, inner[0], frame)[1]
+            with self.walk.chosen(OnWay((some, fails) if some is not None else (fails,))):
                 self.walk.leave("program")
 
     def choices(self, code: Code, condition: Node, frame: Frame) -> tuple[WayChoice, WayChoice]:
-        """The two arms of a condition. Conditions of one text over the same values are one decision."""
-        text, turned = _plainly(" ".join(code.text(condition).split()))
-        values, pure = self._asks(text, condition, frame)
-        about = frozenset(id(v) for v in values if pure and id(v) in self.free and _both_ways(text))
-        loose = self._anew(values, pure)
-        key = self._decision(text, values, pure)
+        """The two arms of a condition. Conditions that ask the same of the same values are one decision."""
+        asked = self.question(code, condition, frame)
+        text, turned = _plainly(" ".join(code.text(condition).split()), asked.total)
+        about, loose = self._about(asked), self._anew(asked)
+        key = self._decision(asked.key, asked)
         place = code.span(condition)
         known, at = self.decided.setdefault(text, (key, place.start))
         line = f" in line {place.line}" if key != known and at != place.start else ""
         names = (f"`{text}`{line} holds", f"`{text}`{line} does not hold")
+        names = names if turned is asked.turned else names[::-1]
         first, second = (WayChoice(key, arm, 2, names, frozenset() if loose else about, loose) for arm in (0, 1))
-        return (second, first) if turned else (first, second)
+        return (second, first) if asked.turned else (first, second)
 
     def arm_choices(
-        self, code: Code, given: Node | None, arms: list[Node], value: Value, frame: Frame, *, sure: bool = True
-    ) -> list[WayChoice]:
-        """The arms of a `match`; `sure`: every build has all of them."""
-        text = " ".join(code.text(given).split()) if given is not None else ""
-        values, pure = self._asks(text, given, frame) if given is not None else ([], False)
-        pure = pure and sure
-        patterns = [one.child_by_field_name("pattern") for one in arms]
-        told = [" ".join(code.text(one).split()) if one is not None else "_" for one in patterns]
-        plainly = all(_LITERALS.fullmatch(one) or one in ("_", "true", "false") for one in told)
-        loose = self._anew(values, pure)
-        free = pure and plainly and not loose and id(value) in self.free and len(set(told)) == len(told)
-        key = self._decision(f"match {text}", values, pure)
-        names = tuple(f"`{text}` is " + ("none of the others" if one == "_" else f"`{one}`") for one in told)
-        about = frozenset((id(value),)) if free else frozenset()
-        return [WayChoice(key, number, len(arms), names, about, loose) for number in range(len(arms))]
+        self,
+        code: Code,
+        given: Node | None,
+        arms: list[Node],
+        value: Value,
+        frames: list[Frame],
+        *,
+        sure: bool = True,
+    ) -> list[OnWay]:
+        """When the arms of a `match` run: what an arm takes, no arm before it took; the last one takes what is left.
+        `sure`: every build has all of them.
+        """
+        if given is None or not arms:
+            return [OnWay() for _ in arms]
+        text = " ".join(code.text(given).split())
+        asked, parts, about = self._parts(code, given, arms, value, frames[0].outer or frames[0])
+        asked, about = (asked, about) if sure else (replace(asked, pure=False), frozenset())
+        loose = self._anew(asked)
+        if parts is None:
+            key, arm_names = self._decision("", replace(asked, pure=False)), (f"`{text}` is another",)
+            return [OnWay((WayChoice(key, number, len(arms), arm_names, loose=loose),)) for number in range(len(arms))]
+        key, names = self._decision(parts.key, asked), tuple(f"`{text}` is {one}" for one in parts.parts)
+        about, turn = frozenset() if loose else about, -1 if asked.turned else 1
+        each = [WayChoice(key, one, len(names), names[::turn], about, loose) for one in range(len(names))][::turn]
+        left, guarded, out = frozenset(range(len(names))), list[OnWay](), list[OnWay]()
+        for number, arm in enumerate(arms):
+            own = left if number == len(arms) - 1 else parts.arms[number] & left
+            path = tuple(each[one] for one in own) if len(own) == 1 else ()
+            others = tuple(OnWay((each[one],)) for one in range(len(names)) if one not in own) if not path else ()
+            pattern = arm.child_by_field_name("pattern")
+            guard = pattern.child_by_field_name("condition") if pattern is not None else None
+            taken = path if guard is None else (*path, self.choices(code, guard, frames[number])[0])
+            out.append(OnWay(taken, (*others, *guarded)))
+            left = left - own if guard is None else left
+            guarded += [OnWay(taken, others)] if guard is not None else []
+        return out
+
+    def _parts(
+        self, code: Code, given: Node, arms: list[Node], value: Value, frame: Frame
+    ) -> tuple[AskedCondition, Partition | None, frozenset[int]]:
+        """What a `match` asks, the parts of the values that its patterns tell apart, and the parameter that is in each
+        of them for some of its values.
+        """
+        truths = of_truths(code, arms, frame.scope)
+        if truths is not None:
+            asked = self.question(code, given, frame)
+            return asked, Partition(asked.key, ("`true`", "`false`"), truths), self._about(asked)
+        asked = self.expression(code, given, frame)
+        generics = {*frame.generics, *(name for name, _ in (self.item.generics if self.item is not None else ()))}
+        within = INTEGERS.get(self.scalars.get(id(value), ""))
+        found = partition(code, arms, self.types.look(frame), frame.scope, generics, within)
+        about = frozenset((id(value),)) if within and asked.pure and id(value) in self.free else frozenset()
+        if found is None:
+            return asked, None, frozenset()
+        return asked, replace(found, key=f"{found.key}: {asked.key}"), about if found.every else frozenset()
 
     def turn_choice(self, code: Code, node: Node, given: Node | None, frame: Frame, counts: str) -> WayChoice:
         """That a loop takes a turn, where it may take none; `counts` up to a parameter of that name from a number."""
-        text = " ".join(code.text(given).split()) if given is not None else ""
         line = code.span(node).line
-        values, pure = self._asks(text, given, frame) if given is not None else ([], False)
+        asked = AskedCondition("", False, (), False)
+        if given is not None and node.type == "for_expression":
+            asked = self.takes_a_turn(code, given, frame)
+        elif given is not None:
+            asked = replace(self.question(code, given, frame), pure=False)
         bound = frame.locals.get(counts)
         about = frozenset((id(bound),)) if id(bound) in self.free else frozenset()
-        loose = self._anew(values, pure)
+        loose = self._anew(asked)
         names = (f"the loop in line {line} takes a turn", f"the loop in line {line} takes no turn")
-        key = self._decision(f"for {text}", values, pure and node.type == "for_expression")
-        return WayChoice(key, 0, 2, names, frozenset() if loose else about, loose)
+        names = names[::-1] if asked.turned else names
+        key = self._decision(asked.key, asked)
+        return WayChoice(key, int(asked.turned), 2, names, frozenset() if loose else about, loose)
 
-    def _anew(self, values: list[Value], pure: bool) -> bool:
+    def _anew(self, asked: AskedCondition) -> bool:
         """Whether every turn of a loop that is read once decides anew."""
-        return self.walk.loose(values) or (bool(self.walk.outside) and not pure)
+        return self.walk.loose(asked.values) or (bool(self.walk.outside) and not asked.pure)
 
-    def _asks(self, text: str, node: Node, frame: Frame) -> tuple[list[Value], bool]:
-        """The variables that a condition names, and whether it says the same wherever it stands."""
-        words = list(dict.fromkeys(re.findall(r"[A-Za-z_]\w*", text)))
-        values = [frame.locals[word] for word in words if word in frame.locals]
-        pure = _PURE.fullmatch(text) is not None and node.type not in ("let_condition", "let_chain")
-        if self.item is not None and self.item not in self.declared:
-            self.declared[self.item] = _declarations(self.item.code, self.item.node)
-        known = self.declared[self.item] if self.item is not None else {}
-        within = re.search(r"[.*]", text) is not None
-        return values, pure and not any(own.may_change(within) for word in words for own in known.get(word, ()))
-
-    def _decision(self, text: str, values: list[Value], pure: bool) -> str:
-        self.kept += values
+    def _decision(self, key: str, asked: AskedCondition) -> str:
+        self.kept += asked.values
         self.serial += 1
-        return f"{text} {list(map(id, values))}" if pure else f"{text} #{self.serial}"
+        return key if asked.pure else f"{key} of {self.serial}"
+
+    def _about(self, asked: AskedCondition) -> frozenset[int]:
+        """The parameter that a condition hangs on, where it holds for some of its values and not for others."""
+        found = _OF_ONE.fullmatch(asked.key) if asked.pure else None
+        one = int(found[1] or found[2]) if found is not None else 0
+        if found is None or one not in self.free:
+            return frozenset()
+        first, end = INTEGERS.get(self.scalars.get(one, ""), (0, 0))
+        number = int(found[4] or 0)
+        plain = found[1] and self.scalars.get(one) == "bool"
+        return frozenset((one,)) if plain or (found[2] and first + (found[3] == "<") <= number < end) else frozenset()
 
 
-@dataclass(frozen=True)
-class Declared:
-    """One declaration of names: whether it is `mut`, its type and its value as text."""
-
-    changes: bool
-    type: bytes
-    value: bytes
-
-    def may_change(self, within: bool) -> bool:
-        """Whether somebody else may write what it names; `within` where a field of it or what it refers to is asked."""
-        if self.changes or CELLS.search(self.type):
-            return True
-        return within and (CELLS.search(self.value) is not None or (not self.type and b"(" in self.value))
-
-
-def _declarations(code: Code, function: Node) -> dict[str, list[Declared]]:
-    """Every declaration of a function, by the names that it declares."""
-    out: dict[str, list[Declared]] = {}
-    for one in walk(function):
-        if one.type not in ("parameter", "let_declaration", "mut_pattern"):
-            continue
-        parts = [one.child_by_field_name(name) for name in ("pattern", "type", "value")]
-        changes = any(part.type == "mutable_specifier" for part in one.children)
-        told = Declared(changes, *((part.text or b"") if part is not None else b"" for part in parts[1:]))
-        for inner in walk(parts[0] or one):
-            if inner.type == "identifier":
-                out.setdefault(code.text(inner), []).append(told)
-    return out
-
-
-def _plainly(text: str) -> tuple[str, bool]:
-    """A condition without signs that only turn it round, and whether they did."""
+def _plainly(text: str, total: bool) -> tuple[str, bool]:
+    """A condition as it is told, without signs that only turn it round, and whether they did; >= is the opposite of <
+    where every two values compare.
+    """
     turned = False
     while True:
         inner = text[1:-1] if text.startswith("(") and text.endswith(")") else ""
@@ -242,15 +308,9 @@ def _plainly(text: str) -> tuple[str, bool]:
         else:
             break
     found = re.fullmatch(r"([\w.:]+) (!=|>=|>) ([\w.:]+)", text)
-    if found is not None:
+    if found is not None and (total or found[2] == "!="):
         text, turned = f"{found[1]} {_OPPOSITE[found[2]]} {found[3]}", not turned
     return text, turned
-
-
-def _both_ways(text: str) -> bool:
-    """Whether a condition over one parameter holds for some of its values and not for others."""
-    found = re.fullmatch(r"[a-z_]\w*(?: (==|<|<=) (\d+)\w*)?", text)
-    return found is not None and not (found[1] == "<" and int(found[2]) == 0)
 
 
 def chosen_arm(code: Code, arms: list[Node], value: Value, look: Look) -> int | None:

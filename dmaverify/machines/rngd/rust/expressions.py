@@ -67,7 +67,8 @@ class Expressions(ControlFlow):
         if other is not None:
             with self.walk.perhaps():
                 self.value(code, other, frame, None)
-        value = self.merged(value, wanted)
+        own = self.known_as(code, given, value, frame) if given is not None else value
+        value = self.typed(own, wanted)
         changes = child(node, "mutable_specifier") is not None
         if changes:
             start, value = value, changing(value, Unknown(f"`{name}` changes while the kernel runs", code.span(node)))
@@ -100,7 +101,8 @@ class Expressions(ControlFlow):
         if isinstance(wanted, RustTensor) and not isinstance(value, RustTensor):
             return self.fresh(wanted, sources_of(value))
         if isinstance(wanted, Opaque):
-            return value if isinstance(value, Record) else Opaque(wanted.what, sources_of(value))
+            same = isinstance(value, Record) or value == wanted
+            return value if same else Opaque(wanted.what, sources_of(value))
         return value if known(value) and not isinstance(value, Opaque) else wanted
 
     def _field_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -173,6 +175,12 @@ class Expressions(ControlFlow):
             else:
                 self._rest(code, one, frame)
         return replace(made, parts={**based, **parts})
+
+    def _unary_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        """`*x` is what it refers to; `!x` and `-x` are values of their own."""
+        passes = node.children[0].type == "*"
+        made = self.value(code, named(node)[-1], frame, expected if passes else None)
+        return made if passes else Opaque("", sources_of(made))
 
     def _index_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         inner = named(node)

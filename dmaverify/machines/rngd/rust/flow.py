@@ -38,7 +38,7 @@ from dmaverify.machines.rngd.rust.values import (
     known,
     sources_of,
 )
-from dmaverify.program.ways import WayChoice
+from dmaverify.program.ways import OnWay, WayChoice
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class ControlFlow(Counters):
         return self._arms(code, [(arm, inside) for arm in arms], taken, choices, expected, why)
 
     def _arms(
-        self, code: Code, arms: list[tuple[Node | None, Frame]], taken: int | None, choices: Choices[WayChoice],
+        self, code: Code, arms: list[tuple[Node | None, Frame]], taken: int | None, choices: Choices[WayChoice | OnWay],
         expected: Value | None, why: str,
     ) -> Value:  # fmt: skip
         """What the arms of a decision give. Where the one that is `taken` is known, the others are read by themselves,
@@ -144,16 +144,17 @@ class ControlFlow(Counters):
     def _let_condition(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         given = node.child_by_field_name("value")
         value = self.value(code, given, frame, None) if given is not None else Unknown("")
+        value = self.known_as(code, given, value, frame) if given is not None else value
         self.bind(code, node.child_by_field_name("pattern"), value, frame)
         return Opaque("bool")
 
     def _match_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         given, body = node.child_by_field_name("value"), node.child_by_field_name("body")
         value = self.value(code, given, frame, None) if given is not None else Unknown("")
+        value = self.known_as(code, given, value, frame) if given is not None else value
         told = self.built(code, body, frame) if body is not None else []
         arms, unsure = [one for one, _ in told], {one.id for one, condition in told if condition}
-        flag = any(code.text(p) in ("true", "false") for one in arms if (p := one.child_by_field_name("pattern")))
-        truth = truth_of(code.text(given), self.types.look(frame)) if given is not None and flag else None
+        truth = truth_of(code.text(given), self.types.look(frame)) if given is not None else None
         value = Numbers.of(int(truth)) if truth is not None and not isinstance(value, Numbers) else value
         chosen = chosen_arm(code, arms, value, self.types.look(frame))
         chosen = None if chosen in unsure else chosen  # another arm takes its number where a build does not have it
@@ -165,8 +166,9 @@ class ControlFlow(Counters):
             read.append((arm.child_by_field_name("value"), inside))
         taken = next((number for number, arm in enumerate(arms) if arm.id == chosen), None)
         why = f"`{code.text(given)}` is another" if given is not None else "it is another arm"
-        choices = self.arm_choices(code, given, arms, value, frame, sure=not unsure)
-        return self._arms(code, read, taken, choices, expected, why)
+        inner = [inside for _, inside in read]
+        ways = self.arm_choices(code, given, arms, value, inner, sure=not unsure) if taken is None else []
+        return self._arms(code, read, taken, ways, expected, why)
 
     def _for_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         given, body = node.child_by_field_name("value"), node.child_by_field_name("body")
@@ -324,7 +326,7 @@ class ControlFlow(Counters):
         for number, (one, _) in enumerate(places(parameters) if parameters is not None else ()):
             declared = one.child_by_field_name("type")
             own = given if not isinstance(given, list) else given[number] if number < len(given) else Unknown("")
-            value = own if declared is None else self.merged(own, self.types.read(code, declared, frame))
+            value = own if declared is None else self.typed(own, self.types.read(code, declared, frame))
             self.bind(code, one.child_by_field_name("pattern") or one, value, inside)
         with self.walk.within("function"):
             return self.value(code, body, inside, expected) if body is not None else Unknown("")

@@ -91,7 +91,7 @@ class Functions(Sites):
         value = frame.locals.get(name) if path is None else None
         closure = self.closures.get(id(value)) if value is not None else None
         if closure is not None and len(self.closing) < MAX_CLOSURES:
-            passed = [self.value(code, one, frame, None) for one in arguments]
+            passed = [self.known_as(code, one, self.value(code, one, frame, None), frame) for one in arguments]
             self.closing.append(name)
             try:
                 return self.closure(closure[0], closure[1], closure[2], passed, expected)
@@ -219,11 +219,11 @@ class Functions(Sites):
         values: list[Value] = []
         lent = set(self.ledger.escaped)
         if has_self and len(given) < len(arguments):
-            own = self.merged(self.value(code, arguments[0], frame, own), own)
+            own = self.known_as(code, arguments[0], self.merged(self.value(code, arguments[0], frame, own), own), frame)
         for number, one in enumerate(given):
             declared = types[number] if number < len(types) else None
             wanted = self.types.read(item.code, declared, inside) if declared is not None else None
-            value = self.settled(self.value(code, one, frame, wanted), wanted)
+            value = self.known_as(code, one, self.settled(self.value(code, one, frame, wanted), wanted), frame)
             values.append(value)
             deps |= sources_of(value)
             if declared is not None and child(declared, "mutable_specifier") is not None:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 
 from dmaverify.program.ways import OnWay, Way, WayChoice
 
+_NOWHERE = 1 << 40  # beyond the numbers of scopes
+
 
 class WayWalk:
     """Where the reading of a function stands: what is chosen, what may have left before, the loops around."""
@@ -37,13 +39,18 @@ class WayWalk:
         return bool(self.outside) and any(id(value) not in self.outside[-1] for value in values)
 
     @contextmanager
-    def chosen(self, choice: WayChoice) -> Iterator[None]:
-        """What is read stands behind a choice."""
-        before, self.path = self.path, (*self.path, choice)
+    def chosen(self, choice: WayChoice | OnWay) -> Iterator[None]:
+        """What is read stands behind a choice, or behind several, and where none of some others was chosen."""
+        taken = choice if isinstance(choice, OnWay) else OnWay((choice,))
+        before, self.path = self.path, (*self.path, *taken.path)
+        self.number += 1
+        number = _NOWHERE + self.number
+        self.exits += [(number, one) for one in taken.exits]  # it holds of whatever leaves from here
         try:
             yield
         finally:
             self.path = before
+            self.exits = [one for one in self.exits if one[0] != number]
 
     @contextmanager
     def within(self, kind: str, label: str = "") -> Iterator[None]:

@@ -127,6 +127,9 @@ class Sites:
         self.ledger = EffectLedger()
         self.walk = WayWalk()
         self.free: dict[int, Value] = {}  # parameters that may have any value of their type
+        self.scalars: dict[int, str] = {}  # numbers and truths of parameters: the type of each
+        self.meant: dict[int, Any] = {}  # what a value is by a question over others
+        self.roots: dict[int, Frame] = {}  # the readings of functions that questions name
         self.live: dict[str, Numbers | None] = {}  # numbers that the loop that is read turn by turn changes
         self.dead = ""  # why what is read does not run
         self.later_uses = Later()  # of the function that is being visited
@@ -134,6 +137,7 @@ class Sites:
     # what the parts that stand on this one add
     value: Callable[[Code, Node, Frame, Value | None], Value]
     closure: Callable[[Code, Node, Frame, Value | list[Value], Value | None], Value]
+    known_as: Callable[[Code, Node, Value, Frame], Value]
     merged: Callable[[Value, Value | None], Value]
     built: Callable[[Code, Node, Frame], list[tuple[Node, str]]]
     inlines: Callable[[Item, Mapping[str, Value], bool], bool]
