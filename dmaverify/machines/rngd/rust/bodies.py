@@ -287,8 +287,6 @@ class Bodies(Expressions):
                 self.value(code, one, frame, None)
             found = self.value(code, inner[-1], frame, expected)
             self._leaves(code, node, found)
-            if kind == "unary_expression" and node.children[0].type != "*" and isinstance(found, Numbers):
-                return self.turned(code, inner[-1], frame)
             if kind == "reference_expression" and child(node, "mutable_specifier") is not None:
                 self.ledger.lose(found)  # whoever gets it may write it
                 return changing(found, Unknown("a number that somebody else may change", code.span(node)))

@@ -180,7 +180,9 @@ class Expressions(ControlFlow):
         """`*x` is what it refers to; `!x` and `-x` are values of their own."""
         passes = node.children[0].type == "*"
         made = self.value(code, named(node)[-1], frame, expected if passes else None)
-        return made if passes else Opaque("", sources_of(made))
+        if passes:
+            return made
+        return self.turned(code, named(node)[-1], frame) if isinstance(made, Numbers) else Opaque("", sources_of(made))
 
     def _index_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         inner = named(node)

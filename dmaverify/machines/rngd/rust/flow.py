@@ -154,7 +154,8 @@ class ControlFlow(Counters):
         value = self.known_as(code, given, value, frame) if given is not None else value
         told = self.built(code, body, frame) if body is not None else []
         arms, unsure = [one for one, _ in told], {one.id for one, condition in told if condition}
-        truth = truth_of(code.text(given), self.types.look(frame)) if given is not None else None
+        flag = any(code.text(p) in ("true", "false") for one in arms if (p := one.child_by_field_name("pattern")))
+        truth = truth_of(code.text(given), self.types.look(frame)) if given is not None and flag else None
         value = Numbers.of(int(truth)) if truth is not None and not isinstance(value, Numbers) else value
         chosen = chosen_arm(code, arms, value, self.types.look(frame))
         chosen = None if chosen in unsure else chosen  # another arm takes its number where a build does not have it
