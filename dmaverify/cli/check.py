@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -368,7 +369,9 @@ def stamps(request: CheckRequest) -> dict[str, tuple[int, int]]:
 
     found = {}
     named = {name for name, _ in present(request)}
-    folders = {Path(name).resolve().parent for name in named} | {one.folder for one in own_targets(request)}
+    folders = {Path(name).resolve().parent for name in named}
+    with suppress(InputError):  # said by the check itself
+        folders |= {one.folder for one in own_targets(request)}
     own = {folder for folder in folders if not any(other in folder.parents for other in folders)}
     for file in named | {str(path) for folder in own for path in files_below(folder, KEPT)}:
         try:

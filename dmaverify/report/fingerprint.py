@@ -100,7 +100,8 @@ def settled(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
     status = verdict.status
     open_ones = [f for f in findings if f.severity is Severity.ERROR and f.excuse is None]
     states = {o.status for o in verdict.obligations}
-    alone = "refuted" in states and not states & {"proved", "reported"}  # nothing else was judged
+    meaningless = any((o.id, o.status) == ("core/well-formed", "refuted") for o in verdict.obligations)
+    alone = meaningless and not states & {"proved", "reported"}  # nothing else was judged
     if status is Status.REFUTED and not open_ones and ("unknown" in states or alone):
         status = Status.UNKNOWN
     return replace(verdict, findings=tuple(findings), status=status)
