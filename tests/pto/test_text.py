@@ -137,6 +137,14 @@ def test_operations_that_do_not_concern_dma_pass_and_are_counted() -> None:
     assert ("pto.vadd", 1) in function.passed
 
 
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("reserve_buffer", Status.PROVED), ("acquire_buf", Status.UNKNOWN), ("sync.all", Status.UNKNOWN)],
+)
+def test_an_operation_of_pto_that_sounds_like_an_order_is_open(name: str, status: Status) -> None:
+    assert verdict(f"  pto.{name} {{size = 8 : i32}}\n{LOAD}").status is status
+
+
 def test_dma_in_a_region_that_is_not_understood_is_reported() -> None:
     found = verdict(f"  pto.strange {{\n{LOAD}  }}\n{LOAD}")
     assert found.status is Status.UNKNOWN

@@ -53,7 +53,7 @@ _SPEAKS = re.compile(
     r"|pto\.(get_\w+|declare_tile|set_ffts|(ai[cv]_)?initialize_(\w+_)?pipe)|" + TILE_PIPE.pattern
 )
 """Operations that at most speak of a buffer; what else names one may read and write it."""
-_ORDERS = re.compile(r"pto\.\w*(event|barrier|fence|sync|semaphore|signal|notify|wait|flag|lock|buf)\w*(\.\w+)*")
+_ORDERS = re.compile(r"pto\.\w*(event|barrier|fence|sync|semaphore|signal|notify|wait|flag|lock|buf(?!fer))\w*(\.\w+)*")
 """Operations that may order others."""
 _BY_FLAGS = "use pto.set_flag, pto.wait_flag and pto.barrier"
 _NO_NUMBERS = ("dense", "dense_resource", "sparse", "array", "unit", "opaque")  # attributes of other constants
