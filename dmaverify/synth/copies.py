@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
-from math import prod
+from math import isqrt, prod
 from typing import Any
 
 from dmaverify.errors import InputError
@@ -31,6 +31,7 @@ from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
 
 MOST = 1 << 24
+MOST_FACTORS = 1 << 12  # of a number of iterations, tried as levels of one instruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +329,8 @@ def divided(nest: RowNest, limits: CopyLimits) -> RowNest:
     """A level of more iterations than a field holds, as two."""
     levels: list[Level] = []
     for level in nest.levels:
-        own = next(d for d in range(min(limits.count, level.count), 0, -1) if level.count % d == 0)
+        low = [d for d in range(1, isqrt(level.count) + 1) if level.count % d == 0]
+        own = max(d for one in low for d in (one, level.count // one) if d <= limits.count)
         levels.append(replace(level, count=own))
         if own != level.count:
             levels.append(Level(level.count // own, level.read * own, level.write * own))
@@ -372,10 +374,18 @@ def _plans(nest: RowNest, kind: str, right: int | None, item: int, limits: CopyL
 
 
 def _reach(count: int, most: int, loops: int) -> int:
-    """The most iterations of a level that so many loops of an instruction take: a product of numbers up to `most`."""
-    if count <= most or loops == 1:
-        return min(count, most)
-    return max(n * _reach(count // n, most, loops - 1) for n in range(1, most + 1))
+    """The most iterations of a level that so many loops of an instruction take: a product of numbers up to `most`; of
+    more than MOST_FACTORS candidates what no product can pass.
+    """
+    end = min(count, prod([most] * loops))
+    if count <= most or loops == 1 or (least := isqrt(count)) > MOST_FACTORS:
+        return end
+    best = 0
+    for n in range(min(most, least), 0, -1):  # the smallest of the factors
+        best = max(best, n * _reach(count // n, most, loops - 1))
+        if best == end:
+            break
+    return best
 
 
 def _most_rows(nest: RowNest, kind: str, limits: CopyLimits) -> int:
