@@ -374,17 +374,13 @@ def _plans(nest: RowNest, kind: str, right: int | None, item: int, limits: CopyL
 
 
 def _reach(count: int, most: int, loops: int) -> int:
-    """The most iterations of a level that so many loops of an instruction take: a product of numbers up to `most`; of
-    more than MOST_FACTORS candidates what no product can pass.
-    """
+    """The most iterations of a level that so many loops take, each up to `most`; or what no product can pass."""
     end = min(count, prod([most] * loops))
     if count <= most or loops == 1 or (least := isqrt(count)) > MOST_FACTORS:
         return end
     best = 0
     for n in range(min(most, least), 0, -1):  # the smallest of the factors
-        best = max(best, n * _reach(count // n, most, loops - 1))
-        if best == end:
-            break
+        best = max(best, n * _reach(count // n, most, loops - 1)) if best < end else end
     return best
 
 
