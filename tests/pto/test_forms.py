@@ -429,10 +429,16 @@ def test_a_function_of_the_file_is_judged_where_it_is_called(call: str) -> None:
 def test_a_function_whose_name_stands_twice_is_not_the_last_of_them() -> None:
     """Of two modules: which of them is called is not known."""
     helper = "func.func private @h(%u: !pto.ptr<f32, ub>, %a: !pto.ptr<f32, gm>) {\n  return\n}\n"
-    caller = f"func.func @k(%a: !pto.ptr<f32, gm>) {{\n  %c0 = arith.constant 0 : i64\n{UB}"
+    caller = f"func.func @k(%a: !pto.ptr<f32, gm>) {{\n  %c0_i64 = arith.constant 0 : i64\n{UB}"
     caller += "  func.call @h(%u, %a) : (!pto.ptr<f32, ub>, !pto.ptr<f32, gm>) -> ()\n  return\n}\n"
     (found,) = check_text(Source("k.mlir", f"module {{\n{helper}}}\n{helper}{caller}"), "k")
     assert found.status is Status.UNKNOWN
+    works = helper.replace("  return", f"  %c0_i64 = arith.constant 0 : i64\n  %c1_i64 = arith.constant 1 : i64\n"
+                           f"  %c8_i64 = arith.constant 8 : i64\n  %c128_i64 = arith.constant 128 : i64\n{LOAD}  return")  # fmt: skip
+    (alone,) = check_text(Source("k.mlir", f"{works}{caller}"), "k")
+    (twice,) = check_text(Source("k.mlir", f"module {{\n{helper}}}\n{works}{caller}"), "k")
+    assert alone.status is Status.PROVED, (alone.obligations, alone.findings)
+    assert twice.status is Status.UNKNOWN
 
 
 def test_a_function_that_calls_itself_is_reported() -> None:

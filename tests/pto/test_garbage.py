@@ -396,6 +396,32 @@ def test_rows_of_a_loop_that_goes_down_are_where_they_are(row: str, status: Stat
     assert found.status is status, [(f.rule, f.message) for f in found.findings]
 
 
+@pytest.mark.parametrize("step", [64, -64])
+def test_what_every_round_of_a_loop_may_be_the_first_to_write_is_written(step: int) -> None:
+    """Blocks of 64 bytes are loaded one beside the other, up or down; the second of them is stored."""
+    first = 0 if step > 0 else 8128
+    rows = [
+        f"%first = arith.constant {first} : i64",
+        f"%step = arith.constant {step} : i64",
+        "scf.for %i = %c0 to %n step %c1 {",
+        "%w = arith.index_cast %i : index to i64",
+        "%o = arith.muli %w, %step : i64",
+        "%s = arith.addi %first, %o : i64",
+        f"%p = pto.castptr %s : i64 -> {UB}",
+        f"pto.mte_gm_ub %in, %p, %z, %k64 nburst(%one, %k64, %k64) : {GM}, {UB}, i64, i64, i64, i64, i64",
+        "}",
+        "pto.barrier #pto.pipe<PIPE_ALL>",
+        "%second = arith.addi %first, %step : i64",
+        f"%q = pto.castptr %second : i64 -> {UB}",
+        f"pto.mte_ub_gm %q, %out, %k64 nburst(%one, %k64, %k64) : {UB}, {GM}, i64, i64, i64, i64",
+        "return",
+        "}",
+    ]
+    head = TURNS[: TURNS.index("  %all = ")].replace("RANGE", "20..64")
+    (found,) = check_text(Source("k.mlir", head + "\n".join(rows) + "\n"))
+    assert found.status is PROVED, [(f.rule, f.message) for f in found.findings]
+
+
 @pytest.mark.parametrize(("most", "status"), [(16, PROVED), (64, REFUTED)])
 def test_a_round_whose_mask_grows_stands_for_no_other(most: int, status: Status) -> None:
     """64 bytes are loaded; in round i lanes 0..i-1 are taken, so that lane 16 is first taken in round 17."""

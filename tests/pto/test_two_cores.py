@@ -277,8 +277,21 @@ def test_a_copy_of_the_cube_side_whose_pointer_cannot_be_followed_is_open(addres
     odd = "  %m = arith.index_cast %n : index to i64\n  %odd = arith.ori %m, %c64 : i64\n"
     made = f"{odd}  %w = pto.castptr {address} : i64 -> !pto.ptr<f32, ub>\n"
     assert check(made + CUBE.replace("mte_l0c_ub %r, %u", "mte_l0c_ub %r, %w") + TAKE).status is status
+    alone = "\n".join(line for line in CUBE.splitlines() if "pto.sync" not in line) + "\n"
+    alone = alone.replace(
+        "mte_l0c_ub %r, %u", "mte_l0c_ub %r, %far" if status is Status.PROVED else "mte_l0c_ub %r, %w"
+    )
+    there = "  %c64k = arith.constant 65536 : i64\n  %far = pto.castptr %c64k : i64 -> !pto.ptr<f32, ub>\n"
+    assert check(made + there + alone + BESIDE).status is status  # nothing of it is waited for
 
 
+BESIDE = """  pto.section.vector {
+    pto.mte_gm_ub %a, %u, %c0, %c128 nburst(%c8, %c128, %c128) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64
+    pto.set_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]
+    pto.wait_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]
+    pto.mte_ub_gm %u, %b, %c128 nburst(%c8, %c128, %c128) : !pto.ptr<f32, ub>, !pto.ptr<f32, gm>, i64
+  }
+"""
 FILL = CUBE.split("\n")[-4] + "\n"
 SIGNAL = "    pto.sync.set <PIPE_FIX>, 1\n"
 AWAIT = "    pto.sync.wait <PIPE_MTE3>, 1\n"
