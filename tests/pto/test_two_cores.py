@@ -361,3 +361,15 @@ def test_registers_of_the_cube_core_are_not_those_of_the_vector_core(said: str) 
     cube = f"  pto.section.cube {{\n    pto.{said}\n  }}\n"
     assert errors(check(copies)) == {"core/hazard-waw"}
     assert [f.message for f in check(cube + copies).findings] == [f.message for f in check(copies).findings]
+
+
+@pytest.mark.parametrize(
+    ("number", "sets", "status"), [("1", 1, Status.PROVED), ("1", 2, Status.REFUTED), ("%k", 1, Status.UNKNOWN)]
+)
+def test_flags_whose_number_is_not_known_are_not_counted(number: str, sets: int, status: Status) -> None:
+    """The other core signals and touches nothing."""
+    there = f"  pto.section.cube {{\n{sets * f'    pto.sync.set <PIPE_FIX>, {number}'}\n  }}\n"
+    there = there.replace("    pto.sync", "\n    pto.sync")
+    here = f"  pto.section.vector {{\n    pto.sync.wait <PIPE_MTE3>, {number}\n  }}\n"
+    known = "  %k = arith.index_cast %n : index to i64\n// dmaverify: other core touches nothing\n"
+    assert check(known + there + here + BESIDE).status is status

@@ -80,13 +80,17 @@ def counted_flags(mine: Sequence[Event], beside: Sequence[Event], asker: Asker) 
     found: list[Finding] = []
     why = ""
     handed = any(isinstance(e, (Release, Arrival)) for e in every(mine))
+    unknown = [e for kind in (Release, Arrival) for e in (*_all(mine, kind), *_all(beside, kind)) if e.flag is None]
+    if unknown:
+        span = unknown[0].span
+        return [], f"which flag line {span.line} means is not known, so how often each is set is not counted"
     for sets in (Release, Arrival):
         waits = Arrival if sets is Release else Release
         ours, theirs = _all(mine, sets), _all(beside, waits)
         flags = dict.fromkeys(e.flag for e in (*ours, *theirs))
         if handed:  # one that a side never names is an error of its text
             flags = dict.fromkeys(f for f in flags if f in {e.flag for e in ours} and f in {e.flag for e in theirs})
-        for flag in flags if None not in flags else ():
+        for flag in flags:
             for share in sorted({e.share for e in theirs if e.flag == flag}) or [0]:
                 counts = [_count(mine, sets, flag, None, asker.world), _count(beside, waits, flag, share, asker.world)]
                 first = next(e for e in (*ours, *theirs) if e.flag == flag)
