@@ -22,7 +22,8 @@ from dmaverify.synth.bound import Shapes, priced_floor
 from dmaverify.synth.legal import Law
 from dmaverify.synth.orders import arranged
 from dmaverify.synth.packets import packets_of
-from dmaverify.synth.shares import layerings
+from dmaverify.synth.regions import Covers
+from dmaverify.synth.shares import crowded, lanes_of, layerings
 from dmaverify.synth.space import Nested, SynthMachine, command, nested
 from dmaverify.synth.synthesize import covers_of, machine_of
 from dmaverify.targets.target import Target
@@ -38,7 +39,10 @@ def space_question(
 ) -> tuple[str, str, str] | None:
     """Whether a legal member takes fewer cycles than claimed: (name, SMT-LIB 2, `unsat`). None for a larger space."""
     machine = machine_of(move, target, engines)
-    choices = list(islice(_choices(move, machine), MOST_MEMBERS + 1))
+    covers = covers_of(move, machine)
+    if covers.crowded or any(crowded(lanes_of(cover, machine.cuts)) for cover in covers.each):
+        return None
+    choices = list(islice(_choices(covers, machine), MOST_MEMBERS + 1))
     orders = [factorial(max(len(item.loops) for item in items)) for items in choices]
     if not choices or sum(orders) > MOST_MEMBERS:
         return None
@@ -66,10 +70,10 @@ def _text(rules: Mapping[str, str], members: Mapping[tuple[str, ...], Fraction],
     return "\n".join([*lines, "))"])
 
 
-def _choices(move: Transfer, machine: SynthMachine) -> Iterator[tuple[Nested, ...]]:
+def _choices(covers: Covers, machine: SynthMachine) -> Iterator[tuple[Nested, ...]]:
     """Every share with every choice of packets."""
     width = machine.dtype_bits // machine.unit_bits
-    for cover in covers_of(move, machine):
+    for cover in covers.each:
         for layering in layerings(cover, machine):
             runs = list(dict.fromkeys(work.box.chain[0] for work in layering.works))
             sizes = [packets_of(run, machine.unit_bits, machine.packet_max, width) for run in runs]

@@ -9,7 +9,7 @@ packet is as good as any. OPTIMAL is said where the cost meets one start-up and 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, permutations
 
 from dmaverify.cost.simple import SimpleCost, price
@@ -51,7 +51,7 @@ def synthesize_plain(
         return refused(move, target, named, "simple", [(f.rule, f.message, f.hint) for f in broken], started)
     try:
         machine = machine_of(move, target, 1)
-        found = sorted(_members(covers_of(move, machine), machine, law, target, data), key=lambda pair: pair[0])
+        found = sorted(_members(covers_of(move, machine).each, machine, law, target, data), key=lambda pair: pair[0])
     except NoPlan as error:
         return refused(move, target, named, "simple", [(error.rule, error.message, error.hint)], started)
     for _, plan in found:
@@ -65,7 +65,7 @@ def synthesize_plain(
 
 
 def _members(
-    covers: list[Cover], machine: SynthMachine, law: Law, target: Target, data: SimpleCost
+    covers: Sequence[Cover], machine: SynthMachine, law: Law, target: Target, data: SimpleCost
 ) -> Iterator[tuple[float, Synthesis]]:
     """The first legal order of every packet of every cover, with its cost."""
     amounts = [sum(box.amount for box in cover.boxes) for cover in covers if "padding" not in cover.how]

@@ -79,6 +79,14 @@ class Cover:
 
 
 @dataclass(frozen=True, slots=True)
+class Covers:
+    """The treatments of a move, plainest first; `crowded` where others would need more than `MOST_BOXES` boxes."""
+
+    each: tuple[Cover, ...]
+    crowded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class _BoxPart:
     """A box of one axis: address contributions of its first value, and its digits."""
 
@@ -87,14 +95,16 @@ class _BoxPart:
     atoms: tuple[Atom, ...]
 
 
-def covers(source: Layout, dest: Layout) -> list[Cover]:
+def covers(source: Layout, dest: Layout) -> Covers:
     """Every treatment of the move's uneven ends, plainest first. Raises NoPlan where an axis cannot be cut up."""
     axes = [axis for axis in dict.fromkeys(d.axis for d in _held(dest)) if axis is not None]
     axes += [axis for axis, _ in dest.offsets if axis not in axes]
     choices = [_choices(axis, source, dest) for axis in axes]
     found: dict[tuple[AtomNest, ...], str] = {}
+    crowded = False
     for chosen in product(*choices):
         if prod(len(parts) for _, parts in chosen) > MOST_BOXES:
+            crowded = True
             continue
         boxes = tuple(_boxes([parts for _, parts in chosen], source, dest))
         ways = ", ".join(dict.fromkeys(way for way, _ in chosen if way)) or "whole"
@@ -103,7 +113,8 @@ def covers(source: Layout, dest: Layout) -> list[Cover]:
         raise NoPlan(
             "core/well-formed", f"the move falls into more than {MOST_BOXES} boxes of loops", "cut both sides alike"
         )
-    return [Cover(boxes, how) for boxes, how in sorted(found.items(), key=lambda item: len(item[0]))]
+    plainest = sorted(found.items(), key=lambda item: len(item[0]))
+    return Covers(tuple(Cover(boxes, how) for boxes, how in plainest), crowded)
 
 
 def _held(layout: Layout) -> list[Digit]:

@@ -3,8 +3,9 @@
 Knows: the space, floors, the cost model as a function, a budget of evaluations.
 Does not know: plan files, proofs, why a cost is what it is, the simulator.
 Law: deterministic for the same arguments (a limit in seconds excepted, which says so). `bound` is at most the price of
-every member of the space: the least floor among what was neither priced in all orders nor pruned. A member's price is
-its closed form, but never less than a floor that holds for it (the closed form leaves out what it cannot count).
+every member of the space: the least floor among what was neither priced in all orders nor pruned, nor made, for there
+were too many (covers of more than `MOST_BOXES` boxes, choices of more than `MOST_PACKETS` packets). A price is the
+closed form, but never less than a floor that holds for it (the closed form leaves out what it cannot count).
 `complete` tells whether every member was priced or pruned by a floor that is at least the winner's price.
 
 Source: docs/design.md; the search follows best-first branch and bound with admissible floors.
@@ -16,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import count, islice, product
+from math import prod
 
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.program.command import Command, Engine
@@ -31,8 +33,8 @@ from dmaverify.synth.legal import Law
 from dmaverify.synth.members import Choice, Option, SearchFound, SearchLimits
 from dmaverify.synth.packets import packets_of
 from dmaverify.synth.priced_orders import OrderSearch
-from dmaverify.synth.regions import Cover
-from dmaverify.synth.shares import Layering, Profiles, home, lanes_of, layerings, profiles_of
+from dmaverify.synth.regions import MOST_BOXES, Covers
+from dmaverify.synth.shares import Layering, Profiles, crowded, home, lanes_of, layerings, profiles_of
 from dmaverify.synth.space import Nested, SynthMachine, Work, command, nested
 
 MOST_PACKETS = 512
@@ -48,12 +50,10 @@ QUOTAS = (3, 12, 1 << 30)
 class Search(OrderSearch):
     """One search over the covers of a move."""
 
-    def __init__(
-        self, covers: Sequence[Cover], machine: SynthMachine, data: CostData, law: Law, limits: SearchLimits
-    ) -> None:
+    def __init__(self, covers: Covers, machine: SynthMachine, data: CostData, law: Law, limits: SearchLimits) -> None:
         super().__init__(machine, data, law, limits)
-        self.covers = covers
-        self.lanes = [lanes_of(cover, machine.cuts) for cover in covers]
+        self.covers = covers.each
+        self.lanes = [lanes_of(cover, machine.cuts) for cover in covers.each]
         self.known: dict[tuple[int, bool | None], tuple[list[Layering], Iterator[Layering]]] = {}
         odd = any(a.count & (a.count - 1) for lanes in self.lanes for lane in lanes for a in lane.atoms)
         self.weight = ODD if odd else 1
@@ -63,6 +63,9 @@ class Search(OrderSearch):
         self.broken: set[tuple[int, int]] = set()  # (box, packet) that a rule refuses; shares keep their boxes alive
         self.startup = data.ticks("startup_store" if machine.tiers[1] == "hbm" else "startup")
         self.issue = least_issue(machine.tiers[1] == "hbm", data)
+        self.chips = max(len({home(lane)[0] for lane in lanes}) for lanes in self.lanes)
+        self.unseen = self._started(MOST_BOXES + 1) if covers.crowded else float("inf")
+        """What members that no option stands for take at least."""
 
     # ------------------------------------------------------------ the whole
 
@@ -92,6 +95,10 @@ class Search(OrderSearch):
             found.ended = "the floor of the resources is met"
         elif found.complete:
             found.ended = "every member was priced or pruned by a floor"
+        elif left >= self.unseen and not self._over():
+            found.ended = (
+                f"covers of more than {MOST_BOXES} boxes or choices of more than {MOST_PACKETS} packets are left"
+            )
         else:
             found.ended = "the time ended" if found.late else "the budget ended"
             found.ended = f"{self.barren:,} choices were not legal" if gave_up else found.ended
@@ -105,7 +112,7 @@ class Search(OrderSearch):
 
     def _left(self, options: Sequence[Option], waiting: Sequence[Choice]) -> float:
         """The least that something not gone through may still cost."""
-        return min([*(o.least for o in options if not o.done), *(c.floor for c in waiting)], default=float("inf"))
+        return min([self.unseen, *(o.least for o in options if not o.done), *(c.floor for c in waiting)])
 
     def _met(self, options: Sequence[Option], waiting: Sequence[Choice]) -> bool:
         return self._best() <= self._left(options, waiting)
@@ -125,19 +132,32 @@ class Search(OrderSearch):
             lengths = list(dict.fromkeys(lane.chain[0] for lane in lanes))
             out += [
                 Option(index, sizes, max(cut.floor.cycles, self._quick_total(index, sizes)))
-                for sizes in self._packets(lengths)
+                for sizes in self._packets(lengths, cut)
                 if all(nested(Work(Engine(), lane), sizes[lane.chain[0]]) is not None for lane in lanes)
             ]
             out.append(cut)
+            if crowded(lanes):
+                self._left_out(max(cut.least, self._started(len(lanes))))
         self.found.packets = len(out)
         return out
 
-    def _packets(self, lengths: Sequence[int]) -> list[dict[int, int]]:
-        """Packets for each length of run."""
+    def _left_out(self, least: float) -> None:
+        """Notes that something is left out that takes as many cycles at least."""
+        self.unseen = min(self.unseen, least)
+
+    def _started(self, commands: int) -> float:
+        """Cycles in which the fullest of all engines of the package has started its share of so many commands."""
+        engines = self.machine.per_chip * self.chips
+        return -(-commands // engines) * self.startup / TICKS
+
+    def _packets(self, lengths: Sequence[int], option: Option) -> list[dict[int, int]]:
+        """Packets for each length of run; what is left out takes what all packets of the option take."""
         machine, fixed = self.machine, self.limits.packet
         width = machine.dtype_bits // machine.unit_bits
         legal = [packets_of(run, machine.unit_bits, machine.packet_max, width) for run in lengths]
         own = [[p for p in sizes if fixed is None or p == fixed] for sizes in legal]
+        if prod(map(len, own)) > MOST_PACKETS:
+            self._left_out(option.least)
         return [dict(zip(lengths, chosen, strict=True)) for chosen in islice(product(*own), MOST_PACKETS)]
 
     def _open(self, options: list[Option]) -> Iterator[Option]:
@@ -218,7 +238,7 @@ class Search(OrderSearch):
             found = [
                 (self._quick(option.cover, one, sizes), number, one, sizes)
                 for one in some
-                for number, sizes in enumerate(self._packets(self._facts(one)[0]))
+                for number, sizes in enumerate(self._packets(self._facts(one)[0], option))
             ]
             for quick, _, one, sizes in sorted(found, key=lambda item: item[:2]):
                 if quick < self._best():

@@ -62,6 +62,11 @@ def lanes_of(cover: Cover, cuts: Sequence[int]) -> list[AtomNest]:
     return out
 
 
+def crowded(lanes: Sequence[AtomNest]) -> bool:
+    """Whether places ask for more commands than are shared out: such a cover has no shares."""
+    return len(lanes) > MOST_LANES
+
+
 def _cut_at(atoms: Sequence[Atom], cuts: Sequence[int]) -> tuple[Atom, ...]:
     """Digits that step over one of the distances are cut there."""
     out: list[Atom] = []
@@ -93,7 +98,7 @@ def layerings(cover: Cover, machine: SynthMachine, cutting: bool | None = None) 
     alone that cut runs, or that do not.
     """
     lanes = lanes_of(cover, machine.cuts)
-    if len(lanes) > MOST_LANES:
+    if crowded(lanes):
         return
     chips: dict[int, list[AtomNest]] = {}
     for lane in lanes:

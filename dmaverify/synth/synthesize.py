@@ -27,7 +27,7 @@ from dmaverify.synth.members import EVALUATIONS, SIMULATED_TIES, TIE_EVALUATIONS
 from dmaverify.synth.packets import segmented
 from dmaverify.synth.playing import WHOLE, Contest, contest, expected, played
 from dmaverify.synth.priced_orders import HAIR
-from dmaverify.synth.regions import Cover, NoPlan, covers
+from dmaverify.synth.regions import Cover, Covers, NoPlan, covers
 from dmaverify.synth.result import Before, Played, Synthesis
 from dmaverify.synth.search import Search
 from dmaverify.synth.space import SynthMachine
@@ -200,12 +200,13 @@ def _search(
         raise NoPlan(first.rule, f"{which} breaks it, for example: {first.message}{more}", first.hint)
     raise NoPlan(
         "core/well-formed",
-        "no plan has the fixed parts that were asked for",
+        "no plan has the fixed parts that were asked for" if found.complete else f"no plan was found ({found.ended})",
         "fix fewer of packet, engines, order, commands",
     )
 
 
-def covers_of(move: Transfer, machine: SynthMachine) -> list[Cover]:
+def covers_of(move: Transfer, machine: SynthMachine) -> Covers:
+    """Every treatment of a move, with the runs of each cut into whole packets and a rest besides."""
     layouts = []
     for tensor, space in zip((move.source, move.dest), machine.spaces, strict=True):
         layout, opaque = layout_of(tensor, space, machine.dtype_bits)
@@ -218,15 +219,14 @@ def covers_of(move: Transfer, machine: SynthMachine) -> list[Cover]:
         layouts.append(layout)
     plain = covers(*(fuse(layouts[0], layouts[1]) or layouts))
     width = machine.dtype_bits // machine.unit_bits
-    return plain + [
-        more for more in (segmented(c, machine.packet_max, machine.unit_bits, width) for c in plain) if more is not None
-    ]
+    cut = (segmented(cover, machine.packet_max, machine.unit_bits, width) for cover in plain.each)
+    return replace(plain, each=(*plain.each, *(more for more in cut if more is not None)))
 
 
 def plainest_cover(move: Transfer, target: Target, engines: int | None = None) -> Cover | None:
     """The cover of a move with the fewest boxes; None where it has none."""
     try:
-        return covers_of(move, machine_of(move, target, engines))[0]
+        return covers_of(move, machine_of(move, target, engines)).each[0]
     except NoPlan:
         return None
 

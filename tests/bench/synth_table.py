@@ -47,7 +47,7 @@ def naive(moved, target, profile: str) -> float:
     law = Law(moved, target, target.limits_with(()), {}, lenient=True)
     width = machine.dtype_bits // machine.unit_bits
     program = []
-    for lane in lanes_of(covers_of(moved, machine)[0], ()):
+    for lane in lanes_of(covers_of(moved, machine).each[0], ()):
         run, _ = lane.chain
         for packet in sorted(packets_of(run, machine.unit_bits, machine.packet_max, width), reverse=True):
             item = nested(Work(Engine(*home(lane)), lane), packet)

@@ -26,7 +26,7 @@ def members(moved: Transfer, target: Target, engines: int) -> Iterator[tuple[int
     machine = machine_of(moved, target, engines)
     law = Law(moved, target, target.limits_with(()), {})
     width = machine.dtype_bits // machine.unit_bits
-    for number, cover in enumerate(covers_of(moved, machine)):
+    for number, cover in enumerate(covers_of(moved, machine).each):
         for layering in layerings(cover, machine):
             runs = list(dict.fromkeys(work.box.chain[0] for work in layering.works))
             options = [packets_of(run, machine.unit_bits, machine.packet_max, width) for run in runs]

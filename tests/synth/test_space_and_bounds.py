@@ -13,7 +13,7 @@ from dmaverify.errors import InputError
 from dmaverify.plan.read import read_plan_text
 from dmaverify.prove.move.check import Options
 from dmaverify.report.synth import synth_text
-from dmaverify.synth import regions
+from dmaverify.synth import regions, search, shares
 from dmaverify.synth.spans import low_first, ranges
 from dmaverify.synth.synthesize import synthesize
 from dmaverify.targets.target import load_target
@@ -37,6 +37,51 @@ def test_the_search_finds_the_least_cost_of_the_whole_space_and_its_bound_holds(
         assert found.optimal
         assert found.cycles == pytest.approx(min(costs))
         assert found.bound <= min(costs) + 1e-6
+
+
+@pytest.mark.parametrize(("room", "limit"), [(regions, "MOST_BOXES"), (shares, "MOST_LANES")])
+def test_nothing_is_optimal_that_a_plan_left_out_for_its_boxes_beats(room, limit, monkeypatch):
+    axes = {"H": 300, "G": 4, "C": 8}
+    source = {"tier": "hbm", "element": "G, H # 384, C"}
+    moved = move(axes, source, {"tier": "dm", "element": "H # 384 / 128, G, H # 384 % 128, C"})
+    least = synthesize(moved, RNGD, axes=axes, engines=2, advise=False).cycles
+    for owner in {room, search} if hasattr(search, limit) else {room}:
+        monkeypatch.setattr(owner, limit, 1)
+    found = synthesize(moved, RNGD, axes=axes, engines=2, evaluations=100_000, advise=False)
+    assert found.cycles > least
+    assert found.bound <= least + 1e-6
+    assert not found.optimal
+    assert "are left" in " ".join(found.evidence)
+
+
+def test_a_move_all_of_whose_covers_are_left_out_has_no_plan_and_says_why(monkeypatch):
+    axes = {"A": 4, "C": 64}
+    moved = move(axes, {"tier": "hbm", "element": "A, C"}, {"tier": "dm", "slice": "A", "element": "C"})
+    monkeypatch.setattr(shares, "MOST_LANES", 0)
+    found = synthesize(moved, RNGD, axes=axes, advise=False)
+    assert not found.found
+    assert "no plan was found (covers of more than" in found.evidence[0]
+
+
+UNEVEN = """schema = 1
+target = "rngd"
+[axes]
+H = 17640
+[transfer.padded]
+dtype = "i8"
+source = { tier = "hbm", base = 0, element = "H # 20160 / 5040, H # 20160 % 5040" }
+dest = { tier = "hbm", base = 65536, element = "H # 20160 / 5040, H # 20160 % 5040 # 5120" }
+"""
+
+
+def test_choices_of_packets_that_are_left_out_are_said_and_nothing_is_optimal_above_their_floor(monkeypatch):
+    plan = read_plan_text(UNEVEN)
+    moved = plan.transfers[0].transfer
+    monkeypatch.setattr(search, "MOST_PACKETS", 3)
+    found = synthesize(moved, RNGD, axes=plan.axes, engines=1, evaluations=200_000, advise=False)
+    assert found.found
+    assert not found.optimal
+    assert "choices of more than 3 packets are left" in " ".join(found.evidence)
 
 
 def test_the_result_is_the_same_each_time_and_within_a_small_budget_the_gap_is_said():

@@ -121,7 +121,7 @@ def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _FoundBox
         raise NoPlan("core/well-formed", "the engine moves bytes; a type below a byte does not fill them", "pack it")
     tried = 0
     best: tuple[tuple[float, int], _FoundBox] | None = None
-    every = covers(layouts[0], layouts[1])
+    every = covers(layouts[0], layouts[1]).each
     alone = next((cover for cover in every if WALKED not in cover.how), None)
     live = tuple(nest_of(box, setup.length_max) for box in alone.boxes) if alone is not None else ()
     for cover in every:
