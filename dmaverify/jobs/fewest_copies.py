@@ -152,7 +152,7 @@ def _honoured(transfer: Transfer) -> None:
 def _judged(claim: str, transfer: Transfer, name: str) -> dict[str, Any]:
     """What `check` says of a plan, by default and under every other reading. Raises InputError if it is not proved."""
     from dmaverify.jobs.load import check
-    from dmaverify.machines.pto.moves import KNOBS
+    from dmaverify.machines.pto.limits import knobs
     from dmaverify.prove.options import Options
 
     (verdict,) = check(claim)
@@ -163,7 +163,7 @@ def _judged(claim: str, transfer: Transfer, name: str) -> dict[str, Any]:
             f"the copies of `{name}` would not be right: {said}", transfer.span, first.hint if first else None
         )
     readings: dict[str, Any] = {}
-    for knob, names in KNOBS.items():
+    for knob, names in knobs().items():
         for other in names[1:]:
             (again,) = check(claim, options=Options(readings={knob: other}))
             lost = again.errors or again.status.value == "unknown"

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.pto.judged import finding_of, is_open, judged_kernel, settings_of
+from dmaverify.machines.pto.limits import knobs
 from dmaverify.machines.pto.meaning import meaning_of
-from dmaverify.machines.pto.moves import KNOBS, touches_of
+from dmaverify.machines.pto.moves import touches_of
 from dmaverify.machines.pto.ops import KernelFunction
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
@@ -44,7 +45,7 @@ def alternatives(
     if sum(1 for _ in every(kernel.events)) > MOST_EVENTS:
         return [f"the chosen readings: no other was tried, there are more than {MOST_EVENTS} events"]
     errors = {f.rule for f in findings if f.severity is Severity.ERROR}
-    for knob, names in KNOBS.items():
+    for knob, names in knobs().items():
         chosen = options.readings.get(knob, names[0])
         for other in names:
             if other == chosen:

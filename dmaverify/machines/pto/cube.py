@@ -17,14 +17,13 @@ from dmaverify.machines.pto.jumps import values_before_types
 from dmaverify.machines.pto.limits import limits
 from dmaverify.machines.pto.mlir import MlirFile, Op
 from dmaverify.machines.pto.ops import OTHER, Assumed, CrossCore, Foreign, Operand, Rows, Stmt, UnreadOp
-from dmaverify.machines.pto.types import TokenCursor, integer_of
+from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, integer_of
 
 _WAITS = r"sync\.wait|wait_(?:flag_dev|intra|inter|cross|block)\w*|tpop\w*"
 CROSS = re.compile(rf"pto\.(?:({_WAITS})|sync\.set|set_(?:intra|inter|cross)\w*|tpush\w*)")
 TILE_PIPE = re.compile(r"pto\.t(push|pop|free)_(to|from)_ai[cv]")
 _PIPES = {"l0c_": "FIX", "_fb": "FIX", "to_fbuf": "FIX", "_gm_l1": "MTE2", "gm_to_cbuf": "MTE2", "_ub_": "MTE3"}
 _PIPES["ubuf_to_"] = "MTE3"
-SIDE_SPACES = ("l1", "l0a", "l0b", "l0c", "mat", "left", "right", "acc")
 
 
 def _cube_pipe(name: str) -> str:
@@ -79,7 +78,7 @@ class CubeReader(ControlReader):
         pipe = _cube_pipe(op.name)
         for index, pointer in enumerate(values_before_types(op)):
             known = self.types.get(pointer.name, OTHER)
-            if known.kind != "pointer" or (not self.cube and known.space not in ("ub", *SIDE_SPACES)):
+            if known.kind != "pointer" or (not self.cube and known.space not in ("ub", *CUBE_SPACES)):
                 continue
             way = "w" if index == 1 else "r"
             rows = self._result_rows(op) if way == "w" and known.space == "ub" else None

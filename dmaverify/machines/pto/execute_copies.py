@@ -18,7 +18,7 @@ from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_tiles import CellTile, TileRun
-from dmaverify.machines.pto.execute_vector import REGISTER
+from dmaverify.machines.pto.limits import register_bytes
 from dmaverify.machines.pto.running import ADDED, UNKNOWN, WRITTEN, RunCopy, RunEvent
 
 _FIELD = {
@@ -213,7 +213,7 @@ class RunCopies(TileRun):
         if not stmt.moved:  # a pointer that moves on moves behind the access
             at += sum(self._int(index) * elements for index, elements in stmt.offsets) * item
         stride = 0 if stmt.stride is None else self._int(stmt.stride)
-        must_fit(abs(at) + abs(stride) * REGISTER)
+        must_fit(abs(at) + abs(stride) * register_bytes())
         if stmt.form == "vector" and (width := self.registers_of.width(stmt, item)) not in (1, 2, 4, 8):
             raise Beyond(f"elements of {width} bytes in a register")
         self.values |= dict.fromkeys(stmt.results, 0)

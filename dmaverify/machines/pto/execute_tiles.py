@@ -141,7 +141,7 @@ class TileRun(RunOrder):
             place, at = "ub" if kind.loc == "vec" else kind.loc, self._int(stmt.address)
             if place not in self.run.memory:
                 self.run.memory[place] = Memory.fresh(MOST_CELL_BYTES)
-            if at % 32:
+            if at % self.most["ub_line_bytes"]:
                 self._finds("form")
         tile = self._fitting(CellTile(owner, place, at, kind, sizes[0], sizes[1]))
         if stmt.given:

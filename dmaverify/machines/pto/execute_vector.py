@@ -16,9 +16,9 @@ import numpy as np
 
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.limits import register_bytes
 from dmaverify.values import dataclass, field
 
-REGISTER = 256
 _LANEWISE = re.compile(r"v(abs|neg|exp|ln|sqrt|relu|not|add|sub|mul|div|max|min|and|or|xor|shl|shr)s?")
 _REDUCING = re.compile(r"vc(g|p)?(add|max|min)|vcmps?")
 
@@ -48,7 +48,7 @@ class RegisterBytes:
     def mask(self, stmt: ops.Mask, count: int) -> int:
         """Sets a mask, as bytes of a register; what `plt` leaves over."""
         width = max(1, stmt.lane_bits // 8)
-        lanes = REGISTER // width
+        lanes = register_bytes() // width
         on = None
         if stmt.op == "plt":
             on = np.arange(lanes) < count
@@ -61,7 +61,7 @@ class RegisterBytes:
 
     def on(self, mask: ops.Operand | None) -> np.ndarray:
         found = None if mask is None else self.masks.get(mask.name)
-        return np.ones(REGISTER, bool) if found is None else found
+        return np.ones(register_bytes(), bool) if found is None else found
 
     # ------------------------------------------------------------ registers
 
@@ -72,7 +72,7 @@ class RegisterBytes:
                 self.loads[number].used |= own if on is None else own & on
 
     def _foul(self, name: str) -> np.ndarray:
-        return self.garbage.get(name, np.zeros(REGISTER, bool))
+        return self.garbage.get(name, np.zeros(register_bytes(), bool))
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Registers under other names."""
@@ -83,16 +83,16 @@ class RegisterBytes:
     def _passes_on(self, stmt: ops.VectorOp, on: np.ndarray) -> None:
         """Garbage in the operands of an operation, in its results."""
         sides = [self._foul(o.name) for o in stmt.args]
-        foul = np.logical_or.reduce([*sides, np.zeros(REGISTER, bool)])
+        foul = np.logical_or.reduce([*sides, np.zeros(register_bytes(), bool)])
         widths = set(stmt.lane_bytes)
         if _LANEWISE.fullmatch(stmt.name) and len(widths) == 1 and max(widths):
             foul = np.repeat(foul.reshape(-1, max(widths)).any(1), max(widths)) & on
         elif stmt.name == "vcvt" and stmt.part in ("EVEN", "P0") and any(widths):
             foul = np.repeat(foul.reshape(-1, max(widths)).any(1), max(widths))
         elif _REDUCING.fullmatch(stmt.name):
-            foul = np.full(REGISTER, bool((foul & on).any()))
+            foul = np.full(register_bytes(), bool((foul & on).any()))
         elif stmt.args:
-            foul = np.full(REGISTER, bool(foul.any()))
+            foul = np.full(register_bytes(), bool(foul.any()))
         for result in stmt.results:
             self.garbage[result] = foul
 
@@ -110,7 +110,7 @@ class RegisterBytes:
             into = self.held[stmt.results[0]]
             for operand in stmt.args:
                 for number, own in self.held.get(operand.name, {}).items():
-                    into[number] = into.get(number, np.zeros(REGISTER, bool)) | (own & on)
+                    into[number] = into.get(number, np.zeros(register_bytes(), bool)) | (own & on)
         else:
             self.sink(stmt.args)
 
@@ -131,12 +131,12 @@ class RegisterBytes:
         if stmt.form != "vector":
             predicate = {"US": 16, "DS": 64}.get(stmt.dist, 32)
             size = {"whole": stmt.lanes * stmt.lane_bytes, "pair": 512, "predicate": predicate}.get(stmt.form, 0)
-            source = np.full((REGISTER, size), 0) + np.arange(at, at + size)
+            source = np.full((register_bytes(), size), 0) + np.arange(at, at + size)
             for result in stmt.results:
                 self._fill(result, source, event, place)
             return np.arange(at, at + size)
         width = self.width(stmt, item)
-        byte = np.arange(REGISTER)[:, None]
+        byte = np.arange(register_bytes())[:, None]
         unit = np.arange(width)[None, :]
         kind = stmt.dist.split("_")[0] or "NORM"
         start = {
@@ -153,8 +153,8 @@ class RegisterBytes:
         return np.arange(source.min(), source.max() + 1)
 
     def _fill(self, name: str, source: np.ndarray, event: int, place: str) -> None:
-        self.loads.append(_Load(event, place, source, np.zeros(REGISTER, bool)))
-        self.held[name] = {len(self.loads) - 1: np.ones(REGISTER, bool)}
+        self.loads.append(_Load(event, place, source, np.zeros(register_bytes(), bool)))
+        self.held[name] = {len(self.loads) - 1: np.ones(register_bytes(), bool)}
         inside = (source >= 0) & (source < len(self.foul))
         found = np.zeros(source.shape, bool)
         found[inside] = self.foul[source[inside]]
@@ -163,7 +163,7 @@ class RegisterBytes:
     def store(self, stmt: ops.AccessOp, at: int, item: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
         """The bytes of memory that are written, and which of them with garbage."""
         touched = self._touched(stmt, at, item, stride)
-        foul = np.logical_or.reduce([*(self._foul(o.name) for o in stmt.values), np.zeros(REGISTER, bool)])
+        foul = np.logical_or.reduce([*(self._foul(o.name) for o in stmt.values), np.zeros(register_bytes(), bool)])
         on = np.flatnonzero(self.on(stmt.mask))
         if stmt.form == "blocks":
             return touched, foul[on]
@@ -195,7 +195,7 @@ class RegisterBytes:
         width = self.width(stmt, item)
         kind = stmt.dist.split("_")[0]
         if kind in ("1PT", "ONEPT"):
-            self.sink(stmt.values, np.arange(REGISTER) < width)
+            self.sink(stmt.values, np.arange(register_bytes()) < width)
             return np.arange(at, at + width)
         self.sink(stmt.values, on)
         bytes_ = np.flatnonzero(on)

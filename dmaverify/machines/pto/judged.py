@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dmaverify.machines.pto.moves import ORDERED_PIPES, UB_MEMORY
+from dmaverify.machines.pto.limits import ub_memory
+from dmaverify.machines.pto.moves import ORDERED_PIPES
 from dmaverify.machines.pto.stated import Setting, term_of
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.plan.notes import Notes
@@ -35,7 +36,7 @@ def judged_kernel(
     kernel: Kernel, target: Target, options: Options, notes: Notes, moves: Sequence[PlanMove]
 ) -> JudgedKernel:
     """All that can be said of a kernel, the moves that its copies should make included."""
-    shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != UB_MEMORY[0]}
+    shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != ub_memory()[0]}
     extents = {
         root: size if isinstance(size, int) else term_of(size, kernel.world, notes.spans["gm", root])
         for root, size in notes.extents.items()
@@ -47,7 +48,7 @@ def judged_kernel(
         options,
         shapes | extents,
         ORDERED_PIPES,
-        UB_MEMORY,
+        ub_memory(),
         others=notes.core,
         outer=("gm",),
         followed=followed,

@@ -24,6 +24,24 @@ def pipes() -> Mapping[str, str]:
     return {route.engine: route.queue for route in load_target("pto").routes.values()}
 
 
+@lru_cache(maxsize=1)
+def knobs() -> Mapping[str, tuple[str, ...]]:
+    """Readings that change what a program does, the default first."""
+    target = load_target("pto")
+    return {name: target.readings[name] for name in target.knobs}
+
+
+def ub_memory() -> tuple[str, int]:
+    """The name of UB and its bytes."""
+    return "ub", limits()["ub_bytes_max"]
+
+
+@lru_cache(maxsize=1)
+def register_bytes() -> int:
+    """Bytes of a vector register."""
+    return int(load_target("pto").raw["vector"]["register_bytes"])
+
+
 def block_bytes() -> int:
     """Bytes of a block of UB."""
     return limits()["ub_line_bytes"]

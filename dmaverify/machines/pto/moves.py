@@ -14,29 +14,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dmaverify.language.affine import ONE, ZERO, Lin, World
-from dmaverify.machines.pto.limits import block_bytes
+from dmaverify.machines.pto.limits import block_bytes, knobs
 from dmaverify.program.instructions import Copy, CopyTouch
 
 ORDERED_PIPES = ("V", "S")
 """Pipes whose own work is done in order, also on the same bytes."""
-UB_MEMORY = ("ub", 262_144)
-KNOBS: Mapping[str, tuple[str, str]] = {
-    "pad-extent": ("block32", "gap"),
-    "pad-unit": ("elements", "bytes"),
-    "pad-pattern": ("word", "byte"),
-    "left-pad": ("shift", "behind"),
-    "tail": ("written", "untouched"),
-    "over-read": ("none", "block"),
-    "local-unit": ("blocks", "bytes"),
-    "loop-order": ("inner-first", "outer-first"),
-    "local-pipe": ("unordered", "vector"),
-    "core-wait": ("pipe", "core"),
-}
-"""Readings that change what a program does: the default, then the other."""
 
 
 def reading_of(readings: Mapping[str, str], name: str) -> str:
-    return readings.get(name, KNOBS[name][0])
+    return readings.get(name, knobs()[name][0])
 
 
 def touches_of(copy: Copy, world: World, readings: Mapping[str, str]) -> tuple[CopyTouch, ...]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto.carried import Carried
+from dmaverify.machines.pto.limits import block_bytes
 from dmaverify.machines.pto.ops import Stmt
 from dmaverify.machines.pto.tiles import (
     AllocTile,
@@ -84,11 +85,15 @@ class TilePlaces(Carried):
             claim = both([compare("le", -value), compare("le", value - most)])
             self._need(claim, stmt, f"the tile has {most:,} {what}", value)
 
+    def _end_behind(self, at: int, kind: TileType) -> None:
+        """Tiles without a place begin behind this one, in whole blocks."""
+        self.tile_end = max(self.tile_end, at + -(-kind.bytes // block_bytes()) * block_bytes())
+
     def _tile_place(self, stmt: AllocTile, kind: TileType) -> Place | None:
         item = max(1, kind.bits // 8)
         if stmt.address is None:
             address = self.tile_bytes.setdefault(id(stmt), self.tile_end)
-            self.tile_end = max(self.tile_end, address + -(-kind.bytes // 32) * 32)
+            self._end_behind(address, kind)
             return Place(APART, "", Lin(address), item, kind.loc)
         base = self.number_of(stmt.address, "the address of the tile")
         if base is None:
@@ -173,12 +178,13 @@ class TilePlaces(Carried):
         kind = tile.kind
         alike = (tile.place, kind.rows, kind.cols, kind.bits, kind.column_major, kind.boxed)
         at = self.tile_bytes.setdefault(alike if self.setting.one_tile else id(tile.made), self.tile_end)
-        self.tile_end = max(self.tile_end, at + -(-kind.bytes // 32) * 32)
+        self._end_behind(at, kind)
         self.kernel.alike.setdefault(alike, {})[tile.name] = None
         self.lying[at] = (tile.place, tile.kind.bytes)
-        if tile.place.address.is_const and tile.place.address.const % 32 and tile.name not in self.misplaced:
+        address, block = tile.place.address, block_bytes()
+        if address.is_const and address.const % block and tile.name not in self.misplaced:
             self.misplaced.add(tile.name)
-            said = f"the tile `{tile.name}` begins at byte {tile.place.address.const:,}: addresses are multiples of 32"
+            said = f"the tile `{tile.name}` begins at byte {address.const:,}: addresses are multiples of {block}"
             self.remark("ill", said, tile.made.span if isinstance(tile.made, Stmt) else self.kernel.span)
         return at
 
