@@ -174,10 +174,10 @@ def settled(findings: Iterable[Finding], states: Iterable[str]) -> Status:
     return Status.UNKNOWN if "unknown" in states else Status.PROVED
 
 
-def exit_code(verdicts: Iterable[Verdict], *, internal: bool = False) -> int:
+def exit_code(verdicts: Iterable[Verdict]) -> int:
     """0 all as expected, 1 violated, 2 unreadable or empty, 3 inconclusive, 4 internal."""
     seen = list(verdicts)
-    if internal or any(f.rule in OURS for v in seen if v.status is Status.ERROR for f in v.findings):
+    if any(f.rule in OURS for v in seen if v.status is Status.ERROR for f in v.findings):
         return 4
     if not seen or any(v.status is Status.ERROR for v in seen):
         return 2

@@ -39,9 +39,7 @@ SHOW_FIXES = {"full", "html", *WITH_FIXES}
 # ---------------------------------------------------------------- judging
 
 
-def judged(
-    jobs: Sequence[Job], workers: int, cache: Any, tick: Tick
-) -> Iterator[tuple[list[Any], str, dict[str, Any]]]:
+def judged(jobs: Sequence[Job], workers: int, cache: Any, tick: Tick) -> Iterator[tuple[list[Any], dict[str, Any]]]:
     """What `run_jobs` gives, in order; what the cache knows is not asked again."""
     if cache is None:
         yield from run_jobs(jobs, workers, tick)
@@ -54,10 +52,10 @@ def judged(
     fresh = run_jobs([job for job, key in zip(jobs, keys, strict=True) if key not in known], workers, tick)
     for key in keys:
         if key in known:
-            yield list(known[key]), "", {}
+            yield list(known[key]), {}
             continue
         result = next(fresh)
-        if key is not None and not result[1]:
+        if key is not None:
             cache.put(key, result[0])
         yield result
 
@@ -78,7 +76,6 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
         raise InputError("nothing to check", None, what_next())
     check_rules(request)
     check_names(request)
-    internal: list[str] = []
     files, hidden = request.chosen_files()
     own = _with_own_engine(request, files)
     jobs, since = request.jobs_of(files), _since(request)
@@ -95,13 +92,12 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
     results: Any = judged(jobs, request.workers, cache, ticks(len(jobs)))
     done = 0
     try:
-        for job, (found, trouble, _) in zip(jobs, results, strict=True):
+        for job, (found, _) in zip(jobs, results, strict=True):
             verdicts += [v for v in found if since is None or (str(Path(job[0]).resolve()), v.name) in since]
-            internal += [trouble] if trouble else []
             done += 1
     except KeyboardInterrupt:
         results.close()
-        outcome = finished(request, terminal, verdicts, internal, interrupted=True)
+        outcome = finished(request, terminal, verdicts, interrupted=True)
         said = f"interrupted: {done} of {_many(len(jobs), 'file')} judged; the others have no verdict"
         return CommandOutcome(outcome.out, (*outcome.err, *note, said), outcome.code or 3)
     if request.given["trace"]:
@@ -110,7 +106,7 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
         verdicts += [traced(request.paths, request.given["trace"], request.given["engine"], request.given["dims"])]
     if cache is not None and cache.dropped:
         note += (f"cache: {_many(cache.dropped, 'entry')} dropped: damaged, or not written by this user",)
-    outcome = finished(request, terminal, verdicts, internal)
+    outcome = finished(request, terminal, verdicts)
     return CommandOutcome(outcome.out, (*outcome.err, *note), outcome.code)
 
 
@@ -152,7 +148,6 @@ def finished(
     request: CheckRequest,
     terminal: Terminal,
     verdicts: Sequence[Any],
-    internal: Sequence[str],
     interrupted: bool = False,
 ) -> CommandOutcome:
     """What is done with verdicts once they are there, and the end of the command."""
@@ -173,7 +168,7 @@ def finished(
         err += fixed
     if request.given["write_baseline"]:
         return _written_baseline(request, verdicts)
-    code = exit_code(verdicts, internal=bool(internal))
+    code = exit_code(verdicts)
     if request.given["strict"] and code in (0, 3) and any(verdict.strictly_fails for verdict in verdicts):
         code = 1
     if code == 3 and request.given["unknown"] == "warn":
@@ -194,7 +189,6 @@ def finished(
         from dmaverify.cli.rust import explained
 
         out.append(explained(request.jobs, request.options["readings"]))
-    err += [f"internal error: {x}\nPlease report this: a proof and an execution disagree." for x in internal]
     err += own_mistakes(verdicts)
     out += sealed
     if request.given["playback"] is not None:

@@ -138,4 +138,4 @@ def merge(shards: tuple[str, ...], **given: Any) -> None:
             raise InputError(f"`{other}` is of checks, and these are answers of searches", None, hint)
         say(synth_shown(merged.answers, request_of(given).show == "json"))
         raise Stop(code_of(merged.answers))
-    raise Stop(show(finished(request_of(given), terminal(), merged.verdicts, merged.troubles)))
+    raise Stop(show(finished(request_of(given), terminal(), merged.verdicts)))

@@ -97,8 +97,12 @@ def is_copy_text(path: str) -> bool:
     return path.endswith((".pto", ".mlir"))
 
 
-def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
-    """Verdicts of one file, whatever is wrong with it; an internal contradiction as text; the questions asked."""
+Result = tuple[list[Any], dict[str, Any]]
+"""Verdicts of a file, and the questions asked, by name."""
+
+
+def check_job(job: Job) -> Result:
+    """Verdicts of one file, whatever is wrong with it, and the questions asked."""
     from dmaverify.language.files import allowing
     from dmaverify.prove.boundary import guarded
     from dmaverify.prove.options import Options
@@ -114,7 +118,7 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
             listed = listed_verdict(path, settings, target, name)
             return [listed] if listed is not None else check(path, name, target=target, options=options, keep=keep)
 
-    return guarded(judge, options.limits, name=Path(path).stem, path=path), "", keep
+    return guarded(judge, options.limits, name=Path(path).stem, path=path), keep
 
 
 def listed_verdict(
@@ -143,7 +147,6 @@ def listed_verdict(
 
 
 WANTED = "plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer, *.pto, *.mlir)"
-Result = tuple[list[Any], str, dict[str, Any]]
 
 
 def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> Iterator[Result]:
@@ -244,7 +247,7 @@ def _ended(job: Job) -> Result:
     why = "the process that judged it was ended, most likely for its memory; nothing was decided"
     path = job[0]
     open_ = Obligation(LIMIT, "unknown", "", why)
-    return [Verdict(Path(path).stem, "", Status.UNKNOWN, (), (open_,), path=path)], "", {}
+    return [Verdict(Path(path).stem, "", Status.UNKNOWN, (), (open_,), path=path)], {}
 
 
 def nothing_judged(paths: Sequence[str]) -> str:

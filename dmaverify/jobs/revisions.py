@@ -141,7 +141,7 @@ def judged_in(
         files = []
     jobs: list[Job] = [(file, name, target, dict(options)) for file, name in files]
     out: dict[tuple[str, str], JudgedTransfer] = {}
-    for job, (verdicts, _, _) in zip(jobs, run_jobs(jobs, workers, lambda _: None), strict=True):
+    for job, (verdicts, _) in zip(jobs, run_jobs(jobs, workers, lambda _: None), strict=True):
         plan, moves, wholes = _moves(job)
         beside = [one.source.text for one in plan.kernels] if plan is not None else []
         marks = ("//",) if job[0].endswith((".c", ".h")) else ("# ", "//")  # of C, `# define` is none

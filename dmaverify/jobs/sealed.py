@@ -27,6 +27,7 @@ from dmaverify.prove.certify.certificate import (
     write_questions,
 )
 from dmaverify.values import dataclass, field
+from dmaverify.verdict import OURS
 
 PLANS = "plans"
 SCHEMA = 4
@@ -51,13 +52,13 @@ class Findings:
 # ---------------------------------------------------------------- what a plan gives
 
 
-def facts_of(job: Job) -> tuple[dict[str, Any], dict[str, list[tuple[str, str, str]]], str]:
-    """Everything of one file that its text decides, as data; its questions; an internal error as text."""
-    verdicts, trouble, keep = check_job(job)
+def facts_of(job: Job) -> tuple[dict[str, Any], dict[str, list[tuple[str, str, str]]]]:
+    """Everything of one file that its text decides, as data, and its questions."""
+    verdicts, keep = check_job(job)
     told = [_verdict(verdict, job[0]) for verdict in verdicts]
     keep = {name: [q for q in asked if q[2] != "unknown"] for name, asked in keep.items()}  # they prove nothing
     commands, digits = _commands(job, {v.name for v in verdicts if v.status.value == "proved"})
-    return {"verdicts": told, "commands": commands, "digits": digits}, keep, trouble
+    return {"verdicts": told, "commands": commands, "digits": digits}, keep
 
 
 def _verdict(verdict: Any, path: str) -> dict[str, Any]:
@@ -176,7 +177,6 @@ def write_certificate(
     """
     plans: list[dict[str, Any]] = []
     asked: dict[str, list[tuple[str, str, str]]] = {}
-    internal: list[str] = []
     extra = {**(extra or {}), **({"files": {n: hash_of((folder / n).read_bytes()) for n in files}} if files else {})}
     folder.mkdir(parents=True, exist_ok=True)
     for number, job in enumerate(jobs):
@@ -186,11 +186,10 @@ def write_certificate(
         copied.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(copied, text)
         beside = _copied_beside(Path(job[0]), copied)
-        facts, keep, trouble = facts_of((str(copied), *job[1:]))
+        facts, keep = facts_of((str(copied), *job[1:]))
         alone = not any(finding[0] == "core/input" for verdict in facts["verdicts"] for finding in verdict["findings"])
         if not alone:
-            facts, keep, trouble = facts_of(job)
-        internal += [trouble] if trouble else []
+            facts, keep = facts_of(job)
         head = {"path": called or job[0], "name": job[1], "target": job[2]}
         plans.append({**head, "file": file, "sha256": hash_of(text), "beside": beside, "alone": alone, **facts})
         asked |= {f"{number:03d}.{name}": questions for name, questions in keep.items()}
@@ -201,6 +200,8 @@ def write_certificate(
             left.unlink()
         elif left.is_dir() and not any(left.iterdir()):
             left.rmdir()
+    found = [finding for plan in plans for verdict in plan["verdicts"] for finding in verdict["findings"]]
+    internal = [f"{rule}: {message}" for rule, message, *_ in found if rule in OURS]
     seal_manifest(folder, plans, jobs[0][3] if jobs else {}, internal, extra)
     return written
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.judge import Job, check_job
+from dmaverify.jobs.judge import Job, Result, check_job
 from dmaverify.jobs.many_moves import Told, pooled, told_batch, told_job
 from dmaverify.jobs.record import BadRecord, Unrecordable, record_of, verdicts_of
 from dmaverify.language.files import read_bytes
@@ -30,8 +30,6 @@ MOST_JOBS = 10_000_000
 MOST_TEXT = 1 << 30
 BATCH = 16
 _HINT = "each shard is written by `dmaverify sweep PATH... --shard K/N --out FILE`"
-
-Result = tuple[list[Any], str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -81,12 +79,11 @@ def batches(jobs: Sequence[Job], size: int = BATCH) -> list[list[Job]]:
 
 def check_batch(jobs: Sequence[Job]) -> list[Result]:
     """The results of several jobs, without the solver's questions: one message to a cluster and back."""
-    return [(verdicts, trouble, {}) for verdicts, trouble, _ in map(check_job, jobs)]
+    return [(verdicts, {}) for verdicts, _ in map(check_job, jobs)]
 
 
 def _check_row(result: Result) -> dict[str, Any]:
-    verdicts, trouble, _ = result
-    return {"trouble": trouble, "verdicts": record_of(verdicts)}
+    return {"verdicts": record_of(result[0])}
 
 
 def _synth_row(answer: Told) -> dict[str, Any]:
@@ -193,12 +190,9 @@ def _rows_done(lines: Iterable[str], head: str) -> dict[int, str]:
 
 @dataclass(frozen=True)
 class MergedSweep:
-    """What all shards of a sweep found, in the order of a single run; `troubles` are internal disagreements, `answers`
-    those of a sweep of searches.
-    """
+    """What all shards of a sweep found, in the order of a single run; `answers` are those of a sweep of searches."""
 
     verdicts: list[Verdict]
-    troubles: list[str]
     answers: list[Told] | None = None
 
 
@@ -224,14 +218,14 @@ def merge_lines(files: Iterable[tuple[str, str]]) -> MergedSweep:
         raise InputError(f"the sweep is not whole: {said} is missing", None, _HINT)
     whole = [found[index] for index in range(first["jobs"])]
     if "kind" in first:
-        return MergedSweep([], [], whole)
-    return MergedSweep([v for verdicts, _ in whole for v in verdicts], [trouble for _, trouble in whole if trouble])
+        return MergedSweep([], whole)
+    return MergedSweep([verdict for verdicts in whole for verdict in verdicts])
 
 
 def _found(row: Mapping[str, Any], kind: object) -> Any:
     """The result of a row."""
     if kind is None:
-        return verdicts_of(row["verdicts"]), str(row["trouble"])
+        return verdicts_of(row["verdicts"])
     if kind != SEARCHES.name or not isinstance(row["answer"], dict) or row["code"] not in (0, 1, 2):
         raise ValueError("kind")
     return Told(row["answer"], str(row["text"]), row["code"])

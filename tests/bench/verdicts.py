@@ -54,14 +54,14 @@ def lines_of(path: Path) -> list[str]:
     from dmaverify.jobs.judge import check_job
 
     try:
-        verdicts, trouble, _ = check_job((str(path), None, None, {}))
+        verdicts, _ = check_job((str(path), None, None, {}))
     except (InputError, InputErrors) as error:
         return [f"{path.name}\tinput error\t{error}"]
     out = []
     for verdict in verdicts:
         found = sorted(f"{f.rule}[{f.severity.value}]" for f in verdict.findings)
         owed = sorted(f"{o.id}={o.status}" for o in verdict.obligations)
-        out.append("\t".join([path.name, verdict.name, verdict.status.value, trouble, " ".join(found), " ".join(owed)]))
+        out.append("\t".join([path.name, verdict.name, verdict.status.value, " ".join(found), " ".join(owed)]))
     return out
 
 

@@ -180,7 +180,7 @@ Answer = tuple[str, tuple[str, ...]]
 def answers(folder: Path, name: str, text: str, entry: str | None) -> dict[str, Answer]:
     """Status and findings of every entry of one plan."""
     (folder / name).write_text(text)
-    verdicts, _, _ = check_job((str(folder / name), entry, None, {"repair": False}))
+    verdicts, _ = check_job((str(folder / name), entry, None, {"repair": False}))
     assert entry is None or [one.name for one in verdicts] == [entry]
     return {one.name: (one.status.value, tuple(sorted({f.rule for f in one.findings}))) for one in verdicts}
 

@@ -75,7 +75,7 @@ def test_it_is_one_short_file_of_the_standard_library() -> None:
 
 @pytest.mark.parametrize("path", MOVES, ids=lambda p: p.relative_to(ROOT / "examples").as_posix())
 def test_it_accepts_the_examples_that_are_proved_and_names_what_it_cannot_read(path: Path, checker: ModuleType) -> None:
-    facts, _, _ = facts_of((str(path), None, None, {"prove": "fast", "repair": False}))
+    facts, _ = facts_of((str(path), None, None, {"prove": "fast", "repair": False}))
     text = path.read_text()
     for verdict in facts["verdicts"]:
         answer, why = checker.check_text(text, verdict["name"], facts["commands"].get(verdict["name"]))
