@@ -115,10 +115,10 @@ def _must_switch(bank: Numbers, row: Numbers, look: int) -> Numbers:
     many = len(bank)
     index = np.arange(many)
     by_bank = np.lexsort((index, bank))
-    before, _ = _neighbours(by_bank, bank)
+    before = _before(by_bank, bank)
     changed = (before >= 0) & (row[before] != row)
     natural = (before >= 0) & ~changed
-    last, _ = _neighbours(np.lexsort((index, row, bank)), bank, row)
+    last = _before(np.lexsort((index, row, bank)), bank, row)
     again = changed & (last >= 0)
     channels = _ranked(np.lexsort((index, bank >> BANK_BITS)))
     banks = _ranked(by_bank)
@@ -168,14 +168,13 @@ def _between(flags: Any, ranked: tuple[Numbers, Numbers], other: Numbers) -> Num
     return counted
 
 
-def _neighbours(order: Numbers, *keys: Numbers) -> tuple[Numbers, Numbers]:
-    """For each request the one before and the one after it in an order by keys, -1 where the keys differ."""
+def _before(order: Numbers, *keys: Numbers) -> Numbers:
+    """For each request the one before it in an order by keys, -1 where the keys differ."""
     import numpy as np
 
     same = np.ones(max(0, len(order) - 1), dtype=bool)
     for key in keys:
         same &= key[order[1:]] == key[order[:-1]]
-    before, after = np.full(len(order), -1, dtype=np.int64), np.full(len(order), -1, dtype=np.int64)
+    before: Numbers = np.full(len(order), -1, dtype=np.int64)
     before[order[1:][same]] = order[:-1][same]
-    after[order[:-1][same]] = order[1:][same]
-    return before, after
+    return before

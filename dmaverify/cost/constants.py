@@ -56,7 +56,6 @@ class CostData:
     hbm_channels: int
     hbm_queue: int
     slice_queue: int
-    engine_slices: int
     spm_stride: int
     sources: Mapping[str, str] = field(default_factory=dict)
     predicts: str = ""
@@ -231,7 +230,6 @@ def _read(
         hbm_channels=memory["hbm"]["channels"],
         hbm_queue=memory["hbm"]["queue"],
         slice_queue=memory["dm"]["queue"],
-        engine_slices=memory["dm"]["engine_slices"],
         spm_stride=memory["spm"]["dmn_stride"],
         sources={name: memory[name]["source"] for name in ("hbm", "dm", "spm")},
         predicts=table.get("predicts", ""),

@@ -50,7 +50,7 @@ class RowMoves:
 def gather_cost(moves: RowMoves, profile: CostData | str = "book") -> Cost:
     """The least that the rows and the list take. Raises InputError for an unknown profile."""
     data = stated(profile)
-    parts = [part for command in moves.commands for part in _all_rows(command, moves)]
+    parts = [part for command in moves.commands for part in _all_rows(command, moves, data.hbm.window)]
     pairs = [
         (_loose(read, moves.reads is None), _loose(write, moves.writes is None))
         for read, write in pairs_of(parts, data)
@@ -76,13 +76,13 @@ def gather_cost(moves: RowMoves, profile: CostData | str = "book") -> Cost:
     )
 
 
-def _all_rows(command: Command, moves: RowMoves) -> Iterator[Command]:
+def _all_rows(command: Command, moves: RowMoves, window_bytes: int) -> Iterator[Command]:
     """The command for all rows, in the fewest loops over rows of equal distance. A side whose rows are not known stays
     at a window's begin, where a row touches the fewest.
     """
     many = max(len(moves.reads or ()), len(moves.writes or ())) or moves.rows
     reads, writes = moves.reads or (0,) * many, moves.writes or (0,) * many
-    window = 256 * 8 // command.unit_bits
+    window = window_bytes * 8 // command.unit_bits
     read, write = command.read.base, command.write.base
     read -= read % window if moves.reads is None and command.read.tier == "hbm" else 0
     write -= write % window if moves.writes is None and command.write.tier == "hbm" else 0

@@ -20,8 +20,6 @@ from dmaverify.cost.explain import INNER_REQUESTS, Explanation, SideFacts, liste
 from dmaverify.cost.sides import REREADS
 from dmaverify.values import asdict, dataclass
 
-WINDOW = 256
-
 
 @dataclass(frozen=True, slots=True)
 class Behind:
@@ -75,9 +73,9 @@ def _issue(sides: Sides, found: Explanation, data: CostData) -> Told:
         told.append(f"{side.role}: runs of {side.run_bytes:,} B, {side.windows_per_run:.2f} windows each")
         if side.tier == "hbm" and side.crossing_packets:
             many = f"{side.crossing_packets:,} {side.role} packets"
-            lift = lift or f"begin runs on 256 bytes: {many} cross one boundary more"
-        elif side.tier == "hbm" and side.run_bytes < WINDOW:
-            lift = lift or f"longer runs: one of {side.run_bytes} B pays for a whole window of 256"
+            lift = lift or f"begin runs on {data.hbm.window} bytes: {many} cross one boundary more"
+        elif side.tier == "hbm" and side.run_bytes < data.hbm.window:
+            lift = lift or f"longer runs: one of {side.run_bytes} B pays for a whole window of {data.hbm.window}"
         elif side.tier == "hbm" and side.role == "read" and side.readers >= REREADS:
             lift = lift or f"each byte is read {side.readers} times: load once and copy within DM"
     if not lift and found.engines == 1 and sum(side.windows for side in sides) > 2 * INNER_REQUESTS:
