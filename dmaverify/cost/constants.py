@@ -97,6 +97,9 @@ NEEDED = (
 )  # fmt: skip
 """What every profile must give."""
 
+SPENT = ("issue", "issue_store", "issue_reread", "hbm_request", "dm_request", "spm_request")
+"""What every request spends of what it needs: without it, nothing would bound how many there are at a time."""
+
 OPTIONAL = {
     "startup_store": "startup",
     "startup_reread": None,
@@ -160,6 +163,10 @@ def _constants(profile: str, table: Mapping[str, Any]) -> dict[str, Constant]:
     missing = [name for name in NEEDED if name not in found]
     if missing:
         raise InputError(f"profile {profile} lacks {', '.join(missing)}", None, "state cycles, source and basis of it")
+    for one in found.values():
+        if one.ticks < 0 or (one.ticks == 0 and one.name in SPENT):
+            least = f"{1 / TICKS:g} or more" if one.name in SPENT else "no less than 0"
+            raise InputError(f"profile {profile}: {one.name} takes {one.cycles:g} cycles", None, f"state {least}")
     return found
 
 
@@ -200,6 +207,12 @@ def profile_data(profile: str, asked: tuple[tuple[str, str], ...], of: _Stated) 
 def _shape(data: CostData) -> tuple[str, str] | None:
     """What of a machine's memories the model could not count, and what it can; None where it counts all of them."""
     bits, dm = len(data.hbm.channel_masks), data.dm
+    if (
+        min(data.hbm.window, data.hbm_queue, data.slice_queue, data.spm_stride) < 1
+        or data.hbm.window & data.hbm.window - 1
+    ):
+        said = f"says a window of {data.hbm.window} B, queues of {data.hbm_queue} and {data.slice_queue}"
+        return said, "a window is a power of two, a queue has one entry or more"
     if 1 << bits != data.hbm_channels:
         return f"says {data.hbm_channels} channels and {bits} bits of their number", f"{1 << bits} channels have {bits}"
     if (1 << len(dm.dmn), dm.dmn_slices * DMNS) != (DMNS, dm.slices):

@@ -132,11 +132,20 @@ def test_a_machine_that_states_no_memory_is_refused_and_not_priced_as_another(tm
 @pytest.mark.parametrize(
     "change",
     [("channels   = 32 ", "channels   = 16 "), ("dmn        = [27, 28, 29]", "dmn        = [27, 28]"),
-     ("slice_stride = 4194304 ", "slice_stride = 4194303 ")],
+     ("slice_stride = 4194304 ", "slice_stride = 4194303 "), ("window     = 256 ", "window     = 192 "),
+     ("queue      = 64", "queue      = 0")],
 )  # fmt: skip
 def test_memories_that_the_model_cannot_count_are_refused(tmp_path: Path, change: tuple[str, str]) -> None:
     with pytest.raises(InputError, match=r"\[memory\] says"):
         dv.price(own(tmp_path, change))
+
+
+@pytest.mark.parametrize(("name", "cycles"), [("issue", 0), ("hbm_request", 0), ("hbm_partial", -1), ("startup", -500)])
+def test_times_that_are_none_are_refused(tmp_path: Path, name: str, cycles: int) -> None:
+    before = f"{name:17}= {{ cycles = "
+    plan = own(tmp_path, (before, f"{before}{cycles}.0 , was = "))
+    code, text = told("cost", plan)
+    assert (code, f"profile book: {name} takes {cycles} cycles" in text) == (2, True), text
 
 
 def test_a_reading_of_memory_counts_in_a_search_as_it_does_in_a_price(tmp_path: Path) -> None:
