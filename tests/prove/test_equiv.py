@@ -266,9 +266,9 @@ write = "[C=16:1]:16 GM@{}"
     ("rows", "turned", "clash"),
     [
         ((0, 16, 16777232), True, ""),
-        ((0, 16, 16777231), True, "commands 0 and 1 write one unit"),  # the byte between both rows
+        ((0, 16, 16777231), True, "commands 0 and 1: one unit is written twice"),  # the byte between both rows
         ((0, 16, 16777231), False, ""),  # by the same commands in the same order
-        ((0, 16777216, 16777232), True, "of commands 0 and 1 one writes what the other reads"),
+        ((0, 16777216, 16777232), True, "commands 0 and 1: one unit is written, and read for another"),
         ((0, 16777216, 16777232), False, ""),
     ],
 )
@@ -286,12 +286,12 @@ def test_where_the_order_may_decide_what_stays_nothing_is_proved(
     ("read", "write", "loops", "clash"),
     [
         (0, 4096, ((2, 64, 16), (3, 16, 32)), ""),  # the rows of one turn lie between those of the other
-        (0, 4096, ((2, 64, 16), (3, 16, 16)), "command 0 writes a unit twice"),
-        (0, 4096, ((3, 16, 8),), "command 0 writes a unit twice"),  # runs of 16 that begin 8 apart
-        (0, 4096, ((3, 16, 0),), "command 0 writes a unit twice"),
+        (0, 4096, ((2, 64, 16), (3, 16, 16)), "command 0: one unit is written twice"),
+        (0, 4096, ((3, 16, 8),), "command 0: one unit is written twice"),  # runs of 16 that begin 8 apart
+        (0, 4096, ((3, 16, 0),), "command 0: one unit is written twice"),
         (0, 4096, ((2, 16, 16), (3, 0, 0)), ""),  # again and again the same
         (4096, 4096, ((3, 16, 16),), ""),  # each unit onto itself
-        (4096, 4112, ((3, 16, 16),), "of commands 0 and 0 one writes what the other reads"),
+        (4096, 4112, ((3, 16, 16),), "command 0: one unit is written, and read for another"),
         (16, 0, ((3, 32, 32),), ""),  # what is read lies between what is written
     ],
 )

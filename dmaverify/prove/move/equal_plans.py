@@ -112,9 +112,9 @@ def _order_decides(program: Sequence[Command], target: Target) -> str:
         moves = [(loop.count, loop.write) for loop in command.loops if loop.count > 1 and (loop.read or loop.write)]
         try:
             if collision(moves, command.burst) is not None:
-                return f"command {index} writes a unit twice"
+                return f"command {index}: one unit is written twice"
         except TooDeep:
-            return f"it is not known whether command {index} writes a unit twice"
+            return f"command {index}: it is not known whether a unit is written twice"
         for port, writes in ((command.read, False), (command.write, True)):
             own = side_of(command, writes=writes)
             walk = Walk(global_address(port, own.base), own.loops)
@@ -128,13 +128,13 @@ def _order_decides(program: Sequence[Command], target: Target) -> str:
             if not (writes or wrote) or (before == index and walk == other):  # each unit onto itself
                 continue
             pairs += 1
-            who = f"commands {min(before, index)} and {max(before, index)}"
+            who = f"commands {min(before, index)} and {max(before, index)}" if before != index else f"command {index}"
             try:
                 met = smallest_meeting(walk, other) if pairs <= MOST_PAIRS else None
             except TooDeep:
-                return f"it is not known whether {who} meet"
+                return f"{who}: it is not known whether units meet"
             if met is not None:
-                return f"{who} write one unit" if writes and wrote else f"of {who} one writes what the other reads"
+                return f"{who}: one unit is {'written twice' if writes and wrote else 'written, and read for another'}"
         if pairs > MOST_PAIRS:
             return f"more than {MOST_PAIRS:,} pairs of commands may meet"
         held.append(access)
