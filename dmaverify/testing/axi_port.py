@@ -46,10 +46,10 @@ class AxiPort:
         self.lines: list[str] = []
         self._wires: dict[tuple[str, str], Any] = {}
         for key, spelled in wires.items():
-            own = (_member(dut, one) for one in spelled)
-            found = next((wire for wire in own if wire is not None), None)
-            if found is not None:
-                self._wires[key] = found
+            own = {name: wire for name in spelled if (wire := _member(dut, name)) is not None}
+            if any(wire is not found for wire in own.values() for found in own.values()):
+                raise ValueError(f"{'_'.join(key)} may be {', or '.join(own)}: give a prefix that only one of them has")
+            self._wires.update((key, wire) for wire in own.values())
         missing = [f"{c}_{n}" for c, n in needed if (c, n) not in self._wires]
         if missing:
             raise ValueError(f"the port has no {', '.join(missing)}: give the prefix of its signals")
