@@ -63,10 +63,17 @@ class AxiPort:
                 self.lines.append(",".join((str(time), channel, *cells)))
 
     async def watch(self, edge: Awaitable[Any], now: Callable[[], float]) -> None:
-        """Samples at every `edge`, a trigger that can be awaited again and again, for ever."""
+        """Samples at every `edge`, a trigger that can be awaited again and again, for ever. Raises ValueError where two
+        edges have one time.
+        """
+        before = -1
         while True:
             await edge
-            self.sample(int(now()))
+            time = int(now())
+            if time <= before:
+                raise ValueError(f"two edges at time {time}: say `now` in finer steps")
+            before = time
+            self.sample(time)
 
     def save(self, path: str, *others: AxiPort) -> None:
         """Writes the table, with what other ports recorded."""

@@ -1,6 +1,7 @@
 """Traces of engines with OBI sides: right ones pass, planted faults of each field are the first wrong beat told."""
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -247,5 +248,15 @@ def test_recorded_ports_are_the_trace_of_their_dump(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="ar_addr may be axi_ar_addr, or axi_ar_addr_o"):
         AxiPort(SimpleNamespace(**wires, axi_ar_addr_o=SimpleNamespace(value=0)), "axi_", ("ar", "r"))
     AxiPort(SimpleNamespace(**wires, axi_ar_addr_o=wires["axi_ar_addr"]), "axi_", ("ar", "r"))  # one and the same
+    with pytest.raises(InputError, match="is a table, which has no port tb"):
+        read_trace(f"{tmp_path / 'run.csv'}::tb")
+
+    class Edge:
+        def __await__(self) -> Iterator[None]:
+            return iter(())
+
+    times = iter((0.5, 1.0, 1.5))  # of a clock of 2 GHz, in nanoseconds
+    with pytest.raises(ValueError, match="two edges at time 1"):
+        reads.watch(Edge(), lambda: next(times)).send(None)
     with pytest.raises(ValueError, match="the port has no a_read_valid"):
         ObiPort(dut, "obi_read_", "read")

@@ -73,6 +73,8 @@ def read_trace(path: str, channels: Collection[str] = AXI_CHANNELS, word: int | 
     if not Path(file).is_file():
         raise InputError(f"{file} is no file", None, "a trace: FILE.vcd, FILE.fst, FILE.csv, or FILE.vcd::SCOPE")
     if file.endswith(".csv"):
+        if scope:
+            raise InputError(f"{file} is a table, which has no port {scope}", None, file)
         return Trace(_table(read_source(file)))
     if file.endswith(DUMPS):
         return _dump(file, scope, channels, word)
