@@ -469,7 +469,11 @@ def test_a_dump_that_was_off_in_between_is_refused(tmp_path: Path) -> None:
     gap = {2: "$dumpoff\nxtb.dut.clk_i\n$end", 3: "$dumpon\n0tb.dut.clk_i\n$end"}
     with pytest.raises(InputError, match=r"tb\.dut\.clk_i is undefined before time 35"):
         read_trace(waved(tmp_path / "t.vcd", also=gap))
-    assert not wrong(waved(tmp_path / "t.vcd", ({}, *RIGHT), also={0: "xtb.dut.clk_i"}))  # before the first edge
+    file = waved(tmp_path / "t.vcd", ({}, *RIGHT), also={0: "xtb.dut.clk_i"})
+    assert not wrong(file)  # before the first edge
+    Path(file).write_text(Path(file).read_text().replace("0tb.dut.clk_i", "ztb.dut.clk_i"))
+    with pytest.raises(InputError, match=r"tb\.dut\.clk_i never rises"):
+        read_trace(file)
 
 
 @pytest.mark.parametrize(("width", "word", "fits"), [(32, 4, True), (64, 4, False), (32, 8, False), (64, None, True)])

@@ -227,6 +227,10 @@ def _sampled(changes: Mapping[int, Levels], ports: Ports) -> Iterator[Beat]:
                 elif valid == 1 and steady and channel in axi:
                     waiting[channel] = shown
         held.update(after)
+    if not cycle:
+        raise InputError(
+            f"the clock {ports.clock_name} never rises from 0 to 1", None, "name another: FILE::PREFIX@CLOCK"
+        )
 
 
 def _direction(wires: str, shown: Mapping[str, Value], asked: list[str]) -> str:
