@@ -60,14 +60,14 @@ class Beat:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class BusTrace:
     """The beats, in order of time; the clock at whose edges they are, by its name, empty of a table."""
 
     beats: Sequence[Beat]
     clock: str = ""
 
 
-def read_trace(path: str, channels: Collection[str] = AXI_CHANNELS, word: int | None = None) -> Trace:
+def read_trace(path: str, channels: Collection[str] = AXI_CHANNELS, word: int | None = None) -> BusTrace:
     """A trace that has `channels`, of a bus of `word` bytes. Raises InputError."""
     file, _, scope = path.partition("::")
     if not Path(file).is_file():
@@ -75,7 +75,7 @@ def read_trace(path: str, channels: Collection[str] = AXI_CHANNELS, word: int | 
     if file.endswith(".csv"):
         if scope:
             raise InputError(f"{file} is a table, which has no port {scope}", None, file)
-        return Trace(_table(read_source(file)))
+        return BusTrace(_table(read_source(file)))
     if file.endswith(DUMPS):
         return _dump(file, scope, channels, word)
     raise InputError(f"{file} is no trace that is read", None, f"a table .csv, or a dump {', '.join(DUMPS)}")
@@ -138,7 +138,7 @@ def _read(digits: str, bits: int = 1) -> Value:
 # ---------------------------------------------------------------- dumps
 
 
-def _dump(file: str, scope: str, channels: Collection[str], word: int | None) -> Trace:
+def _dump(file: str, scope: str, channels: Collection[str], word: int | None) -> BusTrace:
     try:
         from pywellen import Waveform
     except ImportError:
@@ -171,7 +171,7 @@ def _dump(file: str, scope: str, channels: Collection[str], word: int | None) ->
         raise
     except BaseException as error:  # the library panics at damaged files, which is no Exception
         raise InputError(f"{file} is no dump: {error}", None, "a .vcd, .fst or .ghw that a simulator wrote") from None
-    return Trace(list(_sampled(changes, ports)), ports.clock_name)
+    return BusTrace(list(_sampled(changes, ports)), ports.clock_name)
 
 
 @contextmanager
