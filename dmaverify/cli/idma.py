@@ -158,7 +158,7 @@ def _of_plan(path: str, options: Mapping[str, int | str]) -> Iterator[Named]:
 
 def traced(paths: Sequence[str], trace: str, engine: Sequence[str] | None, dims: int | None) -> Verdict:
     """The verdict on a bus trace: the transfers of one file, in order, beat by beat. Raises InputError."""
-    from dmaverify.machines.idma.bus.beats import read_beats
+    from dmaverify.machines.idma.bus.beats import read_trace
     from dmaverify.machines.idma.bus.scoreboard import channels_of, judged
     from dmaverify.machines.idma.bus.told import verdict_of_trace
 
@@ -175,12 +175,13 @@ def traced(paths: Sequence[str], trace: str, engine: Sequence[str] | None, dims:
     if sum(count for _, _, count, _ in every) > MOST_LISTED:
         raise InputError("too many 1D transfers for a trace", None, f"up to {MOST_LISTED:,}")
     requests = [request for *_, own in every for request in own]
-    beats = read_beats(trace, channels_of(requests))
+    shown = read_trace(trace, channels_of(requests), setups[0].backend.word)
+    beats = shown.beats
     found = judged(setups[0].backend, requests, beats)
     names = [(name, count) for name, _, count, _ in every]
     cycles = beats[-1].cycle - beats[0].cycle + 1 if beats else 0
     law = _law_of(setups[0], requests)
-    return verdict_of_trace(trace, found, names, _tensors(paths[0]), cycles, law)
+    return verdict_of_trace(trace, found, names, _tensors(paths[0]), cycles, law, shown.clock)
 
 
 def _law_of(setup: Setup, requests: Sequence[Request]) -> str:

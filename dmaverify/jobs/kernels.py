@@ -97,7 +97,8 @@ def same_kernels(a: str, b: str) -> tuple[Sameness, str]:
         found = replace(found, values=tuple((names.get(n, n), v) for n, v in found.values))
         copies = f"{found.copies} cop{'y' if found.copies == 1 else 'ies'}"
         if found.status == "same":
-            said = f"EQUAL   {a} and {b}: {copies}, every byte, same order and synchronisation{_ranges(one, other)}"
+            what = f"{copies}, every byte, same order and synchronisation{_ranges(one, other)}"
+            said = f"EQUAL   {a} and {b}: {what}{_supposed(found)}"
         else:
             word = "DIFFERENT" if found.status == "different" else "UNKNOWN"
             said = f"{word}   {a} and {b}: {found.why}{_values(found)}"
@@ -105,8 +106,10 @@ def same_kernels(a: str, b: str) -> tuple[Sameness, str]:
         answers.append((found, said))
     worst = next((s for s in ("different", "unknown") if any(f.status == s for f, _ in answers)), "same")
     first = next(f for f, _ in answers if f.status == worst)
-    total = replace(first, copies=sum(f.copies for f, _ in answers)) if worst == "same" else first
-    return total, "\n".join(said for _, said in answers)
+    if worst == "same":
+        supposed = tuple(dict.fromkeys(one for found, _ in answers for one in found.conditions))
+        first = replace(first, copies=sum(f.copies for f, _ in answers), conditions=supposed)
+    return first, "\n".join(said for _, said in answers)
 
 
 def _pairs(a: str, b: str) -> list[tuple[NamedFunction, NamedFunction]]:
@@ -139,7 +142,8 @@ def same_functions(one: NamedFunction, other: NamedFunction) -> Sameness:
     lost = [r for kernel in kernels for r in kernel.remarks if r.kind == "unresolved"]
     if lost:
         return replace(found, status="unknown", why=lost[0].message, places=(lost[0].span,))
-    return _worked(found, one, other, [*first.copies, *second.copies])
+    supposed = tuple(dict.fromkeys([*first.conditions, *second.conditions]))
+    return _worked(replace(found, conditions=supposed), one, other, [*first.copies, *second.copies])
 
 
 def _worked(found: Sameness, one: NamedFunction, other: NamedFunction, copies: Iterable[Copy]) -> Sameness:
@@ -165,6 +169,10 @@ def _worked(found: Sameness, one: NamedFunction, other: NamedFunction, copies: I
 def _ranges(one: NamedFunction, other: NamedFunction) -> str:
     given = [f"%{n} in {low}..{high}" for n, (low, high) in {**other.notes.ranges, **one.notes.ranges}.items()]
     return f", for {', '.join(given)}" if given else ""
+
+
+def _supposed(found: Sameness) -> str:
+    return "".join(f"\n  only if   {condition}" for condition in found.conditions)
 
 
 def _values(found: Sameness) -> str:
@@ -215,7 +223,8 @@ def _same_words(a: str, b: str) -> tuple[Sameness, str]:
             return Sameness(
                 "different", number - 1, why, (copy.span,)
             ), f"DIFFERENT   {a} and {b}: {why}\n  at {copy.span}"
-    return Sameness("same", len(entries)), f"EQUAL   {a} and {b}: {len(entries)} copies, every field of every word"
+    same = Sameness("same", len(entries), conditions=tuple(kernel.conditions))
+    return same, f"EQUAL   {a} and {b}: {len(entries)} copies, every field of every word{_supposed(same)}"
 
 
 def _idle(wanted: Mapping[str, int], found: Mapping[str, int]) -> set[str]:
@@ -237,4 +246,5 @@ def compared(a: str, b: str, *, as_json: bool) -> tuple[str, int]:
 
 def same_json(found: Sameness) -> dict[str, Any]:
     out = {"status": found.status, "copies": found.copies, "why": found.why, "places": [str(s) for s in found.places]}
+    out |= {"conditions": list(found.conditions)} if found.conditions else {}
     return {**out, "values": dict(found.values)} if found.values else out

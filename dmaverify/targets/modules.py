@@ -145,6 +145,14 @@ def burst_windows(target: Target, options: Mapping[str, int | str]) -> tuple[int
     return found
 
 
+def what_decides(target: Target, transfer: Transfer, commands: Sequence[Command]) -> Mapping[str, object]:
+    """What decides the bytes that a transfer leaves, besides which units its commands copy: all of its options, but
+    those of which its machine says that they do not.
+    """
+    own = getattr(part_of(target, "derive"), "what_decides", None)
+    return dict(transfer.options) if own is None else dict(own(target, transfer, commands))
+
+
 def atom_bytes(target: Target, transfer: Transfer) -> int | None:
     """Bytes that the machine reads, then writes, at once; None where its data does not say."""
     module = part_of(target, "derive")

@@ -46,10 +46,10 @@ class AxiPort:
         self.lines: list[str] = []
         self._wires: dict[tuple[str, str], Any] = {}
         for key, spelled in wires.items():
-            own = (_member(dut, one) for one in spelled)
-            found = next((wire for wire in own if wire is not None), None)
-            if found is not None:
-                self._wires[key] = found
+            own = {name: wire for name in spelled if (wire := _member(dut, name)) is not None}
+            if any(wire is not found for wire in own.values() for found in own.values()):
+                raise ValueError(f"{'_'.join(key)} may be {', or '.join(own)}: give a prefix that only one of them has")
+            self._wires.update((key, wire) for wire in own.values())
         missing = [f"{c}_{n}" for c, n in needed if (c, n) not in self._wires]
         if missing:
             raise ValueError(f"the port has no {', '.join(missing)}: give the prefix of its signals")
@@ -63,10 +63,17 @@ class AxiPort:
                 self.lines.append(",".join((str(time), channel, *cells)))
 
     async def watch(self, edge: Awaitable[Any], now: Callable[[], float]) -> None:
-        """Samples at every `edge`, a trigger that can be awaited again and again, for ever."""
+        """Samples at every `edge`, a trigger that can be awaited again and again, for ever. Raises ValueError where two
+        edges have one time.
+        """
+        before = -1
         while True:
             await edge
-            self.sample(int(now()))
+            time = int(now())
+            if time <= before:
+                raise ValueError(f"two edges at time {time}: say `now` in finer steps")
+            before = time
+            self.sample(time)
 
     def save(self, path: str, *others: AxiPort) -> None:
         """Writes the table, with what other ports recorded."""

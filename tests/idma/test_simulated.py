@@ -13,7 +13,7 @@ import pytest
 
 from dmaverify.cli.idma import traced
 from dmaverify.errors import InputError
-from dmaverify.machines.idma.bus.beats import read_beats
+from dmaverify.machines.idma.bus.beats import read_trace
 from dmaverify.testing.axi_port import FIELDS, AxiPort
 from dmaverify.verdict import Status
 
@@ -61,17 +61,17 @@ def test_a_simulated_engine_is_judged_beat_by_beat(tmp_path: Path, fault: int, s
         program, again = tmp_path / "copy.vvp", tmp_path / "again.vcd"
         subprocess.run([simulator, "-g2005", "-o", str(program), str(HERE / "rtl" / "copy.v")], check=True)
         subprocess.run(["vvp", str(program), f"+fault={fault}", f"+dump={again}"], check=True, capture_output=True)
-        assert read_beats(str(again)) == read_beats(str(dump))
+        assert read_trace(str(again)).beats == read_trace(str(dump)).beats
         packed = tmp_path / "again.fst"
         more = [str(program), "-fst", f"+fault={fault}", f"+dump={packed}"]
         subprocess.run(["vvp", *more], check=True, capture_output=True)
-        assert read_beats(str(packed)) == read_beats(str(dump))
+        assert read_trace(str(packed)).beats == read_trace(str(dump)).beats
         for number in range(0, 1000, 97):  # damaged anywhere, it is refused or has other beats: no traceback
             data = bytearray(packed.read_bytes())
             data[number % len(data)] ^= 0x5A
             packed.with_name("bad.fst").write_bytes(data[: len(data) - number // 2])
             with contextlib.suppress(InputError):
-                read_beats(str(packed.with_name("bad.fst")))
+                read_trace(str(packed.with_name("bad.fst")))
 
 
 def in_structures(wires: dict[tuple[str, str], SimpleNamespace]) -> SimpleNamespace:
@@ -103,7 +103,7 @@ PORTS: dict[str, Callable[[dict[tuple[str, str], SimpleNamespace]], SimpleNamesp
 
 @pytest.mark.parametrize("spelled", PORTS)
 def test_a_recorded_port_is_the_trace_of_its_dump(spelled: str, tmp_path: Path) -> None:
-    beats = read_beats(str(DATA / "idma_copy_fault0.vcd"))
+    beats = read_trace(str(DATA / "idma_copy_fault0.vcd")).beats
     names = [(c, n) for c in ("ar", "r", "aw", "w", "b") for n in ("valid", "ready", *FIELDS)]
     wires = {name: SimpleNamespace(value=0) for name in names}
     port = AxiPort(PORTS[spelled](wires), "axi_")

@@ -1,6 +1,7 @@
 """Traces of engines with OBI sides: right ones pass, planted faults of each field are the first wrong beat told."""
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ import vcd
 
 from dmaverify.cli.idma import traced
 from dmaverify.errors import InputError
-from dmaverify.machines.idma.bus.beats import Beat, read_beats
+from dmaverify.machines.idma.bus.beats import Beat, read_trace
 from dmaverify.machines.idma.bus.scoreboard import channels_of, judged
 from dmaverify.machines.idma.engine import AXI, OBI, Backend, Request, variant_named
 from dmaverify.machines.idma.legalizer import legalize
@@ -177,19 +178,19 @@ def dumped(beats: list[Beat], path: Path, style: str, *, shared: bool = False) -
 def test_ports_are_found_by_the_names_of_their_signals(variant: str, style: str, tmp_path: Path) -> None:
     beats = simulated(variant)
     file = str(dumped(beats, tmp_path / "t.vcd", style))
-    found = judged(engine(variant), moves(variant), read_beats(file, channels_of(moves(variant))))
+    found = judged(engine(variant), moves(variant), read_trace(file, channels_of(moves(variant))).beats)
     assert found.wrong is None
     silent = [f"r_{way}_resp" for way, own in zip(("read", "write"), WAYS[variant], strict=True) if own == OBI]
     assert found.missing == (() if style == "plain" else tuple(silent))
     missing = "a_write" if variant == "r_obi_w_axi" else "aw"
     with pytest.raises(InputError, match=f"0 {'OBI' if missing == 'a_write' else 'AXI'} ports"):
-        read_beats(file, (missing,))
+        read_trace(file, (missing,))
 
 
 def test_one_obi_port_for_both_directions_is_told_apart_by_its_requests(tmp_path: Path) -> None:
     beats = simulated("rw_obi")
     file = str(dumped(beats, tmp_path / "t.vcd", "plain", shared=True))
-    assert judged(engine("rw_obi"), moves("rw_obi"), read_beats(file, channels_of(moves("rw_obi")))).wrong is None
+    assert judged(engine("rw_obi"), moves("rw_obi"), read_trace(file, channels_of(moves("rw_obi"))).beats).wrong is None
 
 
 PLAN = """schema = 1
@@ -223,7 +224,7 @@ def test_the_dump_of_released_rtl_is_accepted(variant: str, tmp_path: Path) -> N
 def test_recorded_ports_are_the_trace_of_their_dump(tmp_path: Path) -> None:
     plan = tmp_path / "t.toml"
     plan.write_text(PLAN.format(variant="r_axi_w_obi"), encoding="utf-8")
-    beats = read_beats(str(DATA / "idma_rtl_r_axi_w_obi.vcd"), ("ar", "r", "a_write", "r_write"))
+    beats = read_trace(str(DATA / "idma_rtl_r_axi_w_obi.vcd"), ("ar", "r", "a_write", "r_write")).beats
     wires: dict[str, SimpleNamespace] = {}
     names: dict[tuple[str, str], str] = {
         (f"{kind}_write", name): f"obi_write_{spelled}"
@@ -244,5 +245,18 @@ def test_recorded_ports_are_the_trace_of_their_dump(tmp_path: Path) -> None:
         writes.sample(beat.time)
     reads.save(str(tmp_path / "run.csv"), writes)
     assert traced([str(plan)], str(tmp_path / "run.csv"), None, None).status is Status.PROVED
+    with pytest.raises(ValueError, match="ar_addr may be axi_ar_addr, or axi_ar_addr_o"):
+        AxiPort(SimpleNamespace(**wires, axi_ar_addr_o=SimpleNamespace(value=0)), "axi_", ("ar", "r"))
+    AxiPort(SimpleNamespace(**wires, axi_ar_addr_o=wires["axi_ar_addr"]), "axi_", ("ar", "r"))  # one and the same
+    with pytest.raises(InputError, match="is a table, which has no port tb"):
+        read_trace(f"{tmp_path / 'run.csv'}::tb")
+
+    class Edge:
+        def __await__(self) -> Iterator[None]:
+            return iter(())
+
+    times = iter((0.5, 1.0, 1.5))  # of a clock of 2 GHz, in nanoseconds
+    with pytest.raises(ValueError, match="two edges at time 1"):
+        reads.watch(Edge(), lambda: next(times)).send(None)
     with pytest.raises(ValueError, match="the port has no a_read_valid"):
         ObiPort(dut, "obi_read_", "read")

@@ -417,6 +417,21 @@ def test_a_value_of_a_loop_is_no_constant_of_its_name_in_another_branch() -> Non
     assert found.status != "same"
 
 
+def test_what_a_kernel_supposes_is_a_condition_of_being_equal(tmp_path: Path) -> None:
+    padded = """  pto.copy_gm_to_ubuf %a, %u, %c0, %c1, %c48, %c0, %c4, %on, %c0, %c48, %c64
+    : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64, i1, i64, i64, i64
+"""
+    zero = "  pto.set_mov_pad_val %z : f32\n"
+    supposed = ("MOV_PAD_VAL is 0 until it is set",)
+    for one, other, conditions in ((zero, zero, ()), (zero, "", supposed), ("", zero, supposed)):
+        found = compare(one + padded, other + padded)
+        assert (found.status, found.conditions) == ("same", conditions)
+        for name, body in (("a", one), ("b", other)):
+            (tmp_path / f"{name}.mlir").write_text(f"func.func @k({ARGS}) {{\n{HEAD}{body}{padded}  return\n}}\n")
+        _, said = same_kernels(str(tmp_path / "a.mlir"), str(tmp_path / "b.mlir"))
+        assert [line for line in said.split("\n")[1:] if line] == [f"  only if   {one}" for one in conditions]
+
+
 def test_notes_above_a_helper_are_those_of_its_caller() -> None:
     body = f"{HEAD}{load('%c64', '%c1, %c0, %c0', source='%p')}"
     helper = f"func.func private @h(%p: !pto.ptr<f32, gm>) {{\n{body}  return\n}}\n"

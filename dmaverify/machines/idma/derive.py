@@ -20,17 +20,36 @@ from dmaverify.machines.idma.legalizer import tilelink_page_bits
 from dmaverify.machines.idma.nd import Descriptor, Dim, corners, relative
 from dmaverify.machines.idma.order import beside, scattered, windows_of
 from dmaverify.machines.idma.released import ReleaseCase, release_facts
-from dmaverify.machines.idma.setup import OF_ENGINE, SPECIFICATION, Setup, full_options, setup_of, setup_of_commands
+from dmaverify.machines.idma.setup import (
+    OF_BURSTS,
+    OF_ENGINE,
+    SPECIFICATION,
+    Setup,
+    full_options,
+    setup_of,
+    setup_of_commands,
+)
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.program.command import Command
 from dmaverify.program.form import part_spans
 from dmaverify.program.move import Transfer
 from dmaverify.targets.modules import Derived, LaterPorts
 from dmaverify.targets.target import Target
-from dmaverify.values import replace
+from dmaverify.values import fields, replace
 
 REPS_MAX = (1 << 32) - 1
 """Largest number of repetitions of a register. Source: iDMA v0.7.0, register maps."""
+
+NO_BYTES = frozenset({
+    "backend", "request", "src", "dst", "length", "last", "each", "version_given",
+    "variant", "data_width", "burst_len", "ax_in_flight", "buffer_depth", "system_depth", "reject_zero", "page_bytes",
+    "tilelink_ul", "dims", "front_end", "memory", "memory_latency", "memory_outstanding", "nd_latency", "events",
+    "fetch_width", "fetch_given", "chain_head", "head_given", "midends", "region", "backends", "channels",
+    "channels_given", "channel", "arbitration", *OF_BURSTS,
+})  # fmt: skip
+"""Fields of an engine and its requests that change when and in which bursts bytes move, not which: a new one is none
+of them until somebody says so. Whether launches keep their order is asked for itself.
+"""
 
 
 def _only_axi(request: Request) -> bool:
@@ -88,6 +107,27 @@ def kept_memory(target: Target, transfer: Transfer) -> Iterator[tuple[str, str, 
 def write_port(target: Target, transfer: Transfer) -> str:
     """The protocol that a transfer writes with."""
     return NAMES[setup_of(target, transfer.options).request.dst_protocol]
+
+
+def what_decides(target: Target, transfer: Transfer, commands: Sequence[Command]) -> Mapping[str, object]:
+    """All of the engine and of its requests that is not known to leave the bytes as they are; widths of fields only
+    where a command does not fit into them. Of a side that is a stream the commands too: its bytes are handed out in
+    their order, whatever address they name.
+    """
+    setup = setup_of(target, transfer.options)
+    parts = (setup, setup.backend, setup.request)
+    found: dict[str, object] = {x.name: getattr(part, x.name) for part in parts for x in fields(part)}
+    found = {name: value for name, value in found.items() if name not in NO_BYTES}
+    found |= {name: NAMES[getattr(setup.request, name)] for name in ("src_protocol", "dst_protocol")}
+    found["launched in order"] = queue_of(target, transfer) is not None
+    ends = [(end * c.unit_bits // 8) for c in commands for writes in (False, True) for end in c.reach(writes=writes)]
+    if all(0 <= end < setup.space for end in ends) and all(length_of(c) <= setup.length_max for c in commands):
+        found |= {"address_width": "wide enough", "length_width": "wide enough"}
+    laid = all(c.read.base == c.write.base and all(x.read == x.write for x in c.loops) for c in commands)
+    filled = setup.request.src_protocol == INIT and setup.pattern == "constant" and laid
+    if {setup.request.src_protocol, setup.request.dst_protocol} & NO_ADDRESS and not filled:
+        found["how a stream is cut"] = tuple(command.normal for command in commands)
+    return found
 
 
 def dims_of(command: Command) -> tuple[Dim, ...]:

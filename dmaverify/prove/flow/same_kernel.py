@@ -53,13 +53,16 @@ RLIMIT = 400_000
 
 @dataclass(frozen=True, slots=True)
 class Sameness:
-    """`same`, `different` or `unknown`, with how many copies were compared, where they part, and at which values."""
+    """`same`, `different` or `unknown`, with how many copies were compared, where they part, and at which values;
+    `conditions` are what `same` supposes.
+    """
 
     status: str
     copies: int
     why: str = ""
     places: tuple[Span, ...] = ()
     values: tuple[tuple[str, int], ...] = ()
+    conditions: tuple[str, ...] = ()
 
 
 def compare_kernels(one: Sequence[Event], first: World, other: Sequence[Event], second: World) -> Sameness:

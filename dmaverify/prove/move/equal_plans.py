@@ -2,8 +2,9 @@
 
 Knows: programs as sets of unit copies, tiers and machines they speak of, the first copy that one does alone.
 Does not know: how plans are written, how sets of copies are compared (`units`).
-Law: `proved` is said of programs whose unit copies are the same sets; where the order of commands may decide what
-stays that is a condition; what loops and views are followed at their first iteration alone is open where these differ.
+Law: `proved` is said of programs whose unit copies are the same sets, in an order that decides nothing or is the same,
+where all else that decides bytes is the same: an option that nobody thought of is one that does. What loops and views
+are followed at their first iteration alone is open where these differ.
 """
 
 from __future__ import annotations
@@ -15,24 +16,26 @@ from dmaverify.layout.addresses import Layout
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
-from dmaverify.program.space import SPAN, layout_of, local_address
+from dmaverify.program.space import SPAN, global_address, layout_of, local_address
+from dmaverify.prove.meet import TooDeep, Walk, collision, side_of, smallest_meeting
 from dmaverify.prove.move.copies import TooManySteps, UnitCopy, find_copy, in_half_bytes
 from dmaverify.prove.move.equiv import WORDS, Equivalence
 from dmaverify.prove.move.obligations import Subject
 from dmaverify.prove.move.scene import Side, named_counters, where
 from dmaverify.prove.move.units import Comparison, compare
 from dmaverify.prove.smt import RLIMIT, Session
+from dmaverify.targets.modules import what_decides
 from dmaverify.targets.target import Target
 
-ORDER = "no unit is written twice, or read where another was written"
+MOST_PAIRS = 1 << 14  # of accesses that may meet, one by one
 Plan = tuple[Transfer, Sequence[Command], Target]
 
 
 def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equivalence:
     """Whether two programs copy the same units (core/same-program): (transfer, its commands, its machine) each.
 
-    The order of loops and commands, and which engine does the work, are no difference; where it may decide what stays
-    that is a condition of the answer. Of transfers in loops, whose commands are those of the first iteration, all
+    The order of loops and commands, and which engine does the work, are no difference, but where the order may decide
+    what stays the answer is open. Of transfers in loops, whose commands are those of the first iteration, all
     iterations are alike where loops and views are the same, and nothing is said where not. Raises Disagreement as
     `equivalent_mappings`.
     """
@@ -51,6 +54,9 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
         status = "proved" if all(empty) else "refuted"
         why = "no command" if all(empty) else f"no command in the {WORDS[empty.index(True)]}"
         return Equivalence(status, why, None, "counting", "plans", notes)
+    decided = [what_decides(machine, transfer, commands) for transfer, commands, machine in plans]
+    if decided[0] != decided[1]:
+        return Equivalence("unknown", _options_differ(decided), None, "", "plans", notes)
     if tiers[0] != tiers[1]:
         routes = [f"{read} to {write}" for read, write in tiers]
         return Equivalence("refuted", f"{routes[0]} against {routes[1]}", _first_unit(first), "tiers", "plans", notes)
@@ -61,43 +67,83 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
     subject, layouts = _coordinates(first if first[2].dtypes[first[0].dtype] == 4 or not halves else second)
     found = compare(programs[0], programs[1], subject, layouts, session)
     witness, why = None, found.why
-    conditions: tuple[str, ...] = ()
     if found.status == "proved":
-        free = programs[0] == programs[1] or any(map(_order_is_free, programs, (first[2], second[2])))
-        conditions = () if free else (ORDER,)
         units = sum(command.amount for command in programs[0])
         each = " in each iteration" if looped else ""
         why = f"both copy the same units ({units:,} {'half bytes' if halves else 'bytes'}{each})"
+        if not _is_one_run(first, second) and (clash := _order_decides(programs[0], first[2])):
+            return Equivalence("unknown", f"{why}, and their order may decide what stays: {clash}", None, "", "plans",
+                               notes, tuple(session.asked))  # fmt: skip
     elif found.copy is not None:
         witness = _copied(found.copy, plans, programs, found.only_in, halves)
         why = _why(found, witness)
         if looped:  # another iteration may copy that unit
             return Equivalence("unknown", f"in the first iteration {why}", witness, found.by, "plans", notes)
-    return Equivalence(found.status, why, witness, found.by, "plans", notes, conditions, tuple(session.asked))
+    return Equivalence(found.status, why, witness, found.by, "plans", notes, tuple(session.asked))
 
 
-def _order_is_free(program: Sequence[Command], target: Target) -> bool:
-    """Whether no order changes what a program leaves: surely nothing is written twice, or read where it is written."""
-    regions: list[tuple[tuple[str, int, int], int, int, bool]] = []
-    for command in program:
-        reach = command.burst
-        for step, count in sorted((abs(one.write), one.count) for one in command.loops if one.count > 1):
-            if step < reach:
-                return False
-            reach += step * (count - 1)
+def _is_one_run(first: Plan, second: Plan) -> bool:
+    """Whether both are the same requests in the same order of the same engines, however their loops are written."""
+    runs = [
+        (transfer.options, transfer.form.each if transfer.form is not None else (), machine.name,
+         tuple(command.normal for command in commands))
+        for transfer, commands, machine in (first, second)
+    ]  # fmt: skip
+    return runs[0] == runs[1]
+
+
+def _options_differ(decided: Sequence[Mapping[str, Any]]) -> str:
+    """Which of what decides bytes differs, in words."""
+    one, other = decided
+    said = []
+    for name in {**one, **other}:
+        values = [str(found.get(name, "not said")) for found in decided]
+        if one.get(name) != other.get(name):
+            said.append(f"{name} ({values[0]} against {values[1]})" if max(map(len, values)) < 40 else name)
+    return f"what may decide the bytes differs: {', '.join(said)}"
+
+
+def _order_decides(program: Sequence[Command], target: Target) -> str:
+    """What the order of a program's unit copies decides, or may decide; empty where no order changes what it leaves:
+    nothing is written twice, or read where something else is written. Errs towards saying that it decides.
+    """
+    accesses: list[tuple[str, int, int, bool, int, Walk]] = []
+    for index, command in enumerate(program):
+        moves = [(loop.count, loop.write) for loop in command.loops if loop.count > 1 and (loop.read or loop.write)]
+        try:
+            if collision(moves, command.burst) is not None:
+                return f"command {index}: one unit is written twice"
+        except TooDeep:
+            return f"command {index}: it is not known whether a unit is written twice"
         for port, writes in ((command.read, False), (command.write, True)):
-            low, last = command.reach(writes=writes)
-            regions.append(((target.memory_of(port.tier), port.chip, port.cluster), low, last + 1, writes))
-    most: dict[tuple[tuple[str, int, int], bool], int] = {}
-    for place, low, high, writes in sorted(regions):
-        if low < most.get((place, True), low) or (writes and low < most.get((place, False), low)):
-            return False
-        most[place, writes] = max(high, most.get((place, writes), high))
-    return True
+            own = side_of(command, writes=writes)
+            walk = Walk(global_address(port, own.base), own.loops)
+            accesses.append((target.memory_of(port.tier), walk.low, walk.high, writes, index, walk))
+    held: list[tuple[str, int, int, bool, int, Walk]] = []
+    pairs = 0
+    for access in sorted(accesses, key=lambda one: one[:5]):
+        memory, low, _, writes, index, walk = access
+        held = [one for one in held if one[0] == memory and one[2] >= low]
+        for _, _, _, wrote, before, other in held:
+            if not (writes or wrote) or (before == index and walk == other):  # each unit onto itself
+                continue
+            pairs += 1
+            who = f"commands {min(before, index)} and {max(before, index)}" if before != index else f"command {index}"
+            try:
+                met = smallest_meeting(walk, other) if pairs <= MOST_PAIRS else None
+            except TooDeep:
+                return f"{who}: it is not known whether units meet"
+            if met is not None:
+                return f"{who}: one unit is {'written twice' if writes and wrote else 'written, and read for another'}"
+        if pairs > MOST_PAIRS:
+            return f"more than {MOST_PAIRS:,} pairs of commands may meet"
+        held.append(access)
+    return ""
 
 
 def _tiers(plan: Plan) -> tuple[str, str]:
-    return plan[0].source.tier, plan[0].dest.tier
+    """The memories: tiers that share their addresses are one."""
+    return plan[2].memory_of(plan[0].source.tier), plan[2].memory_of(plan[0].dest.tier)
 
 
 def _coordinates(plan: Plan) -> tuple[Subject, tuple[Layout, Layout]]:

@@ -32,9 +32,7 @@ _EXITS = {"proved": 0, "refuted": 1, "unknown": 3}
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """The answer. `witness`: the smallest difference, as data; `by`: what decided; `notes`: what differs besides;
-    `conditions`: what `proved` rests on besides.
-    """
+    """The answer. `witness`: the smallest difference, as data; `by`: what decided; `notes`: what differs besides."""
 
     status: str
     why: str = ""
@@ -42,7 +40,6 @@ class Equivalence:
     by: str = ""
     kind: str = "mappings"
     notes: tuple[str, ...] = ()
-    conditions: tuple[str, ...] = ()
     asked: tuple[tuple[str, str, str], ...] = field(default=(), compare=False, repr=False)
 
     @property
@@ -60,19 +57,13 @@ class Equivalence:
             "witness": None if self.witness is None else dict(self.witness),
             "by": self.by,
             "notes": list(self.notes),
-            "conditions": list(self.conditions),
         }
 
     def text(self, first: str, second: str) -> str:
         """A verdict for people; `first` and `second` are the texts that were compared."""
         verb = "mean the same" if self.kind == "mappings" else "do the same"
         says = {"proved": verb, "refuted": f"do not {verb}", "unknown": f"{verb}? no answer"}[self.status]
-        head = (
-            f"{self.status.upper()} if {'; '.join(self.conditions)}:\n  "
-            if self.conditions
-            else f"{self.status.upper():<9}"
-        )
-        lines = [f"{head}`{first}` and `{second}` {says}{f': {self.why}' if self.why else ''}"]
+        lines = [f"{self.status.upper():<9}`{first}` and `{second}` {says}{f': {self.why}' if self.why else ''}"]
         lines += [f"  {word:<10}{text}" for word, text in self._rows(first, second)]
         lines += [f"  note      {note}" for note in self.notes]
         return "\n".join([*lines, f"  by        {self.by}"] if self.by else lines)

@@ -2,21 +2,24 @@
 
 Knows: handshakes at the rising edge of a clock. Does not know: names of signals (`ports`), which beats are right.
 Law: a beat is a rising edge at which valid and ready were 1 just before; a field that was not 0 or 1 in all its bits
-has no value, and of data each bit is told for itself.
+has no value, and of data each bit is told for itself: a digit that is not read as 0 or 1 is undefined. Where a dump
+shows that a channel does not keep to its handshake, that is in the place of a beat.
 
     time,channel,addr,len,size,strb,last,data        a table: one beat a line, channel ar, r, aw, w or b, and of OBI
                                                      a_read, r_read, a_write, r_write
-    ar_valid, ar_ready, ar_addr, ..., clk            a dump: signals of the ports, `FILE::SCOPE` where there are more
+    ar_valid, ar_ready, ar_addr, ..., clk            a dump: signals of the ports, `FILE::PREFIX` where there are more,
+                                                     `FILE::PREFIX@CLOCK` where there are more clocks
 
-Source: AMBA AXI, issue H.c, A3.2 (handshake); OpenHW Open Bus Interface, version 1.6, 4 (request, grant, response);
-IEEE 1364, 18 (value change dump); pywellen (FST, GHW).
+Source: AMBA AXI, issue H.c, A3.2 (handshake), A3.2.1 (valid stays, and what is shown with it, until ready answers);
+OpenHW Open Bus Interface, version 1.6, 4 (request, grant, response); IEEE 1364, 18 (value change dump); pywellen (FST,
+GHW).
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import gcd
 from pathlib import Path
@@ -29,6 +32,12 @@ from dmaverify.machines.idma.bus.ports import AXI_CHANNELS, CHANNELS, FIELDS, Po
 from dmaverify.machines.idma.columns import cells_in
 from dmaverify.values import dataclass, replace
 
+Value = tuple[int, int]
+"""A number, and which of its bits are undefined."""
+Levels = dict[str, Value]
+"""Signals by their codes."""
+ZERO, ONE = (0, 0), (1, 0)
+
 DUMPS = (".vcd", ".fst", ".ghw")
 MOST_BYTES, MOST_BITS = 1 << 28, 1 << 16
 _WIDTH = re.compile(rb"\$var\s+\w+\s+(\d{1,20})\s")
@@ -37,7 +46,8 @@ _WIDTH = re.compile(rb"\$var\s+\w+\s+(\d{1,20})\s")
 @dataclass(frozen=True, slots=True)
 class Beat:
     """One handshake: when, on which channel, the fields that the trace has; `undefined` are bits of `data`, 0 there.
-    `cycle` counts edges of the clock; a table's clock is the greatest period that all its times keep.
+    `cycle` counts edges of the clock; a table's clock is the greatest period that all its times keep. `broken`: it is
+    none, but what the channel did in its place.
     """
 
     time: int
@@ -46,17 +56,28 @@ class Beat:
     span: Span | None = None
     undefined: int = 0
     cycle: int = 0
+    broken: str = ""
 
 
-def read_beats(path: str, channels: Collection[str] = AXI_CHANNELS) -> list[Beat]:
-    """The beats of a trace that has `channels`, in order of time. Raises InputError."""
+@dataclass(frozen=True, slots=True)
+class BusTrace:
+    """The beats, in order of time; the clock at whose edges they are, by its name, empty of a table."""
+
+    beats: Sequence[Beat]
+    clock: str = ""
+
+
+def read_trace(path: str, channels: Collection[str] = AXI_CHANNELS, word: int | None = None) -> BusTrace:
+    """A trace that has `channels`, of a bus of `word` bytes. Raises InputError."""
     file, _, scope = path.partition("::")
     if not Path(file).is_file():
         raise InputError(f"{file} is no file", None, "a trace: FILE.vcd, FILE.fst, FILE.csv, or FILE.vcd::SCOPE")
     if file.endswith(".csv"):
-        return _table(read_source(file))
+        if scope:
+            raise InputError(f"{file} is a table, which has no port {scope}", None, file)
+        return BusTrace(_table(read_source(file)))
     if file.endswith(DUMPS):
-        return _dump(file, scope, channels)
+        return _dump(file, scope, channels, word)
     raise InputError(f"{file} is no trace that is read", None, f"a table .csv, or a dump {', '.join(DUMPS)}")
 
 
@@ -68,6 +89,8 @@ def _table(source: Source) -> list[Beat]:
     header = [name.strip().lower() for name in cells_in(lines[0], Span(source, 0, len(lines[0])))]
     if not {"time", "channel"} <= set(header):
         raise InputError(f"{source.name} is no table of beats", None, f"columns time, channel, {', '.join(FIELDS)}")
+    if twice := sorted({name for name in header if name and header.count(name) > 1}):
+        raise InputError(f"{source.name} has two columns {', '.join(twice)}", None, "one column a field")
     out: list[Beat] = []
     for number, line in enumerate(lines[1:], 1):
         if not line.strip():
@@ -80,44 +103,42 @@ def _table(source: Source) -> list[Beat]:
         channel = row["channel"].lower()
         if channel not in CHANNELS:
             raise InputError(f"`{row['channel']}` is no channel", span, ", ".join(CHANNELS))
-        data, undefined = _bits(row.get("data", ""))
-        numbers = {name: row[name] for name in FIELDS if row.get(name) and (name != "data" or not undefined)}
-        fields = {name: _number(text, name, span) for name, text in numbers.items()}
-        fields |= {"data": data} if undefined else {}
-        time = _number(row["time"], "time", span)
-        if time is None or (out and time < out[-1].time):
+        shown = {name: _number(row[name], name, span) for name in FIELDS if row.get(name)}
+        time, open_ = _number(row["time"], "time", span)
+        if open_ or (out and time < out[-1].time):
             raise InputError("the times of a table do not fall", span, "sort it by time")
-        out.append(Beat(time, channel, fields, span, undefined))
+        out.append(_beat(time, channel, shown, span))
     period = gcd(*(beat.time - out[0].time for beat in out)) or 1
     return [replace(beat, cycle=(beat.time - out[0].time) // period) for beat in out]
 
 
-def _bits(text: str) -> tuple[int, int]:
-    """The value of data with digits x or z, and which bits these are; (0, 0) for other text. Binary without 0x."""
-    if not re.fullmatch(r"0[xX][0-9a-fA-FxXzZ]+|(0[bB])?[01xXzZ]+", text) or not re.search(r"[xXzZ]", text[2:] or text):
-        return 0, 0
-    base, digits = (16, text[2:]) if text[:2] in ("0x", "0X") else (2, text[2:] if text[:2] in ("0b", "0B") else text)
-    unknown = [digit in "xXzZ" for digit in digits]
-    if all(unknown):
-        return 0, -1
-    value = "".join("0" if x else digit for x, digit in zip(unknown, digits, strict=True))
-    mask = "".join(("f" if base == 16 else "1") if x else "0" for x in unknown)
-    return int(value, base), int(mask, base)
+def _number(text: str, name: str, span: Span) -> Value:
+    """A number of a table: binary also without 0b where some digit is x or z, which stands for all digits before it."""
+    found = re.fullmatch(r"0[xX]([0-9a-fA-FxXzZ]+)|0[bB]([01xXzZuUwWlLhH-]+)|([01]*[xXzZ][01xXzZ]*)|([0-9]+)", text)
+    if found is None:
+        hint = "decimal, or 0x and hexadecimal digits; 0b and bits, which may be x"
+        raise InputError(f"{name} is `{text}`, no number", span, hint)
+    if found[4]:
+        return int(text), 0
+    digits, bits = (found[1], 4) if found[1] else (found[2] or found[3], 1)
+    value, undefined = _read(digits, bits)
+    return value, undefined | (-1 << len(digits) * bits if _read(digits[0], bits)[1] else 0)
 
 
-def _number(text: str, name: str, span: Span) -> int | None:
-    if re.fullmatch(r"(0[xX])?[xXzZ]+", text):
-        return None
-    try:
-        return int(text, 0)
-    except ValueError:
-        raise InputError(f"{name} is `{text}`, no number", span, "decimal, or 0x and hexadecimal digits") from None
+def _read(digits: str, bits: int = 1) -> Value:
+    """Digits of so many bits each, one by one: what is neither 0 (or l) nor 1 (or h) is undefined."""
+    known = "0123456789abcdef" if bits == 4 else "01"
+    value = undefined = 0
+    for digit in digits.lower():
+        at = known.find(digit) if bits == 4 else known.find({"l": "0", "h": "1"}.get(digit, digit))
+        value, undefined = value << bits | max(at, 0), undefined << bits | ((1 << bits) - 1 if at < 0 else 0)
+    return value, undefined
 
 
 # ---------------------------------------------------------------- dumps
 
 
-def _dump(file: str, scope: str, channels: Collection[str]) -> list[Beat]:
+def _dump(file: str, scope: str, channels: Collection[str], word: int | None) -> BusTrace:
     try:
         from pywellen import Waveform
     except ImportError:
@@ -135,19 +156,22 @@ def _dump(file: str, scope: str, channels: Collection[str]) -> list[Beat]:
     try:
         with _hushed():
             for one in Waveform(file).all_vars():
+                if one.is_real or one.is_string or not one.bitwidth:
+                    continue
                 names.setdefault(str(one.signal_id), []).append(one.full_name)
                 signals[str(one.signal_id)] = one
-            narrow = {code for code, one in signals.items() if one.is_1bit}
-            ports = ports_of(file, names, scope, channels, narrow)
-            changes: dict[int, dict[str, int | str]] = {}
-            for code in {*ports.axi.values(), *(c for own in ports.obi.values() for c in own.values()), ports.clock}:
+            widths = {code: one.bitwidth for code, one in signals.items()}
+            ports = ports_of(file, names, scope, channels, widths, word)
+            changes: dict[int, Levels] = {}
+            wires = {code for own in (ports.axi, *ports.obi.values()) for code in own.values()}
+            for code in {*wires, ports.clock, *filter(None, [ports.reset])}:
                 for time, value in signals[code].tv:
-                    changes.setdefault(time, {})[code] = value if isinstance(value, int) else str(value)
+                    changes.setdefault(time, {})[code] = (value, 0) if isinstance(value, int) else _read(str(value))
     except (KeyboardInterrupt, SystemExit, InputError):
         raise
     except BaseException as error:  # the library panics at damaged files, which is no Exception
         raise InputError(f"{file} is no dump: {error}", None, "a .vcd, .fst or .ghw that a simulator wrote") from None
-    return list(_sampled(changes, ports))
+    return BusTrace(list(_sampled(changes, ports)), ports.clock_name)
 
 
 @contextmanager
@@ -165,40 +189,88 @@ def _hushed() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _sampled(changes: Mapping[int, Mapping[str, int | str]], ports: Ports) -> Iterator[Beat]:
-    """Handshakes at rising edges, by the values just before each."""
-    held: dict[str, int | str] = {}
+def _sampled(changes: Mapping[int, Levels], ports: Ports) -> Iterator[Beat]:
+    """Handshakes at rising edges, by the values just before each. Raises InputError."""
+    held: Levels = {}
     asked: list[str] = []  # directions of what one OBI port for both was asked and has not answered
-    cycle = 0
+    waiting: dict[str, Mapping[str, Value]] = {}  # what an AXI channel showed that nobody has taken
+    seen: set[str] = set()  # channels whose handshake was 0 or 1 once
+    cycle, stopped, begun = 0, False, False
+    axi = [c for c in AXI_CHANNELS if (c, "valid") in ports.axi and (c, "ready") in ports.axi]
+    watched = [(c, c, ports.axi) for c in axi]
+    watched += [(f"{c}_{way}", c, port) for way, port in ports.obi.items() for c in ("a", "r")]
     for time, after in sorted(changes.items()):
-        if after.get(ports.clock) == 1 and held.get(ports.clock) == 0:
+        stopped = stopped or (cycle > 0 and after.get(ports.clock, ZERO)[1] != 0)
+        if after.get(ports.clock) == ONE and held.get(ports.clock) == ZERO:
+            if stopped:
+                said = f"the clock {ports.clock_name} is undefined before time {time}: what happened then is not seen"
+                raise InputError(said, None, "dump the whole run, without $dumpoff")
             cycle += 1
-            for channel in AXI_CHANNELS:
-                if (channel, "valid") in ports.axi and (channel, "ready") in ports.axi and all(
-                    held.get(ports.axi[channel, wire]) == 1 for wire in ("valid", "ready")
-                ):  # fmt: skip
-                    yield _beat(time, channel, channel, ports.axi, held, cycle)
-            for way, port in ports.obi.items():
-                for channel in ("a", "r"):
-                    ready = port.get((channel, "ready"))
-                    if held.get(port[channel, "valid"]) != 1 or (ready is not None and held.get(ready) != 1):
-                        continue
-                    own = way
-                    if way == "both" and channel == "a":
-                        own = "write" if held.get(port["a", "we"]) == 1 else "read"
-                        asked.append(own)
-                    elif way == "both":
-                        own = asked.pop(0) if asked else "read"
-                    yield _beat(time, f"{channel}_{own}", channel, port, held, cycle)
+            steady = held.get(ports.reset) == (ports.running, 0) if ports.reset else begun
+            for channel, wires, port in watched:
+                valid = _level(held, port[wires, "valid"])
+                ready = _level(held, port[wires, "ready"]) if (wires, "ready") in port else 1
+                shown = {name: held.get(port[wires, name], (0, -1)) for name in FIELDS if (wires, name) in port}
+                before = waiting.pop(channel, None)
+                broken = ""
+                if steady and channel in seen:
+                    broken = _broken(valid, ready, shown, before)
+                if None not in (valid, ready):
+                    seen.add(channel)
+                if broken:
+                    yield Beat(time, channel, {}, None, 0, cycle, broken)
+                elif valid == ready == 1:
+                    begun = True
+                    if channel.endswith("_both"):
+                        channel = f"{wires}_{_direction(wires, shown, asked)}"
+                    yield _beat(time, channel, shown, None, cycle)
+                elif valid == 1 and steady and channel in axi:
+                    waiting[channel] = shown
         held.update(after)
+    if not cycle:
+        raise InputError(
+            f"the clock {ports.clock_name} never rises from 0 to 1", None, "name another: FILE::PREFIX@CLOCK"
+        )
 
 
-def _beat(
-    time: int, channel: str, wires: str, port: Mapping[tuple[str, str], str], held: Mapping[str, int | str], cycle: int
-) -> Beat:
-    shown = {name: held.get(port[wires, name]) for name in FIELDS if (wires, name) in port}
-    fields = {name: value if isinstance(value, int) else None for name, value in shown.items()}
-    data, undefined = shown.get("data"), 0
-    if isinstance(data, str):
-        fields["data"], undefined = _bits(data)
-    return Beat(time, channel, fields, undefined=undefined, cycle=cycle)
+def _direction(wires: str, shown: Mapping[str, Value], asked: list[str]) -> str:
+    """Whether a handshake of an OBI port for both reads or writes: responses come in the order of requests."""
+    if wires == "r":
+        return asked.pop(0) if asked else "read"
+    asked.append("write" if shown.get("we") == ONE else "read")
+    return asked[-1]
+
+
+def _broken(
+    valid: int | None, ready: int | None, shown: Mapping[str, Value], before: Mapping[str, Value] | None
+) -> str:  # fmt: skip
+    """What a channel does against its handshake; `before` is what it showed in vain at the edge before."""
+    if valid is None and ready != 0:
+        return "valid is undefined"
+    if valid == 1 and ready is None:
+        return "ready is undefined while valid is 1"
+    if before is None or valid is None:
+        return ""
+    if valid == 0:
+        return "valid falls before ready has answered it"
+    strobes = shown.get("strb", (-1, 0))[0]
+    for name, (value, undefined) in shown.items():
+        changed = (value ^ before[name][0]) | (undefined ^ before[name][1])
+        if name == "data":  # of lanes without a strobe nothing is asked
+            lanes = range((abs(changed).bit_length() + 7) // 8)
+            changed = any(changed >> 8 * lane & 255 and strobes >> lane & 1 for lane in lanes)
+        if changed:
+            return f"{name} changes before ready has answered valid"
+    return ""
+
+
+def _level(held: Levels, code: str) -> int | None:
+    """0 or 1; None where it is neither."""
+    value, undefined = held.get(code, (0, -1))
+    return None if undefined else value
+
+
+def _beat(time: int, channel: str, shown: Mapping[str, Value], span: Span | None, cycle: int = 0) -> Beat:
+    fields = {name: None if undefined else value for name, (value, undefined) in shown.items()}
+    data, undefined = shown.get("data", ZERO)
+    return Beat(time, channel, fields | ({"data": data} if undefined else {}), span, undefined, cycle)

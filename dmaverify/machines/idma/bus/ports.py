@@ -1,7 +1,8 @@
 """Ports of a simulation by the names of their signals: one AXI port, and OBI ports for reads and writes.
 
 Knows: how engines, and those who write test benches, spell the signals of a port. Does not know: values, beats.
-Law: the port of each protocol that has all the handshakes that are asked for, or what there is in its place is told.
+Law: the port of each protocol that has all the handshakes that are asked for, each signal of it once and of the bus's
+width, and the one clock that is nearest to it; where there are several, these are told, and nothing is chosen.
 
     ar_valid, ar_ready, ar_addr, ..., clk            AXI, flat; axi_req_o.ar_valid, axi_rsp_i.r.data in structures;
                                                      axi_read_* and axi_write_* are one port
@@ -14,7 +15,7 @@ Source: AMBA AXI, issue H.c, A2 (signals); OpenHW Open Bus Interface, version 1.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from dmaverify.errors import InputError
 from dmaverify.values import dataclass
@@ -31,55 +32,128 @@ _OBI_FIELDS = {"req": "valid", "gnt": "ready", "be": "strb", "wdata": "data", "e
 _OBI_NEEDS = frozenset({("a", "valid"), ("a", "ready"), ("r", "valid")})
 _STRUCTURE = re.compile(r"_?(?:req|resp|rsp)(?:_[io])?[._]$")
 _CLOCK = re.compile(r"(?:^|[_.])(?:a?clk|clock)(?:_?i)?$")
+_RESET = re.compile(r"(?:^|[_.])a?(?:rst|reset)(_?n)?(?:_?i)?$")
 
 Signals = dict[tuple[str, str], str]
 """Codes of signals by (channel, name)."""
+Named = tuple[str, str]
+"""The name of a signal, and its code."""
+Placed = dict[str, dict[tuple[str, str], dict[str, str]]]
+"""By the prefix of a port and what a signal is there, all signals that it may be: names by codes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The signals of a trace: of AXI, of OBI ports by their direction (`read`, `write`, or `both`), and the clock."""
+    """The signals of a trace: of AXI, of OBI ports by their direction (`read`, `write`, or `both`), the clock and its
+    name, the reset (empty where none, or more than one, is near) and its level outside of a reset.
+    """
 
     axi: Signals
     obi: Mapping[str, Signals]
     clock: str
+    clock_name: str
+    reset: str = ""
+    running: int = 1
 
 
 def ports_of(
-    file: str, names: Mapping[str, list[str]], scope: str, channels: Collection[str], narrow: Collection[str]
-) -> Ports:
-    """The ports of a dump that have `channels`; `narrow` are codes of signals of one bit. Raises InputError where there
-    is none, or more than one.
+    file: str, names: Mapping[str, list[str]], scope: str, channels: Collection[str], widths: Mapping[str, int],
+    word: int | None,
+) -> Ports:  # fmt: skip
+    """The ports of a dump that have `channels`, of a bus of `word` bytes; `widths` are bits of signals by code, `scope`
+    is PREFIX, or PREFIX@CLOCK. Raises InputError where there is none, or more than one.
     """
-    axi: dict[str, Signals] = {}
-    obi: dict[str, Signals] = {}
-    clocks: dict[str, str] = {}
-    for code, own in names.items():
-        for name in own:
-            low = name.lower()
-            if _CLOCK.search(low):
-                clocks[name] = code
-            if (found := _SIGNAL.search(low)) is not None:
-                axi.setdefault(_STRUCTURE.sub("_", name[: found.start()]), {})[(found[1], found[2])] = code
-            if (found := _OBI.search(low)) is not None and (code in narrow or found[1] != "req"):  # else a structure
-                key = ("a", found[1]) if found[1] else ("r", found[2] or found[3])
-                prefix = _STRUCTURE.sub("_", name[: found.start()])
-                obi.setdefault(prefix, {})[key[0], _OBI_FIELDS.get(key[1], key[1])] = code
-    if not clocks:
-        raise InputError(f"{file} has no clock", None, "a signal clk, clk_i or aclk")
+    scope, _, asked = scope.partition("@")
+    placed = _placed(names, widths)
+    axi, obi = ({prefix: {key: min(own) for key, own in port.items()} for prefix, port in kind.items()}
+                for kind in placed)  # fmt: skip
     needed = {(channel, wire) for channel in channels if channel in AXI_CHANNELS for wire in ("valid", "ready")}
-    prefix, own_axi = _axi(file, axi, scope, needed) if needed else ("", dict[tuple[str, str], str]())
+    prefixes, own_axi = _axi(file, axi, scope, needed) if needed else ([], {})
     own_obi: dict[str, Signals] = {}
+    around = list(prefixes)
+    _check(file, own_axi, placed[0], prefixes, widths, word)
     for way in [way for way in ("read", "write") if f"a_{way}" in channels]:
-        prefix, port, whole = _obi(file, obi, scope, way)
+        prefixes, port, whole = _obi(file, obi, scope, way)
+        around += prefixes
         own_obi["both" if whole else way] = port
-    near = max(sorted(clocks), key=lambda name: _shared(name, prefix))
-    return Ports(own_axi, own_obi, clocks[near])
+        _check(file, port, placed[1], prefixes, widths, word)
+    bits = [(name, code) for code, own in names.items() for name in own if widths[code] == 1]
+    clock_name, clock = _clock(file, bits, around, asked)
+    near = _nearest([one for one in bits if _RESET.search(one[0].lower())], around)
+    if len({code for _, code in near}) != 1:
+        return Ports(own_axi, own_obi, clock, clock_name)
+    found = _RESET.search(near[0][0].lower())
+    return Ports(own_axi, own_obi, clock, clock_name, near[0][1], int(found is not None and found[1] is not None))
+
+
+def _placed(names: Mapping[str, list[str]], widths: Mapping[str, int]) -> tuple[Placed, Placed]:
+    """The signals that may be those of AXI ports and of OBI ports."""
+    axi: Placed = {}
+    obi: Placed = {}
+    for code, name in ((code, name) for code, own in names.items() for name in own):
+        for ports, found in ((axi, _SIGNAL.search(name.lower())), (obi, _OBI.search(name.lower()))):
+            if found is None:
+                continue
+            key = found[1], found[2]
+            if ports is obi:
+                channel, wire = ("a", found[1]) if found[1] else ("r", found[2] or found[3])
+                key = channel, _OBI_FIELDS.get(wire, wire)
+            if key[1] not in ("valid", "ready") or widths[code] == 1:  # else a structure, or several handshakes in one
+                prefix = _STRUCTURE.sub("_", name[: found.start()])
+                ports.setdefault(prefix, {}).setdefault(key, {})[code] = name
+    return axi, obi
+
+
+def _check(
+    file: str, port: Signals, placed: Placed, prefixes: Sequence[str], widths: Mapping[str, int], word: int | None
+) -> None:
+    """Raises InputError for a signal of a port that may be another one, or is not as wide as the bus."""
+    for key, code in port.items():
+        wire = "_".join(key)
+        for prefix, own in placed.items():
+            rivals = own.get(key, {}) if prefix.startswith(tuple(prefixes)) else {}
+            if code in rivals and len(rivals) > 1:
+                said = f"{file}: {wire} may be {', or '.join(sorted(rivals.values()))}"
+                raise InputError(said, None, "dump one of them alone")
+        wide = {"data": 8 * (word or 0), "strb": word}.get(key[1])
+        if wide and widths[code] != wide:
+            said = f"{file}: {wire} has {widths[code]} bits, on the bus of this engine it has {wide}"
+            raise InputError(said, None, "name the engine that was simulated: --engine data_width=BITS")
+
+
+def _clock(file: str, bits: Sequence[Named], prefixes: Sequence[str], asked: str) -> Named:
+    """The one clock that is asked for, or nearest to the ports. Raises InputError."""
+    such = f"name it: {file}::PREFIX@CLOCK"
+    if asked:
+        near = [one for one in bits if one[0] == asked]
+        if not near:
+            raise InputError(f"{file} has no signal {asked} of one bit", None, f"by its full name, {such}")
+    else:
+        clocks = [one for one in bits if _CLOCK.search(one[0].lower())]
+        if not clocks:
+            raise InputError(f"{file} has no clock", None, f"a signal clk, clk_i or aclk, or {such}")
+        near = _nearest(clocks, prefixes)
+    if len({code for _, code in near}) != 1:
+        named = ", ".join(f"{file}::{prefixes[0]}@{name}" for name, _ in sorted(near))
+        raise InputError(f"{file} has {len(near)} clocks that are equally near to the port", None, f"name one: {named}")
+    return min(near)
+
+
+def _nearest(signals: Sequence[Named], prefixes: Sequence[str]) -> list[Named]:
+    """Those in the innermost scope around each port that has some; all, where no scope around it has one."""
+    out: list[Named] = []
+    for prefix in prefixes:
+        scope = prefix.lower().split(".")[:-1]
+        depth = {name: name.lower().split(".")[:-1] for name, _ in signals}
+        around = [one for one in signals if depth[one[0]] == scope[: len(depth[one[0]])]]
+        most = max((len(depth[name]) for name, _ in around), default=0)
+        out += [one for one in around if len(depth[one[0]]) == most] or signals
+    return list(dict.fromkeys(out))
 
 
 def _axi(
     file: str, ports: Mapping[str, Signals], scope: str, needed: Collection[tuple[str, str]]
-) -> tuple[str, Signals]:  # fmt: skip
+) -> tuple[list[str], Signals]:
     every = {prefix: port for prefix, port in ports.items() if set(needed) <= set(port)}
     whole = {prefix: port for prefix, port in _joined(every).items() if prefix.startswith(scope)}
     whole = whole or {prefix: port for prefix, port in every.items() if prefix.startswith(scope)}
@@ -88,7 +162,7 @@ def _axi(
                 "signals such as axi_ar_valid, axi_ar_ready, axi_ar_addr")  # fmt: skip
 
 
-def _obi(file: str, ports: Mapping[str, Signals], scope: str, way: str) -> tuple[str, Signals, bool]:
+def _obi(file: str, ports: Mapping[str, Signals], scope: str, way: str) -> tuple[list[str], Signals, bool]:
     """The OBI port of a direction, and whether it is one for both."""
     every = {prefix: port for prefix, port in ports.items() if set(port) >= _OBI_NEEDS and prefix.startswith(scope)}
     own = {prefix: port for prefix, port in every.items() if prefix.rstrip("._").lower().endswith(way)}
@@ -96,18 +170,18 @@ def _obi(file: str, ports: Mapping[str, Signals], scope: str, way: str) -> tuple
     shared = {
         p: port for p, port in every.items() if not p.rstrip("._").lower().endswith(other) and ("a", "we") in port
     }
-    prefix, found = _one(file, own or shared, f"OBI ports to {way} with request, grant and response",
+    prefixes, found = _one(file, own or shared, f"OBI ports to {way} with request, grant and response",
                          f"signals such as obi_{way}_req, obi_{way}_gnt, obi_{way}_rvalid")  # fmt: skip
-    return prefix, found, not own
+    return prefixes, found, not own
 
 
-def _one(file: str, found: Mapping[str, Signals], what: str, such: str) -> tuple[str, Signals]:
+def _one(file: str, found: Mapping[str, Signals], what: str, such: str) -> tuple[list[str], Signals]:
+    """The one port, and all prefixes that its signals have."""
     distinct = {tuple(sorted(port.items())): prefix for prefix, port in found.items()}
     if len(distinct) != 1:
         seen = ", ".join(f"{file}::{prefix}" for prefix in sorted(distinct.values())) or "none"
         raise InputError(f"{file} has {len(distinct)} {what}", None, f"{such}; name one: {seen}")
-    prefix = next(iter(distinct.values()))
-    return prefix, found[prefix]
+    return sorted(found), next(iter(found.values()))
 
 
 def _joined(ports: Mapping[str, Signals]) -> dict[str, Signals]:
@@ -119,9 +193,3 @@ def _joined(ports: Mapping[str, Signals]) -> dict[str, Signals]:
             own = {key: code for key, code in out.pop(prefix).items() if key[0] in ("ar", "r")}
             out[prefix[: -len("read_")]] = own | {k: c for k, c in out.pop(other).items() if k[0] in ("aw", "w", "b")}
     return out
-
-
-def _shared(name: str, prefix: str) -> int:
-    """Scopes that two names have in common."""
-    pairs = zip(name.split(".")[:-1], prefix.split("."), strict=False)
-    return next((n for n, (a, b) in enumerate(pairs) if a != b), 99)

@@ -134,10 +134,13 @@ def judged(backend: Backend, requests: Iterable[Request], beats: Sequence[Beat])
         board.add(number, request)
     seen: Counter[str] = Counter()
     lacking: dict[str, None] = {}
+    before: Counter[str] = Counter()  # at earlier edges
     asked = [0, *accumulate(one.fields["len"] + 1 for one in board.queues["ar"])]
     ended = [0, *accumulate(one.fields["last"] for one in board.queues["w"])]
-    for beat in beats:
-        wrong = _wrong(board, beat, seen, lacking) or _early(board, beat, seen, asked, ended)
+    for at, beat in enumerate(beats):
+        if at and beat.time > beats[at - 1].time:
+            before = seen.copy()
+        wrong = _wrong(board, beat, seen, lacking) or _early(board, beat, seen, before, asked, ended)
         if wrong is not None:
             return JudgedTrace(wrong, sum(seen.values()), tuple(lacking), len(board.stream[1]))
         seen[beat.channel] += 1
@@ -156,8 +159,12 @@ def judged(backend: Backend, requests: Iterable[Request], beats: Sequence[Beat])
 def _wrong(board: _Board, beat: Beat, seen: Counter[str], lacking: dict[str, None]) -> Wrong | None:
     """What is wrong with a beat, given all before it."""
     channel, number = beat.channel, seen[beat.channel]
-    queue = board.queues[channel]
     name = f"{shown_channel(channel)} beat {number}"
+    if beat.broken:
+        return Wrong(
+            f"{name}: {beat.broken}", beat.time, beat, next(iter(board.queues.get(channel, [])[number:]), None)
+        )
+    queue = board.queues[channel]
     if number >= len(queue):
         return Wrong(f"{name} is one too many: {len(queue):,} are asked for", beat.time, beat, None)
     wanted = queue[number]
@@ -171,17 +178,23 @@ def _wrong(board: _Board, beat: Beat, seen: Counter[str], lacking: dict[str, Non
         if found != value:
             return Wrong(f"{name}: {field} is {_shown(field, found)}, must be {_shown(field, value)}", beat.time, beat,
                          wanted)  # fmt: skip
+    if (beat.fields.get("data") or 0) >> 8 * board.backend.word:
+        return Wrong(f"{name}: data is wider than the bus of {board.backend.data_width} bits", beat.time, beat, wanted)
     return None
 
 
-def _early(board: _Board, beat: Beat, seen: Counter[str], asked: Sequence[int], ended: Sequence[int]) -> Wrong | None:
-    """A beat that comes before what it depends on: `asked` read beats by so many AR, `ended` writes by so many W."""
+def _early(
+    board: _Board, beat: Beat, seen: Counter[str], before: Counter[str], asked: Sequence[int], ended: Sequence[int]
+) -> Wrong | None:  # fmt: skip
+    """A beat that comes before what it depends on: `asked` read beats by so many AR, `ended` writes by so many W. On
+    AXI these are beats of an edge `before`; of OBI it is not judged whether a response may come with its grant.
+    """
     number = seen[beat.channel]
     name, wanted = f"{shown_channel(beat.channel)} beat {number}", board.queues[beat.channel][number]
-    if beat.channel == "r" and number >= asked[seen["ar"]]:
-        return Wrong(f"{name} comes before the read that asks for it", beat.time, beat, wanted)
-    if beat.channel == "b" and (number >= ended[seen["w"]] or number >= seen["aw"]):
-        return Wrong(f"{name} answers a write that is not complete", beat.time, beat, wanted)
+    if beat.channel == "r" and number >= asked[before["ar"]]:
+        return Wrong(f"{name} does not come after the read that asks for it", beat.time, beat, wanted)
+    if beat.channel == "b" and (number >= ended[before["w"]] or number >= before["aw"]):
+        return Wrong(f"{name} does not come after the write that it answers", beat.time, beat, wanted)
     if beat.channel.startswith("r_") and number >= seen[f"a{beat.channel[1:]}"]:
         return Wrong(f"{name} answers a request that is not granted", beat.time, beat, wanted)
     return None

@@ -25,10 +25,10 @@ SOURCE = "AMBA AXI, issue H.c, A3.2 to A3.4; iDMA v0.7.0, idma_legalizer"
 
 def verdict_of_trace(
     trace: str, found: JudgedTrace, names: Sequence[tuple[str, int]], tensors: Mapping[str, tuple[Transfer, int]],
-    cycles: int = 0, law: str = "",
+    cycles: int = 0, law: str = "", clock: str = "",
 ) -> Verdict:  # fmt: skip
     """What a scoreboard found, told; `names` are the transfers of the file with their numbers of 1D transfers. `cycles`
-    are those of the trace, `law` what is expected of them, in words.
+    are those of the trace, `law` what is expected of them, in words; `clock` is that of a dump, empty of a table.
     """
     wrong = found.wrong
     findings = () if wrong is None else (_finding(trace, wrong, names, tensors),)
@@ -36,6 +36,9 @@ def verdict_of_trace(
     status = settled(findings, ["unknown"] if blind else [])
     by = f"{found.beats:,} beats looked at, {found.bytes:,} bytes asked for"
     assumed = ["what holds of this one run: nothing is said of others"]
+    table = "beats are those of the table; whether valid stays until ready answers it is not shown and not judged"
+    assumed.append(f"beats are those at rising edges of {clock}, by the values before each" if clock else table)
+    assumed.append("not judged: ids, attributes and user fields, what resets do, when OBI may ask and answer")
     if wrong is None and cycles:
         assumed.append(f"{cycles:,} cycles from the first address to the last answer{'; ' if law else ''}{law}")
     unseen = f"; {', '.join(found.missing)} not shown and not judged" if found.missing else ""
