@@ -57,6 +57,7 @@ class Equivalence:
             "witness": None if self.witness is None else dict(self.witness),
             "by": self.by,
             "notes": list(self.notes),
+            "conditions": [],  # an answer under one is told of kernels alone
         }
 
     def text(self, first: str, second: str) -> str:
