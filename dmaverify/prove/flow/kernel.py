@@ -140,7 +140,7 @@ class _Case(Judgement):
                 said = "of its table" if index.low is None else "that its index is promised to name"
                 self.assumptions += [] if index.known else [f"`{step.name}` may touch every row {said}"]
             elif work.whole:
-                self.assumptions.append(f"`{step.name}` has neither stream nor commands: it may touch its tensors whole")
+                self.assumptions.append(f"`{step.name}` has no stream and no commands: it may touch its tensors whole")
 
     def ask(self, works: list[StepWork], order: Order) -> None:
         """What was proved of the steps together once more, from definitions."""
