@@ -12,7 +12,7 @@ in one go where its memory is contiguous, the sub-context moves 8 bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -65,7 +65,7 @@ class Fetching:
         self.outside = HeldTensor(memory.tier, places, memory.first, 0, outer)
         self.cells = laid_out(self.inside, machine, reach.bits, written=not reach.reads)
         self.rooms = laid_out(self.outside, machine, 8, written=False) if places else None
-        self.all_slices = np.zeros(1, np.int64) if self.rooms is None else self.rooms.address
+        self.live_slices = np.zeros(1, np.int64) if self.rooms is None else self.rooms.address[self.rooms.live]
         self.flow = streamed(reach.flow, machine)
         exprs: list[Expr] = [expr for _, expr in memory.fields]
         exprs += [reach.flow.time, reach.flow.packet]
@@ -167,35 +167,43 @@ class Fetching:
         return next(size for size in SIZES if most % size == 0)
 
 
-class BankLedger:
-    """For each slice the runs of accesses on each bank: now, and the longest."""
+@dataclass(frozen=True)
+class BankTurn:
+    """The accesses of one iteration, done by `piece`: for each bank those before the first miss, the longest run, those
+    after the last miss; the same in all `slices`.
+    """
 
-    def __init__(self, machine: RunMachine) -> None:
-        self.machine = machine
-        self.now: dict[int, Numbers] = {}
-        self.longest: dict[int, Numbers] = {}
+    piece: int
+    slices: frozenset[int]
+    count: int
+    prefix: Numbers
+    best: Numbers
+    suffix: Numbers
 
-    def pause(self) -> None:
-        """Another operation of the same context: the runs end (an assumption of the document's wording)."""
-        self.now.clear()
 
-    def add(self, done: Done) -> None:
-        if not done.width or not self.machine.banks:
-            return
-        banks, width = self.machine.banks, self.machine.width
-        first = done.starts // width
-        last = (done.starts + done.width - 1) // width
-        touched = np.zeros((len(first), banks), np.bool_)
-        for step in range(int((last - first).max()) + 1):
-            rows = np.flatnonzero(first + step <= last)
-            touched[rows, (first[rows] + step) % banks] = True
-        prefix, best, suffix = _runs(touched)
-        whole = touched.all(axis=0)
-        for slice_ in done.slices.tolist():
-            before = self.now.get(slice_, np.zeros(banks, np.int64))
-            longest = self.longest.get(slice_, np.zeros(banks, np.int64))
-            self.longest[slice_] = np.maximum(longest, np.maximum(best, before + prefix))
-            self.now[slice_] = np.where(whole, before + len(first), suffix)
+def bank_turn(done: Done, piece: int, machine: RunMachine) -> BankTurn:
+    """What an iteration with addresses (`done.width`) does to the banks."""
+    first = done.starts // machine.width
+    last = (done.starts + done.width - 1) // machine.width
+    touched = np.zeros((len(first), machine.banks), np.bool_)
+    for step in range(int((last - first).max()) + 1):
+        rows = np.flatnonzero(first + step <= last)
+        touched[rows, (first[rows] + step) % machine.banks] = True
+    return BankTurn(piece, frozenset(done.slices.tolist()), len(first), *_runs(touched))
+
+
+def longest_runs(turns: Sequence[BankTurn], apart: Sequence[bool], slice_: int) -> Numbers:
+    """The longest run of each bank in a slice over iterations in a row. A run ends where the next iteration reaches
+    other slices alone, and where something surely lies between it and the next (`apart`).
+    """
+    longest = now = np.zeros_like(turns[0].best)
+    for turn, ends in zip(turns, (False, *apart), strict=True):
+        if ends or slice_ not in turn.slices:
+            now = np.zeros_like(now)
+        if slice_ in turn.slices:
+            longest = np.maximum(longest, np.maximum(turn.best, now + turn.prefix))
+            now = np.where(turn.prefix == turn.count, now + turn.count, turn.suffix)
+    return longest
 
 
 def _runs(touched: NDArray[np.bool_]) -> tuple[Numbers, Numbers, Numbers]:

@@ -9,7 +9,7 @@ one run stands for all of them; nothing is sampled.
 Lanes: the engines of a transfer, `tdma` without engine, the context of an access; `context` of the step overrides.
 Steps in a row with the same loops are the body of these loops; `after` within a body speaks of the same iteration, and
 from outside of all iterations, `earlier` of one so many before. What a lane does in a change of operation is an
-assumption: a bank's run ends there.
+assumption: a bank's run ends there, and wherever a piece surely lies between two iterations.
 Source: "DMA Engine", Implementation Details (commands of an engine in sequence, engines in parallel); "Memory
 Performance", Bank Starvation.
 """
@@ -17,16 +17,17 @@ Performance", Bank Starvation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.accesses import BankLedger, Fetching
+from dmaverify.execute.accesses import BankTurn, Fetching, bank_turn, longest_runs
 from dmaverify.execute.elements import NONE
 from dmaverify.execute.hazards import Touched, meetings, share
 from dmaverify.execute.moves import TransferRun
-from dmaverify.execute.order import bits, bodies_of, cliques, closed, mask
+from dmaverify.execute.order import bits, bodies_of, cliques, closed, mask, members
 from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.outputs import LanePiece, StepWrites, TiledOutputs, judge_outputs
 from dmaverify.execute.requests import Copies
@@ -67,13 +68,12 @@ class _Program:
         self.pieces: list[LanePiece] = []
         self.bodies = bodies_of(program.steps)
         self.outputs: TiledOutputs = {}
-        self.banks: dict[tuple[int, int], BankLedger] = {}
+        self.banks: dict[tuple[int, int], list[BankTurn]] = {}  # of each access, its iterations
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
         for body in dict.fromkeys(self.bodies):
-            members = [i for i, number in enumerate(self.bodies) if number == body]
-            self._body(members)
+            self._body([i for i, number in enumerate(self.bodies) if number == body])
         before = self._order()
         if before is None:
             self.outcome.break_("core/well-formed", "steps wait for each other")
@@ -91,12 +91,11 @@ class _Program:
         if prod(count for _, count in loops) * len(members) > MOST_PIECES:
             raise Beyond("too many iterations")
         runs = {i: [self._runner(work, loops) for work in self.program.steps[i].work] for i in members}
-        last: dict[str, tuple[int, int]] = {}
         for turn, values in enumerate(iterations(loops)):
             for i in members:
                 self.machine.allow(self.outcome.ran)
                 for number, run in enumerate(runs[i]):
-                    self._one(i, number, run, turn, values, last)
+                    self._one(i, number, run, turn, values)
 
     def _runner(self, work: RunMove | Reach | RunRows, loops: Loops) -> TransferRun | Fetching | Moved:
         if isinstance(work, RunMove):
@@ -104,9 +103,8 @@ class _Program:
         return Fetching(work, self.machine) if isinstance(work, Reach) else Moved(work, self.machine)
 
     def _one(
-        self, i: int, number: int, run: TransferRun | Fetching | Moved, turn: int, values: Mapping[str, int],
-        last: dict[str, tuple[int, int]],
-    ) -> None:  # fmt: skip
+        self, i: int, number: int, run: TransferRun | Fetching | Moved, turn: int, values: Mapping[str, int]
+    ) -> None:
         step = self.program.steps[i]
         if isinstance(run, TransferRun):
             self._moved(i, step, run, turn, values)
@@ -124,17 +122,14 @@ class _Program:
         every = _everywhere(done.at[done.at != NONE], done.slices, unit)
         piece.touched.append(Touched(run.reach.memory.tier, not run.reach.reads, live, every))
         if not run.reach.reads:
-            whole = _everywhere(units(run.cells.address[run.cells.live], run.cells.width), run.all_slices, unit)
+            whole = _everywhere(units(run.cells.address[run.cells.live], run.cells.width), run.live_slices, unit)
             self._note(i, turn, run.reach.memory, whole, live, values, run.reach.bits)
-        ledger = self.banks.setdefault((i, number), BankLedger(self.machine))
-        if run.machine.tiers[run.reach.memory.tier].strides.get("slice"):
-            side = f"{lane} {run.reach.reads}"
-            if last.get(side, (i, number)) != (i, number):
-                ledger.pause()
-            last[side] = (i, number)
-            if not done.width and len(done.at):
+        if run.machine.banks and run.machine.tiers[run.reach.memory.tier].strides.get("slice") and len(done.at):
+            if done.width:
+                at = next(n for n in range(len(self.pieces) - 1, -1, -1) if self.pieces[n] is piece)
+                self.banks.setdefault((i, number), []).append(bank_turn(done, at, self.machine))
+            else:
                 self.outcome.leave(self.machine.rule, "the accesses of a padded stream have no addresses")
-            ledger.add(done)
 
     def _piece(self, step: int, lane: str, turn: int) -> LanePiece:
         for piece in reversed(self.pieces):
@@ -285,40 +280,50 @@ class _Program:
     # ------------------------------------------------------------ starvation
 
     def _starving(self, before: Sequence[int]) -> None:
-        if self.machine.allowed < 0:
+        """Beside each piece of DMA by itself: a request that waits is one piece's."""
+        dma = [n for n, piece in enumerate(self.pieces) if piece.rooms]
+        if self.machine.allowed < 0 or not self.banks or not dma:
             return
-        rooms: dict[int, set[int]] = {}
-        for piece in self.pieces:
-            if piece.rooms:
-                rooms.setdefault(piece.step, set()).update(piece.rooms)
-        accesses = sorted({step for step, _ in self.banks})
-        beside = {a: {b for b in (*accesses, *rooms) if b != a and self._free(a, b, before)} for a in accesses}
-        for dma, slices in rooms.items():
-            near = [a for a in accesses if dma in beside[a]]
-            for group in cliques(near, beside):
-                self._sum(dma, slices, group)
+        ends = np.array([members(waits, len(before)) for waits in before])  # [j, i]: i before j
+        tied = ends | ends.T
+        accesses = sorted({turn.piece for turns in self.banks.values() for turn in turns})
+        near = {n: [a for a in accesses if not tied[n, a]] for n in dma}
+        done: dict[frozenset[int], list[set[int]]] = {}
+        for n in sorted(dma, key=lambda n: -len(near[n])):
+            less = done.setdefault(self.pieces[n].rooms, [])
+            if not any(other.issuperset(near[n]) for other in less):
+                less.append(set(near[n]))
+                self._beside(n, less[-1], ends, tied)
 
-    def _sum(self, dma: int, slices: set[int], group: Sequence[int]) -> None:
-        ledgers = [ledger for (step, _), ledger in self.banks.items() if step in group]
-        for slice_ in slices:
-            total = np.zeros(self.machine.banks, np.int64)
-            for ledger in ledgers:
-                if slice_ in ledger.longest:
-                    total += ledger.longest[slice_]
-            if total.any() and int(total.max()) + self.machine.own > self.machine.allowed:
-                bank = int(total.argmax())
-                name = self.program.steps[dma].name
-                self.outcome.break_(
-                    self.machine.rule,
-                    f"{int(total.max()) + self.machine.own} accesses in a row to bank {bank} beside {name}",
-                )
-                return
+    def _beside(self, dma: int, near: set[int], ends: NDArray[np.bool_], tied: NDArray[np.bool_]) -> None:
+        """The longest runs of what is near a piece of DMA, summed over all that may run at once."""
+        rooms, mine = sorted(self.pieces[dma].rooms), dict[int, list[int]]()
+        longest: dict[int, Numbers] = {}  # of a step: slices, banks
+        for (step, _), turns in self.banks.items():
+            some = [turn for turn in turns if turn.piece in near]
+            if not some:
+                continue
+            mine[step] = [turn.piece for turn in some]
+            runs = np.array(self._runs(some, rooms, ends))
+            longest[step] = longest[step] + runs if step in longest else runs
+        free = {a: {b for b in mine if b != a and not tied[np.ix_(mine[a], mine[b])].all()} for a in mine}
+        for group in cliques(sorted(mine), free):
+            most = int(np.sum([longest[step] for step in group], axis=0).max()) + self.machine.own
+            if most > self.machine.allowed:
+                name = self.program.steps[self.pieces[dma].step].name
+                self.outcome.break_(self.machine.rule, f"{most} accesses in a row to a bank beside {name}")
 
-    def _free(self, a: int, b: int, before: Sequence[int]) -> bool:
-        """Whether some piece of one step may run beside some piece of the other."""
-        ones = [n for n, p in enumerate(self.pieces) if p.step == a]
-        others = [n for n, p in enumerate(self.pieces) if p.step == b]
-        return any(not (before[j] >> i & 1 or before[i] >> j & 1) for i in ones for j in others)
+    def _runs(self, turns: Sequence[BankTurn], rooms: Sequence[int], ends: NDArray[np.bool_]) -> list[Numbers]:
+        """The longest run of each bank in each slice; slices that the same iterations reach are alike."""
+        kinds = list(dict.fromkeys(turn.slices for turn in turns))
+        known: dict[tuple[bool, ...], Numbers] = {}
+        pieces = [turn.piece for turn in turns]
+        apart = [bool((ends[b] & ends[:, a]).any()) for a, b in pairwise(pieces)]
+        for slice_ in rooms:
+            seen = tuple(slice_ in kind for kind in kinds)
+            if seen not in known:
+                known[seen] = longest_runs(turns, apart, slice_)
+        return [known[tuple(slice_ in kind for kind in kinds)] for slice_ in rooms]
 
 
 def _halves(at: Numbers, unit: int) -> Numbers:

@@ -77,7 +77,7 @@ def priced_access(access: Access, axes: Mapping[str, int], target: Target) -> Ac
 def banks_of(access: Access, command: Command, target: Target) -> frozenset[int]:
     """The banks that an access touches in a slice; none where its accesses are not of whole bytes."""
     from dmaverify.prove.flow.bank_runs import bank_runs
-    from dmaverify.prove.flow.concurrency import access_nest
+    from dmaverify.prove.flow.beside_dma import access_nest
     from dmaverify.prove.flow.starvation_limit import banks_from
 
     nest = access_nest(access, command, target.dtypes[access.dtype])

@@ -81,6 +81,7 @@ def read_program(reader: EntryReader, name: str, table: schema.ProgramTable, par
         _check_names(reader, path, table, steps, parts.regions, key)
     for index, made in enumerate(steps):
         _same_machine(reader, (*path, "step", index), made, key)
+    _contexts_apart(reader, path, steps)
     known = (*table.regions, *target.tiers)
     for said, names in (("holds", table.holds), ("empty", table.empty)):
         for at, one in enumerate(names):
@@ -228,6 +229,17 @@ def _same_machine(reader: TableReader, path: Path, step: Step, key: str) -> None
         if work is not None and work.target != key:
             message = f"`{work.name}` is for {work.target}, the program for {key}"
             reader.errors.append(InputError(message, reader.doc.key_span(path), "a program runs on one machine"))
+
+
+def _contexts_apart(reader: EntryReader, path: Path, steps: Sequence[Step]) -> None:
+    """A context of the unit that fetches and commits is none of DMA: nothing would run beside it."""
+    units = {step.context or access.context: step.name for step in steps for access in step.accesses}
+    for index, step in enumerate(steps):
+        if step.transfer is not None and step.context in units:
+            message = f"`{step.context}` is a context of `{units[step.context]}`, and DMA has contexts of its own"
+            hint = "name another one; `after` lets the transfer wait for the access"
+            span = reader.doc.span((*path, "step", index, "context"))
+            reader.errors.append(InputError(message, span, hint))
 
 
 def _foreign_regions(regions: Iterable[Region], target: Target) -> Iterator[PlanProblem]:

@@ -451,3 +451,23 @@ def test_a_stream_without_a_packet_is_run_too(kind: str) -> None:
         assert not (drawn.holds and both.run == "wrong"), text
         ran += both.run != "beyond" and text != drawn.text
     assert ran >= 3
+
+
+@pytest.mark.parametrize(("start", "proof"), [(0, "proved"), (1, "refuted")])
+@pytest.mark.parametrize("slices", ["1", "1 # 64"])
+@pytest.mark.parametrize("steps", ["commit load", "load commit"])
+def test_tiles_by_an_access_and_by_a_move_make_the_live_slices(start: int, proof: str, slices: str, steps: str) -> None:
+    """Whoever is first: an access writes all slices, and those of padding are no part of the tensor."""
+    tensor = f'tier = "dm", base = 1024, slice = "{slices}", element = "D, C", view = {{ tile = "D", start'
+    kinds = {"commit": "access", "load": "transfer"}
+    first, second = steps.split()
+    text = (
+        'schema = 1\ntarget = "rngd"\n[axes]\nC = 256\nD = 2\n[access.commit]\nengine = "commit"\ndtype = "i8"\n'
+        f'memory = {{ {tensor} = 1 }} }}\nstream = {{ time = "C / 32", packet = "C % 32" }}\n[transfer.load]\n'
+        f'dtype = "i8"\nsource = {{ tier = "hbm", element = "C" }}\ndest = {{ {tensor} = {start} }} }}\n'
+        'stream = { time = "1", packet = "C" }\n'
+        f'[program.p]\nstep = [{{ {kinds[first]} = "{first}" }}, '
+        f'{{ {kinds[second]} = "{second}", after = ["{first}"] }}]\n'
+    )
+    both = judged_twice(text, "p")
+    assert (both.proof, both.run, both.against) == (proof, "right" if proof == "proved" else "wrong", ""), both

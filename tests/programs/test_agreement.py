@@ -9,13 +9,20 @@ from itertools import product
 import pytest
 from lab.agreement import program_disagreement
 from lab.flat_programs import draw_program
+from lab.starved_loops import LoopProgram, draw_loop
 from lab.unrolled import draw_steps, unrolled_hazards
 
+from dmaverify.execute.interpret import interpret
+from dmaverify.jobs.verdicts import verdicts_of
+from dmaverify.plan.execution import PlanExecution
+from dmaverify.plan.read import read_plan_text
 from dmaverify.program.command import Command, Engine, Loop, Port
 from dmaverify.program.schedule import Order, order_of, torn_body
 from dmaverify.prove.flow.hazards import hazards
+from dmaverify.prove.flow.iterations import may_be_at_once
 from dmaverify.prove.meet import Walk, apart, difference, levels, question, smallest_meeting, solvable
 from dmaverify.prove.move.overlap import Early, written_early
+from dmaverify.prove.options import Options
 from dmaverify.prove.smt import Session
 
 
@@ -157,3 +164,60 @@ def test_hazards_of_loops_are_those_of_every_iteration(seed: int, launched: bool
         assert not found.why, number
         assert pairs == unrolled_hazards(program, works, launched=launched), number
         assert all(h.meeting is not None for h in found.found), number
+
+
+STARVES = "rngd/bank-starvation"
+
+
+def proof_and_run(program: LoopProgram) -> tuple[str, bool]:
+    """What the proof says of starvation, and whether a run of the text starves DMA."""
+    text = program.text()
+    verdict = next(one for one in verdicts_of(read_plan_text(text), Options(cross_check=0)) if one.name == "p")
+    if any(finding.rule == "core/well-formed" for finding in verdict.errors):  # a loop that is torn apart
+        return "", False
+    said = next((one.status for one in verdict.obligations if one.id == STARVES), "proved")
+    return said, STARVES in interpret(*PlanExecution(text).work("p")).wrong
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_sums_of_loops_are_those_of_every_iteration(block: int) -> None:
+    wrong, decided = [], 0
+    for seed in range(block * 8, block * 8 + 8):
+        program = draw_loop(random.Random(seed))
+        proof, run = proof_and_run(program)
+        starves = program.worst_sum() >= 64
+        if proof and (run != starves or (proof != "unknown" and (proof == "refuted") != starves)):
+            wrong.append((seed, proof, run, program.worst_sum()))
+        decided += proof in ("proved", "refuted")
+    assert wrong == []
+    assert decided >= 5
+
+
+def test_the_drawn_loops_have_both_verdicts_and_iterations_that_no_dma_is_beside() -> None:
+    sums = [(one.worst_sum(), one.sum_of_all()) for one in map(draw_loop, map(random.Random, range(300)))]
+    assert sum(worst >= 64 for worst, _ in sums) > 20
+    assert sum(0 < worst < 64 for worst, _ in sums) > 20
+    assert sum(worst < 64 <= every for worst, every in sums) > 20  # all iterations, all engines: too many, and not so
+
+
+def test_iterations_that_may_be_at_once_are_those_that_nothing_orders() -> None:
+    """Of two steps of one loop, each at a few of its iterations, against every pair of them."""
+    draw, both = random.Random(3), [0, 0]
+    for _ in range(60):
+        program, works = draw_steps(draw, back=True)
+        order = order_of(program, [work.lanes for work in works])
+        if not isinstance(order, Order) or torn_body(program, order) is not None:
+            continue
+        pairs = [(a, b) for a, b in product(range(len(order.pieces)), repeat=2) if a != b and order.one_body(a, b)]
+        for a, b in pairs:
+            ones, others = (
+                range(first, first + draw.randint(1, 3)) for first in (draw.randint(0, 4), draw.randint(0, 4))
+            )
+            gaps = order.gap(a, b), order.gap(b, a)
+            free = any(
+                not (gaps[0] is not None and m - n >= gaps[0]) and not (gaps[1] is not None and n - m >= gaps[1])
+                for n, m in product(ones, others)
+            )
+            assert may_be_at_once(order, a, ones, b, others) == free
+            both[free] += 1
+    assert min(both) > 10

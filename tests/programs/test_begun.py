@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 import re
+from itertools import product
 
 import pytest
 from lab.started import StartedProgram, StartedStep, draw_started
 
 from dmaverify import api
+from dmaverify.language.expr import Kind
+from dmaverify.language.meaning import Index, Pad, cell, finalize
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.schedule import Order, order_of
 from dmaverify.prove.flow.begun import there_at_start
@@ -290,6 +293,137 @@ def test_a_program_states_which_memory_is_empty_where_it_begins(name: str) -> No
     assert {one.split("`")[1] for one in denied} == wanted
     assert not [one for one in verdict.conditions if BEGINS in one]
     assert bool(denied) == (verdict.status is Status.UNKNOWN)
+
+
+WHOLE = """\
+schema = 1
+target = "rngd"
+[axes]
+A = 12
+C = 256
+R = 16
+K = 4
+[transfer.in]
+dtype = "i8"
+source = { tier = "hbm", element = "A, C" }
+dest = { tier = "dm", slice = "SLICES", element = "ELEMENT, C" }
+[gather.in-rows]
+dtype = "i8"
+source = { tier = "hbm", element = "R, C" }
+dest = { tier = "dm", slice = "1 # 64", element = "K # 8, C" }
+index = { tier = "hbm", base = 65536, element = "K", rows = [0, 15] }
+[transfer.mid]
+dtype = "i8"
+source = { tier = "hbm", base = 65536, element = "2, C" }
+dest = { tier = "dm", base = BASE, slice = "1", element = "2, C" }
+stream = { time = "2", packet = "C" }
+[transfer.out]
+dtype = "i8"
+source = { tier = "dm", slice = "1 # 64", element = "ROWS, C" }
+dest = { tier = "hbm", base = 1048576, element = "ROWS, C" }
+stream = { time = "ROWS", packet = "C" }
+[program.p]
+"""
+
+
+def whole(element: str, steps: str, *, rows: int = 1, base: int = 0, slices: str = "1 # 64") -> Verdict:
+    """A load without stream or commands, among other steps."""
+    text = WHOLE.replace("ELEMENT", element).replace("SLICES", slices)
+    return api.check(text.replace("ROWS", str(rows)).replace("BASE", str(base)) + steps, "p")[0]
+
+
+@pytest.mark.parametrize(
+    ("step", "element", "rows", "known"),
+    [
+        ("transfer", "A", 12, True),
+        ("transfer", "A # 16", 12, True),
+        ("transfer", "A # 16", 13, False),
+        ("transfer", "A #{!} 16", 12, True),
+        ("transfer", "A #{!} 16", 13, False),
+        ("gather", "A", 4, True),
+        ("gather", "A", 5, False),
+    ],
+)
+def test_a_move_without_commands_surely_writes_its_live_cells_alone(
+    step: str, element: str, rows: int, known: bool
+) -> None:
+    name = "in" if step == "transfer" else "in-rows"
+    steps = f'empty = ["dm"]\nstep = [{{ {step} = "{name}" }}, {{ transfer = "out", after = ["{name}"] }}]\n'
+    verdict = whole(element, steps, rows=rows)
+    assert {one.status for one in verdict.obligations if one.id == "core/definite"} == (set() if known else {"unknown"})
+    assert (verdict.status is Status.PROVED) == known
+
+
+@pytest.mark.parametrize(
+    ("element", "slices", "base", "wanted"),
+    [
+        ("A # 16", "1", 3072, Status.UNKNOWN),  # rows 12 and 13 may be written, or not
+        ("A # 16", "1", 2816, Status.REFUTED),
+        ("A # 16", "1", 4096, Status.PROVED),
+        ("A #{!} 16", "1", 3072, Status.PROVED),  # nobody may write them
+        ("A #{!} 16", "1", 2816, Status.REFUTED),
+        ("A #{0} 16", "1", 3072, Status.REFUTED),  # they must end as zero
+        ("A #{!} 16", "1 # 64", 3072, Status.UNKNOWN),
+        ("A", "1", 2816, Status.REFUTED),
+        ("A", "1", 3072, Status.PROVED),
+    ],
+)
+def test_a_hazard_needs_bytes_that_both_steps_surely_touch(
+    element: str, slices: str, base: int, wanted: Status
+) -> None:
+    steps = 'step = [{ transfer = "in", context = "x" }, { transfer = "mid", context = "y" }]\n'
+    verdict = whole(element, steps, base=base, slices=slices)
+    assert verdict.status is wanted
+    assert {f.rule for f in verdict.errors} == ({"core/hazard-waw"} if wanted is Status.REFUTED else set())
+
+
+def test_an_order_that_only_may_be_needed_rests_on_one_engine_too() -> None:
+    steps = 'step = [{ transfer = "in" }, { transfer = "mid" }]\n'
+    said = "`in` and `mid` share one engine"
+    for base, wanted in ((3072, True), (4096, False)):
+        assert any(said in one for one in whole("A # 16", steps, base=base, slices="1").conditions) == wanted
+
+
+PADS = (
+    "A, B", "A", "B", "A # 8", "A #{!} 8", "A #{0} 8", "A # 7, B", "B, A #{!} 8", "A / 2 # 4, A % 2", "B, 2, A",
+    "A % 2, A / 2", "A / 4, A % 4", "A = 3, B", "A = 8", "B # 4, A #{0} 7", "[A, B] # 24", "2 # 4, A",
+    "A % 3, B #{0} 5",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("element", PADS)
+def test_what_a_move_without_commands_surely_touches_is_what_all_legal_commands_do(element: str) -> None:
+    """Every cell, by the meaning of its mapping: sure writes are live or zero, what may be written is no Bottom."""
+    text = (
+        'schema = 1\ntarget = "idma"\n[axes]\nA = 6\nB = 3\n[transfer.t]\ndtype = "i8"\n'
+        'source = { tier = "mem", element = "A, B" }\n'
+        f'dest = {{ tier = "mem", base = 4096, element = "{element}" }}\n'
+        f'[transfer.back]\ndtype = "i8"\nsource = {{ tier = "mem", base = 4096, element = "{element}" }}\n'
+        'dest = { tier = "mem", element = "A, B" }\n'
+        '[program.p]\nstep = [{ transfer = "t" }, { transfer = "back" }]\n'
+    )
+    plan = read_plan_text(text)
+    target = plan.targets["idma"]
+    expr = plan.programs[0].steps[0].transfer.dest.element
+    cells = [finalize(cell(expr, at), {"A": 6, "B": 3}, Kind.BOTTOM) for at in range(expr.size)]
+    for step, writes in ((0, True), (1, False)):
+        touches = [t for t in work_of(step, plan.programs[0].steps[step], target).touches if t.writes is writes]
+        made = {sure: set[int]() for sure in (True, False)}
+        for touch in touches:
+            made[touch.sure] |= {
+                touch.walk.address(at) - 4096 for at in product(*(range(n) for n, _ in touch.walk.loops))
+            }
+        must, may = made[True], made[True] | made[False]
+        for at, found in enumerate(cells):
+            kind = found.kind if isinstance(found, Pad) else Kind.BOTTOM
+            if isinstance(found, Index):
+                assert at in may, at
+                assert at not in must or writes or cells.count(found) == 1, at  # elsewhere it may be read as well
+            else:
+                assert at not in must or (writes and kind is Kind.ZERO), at
+                assert at in may or (writes and kind is Kind.BOTTOM), at
+        if element in ("A, B", "B, A #{!} 8"):
+            assert must, "what is plain is sure"
 
 
 def test_memory_is_not_both_empty_and_held() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from dmaverify import api
+from dmaverify.execute.interpret import interpret
+from dmaverify.plan.execution import PlanExecution
 from dmaverify.prove.move.check import Options
 from dmaverify.verdict import Status, Verdict
 
 HEAD = (
     'schema = 1\ntarget = "rngd"\n[axes]\nA = 16\nB = 8\nC = 64\nE = 64\nK = 8\nM = 30\nN = 1\nR = 16\nS = 128\n'
-    "T = 4\nW = 8\n"
+    "T = 4\nW = 8\nR20 = 20\nR21 = 21\nR40 = 40\nR62 = 62\nR63 = 63\n"
 )
 OPTIONS = Options(repair=False, cross_check=1 << 10)
 
@@ -21,6 +23,11 @@ def judged(text: str, name: str = "p") -> Verdict:
 
 def errors(text: str, name: str = "p") -> set[str]:
     return {f.rule for f in judged(text, name).errors}
+
+
+def run(text: str, name: str = "p") -> set[str]:
+    """What a run of the text breaks."""
+    return set(interpret(*PlanExecution(HEAD + text).work(name)).wrong)
 
 
 def program(*steps: str, more: str = "") -> str:
@@ -298,6 +305,53 @@ def test_what_surely_runs_between_two_iterations_ends_a_run() -> None:
     tied = program('transfer = "other"\ncontext = "z"', *body, more='order = "written"\n')
     assert errors(LOAD + other + looped(3) + free) == STARVED
     assert errors(LOAD + other + looped(3) + tied) == set()
+
+
+@pytest.mark.parametrize(
+    ("rows", "earlier", "wanted"),
+    [
+        (20, "", Status.PROVED),  # load 0 begins behind the first of four iterations: 3 * 20 and its own request
+        (21, "", Status.REFUTED),
+        (62, "earlier = { load = 2 }", Status.PROVED),  # beside load t one iteration alone
+        (63, "earlier = { load = 2 }", Status.REFUTED),
+    ],
+)
+def test_only_iterations_that_may_run_beside_one_of_dma_count(rows: int, earlier: str, wanted: Status) -> None:
+    text = (LOAD + looped(4)).replace("M, W", f"R{rows}, W").replace('time = "M"', f'time = "R{rows}"')
+    steps = program(f'access = "x"\n{earlier}', 'transfer = "load"\nloop = { t = 4 }\nafter = ["x"]')
+    assert judged(text + steps).status is wanted
+    assert run(text + steps) == (STARVED if wanted is Status.REFUTED else set())
+
+
+@pytest.mark.parametrize(("count", "wanted"), [(1, Status.PROVED), (2, Status.REFUTED)])
+def test_a_loop_of_one_iteration_comes_around_to_nothing(count: int, wanted: Status) -> None:
+    text = (LOAD + looped(count)).replace("M, W", "R63, W").replace('time = "M"', 'time = "R63"')
+    steps = program('access = "x"', f'transfer = "load"\nloop = {{ t = {count} }}\nafter = ["x"]')
+    assert judged(text + steps).status is wanted
+
+
+@pytest.mark.parametrize(("high", "wanted"), [(1, Status.PROVED), (0, Status.REFUTED)])
+def test_each_engine_starves_in_its_own_slices(high: int, wanted: Status) -> None:
+    """Engine 0 waits for both accesses before its part of `both`, engine 1 for nothing; one loads the slices where they
+    work, the other one the `high` slices.
+    """
+    text = (
+        '[transfer.both]\ndtype = "i8"\nsource = { tier = "hbm", element = "S, C" }\n'
+        'dest = { tier = "dm", base = 262144, slice = "S", element = "C" }\n'
+    )
+    for half in (0, 1):
+        text += (
+            f"[[transfer.both.command]]\nengine = {{ dmn = {half if high else 1 - half} }}\n"
+            f'read = "[S=64:64, C=64:1]:64 HBM/D@{half * 4096}"\n'
+            f'write = "[S=64:slice_stride, C=64:1]:64 DM/D@(0, 0, {half}, 262144)"\n'
+        )
+    text += move("other", 1 << 20, 1 << 21, "engine = { dmn = 0 }\n")
+    text += looped(1) + looped(1).replace("[access.x]", '[access.y]\ncontext = "sub"').replace(
+        "M, W", "R40, W"
+    ).replace('time = "M"', 'time = "R40"')
+    steps = program('access = "x"', 'access = "y"', 'transfer = "other"\nafter = ["x", "y"]', 'transfer = "both"')
+    assert judged(text + steps).status is wanted
+    assert run(text + steps) == (STARVED if wanted is Status.REFUTED else set())
 
 
 def test_a_change_of_operation_that_must_end_a_run_is_a_condition_with_its_number() -> None:

@@ -95,6 +95,17 @@ after = ["load"]
 """
 
 
+OTHER_CONTEXT = """\
+access = "use"
+context = "sub"
+after = ["load"]
+[[program.p.step]]
+transfer = "load"
+name = "more"
+context = "sub"
+"""
+
+
 def test_a_program_is_read_with_its_steps_and_regions() -> None:
     made = read_plan_text(PLAN).programs[0]
     assert [step.name for step in made.steps] == ["load", "use"]
@@ -116,6 +127,8 @@ def test_a_program_is_read_with_its_steps_and_regions() -> None:
         ("[program.p]", "[program.load]\nstep = []\n[program.p]", "`step` is empty"),
         ('tier = "dm"\nsize = 64', 'tier = "hbm"\nsize = 64', "hbm has no slice"),
         ("size = 64", "size = 0", "`size` must be at least 1"),
+        ('transfer = "load"', 'transfer = "load"\ncontext = "main"', "`main` is a context of `use`"),
+        ('access = "use"\nafter = ["load"]', OTHER_CONTEXT, "`sub` is a context of `use`"),
     ],
 )  # fmt: skip
 def test_what_a_program_cannot_mean_is_refused_at_its_place(old: str, new: str, says: str) -> None:
@@ -124,3 +137,9 @@ def test_what_a_program_cannot_mean_is_refused_at_its_place(old: str, new: str, 
         read_plan_text(PLAN.replace(old, new))
     assert any(says in error.message for error in caught.value.errors), [e.message for e in caught.value.errors]
     assert all(error.span is not None for error in caught.value.errors)
+
+
+@pytest.mark.parametrize("context", ["pdma", "sub", "loads"])
+def test_dma_may_have_any_context_that_no_access_of_the_program_has(context: str) -> None:
+    made = read_plan_text(PLAN.replace('transfer = "load"', f'transfer = "load"\ncontext = "{context}"')).programs[0]
+    assert made.steps[0].context == context

@@ -156,7 +156,7 @@ def _followed(program: Program, works: Sequence[StepWork], target: Target) -> li
     def counts(touch: Touch) -> bool:
         step, memory = program.steps[touch.step], touch.memory[0]
         if touch.writes:  # a scatter may leave bytes as they were
-            return step.indirect is None or not step.indirect.scatter
+            return touch.sure and (step.indirect is None or not step.indirect.scatter)
         return memory in empty or any(box.meets(room) for box in _boxes(step, touch, target) for room in rooms)
 
     asked = empty | {room.tier for room in rooms}

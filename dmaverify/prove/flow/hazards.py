@@ -2,15 +2,16 @@
 
 Knows: accesses that meet without order, the iterations in which they do, the smallest witness.
 Does not know: how order and meetings are followed (`pipes`, as for kernels), machines, how a finding is shown.
-Law: what no pipe knew of is a hazard where it meets, and open where nobody could decide that, which is no pass. Of two
-steps and a kind of hazard the first touches that meet are told.
+Law: what no pipe knew of is a hazard where it meets, and open where nobody could decide that, or where one of the two
+only may touch what meets: that is no pass, and no witness. Of two steps and a kind of hazard the first touches that
+meet are told.
 
 Source: docs/design.md; docs/machines/rngd.md 7.4 (read after write, write after read, write after write).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 from dmaverify.language.affine import World
@@ -58,12 +59,19 @@ class Hazards:
             return "refuted"
         return "unknown" if self.why or any(one == kind for one, _, _ in self.unknown) else "proved"
 
+    @property
+    def pairs(self) -> set[tuple[int, int]]:
+        """The steps that meet, or may meet."""
+        found = {(hazard.first.step, hazard.second.step) for hazard in self.found}
+        return found | {(first.step, second.step) for _, first, second in self.unknown}
+
 
 @dataclass
 class StepJudge(PipeJudge):
     """Follows the pipes of a plan; puts down which touches of its steps meet, in the order in which they are issued."""
 
     most_asked: int = 1 << 30
+    unsure: Container[tuple[int, int]] = ()  # touches, by the number of their access, that only may be made
     met: dict[Any, Encounter] = field(default_factory=dict)
     open_: dict[Any, Encounter] = field(default_factory=dict)
 
@@ -72,7 +80,8 @@ class StepJudge(PipeJudge):
 
     def _tell(self, both: Encounter, met: bool | str | None) -> None:
         if met is not False:
-            (self.met if met else self.open_).setdefault(self._key(both), both)
+            sure = met and not any(side in self.unsure for side in both.sides)
+            (self.met if sure else self.open_).setdefault(self._key(both), both)
 
     def _key(self, both: Encounter) -> object:
         """What is told once."""
@@ -92,7 +101,10 @@ def hazards(
     events = told.events()
     if events is None:
         return Hazards(why="loops wait for each other, so that their order could not be followed", by="")
-    judge = StepJudge(Asker(world, rlimit), [use.pipe for use in told.uses], coarse=True, most_steps=MOST_STEPS)
+    unsure = {(n, i) for n, made in told.made.items() for i, (touch, _) in enumerate(made) if not touch.sure}
+    judge = StepJudge(
+        Asker(world, rlimit), [use.pipe for use in told.uses], coarse=True, most_steps=MOST_STEPS, unsure=unsure
+    )
     judge.judge(events)
     unit = min((touch.unit_bits for work in works for touch in work.touches), default=8)
     out = Hazards(why=judge.why)

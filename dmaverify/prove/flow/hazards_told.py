@@ -99,10 +99,8 @@ def one_engine(program: Program, works: Sequence[StepWork], result: Hazards, rli
     loose = engines_apart(program, works)
     if loose is None:
         return []
-    ordered = {(h.first.step, h.second.step) for h in result.found}
-    found = hazards(program, *loose, rlimit, launched=target.engines.launched).found
-    more = [h for h in found if (h.first.step, h.second.step) not in ordered]
-    steps = [(program.steps[h.first.step].name, program.steps[h.second.step].name) for h in more]
+    more = hazards(program, *loose, rlimit, launched=target.engines.launched).pairs - result.pairs
+    steps = [(program.steps[first].name, program.steps[second].name) for first, second in sorted(more)]
     return [f"`{first}` and `{second}` {SHARED}" for first, second in dict.fromkeys(steps)]
 
 

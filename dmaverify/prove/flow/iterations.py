@@ -4,7 +4,8 @@ Knows: loops around a step, how views move with them, what surely runs between t
 Does not know: limits, sums, solvers.
 Law: iterations of which nothing says that they are apart are one nest: that errs to longer runs, and `exact` says where
 it does. Iterations that lie in other slices, or between which the context surely waits, are nests of their own, one for
-each place modulo the banks that they begin at.
+each place modulo the banks that they begin at. Only iterations count that may run beside one and the same iteration of
+DMA (`TurnWindow`): a request that waits belongs to one.
 
 Source: "Memory Performance" (Bank Starvation), docs/machines/rngd.md 6.
 """
@@ -58,6 +59,11 @@ class SliceTurns:
     slices: frozenset[int]
     always: bool  # all iterations of the loop
 
+    @property
+    def apart(self) -> int:
+        """The outer loops whose iterations are no run: between two of them others go to other slices."""
+        return self.loop + 1 if self.step > 1 else 0
+
     def nest(
         self, nest: AccessNest, turns: Sequence[tuple[int, int]]
     ) -> tuple[AccessNest, tuple[tuple[int, int], ...]]:
@@ -110,28 +116,88 @@ def waits_between(order: Order, step: int) -> bool:
     return False
 
 
+@dataclass(frozen=True, slots=True)
+class TurnWindow:
+    """The iterations of a piece of work that may run beside one iteration of another: `most` in a row, wherever they
+    fit between `first` and `end` (exclusive).
+    """
+
+    first: int
+    end: int
+    most: int
+
+
+def iterations_beside(order: Order, one: int, at: int, other: int, count: int) -> range:
+    """Of `count` iterations of the piece `other`, those that nothing orders against iteration `at` of `one`."""
+    if not order.one_body(one, other):
+        return range(0 if order.ordered(one, other) else count)
+    ahead, behind = order.gap(other, one), order.gap(one, other)
+    first = 0 if ahead is None else max(0, at - ahead + 1)
+    return range(first, max(first, count if behind is None else min(count, at + behind)))
+
+
+def window_beside(order: Order, one: int, other: int, count: int) -> TurnWindow:
+    """Over all iterations of `one`; each window of `most` is beside some iteration of it."""
+    first = iterations_beside(order, one, 0, other, count).start
+    end = iterations_beside(order, one, count - 1, other, count).stop
+    ahead, behind = order.gap(other, one), order.gap(one, other)
+    most = max(0, end - first)
+    if order.one_body(one, other) and ahead is not None and behind is not None:
+        most = max(0, min(most, ahead + behind - 1))
+    return TurnWindow(first, end, most)
+
+
+def may_be_at_once(order: Order, one: int, ones: range, other: int, others: range) -> bool:
+    """Whether nothing orders some of these iterations of one piece against some of those of another."""
+    if one == other or not order.one_body(one, other):
+        return one == other or not order.ordered(one, other)
+    ahead, behind = order.gap(one, other), order.gap(other, one)
+    least = others.start - ones.stop + 1  # how far the other one's iteration is behind
+    most = others.stop - 1 - ones.start
+    least = least if behind is None else max(least, 1 - behind)
+    return least <= (most if ahead is None else min(most, ahead - 1))
+
+
 def nests_of_iterations(
-    nest: AccessNest, turns: Sequence[tuple[int, int]], banks: Banks, apart: int
-) -> tuple[AccessNest, ...]:
-    """The loops as loops of the nest, but the outer `apart`: of those, a nest for each first bank that they lead to."""
+    nest: AccessNest, turns: Sequence[tuple[int, int]], banks: Banks, apart: int, window: TurnWindow
+) -> tuple[tuple[AccessNest, ...], bool]:
+    """The loops as loops of the nest, but the outer `apart`: of those, a nest for each first bank that they lead to; of
+    all iterations no more than are in the window. Whether these are the runs that there are, and no longer ones.
+    """
+    count = prod(n for n, _ in turns)
     if nest.base is None:
-        return (replace(nest, loops=(*turns, *nest.loops)),)
-    starts = {nest.base % banks.period_bytes: nest.base}
+        return (replace(nest, loops=(*turns, *nest.loops)),), window.most >= count
+    steps = [(i, n, move % banks.period_bytes) for i, (n, move) in enumerate(turns) if n > 1]
+    still = not any(move for _, _, move in steps)
+    if window.most < count and (still or len(steps) == 1) and apart in (0, len(turns)):
+        most, move = 1 if apart else window.most, 0 if still else steps[0][2]
+        starts = range(window.first, window.end - most + 1)[: 1 if still else banks.period_bytes]
+        bases = {(nest.base + n * move) % banks.period_bytes: nest.base + n * move for n in reversed(starts)}
+        loops = nest.loops if most == 1 else ((most, move), *nest.loops)
+        return tuple(replace(nest, base=base, loops=loops) for base in reversed(bases.values())), True
+    starts_ = {nest.base % banks.period_bytes: nest.base}
     nest = replace(nest, loops=(*turns[apart:], *nest.loops))
-    for count, move in turns[:apart]:
+    for n, move in turns[:apart]:
         seen: dict[int, int] = {}
-        for start in starts.values():
-            for counter in range(min(count, banks.period_bytes)):
+        for start in starts_.values():
+            for counter in range(min(n, banks.period_bytes)):
                 seen.setdefault((start + counter * move) % banks.period_bytes, start + counter * move)
-        starts = seen
-    return tuple(replace(nest, base=base) for base in starts.values())
+        starts_ = seen
+    return tuple(replace(nest, base=base) for base in starts_.values()), window.most >= count
 
 
-def operations(nest: AccessNest, turns: Sequence[tuple[int, int]]) -> tuple[AccessNest, ...]:
-    """The accesses of all iterations, one after the other; none where they are too many to list."""
-    if nest.base is None or prod(count for count, _ in turns) > MOST_OPERATIONS:
+def operations(
+    nest: AccessNest, turns: Sequence[tuple[int, int]], window: TurnWindow, banks: Banks
+) -> tuple[AccessNest, ...]:
+    """The accesses of all iterations (of those that are alike, no more than are in the window), one after the other;
+    none where they are too many to list.
+    """
+    alike = not any(move % banks.period_bytes for n, move in turns if n > 1)
+    if nest.base is None or (window.most if alike else prod(n for n, _ in turns)) > MOST_OPERATIONS:
         return ()
-    moved = product(*(range(count) for count, _ in turns))
+    if alike:
+        return (nest,) * min(window.most, prod(n for n, _ in turns))
+    moved = product(*(range(n) for n, _ in turns))
     return tuple(
         replace(nest, base=nest.base + sum(c * move for c, (_, move) in zip(at, turns, strict=True))) for at in moved
     )

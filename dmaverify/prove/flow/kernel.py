@@ -140,7 +140,7 @@ class _Case(Judgement):
                 said = "of its table" if index.low is None else "that its index is promised to name"
                 self.assumptions += [] if index.known else [f"`{step.name}` may touch every row {said}"]
             elif work.whole:
-                self.assumptions.append(f"`{step.name}` has neither stream nor commands: it touches its tensors whole")
+                self.assumptions.append(f"`{step.name}` has no stream and no commands: it may touch its tensors whole")
 
     def ask(self, works: list[StepWork], order: Order) -> None:
         """What was proved of the steps together once more, from definitions."""
@@ -169,7 +169,7 @@ class _Case(Judgement):
                 other, known = self.program.steps[number].name, self.target.rules[rule]
                 does = "writes" if touch.writes else "reads"
                 said = f"`{other}` {does} bytes of {low}..{end - 1}, which `{step.name}` needs for itself"
-                if met == "unknown":
+                if met == "unknown" or not touch.sure:
                     self.status["core/hazard-waw"] = "unknown"
                     self.assumptions.append(f"not decided: {said}")
                     continue
@@ -182,7 +182,11 @@ class _Case(Judgement):
             self.assumptions.append(result.why)
         for kind, first, second in result.unknown:
             names = [self.program.steps[t.step].name for t in (first, second)]
-            self.assumptions.append(f"{kind} of `{names[0]}` and `{names[1]}` could not be decided")
+            loose = [name for name, touch in zip(names, (first, second), strict=True) if not touch.sure]
+            said = f"`{loose[0]}` may touch bytes of the other, or may not: no command says it" if loose else ""
+            self.assumptions.append(
+                f"{kind} of `{names[0]}` and `{names[1]}` could not be decided" + (f" ({said})" if said else "")
+            )
 
     def at_start(self, works: list[StepWork], order: Order) -> None:
         found = there_at_start(self.program, works, order, self.target)

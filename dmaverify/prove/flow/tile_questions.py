@@ -60,6 +60,8 @@ def _of_output(name: str, output: Output, works: Sequence[StepWork], target: Tar
     if any(digit[0] in SPANNED for one in output.tiles for digit in one.windows):
         raise NotCovered("tiles over chips or clusters")
     touches = [touch for step in sorted(steps) for touch in works[step].touches if touch.writes]
+    if not all(touch.sure for touch in touches):
+        raise NotCovered("no command says what is written")
     if len(touches) > MOST_COMMANDS or any(len(works[step].accesses) > 1 for step in steps):
         raise NotCovered("written by several accesses or too many commands")
     space = (space_of(target, output.tensor.tier),) * 2
@@ -67,7 +69,7 @@ def _of_output(name: str, output: Output, works: Sequence[StepWork], target: Tar
     subject = QuestionSubject(
         output.tensor, output.tensor, space, output.bits, commands, {}, definitions(), {}, f"{name}, "
     )
-    between = _Between(subject, touches, [t for work in works for t in work.touches if not t.writes], times)
+    between = _Between(subject, touches, [t for work in works for t in work.touches if t.sure and not t.writes], times)
     for index, (command, touch) in enumerate(zip(commands, touches, strict=True)):
         yield once_script(ScriptWriter(f"{name}, access {index} in two iterations", definitions()), command, TILES[0])
         if any(count > 1 and not stride for count, stride in touch.walk.loops[: len(touch.turns)]):

@@ -31,7 +31,8 @@ class OtherDeclarations:
     def reads_all(self, tiles: Tiles, steps: Sequence[int]) -> bool:
         """Only of a step without loops that writes its tensor whole: a walk over the same addresses, or all between."""
         own = [touch for touch in self.touches if touch.writes and touch.step == tiles.step]
-        reads = [t for t in self.touches if not t.writes and t.step in steps and self.steps[t.step].indirect is None]
+        sure = [touch for touch in self.touches if not touch.writes and touch.sure and touch.step in steps]
+        reads = [touch for touch in sure if self.steps[touch.step].indirect is None]
         if tiles.windows or tiles.turns or not own:
             return False
         return all(any(_holds(read, touch) for read in reads) for touch in own)

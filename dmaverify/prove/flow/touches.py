@@ -2,8 +2,11 @@
 
 Knows: commands of transfers (derived or printed), accesses per slice, which memory a walk is in, names of counters.
 Does not know: order, whether two walks may meet, rules.
-Law: a walk reaches exactly the units that its command moves on that side; a transfer without commands touches both of
-its declared regions whole, and says so. Walks of one memory count in one unit.
+Law: a walk reaches exactly the units that its command moves on that side. Of a transfer without commands all that its
+regions declare may be touched, but for Bottom padding that it writes; `sure` is what every legal command does: it
+writes live cells and Zero padding, and reads the cells that the destination asks for and that lie nowhere else. What
+may be touched is for showing that nothing meets, what is sure for witnesses and for what is surely written. Walks of
+one memory count in one unit.
 
 Source: "DMA Engine" (DMA Command Syntax), "Sequencer" (Interface: every slice runs the same program),
 docs/machines/rngd.md 4.
@@ -13,8 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from math import prod
 
 from dmaverify.errors import Span
+from dmaverify.language.numbers import same
 from dmaverify.lower.adapters import derived_access, given_access, is_fetch
 from dmaverify.lower.pairing import Trouble
 from dmaverify.lower.programs import program_of_transfer, space_of
@@ -27,6 +32,7 @@ from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.turns import Turn, turns_of
 from dmaverify.program.views import View, Views
+from dmaverify.prove.flow.live_cells import live_walk, read_whole, written_whole
 from dmaverify.prove.meet import Walk, side_of
 from dmaverify.prove.move.views import shift_units
 from dmaverify.targets.modules import queue_of, write_port
@@ -57,6 +63,7 @@ class Touch:
     turns: tuple[Turn, ...] = ()
     fixed: bool = False  # no view moves it
     port: str = ""  # of a write: two ports may overtake each other
+    sure: bool = True  # whatever carries the step out touches all of it, for some list that is admitted; else it may
 
 
 def flat_weights(turns: Sequence[Turn]) -> tuple[int, ...]:
@@ -120,13 +127,15 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
     if found is None:
         lane = step.context or base
         touches = [
-            *_region(index, lane, transfer.source, bits, target, False, view=_view(transfer, "source")),
-            *_region(index, lane, transfer.dest, bits, target, True, view=_view(transfer, "dest")),
-        ]
+            *_region(index, lane, transfer.source, bits, target, False, read_whole(transfer, step.indirect, target),
+                     view=_view(transfer, "source")),
+            *_region(index, lane, transfer.dest, bits, target, True, written_whole(step.indirect),
+                     view=_view(transfer, "dest")),
+        ]  # fmt: skip
         if step.indirect is not None:
             touches = known_rows(index, lane, step.indirect, target) or touches
             index_bits = target.dtypes[step.indirect.index.dtype]
-            touches += _region(index, lane, step.indirect.index.tensor, index_bits, target, False, INDEX)
+            touches += _region(index, lane, step.indirect.index.tensor, index_bits, target, False, True, INDEX)
         return StepWork((lane,), tuple(replace(t, port=port) for t in touches), whole=True)
     if isinstance(found, list):
         return StepWork((step.context or base,), (), troubles=tuple(found))
@@ -198,17 +207,29 @@ def loop_names(command: Command) -> tuple[str, ...]:
 
 
 def _region(
-    index: int, lane: str, tensor: Tensor, bits: int, target: Target, writes: bool, what: str = "the whole tensor",
-    view: View | None = None,
+    index: int, lane: str, tensor: Tensor, bits: int, target: Target, writes: bool, sure: bool,
+    what: str = "the whole tensor", view: View | None = None,
 ) -> Iterator[Touch]:  # fmt: skip
-    """The bytes of a tensor of which nothing says what is touched: all that a view shows, else all that it declares."""
+    """The bytes of a tensor of which nothing says what is touched: all that a view shows, else all that it declares.
+    With `sure`, its live cells are touched for sure.
+    """
     unit = unit_bits_of(bits)
     width = bits // unit
     loops = tuple((count, stride * width) for count, stride in shown_positions(tensor, view, "element"))
     names = tuple(f"in tensor {i}" if len(loops) > 1 else "in tensor" for i in range(len(loops)))
     walk = Walk(tensor.base * 8 // unit, (*loops, (width, 1)))
+    live, others = live_walk(tensor if view is None else view.shown, bits, target, writes) if sure else (None, True)
     for memory, moved, where in _in_places(tensor, walk, (*names, "in element"), target, unit, view):
-        yield Touch(index, lane, writes, memory, moved, where, what, unit, tensor.span, fixed=view is None)
+        every = live is not None and same(_counted(live), _counted(moved))
+        one = Touch(index, lane, writes, memory, moved, where, what, unit, tensor.span, fixed=view is None, sure=every)
+        if every or others:
+            yield one
+        if live is not None and not every:
+            yield replace(one, walk=live, names=tuple(f"in tensor {i}" for i in range(len(live.loops))), sure=True)
+
+
+def _counted(walk: Walk) -> int:
+    return prod(count for count, _ in walk.loops)
 
 
 def shown_positions(tensor: Tensor, view: View | None, place: str) -> tuple[tuple[int, int], ...]:

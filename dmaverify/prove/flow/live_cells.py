@@ -1,0 +1,79 @@
+"""What a move without commands surely touches: live cells of its two sides, as one nest.
+
+Knows: layouts of tensors, which padding may be written, which cells a destination asks for.
+Does not know: steps, lanes, loops around a move, commands.
+Law: errs to the side of "not sure": where live cells are no box of digits, nothing is. Every legal command writes the
+live cells of the destination and its Zero padding, and reads what the destination asks for where it lies at one place.
+
+Source: the plan file format, What is judged; docs/machines/rngd.md 7.1.
+"""
+
+from __future__ import annotations
+
+from dmaverify.language.expr import Kind
+from dmaverify.language.numbers import moves, same
+from dmaverify.layout.digits import Gap
+from dmaverify.layout.held import TooMany, first_absent
+from dmaverify.lower.programs import space_of
+from dmaverify.program.indirect import Indirect
+from dmaverify.program.move import Transfer
+from dmaverify.program.space import LOCAL_LIMIT, layout_of, local_address
+from dmaverify.program.tensor import Tensor
+from dmaverify.prove.meet import Walk
+from dmaverify.targets.target import Target
+
+
+def live_walk(tensor: Tensor, bits: int, target: Target, writes: bool) -> tuple[Walk | None, bool]:
+    """The live cells of a tensor in one memory, those that must end as zero with them where all its padding must; None
+    where they are no nest. And whether anything else may be touched: Bottom padding is not written.
+    """
+    space = space_of(target, tensor.tier)
+    layout, opaque = layout_of(tensor, space, bits)
+    digits = [d for i, d in enumerate(layout.digits) if i not in layout.beyond_index]
+    kinds = {guard.kind for guard in layout.guards}
+    if opaque or any(len(guard.terms) != 1 for guard in layout.guards):
+        return None, True
+    if any(d.step >= LOCAL_LIMIT and not same(d.live, d.slots) for d in digits):
+        return None, True
+    zeros = writes and kinds == {Kind.ZERO}
+    inside = [(d.slots if zeros else d.live, d.step) for d in digits if d.step < LOCAL_LIMIT]
+    walk = Walk(local_address(space, layout.origin), tuple(loop for loop in inside if moves(loop[0])))
+    return walk, not (writes and kinds <= {Kind.BOTTOM, Gap.OUT})
+
+
+def read_whole(transfer: Transfer, move: Indirect | None, target: Target) -> bool:
+    """Whether the destination asks for every live cell of the source, and none of them lies at two places. Of a table,
+    for some list that is admitted: where nothing is promised of it.
+    """
+    if move is not None and not move.scatter and (move.index.known or move.index.low is not None):
+        return False
+    bits = target.dtypes[transfer.dtype]
+    (source, opaque), (dest, other) = (
+        layout_of(t, space_of(target, t.tier), bits) for t in (_shown(transfer, "source"), _shown(transfer, "dest"))
+    )
+    copied = any(d.axis is None and moves(d.live) for d in source.digits)  # beyond digits are one
+    if opaque or other or copied or source.repeats_an_axis:
+        return False
+    if any(len(guard.terms) != 1 for guard in dest.guards):
+        return False
+    named = {axis: [(d.weight, d.live) for d in dest.digits if d.axis == axis] for axis, _ in source.sizes}
+    rows = {move.axis} if move is not None else set()
+    try:
+        return all(
+            d.axis is None or d.axis in rows or first_absent([(d.weight, d.live)], named[d.axis]) is None
+            for d in source.digits
+        )
+    except TooMany:
+        return False
+
+
+def written_whole(move: Indirect | None) -> bool:
+    """Whether every live cell of the destination is written: of a table, for some list that is admitted."""
+    return move is None or not move.scatter or not (move.index.known or move.index.low is not None)
+
+
+def _shown(transfer: Transfer, side: str) -> Tensor:
+    """What an iteration moves of a side (`source` or `dest`)."""
+    own, views = (transfer.source if side == "source" else transfer.dest), transfer.views
+    view = None if views is None else views.source if side == "source" else views.dest
+    return own if view is None else view.shown
