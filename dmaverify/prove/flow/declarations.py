@@ -65,8 +65,7 @@ def _condition(reads: _Declared, writes: _Declared, steps: Sequence[Step]) -> st
 
 def _may_follow(order: Order, writes: int, reads: int) -> bool:
     """Whether a read may come after a write: not where it always comes first, and no loop brings it again."""
-    body = order.bodies[writes] if order.bodies else -1
-    if body >= 0 and order.bodies[reads] == body:
+    if order.steps_of_one_body(reads, writes):
         return True
     return writes != reads and not order.step_precedes(reads, writes)
 
@@ -131,8 +130,8 @@ def _replaces(one: _Declared, writes: _Declared, reads: _Declared, order: Order)
     """
     if one.step in (writes.step, reads.step) or not one.whole:
         return False
-    body = order.bodies[writes.step] if order.bodies else -1
-    if body >= 0 and order.bodies[reads.step] == body != order.bodies[one.step]:
+    around = order.steps_of_one_body(reads.step, writes.step)
+    if around and not order.steps_of_one_body(one.step, writes.step):
         return False  # the other write comes again, between two reads
     between = order.step_precedes(one.step, writes.step) and order.step_precedes(writes.step, reads.step)
     return order.step_precedes(one.step, reads.step) and not between

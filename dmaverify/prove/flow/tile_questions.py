@@ -181,8 +181,7 @@ class _Between:
 
     def _mates(self, one: Touch, other: Touch) -> bool:
         """Whether two are in one body of a loop."""
-        bodies = self.times.order.bodies
-        return bool(bodies) and one.step != other.step and bodies[one.step] == bodies[other.step] >= 0
+        return one.step != other.step and self.times.order.steps_of_one_body(one.step, other.step)
 
     # ------------------------------------------------------------ addresses
 

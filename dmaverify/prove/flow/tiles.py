@@ -99,10 +99,9 @@ def _anew(output: Output, tiles: Tiles, order: Order, session: Session, elsewher
     iteration; "none" where a step reads all of it in each, else "unknown".
     """
     still = [i for i, turn in enumerate(tiles.turns) if turn.count > 1 and i not in tiles.moving]
-    body = order.bodies[tiles.step] if order.bodies else -1
     if not still:
         return "none"
-    others = [s for s, of in enumerate(order.bodies) if of == body >= 0 and s != tiles.step]
+    others = [s for s in range(len(order.of_step)) if s != tiles.step and order.steps_of_one_body(s, tiles.step)]
     readers = [r for r in output.reads if r.step in others]
     if any(_reads(r, tiles) for r in readers) or elsewhere.reads_all(tiles, others):
         return "none"
@@ -147,7 +146,7 @@ def _comes_back(output: Output, first: Tiles, second: Tiles, order: Order, sessi
     """Whether the earlier of two steps of one loop may write, in a later iteration, what the other one wrote and no
     step has read since. Yes may be wrong.
     """
-    if not order.bodies or order.bodies[first.step] < 0 or order.bodies[first.step] != order.bodies[second.step]:
+    if not order.steps_of_one_body(first.step, second.step):
         return False
     still = any(turn.count > 1 and i not in first.moving for i, turn in enumerate(first.turns))
     alike = (first.windows, first.turns) == (second.windows, second.turns)
@@ -155,7 +154,7 @@ def _comes_back(output: Output, first: Tiles, second: Tiles, order: Order, sessi
         return False  # they meet in the same iteration alone
     if order.step_precedes(second.step, first.step):
         first, second = second, first
-    body = [r for r in output.reads if order.bodies[r.step] == order.bodies[first.step]]
+    body = [r for r in output.reads if order.steps_of_one_body(r.step, first.step)]
     behind = (r for r in body if order.step_precedes(second.step, r.step) and _reads(r, second))
     ahead = (r for r in body if order.step_precedes(r.step, first.step) and _reads(r, first))
     return next(behind, None) is None and next(ahead, None) is None
@@ -177,7 +176,7 @@ def _unread(
         return found
     if any(not r.windows for r in readers) or any(elsewhere.reads_all(t, steps) for t in (first, second)):
         return "none"
-    mates = [[r for r in readers if _one_body(order, r.step, tiles.step)] for tiles in pair]
+    mates = [[r for r in readers if order.steps_of_one_body(r.step, tiles.step)] for tiles in pair]
     if any(_in_each_turn(output, tiles, own) for tiles, own in zip(pair, mates, strict=True)):
         return "none"
     if any(mates):  # what they read in other iterations is no read between two writes
@@ -196,10 +195,6 @@ def _unread(
     where = {output.label(d): value for d, value in point.items()}
     at = [loop_values(t.turns, side or ()) for t, side in zip((first, second), sides, strict=True)]
     return SharedElement(first, second, at[0], at[1], where)
-
-
-def _one_body(order: Order, one: int, other: int) -> bool:
-    return bool(order.bodies) and order.bodies[one] == order.bodies[other] >= 0
 
 
 def _in_each_turn(output: Output, tiles: Tiles, readers: Sequence[Tiles]) -> bool:

@@ -154,19 +154,15 @@ def _written_again(program: Program, sides: Sequence[_ShownSide], order: Order) 
         i, j = one.step, other.step
         readers = [side.step for side in whole if side.reads(one) and side.reads(other)]
         read = any(order.step_precedes(i, k) and order.step_precedes(k, j) for k in readers)
-        inside = [k for k in readers if _one_body(order, i, k)]
+        inside = [k for k in readers if order.steps_of_one_body(i, k)]
         if i == j:
             read = bool(inside) or not any(turn.count > 1 for turn in one.turns)
-        elif _one_body(order, i, j):  # the first comes around behind the second
+        elif order.steps_of_one_body(i, j):  # the first comes around behind the second
             read = read and any(order.step_precedes(j, k) or order.step_precedes(k, i) for k in inside)
         if not read:
             first, second = (program.steps[n].name for n in (i, j))
             what = f"{one.tensor.tier} {one.tensor.element}"
             yield f"`{second}` may write {what} again before all that `{first}` wrote is read"
-
-
-def _one_body(order: Order, one: int, other: int) -> bool:
-    return bool(order.bodies) and order.bodies[one] == order.bodies[other] >= 0
 
 
 def _outputs(sides: Sequence[_ShownSide], order: Order) -> None:
@@ -177,7 +173,7 @@ def _outputs(sides: Sequence[_ShownSide], order: Order) -> None:
         need(not shared, "core/tiles-once", "several steps write an output that one of them writes in tiles")
     for side in tiled:
         _tiles(side)
-        read = any(reader.reads(side) and _one_body(order, side.step, reader.step) for reader in sides)
+        read = any(reader.reads(side) and order.steps_of_one_body(side.step, reader.step) for reader in sides)
         still = [turn for i, turn in enumerate(side.turns) if all(same(w.start.steps[i], 0) for w in side.windows)]
         anew = not read and any(turn.count > 1 for turn in still)
         need(not anew, "core/tiles-once", "a loop writes a tile again that no step of its body reads")
