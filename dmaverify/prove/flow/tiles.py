@@ -72,8 +72,8 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
             apart = apart and (answer == "none" or not promised)
             meet = isinstance(answer, SharedElement)
             if first is second:
-                anew = _anew(output, first, order, session, elsewhere)
-                answer, meet = (answer, meet) if meet or anew == "none" else (anew, True)
+                anew = _anew(output, first, answer, order, session, elsewhere)
+                answer, meet = anew, meet or anew != answer
             elif answer != "none":
                 answer = _unread(output, (first, second), order, answer, session, elsewhere)
                 if answer == "none" and _comes_back(output, first, second, order, session):
@@ -94,17 +94,30 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
     return Together(output, once, covered, tuple(twice), unwritten, on_purpose, why, tuple(undecided), tuple(again))
 
 
-def _anew(output: Output, tiles: Tiles, order: Order, session: Session, elsewhere: Elsewhere) -> SharedElement | str:
-    """Two iterations of a loop that does not move the tile, with an element of it that no step of the loop reads in any
-    iteration; "none" where a step reads all of it in each, else "unknown".
+def _anew(
+    output: Output,
+    tiles: Tiles,
+    found: SharedElement | str,
+    order: Order,
+    session: Session,
+    elsewhere: Elsewhere,
+) -> SharedElement | str:
+    """Two iterations, of which the tiles meet (`found`) or the loop does not move the tile, with an element that no
+    step of the loop reads in any iteration; "none" where steps read all of the tile in each, else "unknown".
     """
     still = [i for i, turn in enumerate(tiles.turns) if turn.count > 1 and i not in tiles.moving]
-    if not still:
+    if not still and found == "none":
         return "none"
     others = [s for s in range(len(order.of_step)) if s != tiles.step and order.steps_of_one_body(s, tiles.step)]
     readers = [r for r in output.reads if r.step in others]
-    if any(_reads(r, tiles) for r in readers) or elsewhere.reads_all(tiles, others):
+    alike = any(_reads(r, tiles) for r in readers) or _in_each_turn(output, tiles, readers)
+    if alike or elsewhere.reads_all(tiles, others):
         return "none"
+    if isinstance(found, SharedElement):
+        shared = {d: found.where[output.label(d)] for d in output.digits}
+        return "unknown" if _perhaps_read(output, shared, others, elsewhere) else found
+    if not still:
+        return found
     point: dict[Digit, int] | None = {d: tiles.window(d)[0].constant for d in output.digits}
     counters: list[int] | None = [0] * len(tiles.turns)
     if readers:
