@@ -22,6 +22,7 @@ from dmaverify.prove.flow.declarations import may_share, read_otherwise
 from dmaverify.prove.flow.hazards import HAZARDS, Hazards, hazards
 from dmaverify.prove.flow.hazards_told import hazard_finding, one_engine
 from dmaverify.prove.flow.hops import hop_findings
+from dmaverify.prove.flow.index_lists import shared_lists
 from dmaverify.prove.flow.regions import REGIONS, region_findings
 from dmaverify.prove.flow.tile_outputs import Output, outputs
 from dmaverify.prove.flow.tiles import Together, worse
@@ -141,6 +142,24 @@ class _Case(Judgement):
                 self.assumptions += [] if index.known else [f"`{step.name}` may touch every row {said}"]
             elif work.whole:
                 self.assumptions.append(f"`{step.name}` has neither stream nor commands: it touches its tensors whole")
+
+    def lists(self, works: list[StepWork], order: Order) -> None:
+        """Lists in the same bytes can be what is stated of them."""
+        for one in shared_lists(self.program.steps, works, order, self.target):
+            both = f"the lists of `{one.first}` and `{one.second}`"
+            if not one.why:
+                self.conditions.append(f"{both}, which share bytes, are what both state")
+                continue
+            self.status["core/not-vacuous"] = "refuted"
+            said = f"{both} are in the same bytes, nothing writes them in between, and no list is both: {one.why}"
+            hint = "give one of them bytes of its own, or say what writes it"
+            source = "obligations of the core: programs"
+            self.findings.append(
+                Finding(
+                    "core/not-vacuous", Severity.ERROR, said, f"step {one.second}", one.span,
+                    {"first": one.first, "second": one.second}, source=source, hint=hint,
+                )
+            )  # fmt: skip
 
     def ask(self, works: list[StepWork], order: Order) -> None:
         """What was proved of the steps together once more, from definitions."""
@@ -377,6 +396,7 @@ def _judge(case: _Case) -> None:
         return
     parts: tuple[Callable[[list[StepWork], Order], None], ...] = (
         case.hazards,
+        case.lists,
         case.at_start,
         case.tiles,
         case.regions,

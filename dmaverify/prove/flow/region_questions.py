@@ -19,7 +19,7 @@ from dmaverify.program.schedule import Box, Program, Region
 from dmaverify.program.tensor import PLACES
 from dmaverify.prove.flow.program_times import Times
 from dmaverify.prove.flow.regions import REGIONS, boxes_of, in_memory
-from dmaverify.prove.flow.touches import StepWork, Touch
+from dmaverify.prove.flow.touches import INDEX, StepWork, Touch
 from dmaverify.prove.move.full import definitions
 from dmaverify.prove.move.questions import address_by_steps
 from dmaverify.prove.move.script import Script, ScriptWriter, conjunction, disjunction, text_of
@@ -142,7 +142,7 @@ class _Regions:
         """
         step = self.program.steps[touch.step]
         side = "writes" if touch.writes else "reads"
-        named = step.writes if touch.writes else step.reads
+        named = step.writes if touch.writes else step.reads if touch.what != INDEX else None
         writer = self._timed(f"{step.name} {touch.what} {side}, and regions")
         counters = [writer.counter(f"c{i}", count) for i, (count, _) in enumerate(touch.walk.loops)]
         at = address_by_steps(writer, "address", touch.walk.base, counters, [s for _, s in touch.walk.loops])
