@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from math import lcm
 
-from dmaverify.errors import Span
 from dmaverify.lower.programs import space_of
 from dmaverify.program.indirect import Indirect, rows_of
 from dmaverify.program.schedule import Order, Step
@@ -23,25 +22,13 @@ from dmaverify.program.views import ViewError
 from dmaverify.prove.flow.declarations import list_of, may_share, same_places
 from dmaverify.prove.flow.touches import INDEX, StepWork, Touch
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class SharedList:
-    """Two steps whose lists share bytes that nobody writes between. `why` no list is as both state; empty where they
-    put other numbers there, so that nothing was compared.
-    """
-
-    first: str
-    second: str
-    why: str
-    span: Span | None
+from dmaverify.verdict import Finding, Severity
 
 
 def shared_lists(
     steps: Sequence[Step], works: Sequence[StepWork], order: Order, target: Target
-) -> Iterator[SharedList]:
-    """Lists that share bytes and cannot be, or are not known to be, what both steps state."""
+) -> Iterator[Finding | str]:
+    """Lists that share bytes and cannot be what both steps state; in words, those of which that is not known."""
     lists = [(i, step.indirect) for i, step in enumerate(steps) if step.indirect is not None]
     for (i, one), (j, other) in combinations(lists, 2):
         own = [[t for t in works[step].touches if t.what == INDEX] for step in (i, j)]
@@ -49,10 +36,16 @@ def shared_lists(
             continue
         if _written_between(i, j, [*own[0], *own[1]], works, order):
             continue
-        alike = same_places(list_of(i, one, target), list_of(j, other, target))
-        why = _conflict(one, other, target) if alike else ""
-        if why is not None:
-            yield SharedList(steps[i].name, steps[j].name, why, other.index.span)
+        both = f"the lists of `{steps[i].name}` and `{steps[j].name}`"
+        if not same_places(list_of(i, one, target), list_of(j, other, target)):
+            yield f"{both}, which share bytes, are what both state"
+        elif why := _conflict(one, other, target):
+            said = f"{both} are in the same bytes, nothing writes them in between, and no list is both: {why}"
+            yield Finding(
+                "core/not-vacuous", Severity.ERROR, said, f"step {steps[j].name}", other.index.span,
+                {"first": steps[i].name, "second": steps[j].name}, source="obligations of the core: programs",
+                hint="give one of them bytes of its own, or say what writes it",
+            )  # fmt: skip
 
 
 def _written_between(i: int, j: int, lists: Sequence[Touch], works: Sequence[StepWork], order: Order) -> bool:

@@ -144,22 +144,11 @@ class _Case(Judgement):
                 self.assumptions.append(f"`{step.name}` has neither stream nor commands: it touches its tensors whole")
 
     def lists(self, works: list[StepWork], order: Order) -> None:
-        """Lists in the same bytes can be what is stated of them."""
-        for one in shared_lists(self.program.steps, works, order, self.target):
-            both = f"the lists of `{one.first}` and `{one.second}`"
-            if not one.why:
-                self.conditions.append(f"{both}, which share bytes, are what both state")
-                continue
-            self.status["core/not-vacuous"] = "refuted"
-            said = f"{both} are in the same bytes, nothing writes them in between, and no list is both: {one.why}"
-            hint = "give one of them bytes of its own, or say what writes it"
-            source = "obligations of the core: programs"
-            self.findings.append(
-                Finding(
-                    "core/not-vacuous", Severity.ERROR, said, f"step {one.second}", one.span,
-                    {"first": one.first, "second": one.second}, source=source, hint=hint,
-                )
-            )  # fmt: skip
+        found = list(shared_lists(self.program.steps, works, order, self.target))
+        self.conditions += [one for one in found if isinstance(one, str)]
+        wrong = [one for one in found if isinstance(one, Finding)]
+        self.findings += wrong
+        self.status |= dict.fromkeys((one.rule for one in wrong), "refuted")
 
     def ask(self, works: list[StepWork], order: Order) -> None:
         """What was proved of the steps together once more, from definitions."""
