@@ -306,7 +306,7 @@ class StepTable(PlanFileTable, frozen=True):
     loop: Loops = {}
     after: Annotated[list[str], Meta(description="steps that end before this one begins (a sync)")] = []
     earlier: Annotated[dict[str, Turns], Meta(description="`after`, of steps of its loop so many turns before")] = {}
-    reads: Annotated[str | None, Meta(description="the region that holds what it reads")] = None
+    reads: Annotated[str | None, Meta(description="the region that holds what it reads, its index aside")] = None
     writes: Annotated[str | None, Meta(description="the region that holds what it writes")] = None
 
 

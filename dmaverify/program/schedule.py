@@ -7,7 +7,8 @@ context) of one step. Nothing is enumerated: reachability is one bit per pair of
 
 Edges: pieces of one lane in the written order; an `after` puts every piece of a step behind every piece of the other;
 `order = "written"` puts every step behind the one above it; `order = "none"` leaves the `after` edges alone. In a loop,
-`earlier` puts a step behind what another one of the body did so many iterations before.
+`earlier` puts a step behind what another one of the body did so many iterations before. A loop that surely runs once is
+no loop.
 
 Source: "DMA Engine" (Implementation Details: commands of an engine in sequence, engines in parallel), "Memory
 Performance" (Scheduling model: an operation waits for its context), docs/machines/rngd.md 7.4.
@@ -18,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import Span
+from dmaverify.language.numbers import moves
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Transfer
@@ -136,7 +138,7 @@ class Order:
     pieces: tuple[LaneWork, ...]
     before: tuple[int, ...]
     of_step: tuple[tuple[int, ...], ...]
-    bodies: tuple[int, ...] = ()  # of each step, the number of the loop body that it is in, -1 for none
+    bodies: tuple[int, ...] = ()  # of each step, the number of the body that it is in, of loops that run again, or -1
     later: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see `gap`
 
     def index(self, step: int, lane: str) -> int:
@@ -148,8 +150,11 @@ class Order:
 
     def one_body(self, a: int, b: int) -> bool:
         """Whether two pieces are done in the iterations of the same loops."""
-        first, second = (self.pieces[i].step for i in (a, b))
-        return bool(self.bodies) and self.bodies[first] >= 0 and self.bodies[first] == self.bodies[second]
+        return self.steps_of_one_body(self.pieces[a].step, self.pieces[b].step)
+
+    def steps_of_one_body(self, a: int, b: int) -> bool:
+        """Whether two steps, or a step and itself, are done in the iterations of the same loops."""
+        return bool(self.bodies) and self.bodies[a] == self.bodies[b] >= 0
 
     def gap(self, a: int, b: int) -> int | None:
         """Of two pieces of one body: the least d such that a in iteration n ends before b in iteration n + d begins."""
@@ -197,12 +202,19 @@ def order_of(program: Program, lanes: Sequence[Sequence[str]]) -> Order | Circle
     before = _closure(direct)
     if isinstance(before, frozenset):
         return Circle(tuple(dict.fromkeys(program.steps[pieces[i].step].name for i in sorted(before))))
-    bodies = bodies_of(program.steps)
+    bodies = tuple(
+        body if runs_again(step) else -1 for body, step in zip(bodies_of(program.steps), program.steps, strict=True)
+    )
     later = _later(program, pieces, of_step, before, bodies)
     return Order(tuple(pieces), tuple(before), tuple(of_step), bodies, later)
 
 
 # ---------------------------------------------------------------- loops
+
+
+def runs_again(step: Step) -> bool:
+    """Whether its loops make more than one iteration; symbolic ones may."""
+    return any(moves(count) for _, count in step.loops)
 
 
 def bodies_of(steps: Sequence[Step]) -> tuple[int, ...]:
@@ -231,12 +243,14 @@ def torn_body(program: Program, order: Order) -> tuple[str, str] | None:
 
 
 def earlier_edges(program: Program, of_step: Sequence[Sequence[int]]) -> list[tuple[int, int, int]]:
-    """Pieces (p, q, d): all of p in iteration n ends before q in iteration n + d begins, as `earlier` says."""
+    """Pieces (p, q, d): all of p in iteration n ends before q in iteration n + d begins, as `earlier` says; of loops
+    that run once, nothing.
+    """
     index = {step.name: number for number, step in enumerate(program.steps)}
     return [
         (p, q, distance)
         for number, step in enumerate(program.steps)
-        for name, distance in step.earlier
+        for name, distance in (step.earlier if runs_again(step) else ())
         for p in of_step[index[name]]
         for q in of_step[number]
     ]

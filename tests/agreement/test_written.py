@@ -6,6 +6,7 @@ Three of each kind, and one with each fault; `make fuzz` draws a hundred thousan
 from __future__ import annotations
 
 import itertools
+import random
 import re
 import shutil
 from collections import Counter
@@ -213,6 +214,75 @@ def test_a_tile_is_written_again_only_where_it_was_read_in_between(
         assert both.rules == ("core/tiles-once",)
     if run == "wrong":
         assert set(both.outcome.wrong) == {"core/tiles-once"}
+
+
+SLIDING = """schema = 1
+target = "rngd"
+[axes]
+A = 5
+C = 16
+"""
+SLIDE = """[transfer.{name}]
+dtype = "i8"
+loop = {{ t = {count} }}
+source = {{ {source} }}
+dest = {{ {dest} }}
+stream = {{ time = "A = {length}", packet = "C" }}
+"""
+
+
+def sliding(parts: list[tuple[str, int, str, int]]) -> str:
+    """Steps, one after the other, that write or read a window of rows: "w" or "r", length, start, iterations."""
+    text, steps = SLIDING, []
+    for number, (kind, length, start, count) in enumerate(parts):
+        rows = f'element = "A, C", view = {{ tile = "A", length = {length}, start = "{start}" }}'
+        far = f'tier = "hbm", {rows}'
+        near = f'tier = "dm", base = {4096 * number}, slice = "1 # 64", element = "A = {length}, C"'
+        ends = (near, far) if kind == "w" else (far, near)
+        text += SLIDE.format(name=f"s{number}", count=count, source=ends[0], dest=ends[1], length=length)
+        steps.append(f'{{ transfer = "s{number}" }}')
+    return f'{text}[program.p]\norder = "written"\nstep = [{", ".join(steps)}]\n'
+
+
+@pytest.mark.parametrize(
+    ("parts", "proof", "run"),
+    [
+        ([("w", 2, "t", 4)], "refuted", "wrong"),
+        ([("w", 2, "t", 4), ("r", 2, "t", 4)], "proved", "right"),
+        ([("r", 2, "t", 4), ("w", 2, "t", 4)], "proved", "right"),
+        ([("w", 2, "t", 4), ("r", 1, "t", 4), ("r", 1, "t + 1", 4)], "proved", "right"),
+        ([("w", 2, "t", 4), ("r", 1, "t + 1", 4)], "unknown", "right"),
+        ([("w", 2, "t", 4), ("r", 1, "t", 4)], "unknown", "wrong"),
+        ([("w", 2, "t", 4), ("r", 1, "0", 4)], "refuted", "wrong"),
+        ([("w", 2, "t", 4), ("r", 2, "t", 3)], "refuted", "wrong"),  # in a loop of its own, behind it
+    ],
+)
+def test_a_window_that_meets_itself_writes_again_what_is_read_in_each_iteration(
+    parts: list[tuple[str, int, str, int]], proof: str, run: str
+) -> None:
+    both = judged_twice(sliding(parts), "p", PLAIN)
+    assert (both.proof, both.run) == (proof, run), both.outcome
+    if proof == "refuted":
+        assert both.rules == ("core/tiles-once",)
+
+
+def test_sliding_windows_are_never_judged_against_their_run() -> None:
+    draw, seen = random.Random(7), set()
+    for _ in range(40):
+        count, length = draw.choice([(4, 2), (3, 3), (4, 1), (2, 3)])
+        parts = [("w", length, draw.choice(["t", "t", f"{count} - 1 - t"]), count)]
+        for _ in range(draw.randint(0, 2)):
+            rows = draw.choice([1, length, length])
+            at = draw.choice(["t", "t", "0", f"t + {length - rows}"])
+            parts.insert(draw.randint(0, len(parts)), ("r", rows, at, draw.choice([count, count, 1])))
+        both = judged_twice(sliding(parts), "p", PLAIN)
+        wanted = {"proved": {"right"}, "refuted": {"wrong"}, "unknown": {"right", "wrong"}}
+        again = "core/tiles-once" in both.outcome.wrong
+        seen.add((both.proof, again))
+        if set(both.outcome.wrong) <= {"core/tiles-once"} and set(both.rules) <= {"core/tiles-once"}:
+            assert both.run in wanted[both.proof], (parts, both)
+    assert {(proof, again) for proof, again in seen if again} >= {("refuted", True)}
+    assert ("proved", False) in seen
 
 
 WHOLE = """schema = 1

@@ -121,10 +121,15 @@ def looped(rng: random.Random) -> LoopedPlan:
                 f'stream = {{ time = "A = ‹{tile}›, C / 8", packet = "C % 8" }}',
             ]  # fmt: skip
     lines += ["[program.p]", *_steps(rng, use, changed)]
+    marked = "\n".join(lines) + "\n"
+    if "u = " not in loops and rng.random() < 0.25:  # around or inside, a loop that moves no tile
+        free.append("U = { min = 1, max = 3 }")
+        still = "loop = { u = «U», \\1 }" if rng.random() < 0.5 else "loop = { \\1, u = «U» }"
+        marked = re.sub(r"loop = \{ (.*) \}", still, marked)
     head = 'schema = 1\ntarget = "rngd"\n' + (f"assume = {[*assume]}\n".replace("'", '"') if assume else "")
     head += "[axes]\n" + "".join(f"{name} = {text}\n" for name, text in axes.items())
     head += "[free]\n" + "\n".join(free) + "\n" if free else ""
-    return LoopedPlan("\n".join(lines) + "\n", head, tuple(axes), changed)
+    return LoopedPlan(marked, head, tuple(axes), changed)
 
 
 def _starts(rng: random.Random, tile: str) -> list[str]:

@@ -60,8 +60,9 @@ def small_sizes(template: Template) -> list[dict[str, int]]:
         values = [v for v in range(one.least, most + 1) if v % one.multiple == 0]
         ranges.append(values[: SMALL.get(count, 2)])
     out = [dict(zip((one.name for one in template.symbols), values, strict=True)) for values in product(*ranges)]
-    admitted = sorted((v for v in out if template.admits(v)), key=template.key)
-    return admitted[:: -(-len(admitted) // MOST_SIZES) or 1]
+    admitted = [v for v in out if template.admits(v)]
+    some = random.Random(len(admitted)).sample(admitted, min(len(admitted), MOST_SIZES))  # steps would fix a symbol
+    return sorted(some, key=template.key)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def draw_steps(rng: random.Random, *, back: bool = False) -> tuple[Program, list
     steps, works = [], []
     for number in range(rng.randint(2, 5)):
         if rng.random() < 0.45:
-            loops = tuple((f"t{i}", rng.choice([2, 3, 4, 8, 9])) for i in range(rng.choice([0, 1, 1, 2])))
+            loops = tuple((f"t{i}", rng.choice([1, 1, 2, 3, 4, 8, 9])) for i in range(rng.choice([0, 1, 1, 2])))
         after = tuple(f"s{i}" for i in range(number) if rng.random() < 0.3)
         cuts = {
             name: [d for d in (2, 3) if count % d == 0 and d < count and rng.random() < 0.5][:1]
@@ -79,6 +79,19 @@ def unrolled_hazards(program: Program, works: list[StepWork], *, launched: bool)
                     if memory == other and (writes or wrote) and touched & reached:
                         found.add((*ends, "waw" if writes and wrote else "read and write"))
     return found
+
+
+def always_ordered(program: Program, works: list[StepWork]) -> set[tuple[tuple[int, str], tuple[int, str]]]:
+    """Pieces (step and lane) of which, of any two iterations, one ends before the other begins."""
+    nodes = list(_nodes(program, works, False))
+    before = _before(program, nodes)
+    every = {(step, lane) for step, _, lane, _ in nodes}
+    free = {
+        (one[0::2], other[0::2])
+        for (i, one), (j, other) in product(enumerate(node[:3] for node in nodes), repeat=2)
+        if i != j and not before[j] >> i & 1 and not before[i] >> j & 1
+    }
+    return {pair for pair in product(every, repeat=2) if pair not in free}
 
 
 def earliest(program: Program, works: list[StepWork], cycles: dict[tuple[int, str], float]) -> dict[Node, float]:

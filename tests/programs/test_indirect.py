@@ -536,3 +536,96 @@ def test_a_gather_does_not_read_all_of_its_table() -> None:
                        f"step = [{steps}]\n", "p")  # fmt: skip
         assert found.status is Status.PROVED
         assert ("`b` may write hbm R, C again before all that `a` wrote is read" in found.conditions) == told
+
+
+LISTED = (
+    'schema = 1\ntarget = "rngd"\n[axes]\nC = 256\nR = 128\nK = 4\nS = 64\n{moves}[program.p]\nholds = ["dm"]\n'
+    "{regions}step = [{steps}]\n"
+)
+LISTED_MOVE = (
+    '[gather.{name}]\ndtype = "i8"\nsource = {{ tier = "hbm", element = "R, C" }}\n'
+    'dest = {{ tier = "dm", base = {base}, slice = "K # 64", element = "C" }}\n'
+    'index = {{ tier = "dm", base = {at}, element = "K", scaled = {scaled}, {states} }}\n'
+    'stream = {{ time = "K", packet = "C" }}\n'
+)
+MAKE_LIST = (
+    '[transfer.list]\ndtype = "{dtype}"\nsource = {{ tier = "hbm", base = 1048576, element = "{element}" }}\n'
+    'dest = {{ tier = "dm", base = 65536, element = "{element}" }}\nstream = {{ time = "1", packet = "{element}" }}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "holds"),
+    [
+        ("values = [0, 1, 2, 3]", "values = [0, 1, 2, 3]", True),
+        ("values = [0, 1, 2, 3]", "values = [0, 1, 2, 4]", False),
+        ("values = [0, 1, 2, 3]", "rows = [0, 3]", True),
+        ("values = [0, 1, 2, 3]", "rows = [1, 127]", False),
+        ("rows = [0, 9]", "rows = [9, 20]", True),
+        ("rows = [0, 9]", "rows = [10, 20]", False),
+        ("rows = [0, 9], distinct = true", "rows = [6, 20]", True),
+        ("rows = [0, 9], distinct = true", "rows = [7, 20]", False),
+        ("values = [1, 1, 2, 3]", "rows = [0, 9], distinct = true", False),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_two_lists_in_the_same_bytes_are_one_list(one: str, other: str, holds: bool, turned: bool) -> None:
+    def judged(at: int, steps: str, extra: str = "") -> tuple[set[str], tuple[str, ...]]:
+        ways = (other, one) if turned else (one, other)
+        moves = LISTED_MOVE.format(name="a", base=0, at=65536, scaled="false", states=ways[0])
+        moves += LISTED_MOVE.format(name="b", base=1024, at=at, scaled="false", states=ways[1])
+        (verdict,) = api.check(LISTED.format(moves=moves + extra, steps=steps, regions=""), "p")
+        return {f.rule for f in verdict.errors}, verdict.conditions
+
+    both = '{ gather = "a" }, %s{ gather = "b", after = ["a"] }'
+    assert judged(65536, both % "") == ((set() if holds else {"core/not-vacuous"}), ())
+    assert judged(65552, both % "") == (set(), ())
+    made = '{ transfer = "list", after = ["a"], context = "x" }, '
+    again = both.replace('after = ["a"]', 'after = ["list"]')
+    assert judged(65536, again % made, MAKE_LIST.format(dtype="i32", element="K")) == (set(), ())
+    before = '{ transfer = "list", context = "x" }, { gather = "a", after = ["list"] }, { gather = "b", after = ["a"] }'
+    found = judged(65536, before, MAKE_LIST.format(dtype="i32", element="K"))
+    assert found == ((set() if holds else {"core/not-vacuous"}), ())
+    rules, conditions = judged(65544, both % "")
+    assert not rules
+    assert conditions == ("the lists of `a` and `b`, which share bytes, are what both state",)
+
+
+@pytest.mark.parametrize(("first", "last"), [(3, True), (4, False)])
+def test_promises_of_bytes_and_of_rows_are_compared_as_numbers(first: int, last: bool) -> None:
+    """Rows of 256 bytes: 3 of them are 768."""
+    moves = LISTED_MOVE.format(name="a", base=0, at=65536, scaled="true", states=f"rows = [{first}, 9]")
+    moves += LISTED_MOVE.format(name="b", base=1024, at=65536, scaled="true", states="values = [768, 1024, 1280, 1536]")
+    steps = '{ gather = "a" }, { gather = "b", after = ["a"] }'
+    (verdict,) = api.check(LISTED.format(moves=moves, steps=steps, regions=""), "p")
+    assert ("core/not-vacuous" in {f.rule for f in verdict.errors}) is not last
+
+
+@pytest.mark.parametrize(
+    ("dtype", "element", "said"),
+    [
+        ("i32", "K", ()),
+        ("i8", "S", ("`g` reads as dm element `K` at 65,536 what `list` writes as dm element `S` at 65,536",)),
+    ],
+)
+def test_a_list_that_a_step_makes_is_read_as_the_index_declares_it(
+    dtype: str, element: str, said: tuple[str, ...]
+) -> None:
+    moves = MAKE_LIST.format(dtype=dtype, element=element)
+    moves += LISTED_MOVE.format(name="g", base=0, at=65536, scaled="false", states="rows = [0, 127]")
+    steps = '{ transfer = "list" }, { gather = "g", after = ["list"] }'
+    (verdict,) = api.check(LISTED.format(moves=moves, steps=steps, regions=""), "p")
+    assert (verdict.status.value, verdict.conditions) == ("proved", said)
+
+
+@pytest.mark.parametrize(("size", "found"), [(32768, set()), (32767, {"core/regions"})])
+def test_the_region_that_a_gather_reads_holds_its_table(size: int, found: set[str]) -> None:
+    moves = LISTED_MOVE.format(name="g", base=0, at=65536, scaled="false", states="rows = [0, 127]")
+    moves += (
+        f'[region.table]\ntier = "hbm"\nbase = 0\nsize = {size}\n[region.list]\ntier = "dm"\nbase = 65536\nsize = 16\n'
+    )
+    text = LISTED.format(
+        moves=moves, steps='{ gather = "g", reads = "table" }', regions='regions = ["table", "list"]\n'
+    )
+    (verdict,) = api.check(text, "p")
+    assert {f.rule for f in verdict.errors} == found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dmaverify.plan.read import InputErrors, read_plan_text
-from dmaverify.program.schedule import Circle, Order, Program, Step, antichains, order_of
+from dmaverify.program.schedule import Circle, Order, Program, Step, antichains, earlier_edges, order_of
 
 
 def program(*steps: Step, order: str = "contexts") -> Program:
@@ -57,6 +57,16 @@ def test_steps_that_wait_for_each_other_are_a_circle() -> None:
     found = order_of(program(Step("a", after=("b",)), B, C), [["x"], ["x"], ["z"]])
     assert isinstance(found, Circle)
     assert set(found.steps) == {"a", "b"}
+
+
+@pytest.mark.parametrize(("count", "edges"), [(1, []), (2, [(0, 1, 1)])])
+def test_nothing_waits_for_an_earlier_iteration_of_a_loop_that_runs_once(count: int, edges: list) -> None:
+    loops = (("t", count),)
+    made = program(Step("a", loops=loops), Step("b", loops=loops, earlier=(("a", 1),)), C)
+    order = relation(made, [["x"], ["y"], ["z"]])
+    assert earlier_edges(made, order.of_step) == edges
+    assert order.one_body(0, 1) == (count > 1)
+    assert not order.ordered(0, 1)
 
 
 def test_antichains_are_the_largest_sets_that_may_run_at_once() -> None:

@@ -464,6 +464,21 @@ def test_a_step_between_the_steps_of_a_loop_is_refused() -> None:
     assert [f.rule for f in verdict.errors] == ["core/well-formed"]
     assert "`c` must run between the steps of a loop that it is not in: `b` waits for it" in verdict.errors[0].message
     assert errors(text + steps.format("a"), "p") == set()
+    assert errors((text + steps.format("c")).replace("t = 4", "t = 1"), "p") == set()
+
+
+@pytest.mark.parametrize(("count", "found"), [(1, set()), (2, {"rngd/bank-starvation"})])
+def test_dma_behind_an_access_runs_beside_its_next_iteration_where_there_is_one(count: int, found: set[str]) -> None:
+    text = (
+        "T = 63\nW = 8\n"
+        f'[access.main]\nengine = "fetch"\ndtype = "i8"\nloop = {{ t = {count} }}\n'
+        'memory = { tier = "dm", base = 32768, slice = "64", element = "T, W # 128" }\n'
+        'stream = { time = "T", packet = "W" }\n'
+        f'[transfer.in]\ndtype = "i8"\nloop = {{ t = {count} }}\nsource = {{ tier = "hbm", element = "64, C" }}\n'
+        'dest = { tier = "dm", slice = "64", element = "C" }\nstream = { time = "64", packet = "C" }\n'
+        '[program.p]\nstep = [{ access = "main" }, { transfer = "in", after = ["main"] }]\n'
+    )
+    assert errors(text, "p") == found
 
 
 def test_a_step_and_what_it_does_have_one_loop() -> None:
@@ -498,7 +513,10 @@ def test_regions_that_take_turns_within_an_iteration_must_do_so_around_the_loop(
     )
     assert errors(text + steps.replace("Y", "x"), "p") == set()
     assert "core/regions" in errors(text + steps.replace("Y", "y"), "p")
-    assert errors((text + steps.replace("Y", "y")).replace("loop = { t = 4 }\n", ""), "p") == set()
+    for loop, found in (("", set()), ("loop = { t = 1 }\n", set()), ("loop = { t = 2 }\n", {"core/regions"})):
+        said = errors((text + steps.replace("Y", "y")).replace("loop = { t = 4 }\n", loop), "p")
+        assert said & {"core/regions", "core/lifetime"} >= found
+        assert bool(said) == bool(found)
 
 
 @pytest.mark.parametrize("base", [0, 64, 4096])

@@ -138,7 +138,7 @@ def test_arithmetic_in_a_loop_of_a_plan_without_symbols_asks_for_the_number() ->
 def test_the_interpreter_judges_all_sizes_of_a_region_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: Counter[str] = Counter()
     monkeypatch.setattr("sizes.MOST_SIZES", 12)
-    for seed in (2, 6):
+    for seed in (2, 6, 24):
         drawn = looped(random.Random(seed))
         for one in read_plan_text(drawn.text).templates:
             judge = partial(run_at, drawn, counts=counts)
@@ -244,3 +244,48 @@ def test_two_writes_of_a_loop_are_both_read_at_all_sizes(steps: str, said: bool)
     (verdict,) = api.check(f'{WHOLE}{"".join(moves)}[program.p]\norder = "written"\nstep = [{order}]\n', "p")
     assert verdict.status.value == "proved", verdict
     assert any("may write hbm A, C again" in one for one in verdict.conditions) == said, verdict.conditions
+
+
+AGAIN = """schema = 1
+target = "rngd"
+[axes]
+A = { min = 4, max = 64, multiple_of = 4 }
+C = { min = 16, max = 64, multiple_of = 8 }
+[free]
+U = { min = 1, max = MOST }
+"""
+AGAIN_MOVE = (
+    '[transfer.{}]\ndtype = "{}"\nloop = {{ LOOPS }}\nsource = {{ {} }}\ndest = {{ {} }}\n'
+    'stream = {{ time = "A = 4", packet = "C" }}\n'
+)
+
+
+@pytest.mark.parametrize("loops", ['t = "A / 4", u = "U"', 'u = "U", t = "A / 4"'])
+@pytest.mark.parametrize(
+    ("read", "most", "status"),
+    [
+        (None, 3, "refuted"),
+        (None, 1, "proved"),
+        (("4 * t", "i8", "same"), 3, "proved"),
+        (("A - 4 - 4 * t", "i8", "same"), 3, "unknown"),
+        (("4 * t", "i16", "same"), 3, "unknown"),
+        (("4 * t", "i8", "after"), 3, "refuted"),
+    ],
+    ids=("unread", "once", "read", "of another tile", "of another type", "behind the loop"),
+)
+def test_a_loop_that_does_not_move_a_tile_writes_it_again_unread_at_all_sizes(
+    loops: str, read: tuple[str, str, str] | None, most: int, status: str
+) -> None:
+    near = 'tier = "dm", base = {}, slice = "1 # 64", element = "A = 4, C"'
+    far = 'tier = "hbm", base = "2^24", element = "A, C", view = {{ tile = "A", length = 4, start = "{}" }}'
+    text = AGAIN.replace("MOST", str(most)) + AGAIN_MOVE.format("store", "i8", near.format(0), far.format("4 * t"))
+    steps = ['{ transfer = "store" }']
+    if read is not None:
+        start, dtype, where = read
+        one = AGAIN_MOVE.format("read", dtype, far.format(start), near.format(32768))
+        text += one if where == "same" else one.replace("LOOPS", 't = "A / 4"')
+        steps.append('{ transfer = "read", after = ["store"] }')
+    text = text.replace("LOOPS", loops) + f"[program.p]\nstep = [{', '.join(steps)}]\n"
+    (verdict,) = api.check(text, "p")
+    assert verdict.status.value == status, verdict
+    assert (verdict.smallest or {}).get("U") == (2 if status == "refuted" else None)

@@ -66,7 +66,7 @@ def there_at_sizes(program: Program, works: Sequence[StepWork], order: Order, ta
 
 def _has_all(write: Touch, read: Touch, order: Order) -> bool:
     """Whether all that is read is written at every size, of one body in each iteration: by the same loops, or more."""
-    inside = bool(order.bodies) and order.bodies[write.step] == order.bodies[read.step] >= 0
+    inside = order.steps_of_one_body(write.step, read.step)
     if write.unit_bits != read.unit_bits or (inside and write.turns != read.turns):
         return False
     around = len(read.turns) if inside else 0

@@ -16,24 +16,25 @@ from itertools import product
 
 from dmaverify.language.expr import Expr
 from dmaverify.layout.digits import NotDigits, digits_of
+from dmaverify.program.indirect import Indirect
 from dmaverify.program.schedule import Order, Step
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.flow.tile_outputs import cutting, dtypes_of, plain, sides_of
-from dmaverify.prove.flow.touches import StepWork, Touch, in_one_unit
+from dmaverify.prove.flow.touches import INDEX, StepWork, Touch, in_one_unit
 from dmaverify.prove.meet import decided, difference
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class _Declared:
+class DeclaredSide:
     """One side of a step: the tensor that it declares there, the bits of an element. `whole`: no view cuts it."""
 
     step: int
     tensor: Tensor
     bits: int
     whole: bool
-    access: str = ""  # "fetch f0", of an operation
+    access: str = ""  # "fetch f0", of an operation; INDEX of a list
 
 
 def read_otherwise(
@@ -43,11 +44,11 @@ def read_otherwise(
     """The conditions under which reads find what they declare: one for each pair of declarations that share bytes."""
     written, read = _sides(steps, target)
     out = []
-    alike: dict[tuple[Tensor, int], list[_Declared]] = {}
+    alike: dict[tuple[Tensor, int], list[DeclaredSide]] = {}
     for reads in read:
         key = reads.tensor, reads.bits
         if key not in alike:
-            alike[key] = [one for one in written if _agree(one, reads)]
+            alike[key] = [one for one in written if same_places(one, reads)]
         same = {id(one) for one in alike[key]}
         for writes in written:
             if id(writes) in same or not _may_follow(order, writes.step, reads.step):
@@ -58,29 +59,35 @@ def read_otherwise(
     return list(dict.fromkeys(out))
 
 
-def _condition(reads: _Declared, writes: _Declared, steps: Sequence[Step]) -> str:
+def _condition(reads: DeclaredSide, writes: DeclaredSide, steps: Sequence[Step]) -> str:
     names = [steps[one.step].name for one in (reads, writes)]
     return f"`{names[0]}` reads as {_said(reads)} what `{names[1]}` writes as {_said(writes)}"
 
 
 def _may_follow(order: Order, writes: int, reads: int) -> bool:
     """Whether a read may come after a write: not where it always comes first, and no loop brings it again."""
-    body = order.bodies[writes] if order.bodies else -1
-    if body >= 0 and order.bodies[reads] == body:
+    if order.steps_of_one_body(reads, writes):
         return True
     return writes != reads and not order.step_precedes(reads, writes)
 
 
-def _sides(steps: Sequence[Step], target: Target) -> tuple[list[_Declared], list[_Declared]]:
+def _sides(steps: Sequence[Step], target: Target) -> tuple[list[DeclaredSide], list[DeclaredSide]]:
     """What is written and what is read, in the order of the steps."""
-    both: tuple[list[_Declared], list[_Declared]] = [], []
+    both: tuple[list[DeclaredSide], list[DeclaredSide]] = [], []
     for index, step in enumerate(steps):
         sides = zip(sides_of(step), dtypes_of(step), side_names(step), strict=True)
         for (tensor, _, view, writes), dtype, name in sides:
             whole = step.indirect is None and (view is None or not cutting(view))
             own = plain(tensor if view is None else view.base)
-            both[not writes].append(_Declared(index, own, target.dtypes[dtype], whole, name))
+            both[not writes].append(DeclaredSide(index, own, target.dtypes[dtype], whole, name))
+        if step.indirect is not None:
+            both[1].append(list_of(index, step.indirect, target))
     return both
+
+
+def list_of(step: int, move: Indirect, target: Target) -> DeclaredSide:
+    """The list of a gather or scatter, as it is read."""
+    return DeclaredSide(step, plain(move.index.tensor), target.dtypes[move.index.dtype], False, INDEX)
 
 
 def side_names(step: Step) -> list[str]:
@@ -88,7 +95,7 @@ def side_names(step: Step) -> list[str]:
     return ["", ""] if step.transfer is not None else [f"{one.engine} {one.name}" for one in step.accesses]
 
 
-def _agree(one: _Declared, other: _Declared) -> bool:
+def same_places(one: DeclaredSide, other: DeclaredSide) -> bool:
     """Whether both put the same elements on the same places."""
     a, b = one.tensor, other.tensor
     if (a.tier, a.base, one.bits) != (b.tier, b.base, other.bits):
@@ -114,31 +121,31 @@ def may_share(pair: Sequence[Touch]) -> bool:
 
 
 def _share(
-    writes: _Declared, reads: _Declared, works: Sequence[StepWork], may_meet: Callable[[Sequence[Touch]], bool]
+    writes: DeclaredSide, reads: DeclaredSide, works: Sequence[StepWork], may_meet: Callable[[Sequence[Touch]], bool]
 ) -> bool:
     pairs = product(_touches(writes, works, writes=True), _touches(reads, works, writes=False))
     return any(one.memory == other.memory and may_meet((one, other)) for one, other in pairs)
 
 
-def _touches(side: _Declared, works: Sequence[StepWork], *, writes: bool) -> list[Touch]:
+def _touches(side: DeclaredSide, works: Sequence[StepWork], *, writes: bool) -> list[Touch]:
     own = (touch for touch in works[side.step].touches if touch.writes == writes)
-    return [touch for touch in own if not side.access or touch.what == side.access]
+    return [touch for touch in own if touch.what == side.access or (not side.access and touch.what != INDEX)]
 
 
-def _replaces(one: _Declared, writes: _Declared, reads: _Declared, order: Order) -> bool:
+def _replaces(one: DeclaredSide, writes: DeclaredSide, reads: DeclaredSide, order: Order) -> bool:
     """Whether a step, which declares as it is read what it writes, writes all of it after the other write and before
     the read.
     """
     if one.step in (writes.step, reads.step) or not one.whole:
         return False
-    body = order.bodies[writes.step] if order.bodies else -1
-    if body >= 0 and order.bodies[reads.step] == body != order.bodies[one.step]:
+    around = order.steps_of_one_body(reads.step, writes.step)
+    if around and not order.steps_of_one_body(one.step, writes.step):
         return False  # the other write comes again, between two reads
     between = order.step_precedes(one.step, writes.step) and order.step_precedes(writes.step, reads.step)
     return order.step_precedes(one.step, reads.step) and not between
 
 
-def _said(one: _Declared) -> str:
+def _said(one: DeclaredSide) -> str:
     shown = (p for p in PLACES if p == "element" or one.tensor.field(p).size > 1)
     fields = [f"{place} `{one.tensor.field(place)}`" for place in shown]
     return f"{one.tensor.tier} {', '.join(fields)} at {one.tensor.base:,}"

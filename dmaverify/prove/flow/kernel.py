@@ -22,6 +22,7 @@ from dmaverify.prove.flow.declarations import may_share, read_otherwise
 from dmaverify.prove.flow.hazards import HAZARDS, Hazards, hazards
 from dmaverify.prove.flow.hazards_told import hazard_finding, one_engine
 from dmaverify.prove.flow.hops import hop_findings
+from dmaverify.prove.flow.index_lists import shared_lists
 from dmaverify.prove.flow.regions import REGIONS, region_findings
 from dmaverify.prove.flow.tile_outputs import Output, outputs
 from dmaverify.prove.flow.tiles import Together, worse
@@ -141,6 +142,13 @@ class _Case(Judgement):
                 self.assumptions += [] if index.known else [f"`{step.name}` may touch every row {said}"]
             elif work.whole:
                 self.assumptions.append(f"`{step.name}` has no stream and no commands: it may touch its tensors whole")
+
+    def lists(self, works: list[StepWork], order: Order) -> None:
+        found = list(shared_lists(self.program.steps, works, order, self.target))
+        self.conditions += [one for one in found if isinstance(one, str)]
+        wrong = [one for one in found if isinstance(one, Finding)]
+        self.findings += wrong
+        self.status |= dict.fromkeys((one.rule for one in wrong), "refuted")
 
     def ask(self, works: list[StepWork], order: Order) -> None:
         """What was proved of the steps together once more, from definitions."""
@@ -381,6 +389,7 @@ def _judge(case: _Case) -> None:
         return
     parts: tuple[Callable[[list[StepWork], Order], None], ...] = (
         case.hazards,
+        case.lists,
         case.at_start,
         case.tiles,
         case.regions,

@@ -19,7 +19,7 @@ from dmaverify.program.schedule import Box, Program, Region
 from dmaverify.program.tensor import PLACES
 from dmaverify.prove.flow.program_times import Times
 from dmaverify.prove.flow.regions import REGIONS, boxes_of, in_memory
-from dmaverify.prove.flow.touches import StepWork, Touch
+from dmaverify.prove.flow.touches import INDEX, StepWork, Touch
 from dmaverify.prove.move.full import definitions
 from dmaverify.prove.move.questions import address_by_steps
 from dmaverify.prove.move.script import Script, ScriptWriter, conjunction, disjunction, text_of
@@ -100,10 +100,6 @@ class _Regions:
         for at in self.times.of_step(step):
             yield int(at.partition(".")[2] or 0), at
 
-    def _of_one_body(self, *steps: int) -> bool:
-        bodies = {self.times.order.bodies[step] if self.times.order.bodies else -1 for step in steps}
-        return len(bodies) == 1 and bodies != {-1}
-
     def _alive(self, region: Region) -> str:
         """That a region lives `now`, in whichever iteration."""
         lives = [
@@ -116,7 +112,7 @@ class _Regions:
         """That a region lives as long as some work of a step does; of one body, in the same iteration."""
         first = self.index[region.lifetime[0]] if region.lifetime else -1
         lives = self._lives(region)
-        if len(lives) > 1 and self._of_one_body(first, step):
+        if len(lives) > 1 and self.times.order.steps_of_one_body(first, step):
             lives = [lives[iteration]]
         return disjunction(
             [
@@ -133,7 +129,7 @@ class _Regions:
             return []
         first, last = (self.index[name] for name in region.lifetime)
         ends = [list(self._of(step)) for step in (first, last)]
-        if not self._of_one_body(first, last):
+        if not self.times.order.steps_of_one_body(first, last):
             return [([at for _, at in ends[0]], [at for _, at in ends[1]])]
         turns = sorted({i for i, _ in ends[0]})
         return [([at for i, at in ends[0] if i == turn], [at for i, at in ends[1] if i == turn]) for turn in turns]
@@ -146,7 +142,7 @@ class _Regions:
         """
         step = self.program.steps[touch.step]
         side = "writes" if touch.writes else "reads"
-        named = step.writes if touch.writes else step.reads
+        named = step.writes if touch.writes else step.reads if touch.what != INDEX else None
         writer = self._timed(f"{step.name} {touch.what} {side}, and regions")
         counters = [writer.counter(f"c{i}", count) for i, (count, _) in enumerate(touch.walk.loops)]
         at = address_by_steps(writer, "address", touch.walk.base, counters, [s for _, s in touch.walk.loops])

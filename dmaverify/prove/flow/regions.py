@@ -224,7 +224,7 @@ class _Contents:
     def of(self, number: int, step: Step, work: StepWork) -> Iterator[Finding]:
         for touched in boxes_of(step, self.target):
             box, side = touched.box, "writes" if touched.writes else "reads"
-            named = step.writes if touched.writes else step.reads
+            named = step.writes if touched.writes else step.reads if touched.what != INDEX else None
             for region in self.program.regions:
                 inside = region.box.holds(box)
                 dead = _dead(region, number, self.order, self.index)

@@ -81,8 +81,10 @@ class StepEvents:
     def _block(self, block: Sequence[int]) -> Iterator[Event]:
         loops = self.program.steps[block[0]].loops
         steps = _sorted(block, self._before) or block  # the order has no circles
-        if not loops:
-            yield from self._step(steps[0], {})
+        if self.order.bodies[block[0]] < 0:
+            yield from self._step(
+                steps[0], {turn: ZERO for touch in self.works[steps[0]].touches for turn in touch.turns}
+            )
             return
         if self.whole and len(every := {touch.turns for step in steps for touch in self.works[step].touches}) == 1:
             yield from self._nest(steps, every.pop())

@@ -71,7 +71,9 @@ def _of_output(name: str, output: Output, works: Sequence[StepWork], target: Tar
     )
     between = _Between(subject, touches, [t for work in works for t in work.touches if t.sure and not t.writes], times)
     for index, (command, touch) in enumerate(zip(commands, touches, strict=True)):
-        yield once_script(ScriptWriter(f"{name}, access {index} in two iterations", definitions()), command, TILES[0])
+        once = once_script(ScriptWriter(f"{name}, access {index} in two iterations", definitions()), command, TILES[0])
+        read = bool(between.mates_of(index))  # what two iterations write may be read in the first
+        yield replace(once, steps=tuple(replace(one, stronger=read) for one in once.steps))
         if any(count > 1 and not stride for count, stride in touch.walk.loops[: len(touch.turns)]):
             yield between.anew(ScriptWriter(f"{name}, access {index} anew", definitions()), index)
     if len(commands) > 1:
@@ -138,7 +140,7 @@ class _Between:
         NotCovered.
         """
         touch = self.writes[index]
-        own = [r for r, read in enumerate(self.reads) if self._comparable(touch, read) and self._mates(touch, read)]
+        own = self.mates_of(index)
         if not own or not self.times.reach:
             raise NotCovered("written anew in each iteration, and no step of the body reads all of it")
         counters, end = self._written(writer, index)
@@ -159,6 +161,11 @@ class _Between:
         return replace(script, steps=tuple(replace(one, stronger=True) for one in script.steps))
 
     # ------------------------------------------------------------ who reads
+
+    def mates_of(self, index: int) -> list[int]:
+        """Reads by other steps of the body of a write, which may reach what it writes."""
+        touch = self.writes[index]
+        return [r for r, read in enumerate(self.reads) if self._comparable(touch, read) and self._mates(touch, read)]
 
     def _readers(self, one: Touch, other: Touch) -> list[int]:
         """Reads by steps between two others: a guess at what to claim."""
@@ -183,8 +190,7 @@ class _Between:
 
     def _mates(self, one: Touch, other: Touch) -> bool:
         """Whether two are in one body of a loop."""
-        bodies = self.times.order.bodies
-        return bool(bodies) and one.step != other.step and bodies[one.step] == bodies[other.step] >= 0
+        return one.step != other.step and self.times.order.steps_of_one_body(one.step, other.step)
 
     # ------------------------------------------------------------ addresses
 

@@ -72,8 +72,8 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
             apart = apart and (answer == "none" or not promised)
             meet = isinstance(answer, SharedElement)
             if first is second:
-                anew = _anew(output, first, order, session, elsewhere)
-                answer, meet = (answer, meet) if meet or anew == "none" else (anew, True)
+                anew = _anew(output, first, answer, order, session, elsewhere)
+                answer, meet = anew, meet or anew != answer
             elif answer != "none":
                 answer = _unread(output, (first, second), order, answer, session, elsewhere)
                 if answer == "none" and _comes_back(output, first, second, order, session):
@@ -94,18 +94,30 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
     return Together(output, once, covered, tuple(twice), unwritten, on_purpose, why, tuple(undecided), tuple(again))
 
 
-def _anew(output: Output, tiles: Tiles, order: Order, session: Session, elsewhere: Elsewhere) -> SharedElement | str:
-    """Two iterations of a loop that does not move the tile, with an element of it that no step of the loop reads in any
-    iteration; "none" where a step reads all of it in each, else "unknown".
+def _anew(
+    output: Output,
+    tiles: Tiles,
+    found: SharedElement | str,
+    order: Order,
+    session: Session,
+    elsewhere: Elsewhere,
+) -> SharedElement | str:
+    """Two iterations, of which the tiles meet (`found`) or the loop does not move the tile, with an element that no
+    step of the loop reads in any iteration; "none" where steps read all of the tile in each, else "unknown".
     """
     still = [i for i, turn in enumerate(tiles.turns) if turn.count > 1 and i not in tiles.moving]
-    body = order.bodies[tiles.step] if order.bodies else -1
-    if not still:
+    if not still and found == "none":
         return "none"
-    others = [s for s, of in enumerate(order.bodies) if of == body >= 0 and s != tiles.step]
+    others = [s for s in range(len(order.of_step)) if s != tiles.step and order.steps_of_one_body(s, tiles.step)]
     readers = [r for r in output.reads if r.step in others]
-    if any(_reads(r, tiles) for r in readers) or elsewhere.reads_all(tiles, others):
+    alike = any(_reads(r, tiles) for r in readers) or _in_each_turn(output, tiles, readers)
+    if alike or elsewhere.reads_all(tiles, others):
         return "none"
+    if isinstance(found, SharedElement):
+        shared = {d: found.where[output.label(d)] for d in output.digits}
+        return "unknown" if _perhaps_read(output, shared, others, elsewhere) else found
+    if not still:
+        return found
     point: dict[Digit, int] | None = {d: tiles.window(d)[0].constant for d in output.digits}
     counters: list[int] | None = [0] * len(tiles.turns)
     if readers:
@@ -147,7 +159,7 @@ def _comes_back(output: Output, first: Tiles, second: Tiles, order: Order, sessi
     """Whether the earlier of two steps of one loop may write, in a later iteration, what the other one wrote and no
     step has read since. Yes may be wrong.
     """
-    if not order.bodies or order.bodies[first.step] < 0 or order.bodies[first.step] != order.bodies[second.step]:
+    if not order.steps_of_one_body(first.step, second.step):
         return False
     still = any(turn.count > 1 and i not in first.moving for i, turn in enumerate(first.turns))
     alike = (first.windows, first.turns) == (second.windows, second.turns)
@@ -155,7 +167,7 @@ def _comes_back(output: Output, first: Tiles, second: Tiles, order: Order, sessi
         return False  # they meet in the same iteration alone
     if order.step_precedes(second.step, first.step):
         first, second = second, first
-    body = [r for r in output.reads if order.bodies[r.step] == order.bodies[first.step]]
+    body = [r for r in output.reads if order.steps_of_one_body(r.step, first.step)]
     behind = (r for r in body if order.step_precedes(second.step, r.step) and _reads(r, second))
     ahead = (r for r in body if order.step_precedes(r.step, first.step) and _reads(r, first))
     return next(behind, None) is None and next(ahead, None) is None
@@ -177,7 +189,7 @@ def _unread(
         return found
     if any(not r.windows for r in readers) or any(elsewhere.reads_all(t, steps) for t in (first, second)):
         return "none"
-    mates = [[r for r in readers if _one_body(order, r.step, tiles.step)] for tiles in pair]
+    mates = [[r for r in readers if order.steps_of_one_body(r.step, tiles.step)] for tiles in pair]
     if any(_in_each_turn(output, tiles, own) for tiles, own in zip(pair, mates, strict=True)):
         return "none"
     if any(mates):  # what they read in other iterations is no read between two writes
@@ -196,10 +208,6 @@ def _unread(
     where = {output.label(d): value for d, value in point.items()}
     at = [loop_values(t.turns, side or ()) for t, side in zip((first, second), sides, strict=True)]
     return SharedElement(first, second, at[0], at[1], where)
-
-
-def _one_body(order: Order, one: int, other: int) -> bool:
-    return bool(order.bodies) and order.bodies[one] == order.bodies[other] >= 0
 
 
 def _in_each_turn(output: Output, tiles: Tiles, readers: Sequence[Tiles]) -> bool:

@@ -18,19 +18,21 @@ from dmaverify.language.numbers import Poly, floor_quotient, moves, same
 from dmaverify.lower.programs import space_of
 from dmaverify.program.schedule import Order, Program
 from dmaverify.program.tensor import Tensor
-from dmaverify.program.views import View, Views
+from dmaverify.program.turns import Turn
+from dmaverify.program.views import TileWindow
 from dmaverify.prove.flow.begun import there_at_sizes
 from dmaverify.prove.flow.concurrency import SECTION
 from dmaverify.prove.flow.declarations import read_otherwise
 from dmaverify.prove.flow.hazards import KINDS, unordered
 from dmaverify.prove.flow.hazards_told import engines_apart
-from dmaverify.prove.flow.tile_outputs import cutting, plain, sides_of, whole_reader
+from dmaverify.prove.flow.tile_outputs import cutting, dtypes_of, plain, sides_of, whole_reader
 from dmaverify.prove.flow.touches import StepWork, Touch
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.sizes.facts import SizeFact
 from dmaverify.prove.sizes.judge import ladder, need
 from dmaverify.prove.sizes.trace import Trace, plainly
 from dmaverify.targets.target import Target
+from dmaverify.values import dataclass
 
 ONE_ENGINE = "transfers that name no engine share one (which orders them; the documents leave that to the compiler)"
 
@@ -58,9 +60,10 @@ def judge_together(
             beside = any(program.steps[b].transfer is not None and order.concurrent(a, b) for b in sliced)
             why = f"`{one.name}` may run beside DMA: accesses in a row to a bank are counted at single sizes only"
             need(not (one.accesses and beside), f"{target.name}/bank-starvation", why)
-    _outputs(program)
+    sides = list(_sides(program))
+    _outputs(sides, order)
     rests = [
-        *_written_again(program, order),
+        *_written_again(program, sides, order),
         *read_otherwise(program.steps, works, order, partial(_may_meet_somewhere, trace, target, unit), target),
     ]
     found = there_at_sizes(program, works, order, target)
@@ -109,61 +112,85 @@ def _apart(a: Walk, b: Walk, room: int) -> bool:
     return bool(inside[0].high < inside[1].low or inside[1].high < inside[0].low)
 
 
-def _written_again(program: Program, order: Order) -> Iterator[str]:
+@dataclass(frozen=True)
+class _ShownSide:
+    """What a step declares on one side: its tensor with the type of its elements, the loops around, the windows of a
+    view that cuts it. `whole`: of a read, all that its view shows is read.
+    """
+
+    step: int
+    tensor: Tensor
+    dtype: str
+    turns: tuple[Turn, ...]
+    windows: list[TileWindow]
+    partial: bool
+    writes: bool
+    whole: bool
+
+    def reads(self, written: _ShownSide) -> bool:
+        """Whether it reads in each iteration all that another one writes in it, as both declare it."""
+        if not self.whole or self.writes or self.step == written.step:
+            return False
+        alike = (self.tensor, self.dtype) == (written.tensor, written.dtype)
+        return alike and (not self.windows or (self.windows, self.turns) == (written.windows, written.turns))
+
+
+def _sides(program: Program) -> Iterator[_ShownSide]:
+    for i, step in enumerate(program.steps):
+        for (tensor, views, view, writes), dtype in zip(sides_of(step), dtypes_of(step), strict=True):
+            yield _ShownSide(
+                i, plain(tensor if view is None else view.base), dtype, () if views is None else views.turns,
+                [] if view is None else cutting(view), view is not None and view.partial, writes, whole_reader(step),
+            )  # fmt: skip
+
+
+def _written_again(program: Program, sides: Sequence[_ShownSide], order: Order) -> Iterator[str]:
     """Conditions: a tensor that is written whole is read whole before it is written again, in a later iteration too."""
-    sides = [(i, step, *side) for i, step in enumerate(program.steps) for side in sides_of(step)]
-    whole = [(i, s, plain(t if v is None else v.base), views, w) for i, s, t, views, v, w in sides if not _cut(v)]
-    written = [(i, tensor, views) for i, _, tensor, views, writes in whole if writes]
-    for (i, tensor, views), (j, other, _) in combinations_with_replacement(written, 2):
-        if tensor != other:
+    whole = [side for side in sides if not side.windows]
+    written = [side for side in whole if side.writes]
+    for one, other in combinations_with_replacement(written, 2):
+        if one.tensor != other.tensor:
             continue
-        readers = [k for k, step, held, _, w in whole if not w and held == tensor and whole_reader(step)]
+        i, j = one.step, other.step
+        readers = [side.step for side in whole if side.reads(one) and side.reads(other)]
         read = any(order.step_precedes(i, k) and order.step_precedes(k, j) for k in readers)
-        inside = [k for k in readers if k not in (i, j) and _one_body(order, i, k)]
+        inside = [k for k in readers if order.steps_of_one_body(i, k)]
         if i == j:
-            read = bool(inside) or not any(turn.count > 1 for turn in (views.turns if views is not None else ()))
-        elif _one_body(order, i, j):  # the first comes around behind the second
+            read = bool(inside) or not any(turn.count > 1 for turn in one.turns)
+        elif order.steps_of_one_body(i, j):  # the first comes around behind the second
             read = read and any(order.step_precedes(j, k) or order.step_precedes(k, i) for k in inside)
         if not read:
             first, second = (program.steps[n].name for n in (i, j))
-            what = f"{tensor.tier} {tensor.element}"
+            what = f"{one.tensor.tier} {one.tensor.element}"
             yield f"`{second}` may write {what} again before all that `{first}` wrote is read"
 
 
-def _cut(view: View | None) -> bool:
-    return view is not None and bool(cutting(view))
-
-
-def _one_body(order: Order, one: int, other: int) -> bool:
-    return bool(order.bodies) and order.bodies[one] == order.bodies[other] >= 0
-
-
-def _outputs(program: Program) -> None:
-    written: list[tuple[Tensor, Views | None, View | None]] = []
-    for step in program.steps:
-        for tensor, views, view, writes in sides_of(step):
-            if writes:
-                written.append((plain(tensor if view is None else view.base), views, view))
-    tiled = [(views, view) for _, views, view in written if view is not None and views is not None and cutting(view)]
+def _outputs(sides: Sequence[_ShownSide], order: Order) -> None:
+    written = [side for side in sides if side.writes]
+    tiled = [side for side in written if side.windows]
     for one, other in combinations(written, 2):
-        shared = bool(tiled) and one[0] == other[0]
+        shared = bool(tiled) and one.tensor == other.tensor
         need(not shared, "core/tiles-once", "several steps write an output that one of them writes in tiles")
-    for views, view in tiled:
-        _tiles(views, view)
+    for side in tiled:
+        _tiles(side)
+        read = any(reader.reads(side) and order.steps_of_one_body(side.step, reader.step) for reader in sides)
+        still = [turn for i, turn in enumerate(side.turns) if all(same(w.start.steps[i], 0) for w in side.windows)]
+        anew = not read and any(turn.count > 1 for turn in still)
+        need(not anew, "core/tiles-once", "a loop writes a tile again that no step of its body reads")
 
 
-def _tiles(views: Views, view: View) -> None:
+def _tiles(side: _ShownSide) -> None:
     """The windows stand on digits apart, each loop moves one of them, and the starts of each are a ladder."""
-    windows, moved = cutting(view), set[int]()
+    windows, moved = side.windows, set[int]()
     for one, two in combinations(windows, 2):
         apart = one.place != two.place or one.stride * one.room <= two.stride or two.stride * two.room <= one.stride
         need(apart, "core/tiles-once", "two tiles of one digit")
     for window in windows:
-        turning = [i for i, turn in enumerate(views.turns) if moves(turn.count) and not same(window.start.steps[i], 0)]
+        turning = [i for i, turn in enumerate(side.turns) if moves(turn.count) and not same(window.start.steps[i], 0)]
         need(moved.isdisjoint(turning), "core/tiles-once", "a loop moves tiles of two digits")
         moved.update(turning)
         steps: Mapping[int, Any] = {i: abs(window.start.steps[i]) for i in turning}
-        counts = [turn.count for turn in views.turns]
+        counts = [turn.count for turn in side.turns]
         reach = ladder(steps, counts, window.length, "core/tiles-once", "tiles leave gaps or meet")
         # every tile lies on its digit, each step by itself showed: so many values are all of them
-        need(view.partial or reach >= window.size, "core/tiles-cover", "tiles do not reach the end of their digit")
+        need(side.partial or reach >= window.size, "core/tiles-cover", "tiles do not reach the end of their digit")
