@@ -126,8 +126,8 @@ class Functions(Sites):
         item = frame.scope.path(parts_of(text), values=True) if "<" not in text else None
         if item is None or item.kind != "fn" or len(arguments) < 2:
             return None
-        if arguments[1].type == "tuple_expression":
-            return self._function(item, code, generics, named(arguments[1]), frame, expected, None)
+        if (head := arguments[1]).type == "tuple_expression":
+            return self._function(item, code, generics, self.listed_here(code, head, frame)[0], frame, expected, None)
         packed = self.value(code, arguments[1], frame, None)
         if isinstance(packed, Tuple) and not item.generics:
             return self._unpacked(item, packed)
@@ -136,7 +136,7 @@ class Functions(Sites):
     def _unpacked(self, item: Item, packed: Tuple) -> Value:
         """`let args = (&mut ctx, &a); launch(kernel, args)`: the parameters say what the parts are."""
         inside = Frame(item.scope, {}, {}, None)
-        parameters = named(item.node.child_by_field_name("parameters") or item.node)
+        parameters = item.parameters
         types = [one.child_by_field_name("type") for one in parameters if one.type == "parameter"]
         deps: frozenset[int] = frozenset()
         for part, declared in zip(packed.parts, types, strict=False):
@@ -208,7 +208,7 @@ class Functions(Sites):
         bound = {n: v for n, v in bound.items() if not (isinstance(v, Unknown) and not v.reason)}
         outer = own.arguments if isinstance(own, Record) else {}
         inside = Frame(item.scope, {**outer, **{n: Unknown("") for n, _ in names}, **bound}, {}, own)
-        parameters = named(item.node.child_by_field_name("parameters") or item.node)
+        parameters = item.parameters
         types = [one.child_by_field_name("type") for one in parameters if one.type == "parameter"]
         has_self = any(one.type == "self_parameter" for one in parameters)
         given = arguments[1:] if has_self and len(arguments) == len(types) + 1 else arguments
