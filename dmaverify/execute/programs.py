@@ -31,7 +31,7 @@ from dmaverify.execute.order import bits, bodies_of, cliques, closed, mask, memb
 from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.outputs import LanePiece, StepWrites, TiledOutputs, judge_outputs
 from dmaverify.execute.requests import Copies
-from dmaverify.execute.rows import Moved, lists_of
+from dmaverify.execute.rows import Moved
 from dmaverify.execute.tensors import units
 from dmaverify.execute.work import (
     HeldTensor,
@@ -184,7 +184,7 @@ class _Program:
                 yield engine, f"engine of the stream {engine}" if many else "tdma"
 
     def _rows(self, i: int, step: RunStep, run: Moved, turn: int) -> None:
-        lists = [run.known()] if run.rows.values is not None else list(lists_of(run.rows))
+        lists = [run.known()] if run.rows.values is not None else list(run.lists())
         queue = self.machine.queues.get((run.rows.source.tier, run.rows.dest.tier), "tdma")
         piece = self._piece(i, step.context or queue, turn)
         unit = unit_bits_of(run.rows.bits)

@@ -76,6 +76,29 @@ class Moved:
         if not all(places.alone for places in self.places):
             raise Beyond("an element of a row lies at several places")
         self.index = laid_out(rows.index, machine, rows.index_bits, written=False)
+        self.read_at, self.unread = self._reads_index()
+
+    def _reads_index(self) -> tuple[list[int], str]:
+        """At which number of the list in memory each key finds its own, by the cells of the index; or why some do not.
+        What lies alike in each chip, cluster or slice is one list.
+        """
+        cells, rows = self.index, self.rows
+        (element,) = (expr.size for place, expr in rows.index.fields if place == "element")
+        coords = {axis: column[cells.live] for axis, column in cells.coords.items()}
+        keys = coords.pop(rows.key, np.zeros(int(cells.live.sum()), np.int64))
+        if any(column.any() for column in coords.values()) or (keys >= rows.keys).any():
+            return [], "the index holds numbers of no key"
+        listed = np.unique(np.stack((keys, np.flatnonzero(cells.live) % element)), axis=1)
+        counts = np.bincount(listed[0], minlength=rows.keys)
+        if (counts != 1).any():
+            at = int(np.flatnonzero(counts != 1)[0])
+            return [], f"{rows.key} = {at} has {counts[at]} numbers in the index"
+        return np.argsort(np.argsort(listed[1], kind="stable"), kind="stable").tolist(), ""
+
+    def lists(self) -> Iterator[tuple[int, ...]]:
+        """Rows by key, of all lists that the memory of the index may hold."""
+        for listed in lists_of(self.rows):
+            yield tuple(listed[at] for at in self.read_at) if self.read_at else listed
 
     def known(self) -> tuple[int, ...] | None:
         """Rows of a known index; None where a number names none (a broken index)."""
@@ -99,6 +122,8 @@ class Moved:
     def run(self, listed: tuple[int, ...]) -> tuple[Outcome, Numbers, Numbers]:
         """Units read and written, and what that breaks, for one list of rows."""
         rows, outcome = self.rows, Outcome()
+        if self.unread:
+            outcome.break_("core/indirect", self.unread)
         if rows.flow is None and rows.printed is None:
             outcome.leave("core/covers", "nothing says how it is moved")
             return outcome, np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -206,11 +231,11 @@ def run_rows(rows: RunRows, machine: RunMachine) -> Outcome:
         return outcome
     if rows.promised is None:
         outcome.leave("core/in-bounds", "nothing is promised of the index")
-        rows = replace(rows, promised=(0, rows.rows - 1))
+        moved.rows = rows = replace(rows, promised=(0, rows.rows - 1))
     elif rows.promised[1] >= rows.rows:
         outcome.break_("core/in-bounds", "a promised number names no row")
         return outcome
-    for listed in lists_of(rows):
+    for listed in moved.lists():
         machine.allow(outcome.ran)
         outcome.take(moved.run(listed)[0], f"rows {', '.join(map(str, listed[:8]))}")
     return outcome

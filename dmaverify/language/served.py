@@ -45,14 +45,17 @@ def holds_nothing(expr: Expr) -> bool:
     return not _indices(expr, (), axes_of(expr))[1].size
 
 
-def first_repeated(expr: Expr) -> dict[str, int] | None:
-    """The coordinates of the first element that two live cells of a mapping hold. Raises TooManyCells."""
+def first_repeated(expr: Expr, inside: int = 0) -> dict[str, int] | None:
+    """The coordinates of the first element that two live cells of a mapping hold; with `inside`, that lies at two of
+    these last positions (copies that lie alike in each of its outer places are one). Raises TooManyCells.
+    """
     import numpy as np
 
     held, cells = _indices(expr, sorted(axes_of(expr)), axes_of(expr))
-    _, firsts = np.unique(held, return_index=True)
-    again = np.setdiff1d(np.arange(held.size), firsts)
-    return _coordinates(expr, int(cells[again[0]])) if again.size else None
+    at = cells % inside if inside else cells
+    order = np.lexsort((at, held))
+    again = (np.diff(held[order]) == 0) & (np.diff(at[order]) != 0)
+    return _coordinates(expr, int(cells[order[1:][again]].min())) if again.any() else None
 
 
 def walked_again(one: Expr, other: Expr, axes: Sequence[str]) -> bool:

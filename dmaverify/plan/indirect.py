@@ -114,11 +114,6 @@ def _axes(
                 reader.doc.span((*path, "axis")), f"put {table.axis} before {first} in the table", fatal=False,
             )
         )  # fmt: skip
-    if keys != ([key] if sizes.get(key, 1) > 1 else []):
-        span = reader.doc.span((*path, "index"))
-        problems.append(
-            PlanProblem(f"the index holds {index.element}, not one number for each {key}", span, f'element = "{key}"')
-        )
     return axis, key
 
 

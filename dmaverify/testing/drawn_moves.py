@@ -47,7 +47,11 @@ def indirect(draw: Draw, fault: str) -> tuple[str, str]:
         if known:
             says = f"values = {[n * row if scaled else n for n in numbers]}"
     word = "true" if scaled else "false"
-    index = f'{{ tier = "{index_tier}", base = {index_base}, element = "K", scaled = {word}, {says} }}'
+    listed = draw.choice(("K", "K # 4", "1 # 2, K", f"K % {keys}"))
+    if fault == "keys":
+        some = "K / 2" if keys == 2 else "K = 2"
+        listed = draw.choice(("1", "K = 1", "K = 1 # 4", some, "K, 2", "2, K", "K, R", "R"))
+    index = f'{{ tier = "{index_tier}", base = {index_base}, element = "{listed}", scaled = {word}, {says} }}'
     load = tensor("dm", 0, cell if slices else f"K, {cell}", slice_="K" if slices else "")
     big = tensor("hbm", 0, ", ".join(table))
     source, dest = (load, big) if scatter else (big, load)

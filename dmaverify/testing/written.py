@@ -43,7 +43,7 @@ KINDS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
     "slices": (views.slice_tiles, ("start", "beyond", "order")),
     "apart": (views.slice_apart, ("same",)),
     "stores": (programs.stores, ("again", "left-out")),
-    "rows": (moves.indirect, ("key-in-table", "beyond", "twice", "own-index")),
+    "rows": (moves.indirect, ("key-in-table", "beyond", "twice", "own-index", "keys")),
     "in-place": (moves.in_place, ("upwards",)),
     "commands": (moves.commands, ("shifted", "short", "again")),
     "padding": (moves.padded, ("stream", "twice", "short")),

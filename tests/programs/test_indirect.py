@@ -52,7 +52,39 @@ def test_an_index_of_one_key_is_one_number() -> None:
     (found,) = api.check(many.replace('element = "K",', 'element = "N",'), "g")
     assert found.status is Status.PROVED
     (found,) = api.check(many, "g")
-    assert {f.rule for f in found.errors} == {"core/well-formed"}
+    assert {f.rule for f in found.errors} == {"core/indirect"}
+
+
+@pytest.mark.parametrize("index", [values(ROWS), "rows = [0, 79], distinct = true"])
+@pytest.mark.parametrize("kind", ["gather", "scatter"])
+@pytest.mark.parametrize(
+    ("mapping", "said"),
+    [
+        ('element = "K"', ""),
+        ('element = "K # 80"', ""),
+        ('element = "K % 8, K / 8"', ""),
+        ('slice = "K / 2", element = "K % 2"', ""),
+        ('slice = "2", element = "K"', ""),
+        ('slice = "K, 2", element = "1"', ""),
+        ('element = "K % 32"', "K = 32 has no number"),
+        ('element = "K = 63 # 64"', "K = 63 has no number"),
+        ('element = "K / 2"', "K = 1 has no number"),
+        ('element = "1"', "K = 1 has no number"),
+        ('element = "K, 2"', "K = 0 has several numbers"),
+        ('slice = "K", element = "2"', "K = 0 has several numbers"),
+        ('slice = "K", element = "K % 2"', "K = 1 has several numbers"),
+        ('element = "Q, K"', "Q = 1 has a number in the index, and is no key"),
+        ('element = "R"', "R = 1 has a number in the index, and is no key"),
+    ],
+)
+def test_an_index_has_one_number_for_each_key(kind: str, index: str, mapping: str, said: str) -> None:
+    place = "dm" if "slice" in mapping else "hbm"
+    text = gather(index, kind=kind, more='key = "K"\nstream = { time = "K", packet = "C" }', tier=place)
+    text = text.replace('element = "K",', f"{mapping},")
+    found = judged(text, units=1 << 16)
+    own = [f for f in found.errors if f.rule != "rngd/index-tier"]
+    assert [(f.rule, f.message.startswith(said)) for f in own] == ([("core/indirect", True)] if said else [])
+    assert not said or ("a run of the text" if "values" in index else "its witness") in found.confirmed
 
 
 @pytest.mark.parametrize(

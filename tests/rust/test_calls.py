@@ -239,3 +239,44 @@ def test_a_wrong_type_that_only_a_later_use_names_is_found() -> None:
         "    let host: HostTensor<i8, m![A]> = HostTensor::zero();\n    let w = host.to_hbm(&mut ctx.pdma).await;\n    Ok(Model { n, v, w, c })",
     )
     assert broken(plan(wrong))[-1] == {"core/consumes"}
+
+
+COPIES = """fn k(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) -> HbmTensor<i8, Chip, m![A, B]> {
+    let mut out = HbmTensor::<i8, Chip, m![A, B]>::new();
+    BODY
+    out
+}
+fn copy(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>, out: &mut HbmTensor<i8, Chip, m![A, B]>, c: usize) {
+    MORE
+    let part = x.view().tile::<m![B / 32], 1, m![A, 1 # 2, B % 32]>(c);
+    part.to_hbm_view(&mut ctx.tdma, out.view_mut().tile::<m![B / 32], 1, m![A, 1 #{!} 2, B % 32]>(c));
+}"""
+CLOSED = """let of = |ctx: &mut Context, out: &mut HbmTensor<i8, Chip, m![A, B]>, c: usize| {
+        let part = x.view().tile::<m![B / 32], 1, m![A, 1 # 2, B % 32]>(c);
+        part.to_hbm_view(&mut ctx.tdma, out.view_mut().tile::<m![B / 32], 1, m![A, 1 #{!} 2, B % 32]>(c));
+    };
+    """
+BOTH = "copy(ctx, x, &mut out, 0); copy(ctx, x, &mut out, 1);"
+OTHER = "let mut two = HbmTensor::<i8, Chip, m![A, B]>::new(); "
+
+
+@pytest.mark.parametrize(
+    ("lines", "more", "wanted"),
+    [
+        (CLOSED + "of(ctx, &mut out, 0); of(ctx, &mut out, 1);", "", "proved"),
+        (CLOSED + "of(ctx, &mut out, 1); of(ctx, &mut out, 1);", "", "refuted"),
+        (CLOSED + "for c in 0..2 { of(ctx, &mut out, c); }", "", "proved"),
+        (CLOSED + "for c in 0..1 { of(ctx, &mut out, c); }", "", "refuted"),
+        (BOTH, "", "proved"),
+        ("copy(ctx, x, &mut out, 1);", "if c > 0 { copy(ctx, x, out, c - 1); }", "unknown"),
+        (OTHER + BOTH + "std::mem::swap(&mut out, &mut two);", "", "unknown"),
+        (BOTH + "elsewhere(&mut out);", "", "given"),
+    ],
+)
+def test_code_of_the_input_is_followed_or_the_verdict_is_open(lines: str, more: str, wanted: str) -> None:
+    """What stands in another crate is a condition; what stands here could be known."""
+    text = COPIES if "copy(" in lines else COPIES.split("fn copy")[0]
+    made = verdicts(plan(text.replace("BODY", lines).replace("MORE", more)))
+    found = {v.status.value for v in made}
+    told = next((one for one in ("refuted", "unknown") if one in found), "proved")
+    assert ("given" if told == "proved" and any(v.conditions for v in made) else told) == wanted

@@ -161,3 +161,42 @@ def test_an_attribute_belongs_to_the_item_below_it(above: str, build: str) -> No
 def test_conditions_that_no_feature_decides_leave_nothing_out() -> None:
     text = STATEMENTS.replace('feature = "half"', 'backend = "npu"').replace("FIRST", GOOD).replace("SECOND", BAD)
     assert [status for status, _ in twins(text)] == ["proved", "refuted"]
+
+
+LISTED = """fn k(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) -> HbmTensor<i8, Chip, m![A, B]> {
+    let mut out = HbmTensor::<i8, Chip, m![A, B]>::new();
+    BODY
+    out
+}
+fn copy(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>, out: &mut HbmTensor<i8, Chip, m![A, B]>, GIVEN) {
+    let part = x.view().tile::<m![B / 32], 1, m![A, 1 # 2, B % 32]>(c);
+    part.to_hbm_view(&mut ctx.tdma, out.view_mut().tile::<m![B / 32], 1, m![A, 1 #{!} 2, B % 32]>(c));
+}"""
+EACH = "for c in LIST { copy(ctx, x, &mut out, c); }"
+TWO = "copy(ctx, x, &mut out, 0); copy(ctx, x, &mut out, LIST);"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        EACH.replace("LIST", "[0usize, ATTRIBUTE 1]"),
+        EACH.replace("LIST", "vec![0usize, ATTRIBUTE 1]"),
+        EACH.replace("LIST", "[0usize, ATTRIBUTE /* the last */ 1, ]"),
+        TWO.replace("LIST", "(ATTRIBUTE 1, 0).0"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("attribute", "wanted"), [("", True), ('#[cfg(feature = "off")]', False), ("#[cfg(test)]", False),
+                              ('#[cfg(not(feature = "off"))]', True), ('#[cfg(target_os = "linux")]', False)]
+)  # fmt: skip
+def test_lists_have_the_parts_that_the_build_has(body: str, attribute: str, wanted: bool) -> None:
+    text = LISTED.replace("BODY", body).replace("GIVEN", "c: usize").replace("ATTRIBUTE", attribute)
+    assert (twins(text)[-1][0] == "proved") is wanted
+
+
+@pytest.mark.parametrize("attribute", ["", '#[cfg(feature = "off")]', "#[cfg(test)]", '#[cfg(not(feature = "off"))]'])
+@pytest.mark.parametrize(("last", "status"), [("1", "proved"), ("0", "refuted")])
+def test_arguments_and_parameters_are_those_of_the_build(attribute: str, last: str, status: str) -> None:
+    body = f"copy(ctx, x, &mut out, ATTRIBUTE 7, 0); copy(ctx, x, &mut out, ATTRIBUTE 7, {last});"
+    text = LISTED.replace("BODY", body).replace("GIVEN", "ATTRIBUTE more: usize, c: usize")
+    assert twins(text.replace("ATTRIBUTE", attribute))[-1][0] == status

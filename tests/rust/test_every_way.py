@@ -206,9 +206,11 @@ UNKNOWN += [
     (f"for i in 0..(0x1_0000_0004u64 as u32 as usize) {{ {EACH} }}", "", ""),
     (f"{Z} let mut t = [y, z]; let (l, r) = t.split_at_mut(1); {ALL.replace('y.view', 'l[0].view')} let [y, z] = t;", "", ""),
 ]  # fmt: skip
-GIVEN = [
+UNKNOWN += [
     ("go(ctx, x, &mut y, 0);", "", GO),
     (f"{Z} {ALL} std::mem::swap(&mut y, &mut z);", "", ""), (f"{ALL} let z = std::mem::take(&mut y);", "", ""),
+]  # fmt: skip
+GIVEN = [
     (f"{Z} let w = if c {{ &mut z }} else {{ &mut y }}; {ALL.replace('y.view', 'w.view')}", "c: bool", ""), (f"{Z} let (a, mut b) = (y, z); {ALL.replace('y.view', 'b.view')} y = a;", "", ""),
     (f"let mut t = vec![{HBM.replace('HbmTensor<', 'HbmTensor::<')}::new(); 2]; {ALL.replace('y.view', 't[0].view')} let y = t.pop().unwrap();", "", ""), ("fill(x, &mut y); " + NEW + LOAD, "", ""),
     (f"{Z} let mut t = [y, z]; {ALL.replace('y.view', 't[n].view')} let [a, b] = t; let y = a;", "n: usize", ""),

@@ -343,6 +343,39 @@ def test_an_index_is_i32() -> None:
     assert broken(made) == [{"core/indirect"}]
 
 
+KEYED = """
+let staged: DmTensor<i8, Chip, Cluster, m![A / 2, 1 # 2], m![A % 2, C, B]> = rows.to_dm(&mut ctx.tdma);
+staged.dma_scatter::<m![A, C], _, _>(index, out);
+let picked: DmTensor<i8, Chip, Cluster, m![A / 2, 1 # 2], m![A % 2, C, B]> = table.dma_gather_scaled(index);
+"""
+
+
+@pytest.mark.parametrize(
+    ("index", "gathers", "scatters"),
+    [
+        ("A, C", "proved", "proved"),
+        ("C, A # 512", "proved", "proved"),
+        ("A, C = 4", "refuted", "refuted"),
+        ("A, C = 4 # 8", "refuted", "refuted"),
+        ("A, C, D", "refuted", "refuted"),
+        ("A, C, 2", "refuted", "refuted"),
+        ("A / 4, C", "refuted", "refuted"),
+        ("A % 2, C", "refuted", "refuted"),
+        ("A / 2, C", "unknown", "refuted"),
+        ("D", "refuted", "refuted"),
+        ("1", "refuted", "refuted"),
+    ],
+)
+def test_an_index_of_a_kernel_has_one_number_for_each_key(index: str, gathers: str, scatters: str) -> None:
+    """Whether rows that share a number are filled alike within an element mapping no source says."""
+    parameters = (
+        "rows: &HbmTensor<i8, Chip, m![A, C, B]>, table: &HbmTensor<i8, Chip, m![D, B]>, "
+        f"index: &HbmTensor<i32, Chip, m![{index}]>, out: &mut HbmTensor<i8, Chip, m![D, B]>"
+    )
+    _, scatter, gather = verdicts(body(KEYED, parameters))
+    assert (gather.status.value, scatter.status.value) == (gathers, scatters)
+
+
 # ---------------------------------------------------------------- counting, unresolved, comments
 
 

@@ -18,8 +18,10 @@ from collections.abc import Mapping
 
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
-from dmaverify.program.indirect import Indirect
+from dmaverify.program.indirect import Indirect, RowDigits, rows_of
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
+from dmaverify.program.views import ViewError
 from dmaverify.prove.move.check import Options
 from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions, rules_script
@@ -108,6 +110,12 @@ def check_indirect(
     return case.concluded(move.name, names, path, move.line, move.expect, case.claim())
 
 
+def _listed(case: IndirectCase) -> tuple[RowDigits, Tensor, str, Space, bool]:
+    """The index as a tensor whose rows are its numbers. Raises ViewError where it has no such rows."""
+    tensor, key, keys = case.move.index.tensor, case.move.key, case.move.keys
+    return rows_of(tensor, key, keys, written=False), tensor, key, space_of(case.target, tensor.tier), False
+
+
 def _ask_for_all_rows(case: IndirectCase, keep: list[tuple[str, str, str]] | None) -> None:
     """What carries the proof of row 0 to every number of the index, from definitions. Raises Disagreement."""
     wrong = any(f.severity is Severity.ERROR for f in case.findings)
@@ -119,11 +127,12 @@ def _ask_for_all_rows(case: IndirectCase, keep: list[tuple[str, str, str]] | Non
     left = [] if case.keyed_table is None else [f"a table that holds {move.key}"]
     for made in (
         lambda: row_scripts({"table": table, "payload": payload}, case.bits, definitions()),
+        lambda: row_scripts({"index": _listed(case)}, target.dtypes[move.index.dtype], definitions()),
         lambda: [index_script(move.index, move.rows, case.row_bytes, move.scatter, definitions())],
     ):
         try:
             scripts += made()
-        except NotCovered as why:
+        except (NotCovered, ViewError) as why:
             left.append(str(why))
     scripts += [rules_script(case.held)] if case.held else []
     ruled = {rule.id for rule, _, _ in case.held}

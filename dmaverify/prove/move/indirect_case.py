@@ -15,7 +15,8 @@ from functools import cached_property
 from math import gcd
 
 from dmaverify.errors import Span
-from dmaverify.language.expr import axes_of, terms_of
+from dmaverify.language.expr import Symbol, axes_of, terms_of
+from dmaverify.language.served import TooManyCells
 from dmaverify.lower.programs import program_of_transfer, space_of
 from dmaverify.program.command import Command, Entry, Loop, Sequencer
 from dmaverify.program.indirect import Indirect, RowDigits, rows_of, without_axis
@@ -28,6 +29,8 @@ from dmaverify.prove.meet import Walk
 from dmaverify.prove.move.case import MOVE_ALONE
 from dmaverify.prove.move.check import check_transfer
 from dmaverify.prove.move.copy_ports import left_behind
+from dmaverify.prove.move.index_keys import key_fault
+from dmaverify.prove.move.index_units import mistaken_unit
 from dmaverify.prove.move.ports import bare_numbers, tensor_facts
 from dmaverify.prove.move.preconditions import foreign, unmet
 from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
@@ -118,7 +121,20 @@ class IndirectCase(Judgement):
                 index.span, "one number for each key",
             )  # fmt: skip
             return False
-        return True
+        return self._keyed()
+
+    def _keyed(self) -> bool:
+        """Whether the index has one number for each key, as far as that is known."""
+        index, key = self.move.index, self.move.key
+        tensor, wanted = index.tensor, Symbol(key, self.move.keys)
+        try:
+            fault = key_fault([tensor.field(place) for place in PLACES[:-1]], tensor.element, wanted, [key])
+        except TooManyCells:
+            self.left_open("core/indirect", f"whether the index has one number for each {key}: too many to be counted")
+            return True
+        if fault is not None:
+            self.broken("core/indirect", fault.told, tensor.element.span or index.span, f'element = "{key}"', fault.at)
+        return fault is None
 
     # ------------------------------------------------------------ one row
 
@@ -207,24 +223,6 @@ class IndirectCase(Judgement):
             return value
         return value // self.row_bytes if self.row_bytes and value % self.row_bytes == 0 else None
 
-    def mistake(self) -> str:
-        """Which other unit would make sense of a list that names no rows; empty if none does."""
-        values, rows, step = self.move.index.values or (), self.move.rows, self.row_bytes
-        width = max(1, self.bits // 8)
-        elements = step // width
-        if self.move.index.scaled:
-            if width > 1 and elements and all(v % elements == 0 and 0 <= v // elements < rows for v in values):
-                return f"they count elements ({elements} to a row) where bytes are meant: multiply by {width}"
-            if all(0 <= v < rows for v in values):
-                return f"they are row numbers: multiply by {step}, or say `scaled = false`"
-            return ""
-        if step > 1 and all(v % step == 0 and 0 <= v // step < rows for v in values):
-            what = f"they count bytes ({step} to a row) where row numbers are meant"
-            return f"{what}: divide by {step}, or say `scaled = true`"
-        if elements > 1 and all(v % elements == 0 and 0 <= v // elements < rows for v in values):
-            return f"they count elements ({elements} to a row) where row numbers are meant: divide by {elements}"
-        return ""
-
     def _bounds(self, values: Sequence[int]) -> None:
         end = self.move.rows * (self.row_bytes if self.move.index.scaled else 1)
         found = [(i, v) for i, v in enumerate(values) if not 0 <= v < end]
@@ -236,7 +234,8 @@ class IndirectCase(Judgement):
         more = f", and {len(others)} more" if others else ""
         self.broken(
             "core/in-bounds", f"the index holds {what}, {row}: beyond the table{more}", self._value_span(at),
-            self.mistake() or "numbers name rows of the table", {self.move.key: at, "value": value},
+            mistaken_unit(self.move, self.row_bytes, self.bits) or "numbers name rows of the table",
+            {self.move.key: at, "value": value},
         )  # fmt: skip
 
     def _once(self, values: Sequence[int]) -> None:
@@ -287,7 +286,7 @@ class IndirectCase(Judgement):
         facts = self.facts()
         ruling = Ruling(target, move.kind, move.source.tier, move.dest.tier, move.dtype, limits, self.options.readings)
         own = ruling.judge([Instance("indirect", facts, "index", move.index.span or move.span)])
-        mistake = self.mistake()
+        mistake = mistaken_unit(self.move, self.row_bytes, self.bits)
         for finding in own.findings:
             explained = bool(mistake) and "index_remainder" in finding.values
             if "index_remainder" in finding.values:

@@ -84,7 +84,7 @@ class Bodies(Expressions):
             return
         frame = Frame(item.scope, generics, {}, own)
         self.ledger, self.walk, self.spent = EffectLedger(), WayWalk(), 0
-        for one in named(item.node.child_by_field_name("parameters") or item.node):
+        for one in item.parameters:
             if one.type == "parameter":
                 pattern = one.child_by_field_name("pattern")
                 declared = one.child_by_field_name("type")
@@ -171,7 +171,7 @@ class Bodies(Expressions):
         assert body is not None
         frame = Frame(item.scope, bound, {}, own)
         said = [instance] if instance else []
-        parameters = named(item.node.child_by_field_name("parameters") or item.node)
+        parameters = item.parameters
         if own is not None:
             frame.locals["self"] = self.passed(item, parameters[0], "self", own, own, own)
         for one, value in zip((p for p in parameters if p.type == "parameter"), values, strict=True):

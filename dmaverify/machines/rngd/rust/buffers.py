@@ -13,7 +13,7 @@ Source: docs/machines/rngd.md 7.2 (overlapping starts compile and leave the rest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from dmaverify.machines.rngd.rust.accesses import Effect, HeldNeed, Unjudged
 from dmaverify.machines.rngd.rust.buffers_told import ToldBuffer
@@ -36,6 +36,7 @@ _AFTER_SCATTER = (
     "core/hazard-raw", "scatters into what this reads",
     "read in another kernel: before v0.6.0 the read saw the old contents",
 )  # fmt: skip
+_HERE = "a swap, or code of this crate, that is not followed"
 _OTHER = "a reference or code that is not followed"
 _ORDER = "furiosa-opt v0.6.0 and published measurements: the scheduler ignores the order of the source"
 
@@ -48,6 +49,7 @@ class EffectLedger:
     whole: dict[int, RustTensor] = field(default_factory=dict)
     borrowed: dict[int, int] = field(default_factory=dict)  # mutable views made, less those that transfers wrote
     escaped: set[int] = field(default_factory=set)
+    unread: set[int] = field(default_factory=set)  # those that went to code of the input, which is not followed
 
     beside: list[Site] = field(default_factory=list)  # transfers that do not run as the constants are
 
@@ -99,6 +101,11 @@ class EffectLedger:
     def lose(self, value: Value | None) -> None:
         """Enters that something may be written under a name that is not followed."""
         self.escaped.update(tensor.buffer.serial for tensor in tensors_in(value) if tensor.buffer is not None)
+
+    def leave(self, values: Iterable[Value]) -> None:
+        """Enters that tensors go to code of the input that is not followed: what it does could be known."""
+        gone = {tensor.buffer.serial for one in values for tensor in tensors_in(one) if tensor.buffer is not None}
+        self.unread |= gone & self.escaped
 
     def any_of(self, value: RustSequence, when: OnWay) -> None:
         """Enters that an element of a list is used, and nobody knows which."""
@@ -187,7 +194,8 @@ class EffectLedger:
             scatters = any(e.site.method in SCATTERS for _, e in writes)
             if scatters or self._others(serial):
                 if needs and own:
-                    yield site, _by_others(whole, "the scatter" if scatters else _OTHER)
+                    who = "the scatter" if scatters else _HERE if serial in self.unread else _OTHER
+                    yield site, _by_others(whole, who)
                 continue
             alone = own and whole.tier == "hbm" and not any(need.site is not None for need in needs)
             held = held_buffer(whole, writes, needs, own=own, alone=alone)
@@ -221,7 +229,8 @@ def _by_others(tensor: RustTensor, who: str) -> Unjudged:
     name = tensor.buffer.name if tensor.buffer is not None and tensor.buffer.name else "the tensor"
     said = f"that all of `{name}` is written is not judged: {who} gets it"
     span = tensor.buffer.span if tensor.buffer is not None else None
-    return Unjudged("core/definite", said, False, f"{who} writes all of `{name}` before it is used", span)
+    given = f"{who} writes all of `{name}` before it is used"
+    return Unjudged("core/definite", said, who == _HERE, "" if who == _HERE else given, span)
 
 
 def _told(rule: str, what: str, hint: str, earlier: Effect, later: Effect) -> Finding:

@@ -69,7 +69,10 @@ class Calls(Assignments):
 
     def _call_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         function, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        arguments = named(given) if given is not None else []
+        arguments, open_ = self.listed_here(code, given, frame) if given is not None else ([], None)
+        if open_ is not None:
+            self.handed(code, arguments, frame)
+            return open_
         generics = None
         if function is not None and function.type == "generic_function":
             generics = function.child_by_field_name("type_arguments")

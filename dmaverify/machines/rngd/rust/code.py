@@ -8,11 +8,13 @@ Law: a fragment has the places of the text that it was cut from; text that a mac
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.trees import Code, parser_of, walk
+from dmaverify.machines.rngd.rust.cfg import built
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -70,6 +72,24 @@ def parts_of(path: str) -> tuple[str, ...]:
 def named(node: Node) -> list[Node]:
     """The named children without comments."""
     return [child for child in node.named_children if child.type not in ("line_comment", "block_comment")]
+
+
+def in_build(
+    code: Code, nodes: Iterable[Node], features: frozenset[str]
+) -> list[tuple[Node, tuple[str, ...], bool | None]]:
+    """The nodes of a list without comments, each with the attributes above it and whether the build has it; None where
+    only the compiler knows.
+    """
+    out: list[tuple[Node, tuple[str, ...], bool | None]] = []
+    attributes: list[str] = []
+    for node in nodes:
+        if node.type == "attribute_item":
+            attributes.append(code.text(node))
+        elif node.type not in ("line_comment", "block_comment"):
+            told = [built(text, features) for text in attributes]
+            out.append((node, tuple(attributes), False if False in told else None if None in told else True))
+            attributes = attributes if node.type in (",", "{", "(", "visibility_modifier") else []
+    return out
 
 
 _REST = "remaining_field_pattern"  # `..`

@@ -113,8 +113,8 @@ class Expressions(ControlFlow):
 
     def _tuple_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         wanted = expected.parts if isinstance(expected, Tuple) else ()
-        parts = named(node)
-        return Tuple(tuple(
+        parts, open_ = self.listed_here(code, node, frame)
+        return open_ or Tuple(tuple(
             self.merged(self.value(code, one, frame, wanted[i] if i < len(wanted) else None),
                         wanted[i] if i < len(wanted) else None)
             for i, one in enumerate(parts)
@@ -123,14 +123,17 @@ class Expressions(ControlFlow):
     def _array_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         wanted = expected.part if isinstance(expected, Sequence) else None
         length = node.child_by_field_name("length")
-        elements = [one for one in named(node) if length is None or one.id != length.id]
+        here, open_ = self.listed_here(code, node, frame)
+        elements = [one for one in here if length is None or one.id != length.id]
         parts = [self.merged(self.value(code, one, frame, wanted), wanted) for one in elements]
         if length is not None:
             count = self.value(code, length, frame, None)
             times = count.single if isinstance(count, Numbers) else None
             self.ledger.lose(parts[0] if parts and times != 1 else None)
             return listed(parts * times) if times and times <= MAX_LISTED else Sequence(parts[0], times)
-        return listed(parts, wanted)
+        for one in parts if open_ is not None else ():
+            self.ledger.lose(one)
+        return open_ or listed(parts, wanted)
 
     def _generic_function(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         function = node.child_by_field_name("function")

@@ -19,7 +19,7 @@ from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.impls import is_standard
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
-from dmaverify.machines.rngd.rust.sites import Sites, takes_numbers, told_by_calls
+from dmaverify.machines.rngd.rust.sites import Sites, is_kernel, takes_numbers, told_by_calls
 from dmaverify.machines.rngd.rust.types import LISTS, SCALARS, TENSORS, WRAPPERS, Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -91,13 +91,17 @@ class Functions(Sites):
         value = frame.locals.get(name) if path is None else None
         closure = self.closures.get(id(value)) if value is not None else None
         if closure is not None and len(self.closing) < MAX_CLOSURES:
+            lent = set(self.ledger.escaped)
             passed = [self.known_as(code, one, self.value(code, one, frame, None), frame) for one in arguments]
+            self.ledger.escaped = lent  # what the call does is read
             self.closing.append(name)
             try:
                 return self.closure(closure[0], closure[1], closure[2], passed, expected)
             finally:
                 self.closing.pop()
         values = self.handed(code, arguments, frame)
+        if closure is not None or "mem" in parts[-2:-1]:
+            self.ledger.leave(values)  # a swap is of tensors that are known here
         if parts[-2:] in (("process", "exit"), ("process", "abort")):
             self.walk.leave("program")
         if path is None and name == "Err":
@@ -126,8 +130,8 @@ class Functions(Sites):
         item = frame.scope.path(parts_of(text), values=True) if "<" not in text else None
         if item is None or item.kind != "fn" or len(arguments) < 2:
             return None
-        if arguments[1].type == "tuple_expression":
-            return self._function(item, code, generics, named(arguments[1]), frame, expected, None)
+        if (head := arguments[1]).type == "tuple_expression":
+            return self._function(item, code, generics, self.listed_here(code, head, frame)[0], frame, expected, None)
         packed = self.value(code, arguments[1], frame, None)
         if isinstance(packed, Tuple) and not item.generics:
             return self._unpacked(item, packed)
@@ -136,7 +140,7 @@ class Functions(Sites):
     def _unpacked(self, item: Item, packed: Tuple) -> Value:
         """`let args = (&mut ctx, &a); launch(kernel, args)`: the parameters say what the parts are."""
         inside = Frame(item.scope, {}, {}, None)
-        parameters = named(item.node.child_by_field_name("parameters") or item.node)
+        parameters = item.parameters
         types = [one.child_by_field_name("type") for one in parameters if one.type == "parameter"]
         deps: frozenset[int] = frozenset()
         for part, declared in zip(packed.parts, types, strict=False):
@@ -208,7 +212,7 @@ class Functions(Sites):
         bound = {n: v for n, v in bound.items() if not (isinstance(v, Unknown) and not v.reason)}
         outer = own.arguments if isinstance(own, Record) else {}
         inside = Frame(item.scope, {**outer, **{n: Unknown("") for n, _ in names}, **bound}, {}, own)
-        parameters = named(item.node.child_by_field_name("parameters") or item.node)
+        parameters = item.parameters
         types = [one.child_by_field_name("type") for one in parameters if one.type == "parameter"]
         has_self = any(one.type == "self_parameter" for one in parameters)
         given = arguments[1:] if has_self and len(arguments) == len(types) + 1 else arguments
@@ -241,6 +245,8 @@ class Functions(Sites):
             text = ", ".join(f"{n} = {_text(every[n])}" for n, _ in names if n in every)
             found = self.inlined(item, every, own, values, text)
             return self._result(made, expected, deps | sources_of(found), found) if result is not None else found
+        if item.node.child_by_field_name("body") is not None and not is_kernel(item):
+            self.ledger.leave(values)
         self._ask(item, names, every, own)
         return self._result(made, expected, deps) if result is not None else Opaque("()", deps)
 

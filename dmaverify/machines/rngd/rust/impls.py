@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.code import parts_of
-from dmaverify.machines.rngd.rust.module import Item, NameScope, in_build
+from dmaverify.machines.rngd.rust.code import in_build, parts_of
+from dmaverify.machines.rngd.rust.module import Item, NameScope
 
 if TYPE_CHECKING:
     from tree_sitter import Node

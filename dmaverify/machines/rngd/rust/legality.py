@@ -13,10 +13,11 @@ Source: docs/machines/rngd.md 2.2 (devices), 5 (gather, scatter), 7.1 (coverage)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 
-from dmaverify.language.expr import Expr, Kind, axes_of, terms_of
+from dmaverify.language.expr import Expr, Kind, axes_of, pair, terms_of
+from dmaverify.language.served import TooManyCells
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
 from dmaverify.machines.rngd.rust.plans import key_axes, table_axis
@@ -27,6 +28,7 @@ from dmaverify.machines.rngd.rust.views import plain
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of
 from dmaverify.program.tensor import PLACES
+from dmaverify.prove.move.index_keys import Lack, key_fault
 from dmaverify.prove.move.unread import UnreadElement, unread
 from dmaverify.targets.parts import Engines
 from dmaverify.targets.target import Target
@@ -66,6 +68,9 @@ def judge(
     if move.method in GATHERS or move.method in SCATTERS:
         found += _indirect(site, move, machine.limits)
         found += wrong_values(move, bits)
+        keyed = _keyed(site, move)
+        found += [keyed] if isinstance(keyed, Finding) else []
+        open_ += [keyed] if isinstance(keyed, str) else []
     return LegalityFindings(tuple(found), tuple(open_))
 
 
@@ -228,6 +233,35 @@ def _indirect(site: Site, move: KernelMove, limits: Mapping[str, int]) -> Iterat
         yield from _key(site, move)
     else:
         yield from _replicated(site, move)
+
+
+def _keyed(site: Site, move: KernelMove) -> Finding | str | None:
+    """What parts the index from the keys of the rows that are moved; or why that is not known."""
+    assert move.index is not None
+    keys, index = key_axes(move), {p: part.expr for p, part in move.index.fields.items() if isinstance(part, Map)}
+    wanted = pair(*(move.dest.expr(place) for place in move.dest.fields)) if move.key is None else move.key.expr
+    try:
+        fault = key_fault([expr for place, expr in index.items() if place != "element"], index["element"], wanted, keys)
+    except TooManyCells:
+        return "the index has too many cells to be held against its keys"
+    if fault is None:
+        return None
+    if fault.lack is Lack.NONE and move.key is None and _copied_within(move.dest.expr("element"), index, keys):
+        return f"{fault.told}, and no source says whether a gather fills the elements that share a number"
+    hint = "give the index the mapping of the key: one number for each, and no other axis"
+    return _refused(site, fault.told, hint, move.index)
+
+
+def _copied_within(element: Expr, index: Mapping[str, Expr], keys: Iterable[str]) -> bool:
+    """Whether the lowest digits of some key, which the index lacks, all lie in the element mapping of the rows."""
+    held, listed = form_of(element), form_of(pair(*index.values()))
+    if held is None or listed is None:
+        return False
+    for key in keys:
+        lowest = min([d.weight for d in listed.digits if d.axis == key] or [1])
+        if 1 < lowest == prod(d.live for d in held.digits if d.axis == key and d.weight < lowest):
+            return True
+    return False
 
 
 def _live_axes(tensor: Value) -> dict[str, int]:

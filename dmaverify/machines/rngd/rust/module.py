@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.cfg import built, configured
-from dmaverify.machines.rngd.rust.code import child, named
+from dmaverify.machines.rngd.rust.code import child, in_build, named
 from dmaverify.machines.rngd.rust.macros import Rules, expand, read_rules
 from dmaverify.machines.rngd.rust.uses import UsePath, uses_of
 from dmaverify.values import dataclass, field, replace
@@ -56,6 +56,13 @@ class Item:
         body = self.node.child_by_field_name("body")
         end = body.start_byte if body is not None else self.node.end_byte
         return self.code.data[self.node.start_byte : end].decode("utf-8", "replace")
+
+    @property
+    def parameters(self) -> list[Node]:
+        """Those of a function that the build has."""
+        found = self.node.child_by_field_name("parameters")
+        told = in_build(self.code, found.named_children if found is not None else (), self.scope.module.features)
+        return [one for one, _, there in told if there is not False]
 
     @property
     def callables(self) -> frozenset[str]:
@@ -261,24 +268,6 @@ def fill(scope: NameScope, code: Code, nodes: Iterable[Node]) -> None:
         scope.twins.add(twin)
         for own in every:
             own.pop(twin, None)
-
-
-def in_build(
-    code: Code, nodes: Iterable[Node], features: frozenset[str]
-) -> list[tuple[Node, tuple[str, ...], bool | None]]:
-    """The nodes of a list without comments, each with the attributes above it and whether the build has it; None where
-    only the compiler knows.
-    """
-    out: list[tuple[Node, tuple[str, ...], bool | None]] = []
-    attributes: list[str] = []
-    for node in nodes:
-        if node.type == "attribute_item":
-            attributes.append(code.text(node))
-        elif node.type not in ("line_comment", "block_comment"):
-            told = [built(text, features) for text in attributes]
-            out.append((node, tuple(attributes), False if False in told else None if None in told else True))
-            attributes = attributes if node.type in (",", "{", "(", "visibility_modifier") else []
-    return out
 
 
 def _leave_out(functions: Iterable[Item], scopes: Iterable[NameScope], condition: str) -> None:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.errors import Span
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
-from dmaverify.machines.rngd.rust.code import above, named
+from dmaverify.machines.rngd.rust.code import above, in_build, named
 from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
-from dmaverify.machines.rngd.rust.module import Item, NameScope, in_build
+from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site, resolve
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.paths import WayWalk
@@ -197,6 +197,16 @@ class Sites:
         self.unbuilt.append((span, condition))
         inside = range(span.start, span.end)
         self.ledger.beside += [s for s in self.sites if s.span.source is span.source and s.span.start in inside]
+
+    def listed_here(self, code: Code, node: Node, frame: Frame) -> tuple[list[Node], Unknown | None]:
+        """The parts of a list (elements, arguments) that this build has; not known where only the compiler tells."""
+        told = in_build(code, node.named_children, frame.scope.module.features)
+        for one, attributes, there in told:
+            if there is False:
+                self.leave_unbuilt(code.span(one), " ".join(attributes))
+        lone = next((one for one, _, there in told if there is None), None)
+        open_ = Unknown("only the compiler knows whether the build has this", code.span(lone)) if lone else None
+        return [one for one, _, there in told if there is not False], open_
 
     def found(self, item: Item) -> None:
         """A function that was met: to be visited now or, where it is generic, when somebody calls it."""

@@ -17,11 +17,11 @@ from dmaverify.errors import InputError, Source
 from dmaverify.language.expr import Expr, Symbol
 from dmaverify.language.parse import parse
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.code import child, named, parse_fragment, parts_of
+from dmaverify.machines.rngd.rust.code import child, in_build, named, parse_fragment, parts_of
 from dmaverify.machines.rngd.rust.const_blocks import const_block
 from dmaverify.machines.rngd.rust.escapes import Escapes, as_map, axes_around, clip, constructed, no_size
 from dmaverify.machines.rngd.rust.impls import associated, is_standard, parts_and_trait
-from dmaverify.machines.rngd.rust.module import Item, NameScope, in_build
+from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.values import (
     PLACES,
@@ -332,8 +332,7 @@ class Types:
         body = item.node.child_by_field_name("body") if item is not None and item.kind == "fn" else None
         if item is None or body is None or item.generics:
             return None
-        parameters = [one for one in named(item.node.child_by_field_name("parameters") or item.node)
-                      if one.type == "parameter"]  # fmt: skip
+        parameters = [one for one in item.parameters if one.type == "parameter"]
         values = [Numbers.of(int(one)) for one in given.split(",") if one]
         names = [one.child_by_field_name("pattern") for one in parameters]
         if len(values) != len(names):
