@@ -11,6 +11,7 @@ from lab.kernels import kernel_of, mutant_of
 from dmaverify.errors import Source
 from dmaverify.machines.pto import replay
 from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.running import KernelRun
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
@@ -54,6 +55,46 @@ def test_a_kernel_with_symbols_has_no_single_run(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun({"war": ""}))
     symbolic = TEXT.replace("ptr<f32, gm>) {", "ptr<f32, gm>, %n: i64) {").replace("nburst(%c8", "nburst(%n")
     assert check(symbolic).status is Status.PROVED
+
+
+def test_a_finding_with_values_of_symbols_is_held_against_a_run_at_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = """  scf.for %i = %i0 to %n step %i1 {
+    %late = arith.cmpi sge, %i, %i2 : index
+    scf.if %late {
+      pto.set_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID1"]
+    }
+  }
+  return
+"""
+    numbers = "".join(f"  %i{n} = arith.constant {n} : index\n" for n in range(3))
+    text = "// dmaverify: assume %n in 1..9\n" + TEXT.replace(
+        "ptr<f32, gm>) {\n", f"ptr<f32, gm>, %n: index) {{\n{numbers}"
+    )
+    text = text.replace("  return\n", turns)
+    ran: list[dict[str, int]] = []
+    monkeypatch.setattr(replay, "run_kernel", lambda *a, **k: ran.append(a[2]) or run_kernel(*a, **k))
+    found = check(text).errors
+    assert {f.rule for f in found} == {"core/flags"}
+    assert [{f"%{name}": value for name, value in one.items()} for one in ran] == [f.witness for f in found]
+    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun())
+    (told,) = check(text).findings
+    assert f"shows nothing of it, where %n = {found[0].values['%n']}" in told.message
+
+
+def test_a_kernel_with_branches_is_run_beside_its_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = "  %true = arith.constant true\n  %c0 = "
+    branch = RACE.replace("  %c0 = ", true).replace("  pto.mte_ub_gm", "  scf.if %true {\n  pto.mte_ub_gm")
+    branch = branch.replace("  return", "  }\n  return")
+    looped = f"""{branch[: branch.index("  scf.if")]}  %i0 = arith.constant 0 : index
+  %i1 = arith.constant 1 : index
+  %i2 = arith.constant 2 : index
+  scf.for %i = %i0 to %i2 step %i1 {{
+    %late = arith.cmpi sge, %i, %i1 : index
+{branch[branch.index("  scf.if") :].replace("%true", "%late").replace("  return", "  }" + chr(10) + "  return")}"""
+    assert {f.rule for f in check(looped).errors} == {"core/hazard-raw"}
+    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun())
+    (told,) = check(looped).findings
+    assert told.rule == "core/disagreement"
 
 
 def test_random_kernels_and_mutants_are_never_contradicted() -> None:
