@@ -18,8 +18,8 @@ from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_tiles import CellTile, TileRun
-from dmaverify.machines.pto.execute_vector import REGISTER
-from dmaverify.machines.pto.running import ADDED, UNKNOWN, WRITTEN, RunCopy, RunEvent
+from dmaverify.machines.pto.execute_vector import CLEAN, DOUBT, GARBAGE, REGISTER
+from dmaverify.machines.pto.running import ADDED, DOUBTED, UNKNOWN, WRITTEN, RunCopy, RunEvent
 
 _FIELD = {
     "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",
@@ -186,8 +186,8 @@ class RunCopies(TileRun):
         surplus = -row % block if source == "ub" else 0
         self._bounds(source, reads, surplus)
         self._bounds(dest, written, 0)
-        if stmt.kind != ops.LOAD and (out_of.state[reads[out_of.has(reads)]] != WRITTEN).any():
-            self._finds("definite")
+        if stmt.kind != ops.LOAD:
+            self._needs(out_of.state[reads[out_of.has(reads)]])
         ok = out_of.has(reads) & into.has(data)
         values = out_of.bytes_[reads[ok]].copy()
         inside = into.has(around)
@@ -220,8 +220,11 @@ class RunCopies(TileRun):
         pipe = "S" if stmt.form == "scalar" and not self.inside else "V"
         empty = np.zeros(0, np.int64)
         if stmt.way == "r":
-            foul = self.run.memory[place].state != WRITTEN if place == "ub" else None
-            touched = self.registers_of.load(stmt, at, item, len(self.events), place, foul)
+            foul = None
+            if place == "ub":
+                state = self.run.memory[place].state
+                foul = np.select([state == WRITTEN, state == DOUBTED], [CLEAN, DOUBT], GARBAGE).astype(np.int8)
+            touched = self.registers_of.load(stmt, at, item, stride, len(self.events), place, foul)
             self._bounds(place, touched, 0)
             self._happened(RunEvent(pipe, {place: empty if stmt.results else touched}, {}))
             return
@@ -232,5 +235,5 @@ class RunCopies(TileRun):
         memory = self.run.memory[place]
         there = memory.has(touched)
         inside = touched[there]
-        memory.state[inside] = np.where(foul[there], UNKNOWN, WRITTEN)
+        memory.state[inside] = np.array([WRITTEN, DOUBTED, UNKNOWN], np.int8)[foul[there]]
         self._happened(RunEvent(pipe, {}, {place: inside}))
