@@ -16,6 +16,7 @@ from dmaverify.machines.pto.running import KernelRun
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
 
+GM, UB = "!pto.ptr<f32, gm>", "!pto.ptr<f32, ub>"
 BESIDE = Options(cross_check=1 << 16)
 TEXT = """func.func @k(%a: !pto.ptr<f32, gm>, %b: !pto.ptr<f32, gm>) {
   %c0 = arith.constant 0 : i64
@@ -114,3 +115,42 @@ def test_a_contradiction_ends_in_the_exit_code_of_internal_errors(
     monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun())
     monkeypatch.chdir(tmp_path)
     assert invoke(["check", "-j", "1", "--no-cache", str(tmp_path / "k.mlir")]) == 4
+
+
+REGISTERS = f"""func.func @k(%a: {GM}, %b: {GM}) {{
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %two = arith.constant 2 : i64
+  %l = arith.constant 64 : i64
+  %off = arith.constant false
+  %u = pto.castptr %z : i64 -> {UB}
+  FIRST
+  pto.copy_gm_to_ubuf %a, %u, %z, %one, %l, %z, %z, %off, %z, %l, %l
+      : {GM}, {UB}, i64, i64, i64, i64, i64, i1, i64, i64, i64
+  pto.set_loop_size_outtoub %one, %one : i64, i64
+  pto.barrier #pto.pipe<PIPE_ALL>
+  pto.mte_ub_gm %u, %b, %l nburst(ROWS, %l, %l) : {UB}, {GM}, i64, i64, i64, i64
+  return
+}}
+"""
+SIZE = "pto.set_loop_size_outtoub %two, %one : i64, i64"
+STRIDE = "pto.set_loop1_stride_outtoub %l, %l : i64, i64"
+INLINE = f"pto.mte_gm_ub %a, %u, %z, %l nburst(%one, %l, %l) : {GM}, {UB}, i64, i64, i64, i64, i64"
+BARRIER = "pto.barrier #pto.pipe<PIPE_ALL>"
+
+
+@pytest.mark.parametrize(
+    ("first", "rows", "rules"),
+    [
+        ([SIZE], "%one", {"core/registers"}),  # whatever the stride is, the copy writes its first row
+        ([SIZE], "%two", {"core/registers"}),
+        ([SIZE, STRIDE], "%two", set()),
+        ([STRIDE], "%two", {"core/definite"}),
+        ([STRIDE, SIZE, INLINE, BARRIER], "%one", {"core/registers"}),
+        ([STRIDE, SIZE, INLINE, BARRIER], "%two", {"core/registers", "core/definite"}),  # the sizes are (1, 1) again
+    ],
+)
+def test_a_copy_whose_registers_are_not_known_may_have_written(first: list[str], rows: str, rules: set[str]) -> None:
+    found = check(REGISTERS.replace("FIRST", "\n  ".join(first)).replace("ROWS", rows))
+    assert {f.rule for f in found.errors} == rules
+    assert found.status is (Status.REFUTED if rules else Status.PROVED)

@@ -91,8 +91,7 @@ class RunCopies(TileRun):
                 some = (given if isinstance(given, int) else 0, max(1, stmt.pad.type.bits // 8))
                 pad = (counts[0], counts[1], self.raw.get(stmt.pad.value.name, some))
                 self.pad = pad[2]
-            if len(loops) > 1:
-                self.registers[f"{stmt.kind}.size"] = (1, 1)
+            self.registers[f"{stmt.kind}.size"] = (1, 1)  # lowered, it leaves them so
             return row, loops, pad  # type: ignore[return-value]
         loops = [(number["n_burst"], number["src_stride"], number["dst_stride"])]
         sizes = self.registers.get(f"{stmt.kind}.size", (1, 1))
