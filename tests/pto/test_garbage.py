@@ -10,6 +10,8 @@ from dmaverify.errors import InputError, Source
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.read import read_kernels
+from dmaverify.prove.options import Options
+from dmaverify.targets.target import load_target
 from dmaverify.verdict import Status, Verdict
 
 F32, B32 = "!pto.vreg<64xf32>", "!pto.mask<b32>"
@@ -439,3 +441,79 @@ def test_a_round_whose_mask_grows_stands_for_no_other(most: int, status: Status)
     text = text_of(64, 256, *rounds).replace(f"%out: {GM})", f"%out: {GM}, %n: index)")
     (found,) = check_text(Source("k.mlir", f"// dmaverify: assume %n in 1..{most}\n{text}"))
     assert found.status is status, [(f.rule, f.message) for f in found.findings]
+
+
+BESIDE = Options(cross_check=1 << 16)
+LANES = load_target("pto").raw["vector"]
+ROWS_OF = [("%all", "%half"), ("%half", "%all"), ("%half", "%half"), ("%all", "%all")]
+
+
+def operation(name: str) -> str:
+    """An operation of the table on the row, with a mask %in and the registers that it takes."""
+    if name == "vcvt":
+        return f'%w = pto.vcvt %v, %in {{part = "EVEN"}} : {F32}, {B32} -> {F32}'
+    if name == "vdup":
+        return DUP.replace("%d", "%w").replace("%w,", "%v,").replace("%all", "%in")
+    if name in ("vbr", "vci", "vdups"):
+        return f"%w = pto.{name} %one : i64 -> {F32}"
+    if name in ("vcmp", "vcmps"):
+        return CMP.replace("%all", "%in") + f"\n    %w = pto.vsel %v, %v, %m : {F32}, {F32}, {B32} -> {F32}"
+    two = {"vadd", "vsub", "vmul", "vdiv", "vmax", "vmin", "vand", "vor", "vxor", "vshl", "vshr", "vprelu", "vexpdif"}
+    two |= {"vexpdiff", "vabsdif", "vaddrelu", "vsubrelu", "vaxpy", "vsel"}
+    count = 3 if name == "vmula" else 2 if name in two else 1
+    return f"%w = pto.{name} {'%v, ' * count}%in : {f'{F32}, ' * count}{B32} -> {F32}"
+
+
+@pytest.mark.parametrize("name", sorted(n for kind in LANES["lanes"].values() if isinstance(kind, list) for n in kind))
+def test_a_run_never_contradicts_what_is_said_of_an_operation_on_half_a_row(name: str) -> None:
+    for inside, kept in ROWS_OF:
+        store = KEEP.replace("%all", kept)
+        for loaded, stored in ((128, 128), (128, 256), (124, 128), (256, 256)):
+            text = text_of(loaded, stored, LOAD, operation(name).replace("%in", inside), store)
+            (found,) = check_text(Source("k.mlir", text), options=BESIDE)
+            assert "core/disagreement" not in {f.rule for f in found.findings}, (name, inside, kept, loaded, stored)
+            if (loaded, stored, inside, kept) == (128, 128, "%half", "%half") and not name.startswith("vc"):
+                assert found.status is PROVED, [f.message for f in found.findings]
+
+
+@pytest.mark.parametrize("way", ["load", "store"])
+def test_a_run_never_contradicts_what_is_said_of_a_distribution_of_half_a_row(way: str) -> None:
+    names = [n for part in LANES[way].values() for n in part["names"] if not n.startswith("PRED")]
+    for name in names:
+        dist = f' {{dist = "{name}"}}'
+        pair = "INTLV" in name
+        if way == "load":
+            one = f'%v, %x = pto.vldsx2 %b[%c0], "{name}" : {UB}, index -> {F32}, {F32}'
+            rows = [one if pair else f"%v = pto.vlds %b[%c0]{dist} : {UB} -> {F32}", HALF, KEEP]
+        else:
+            two = f'pto.vstsx2 %w, %w, %o[%c0], "{name}", %all : {F32}, {F32}, {UB}, index, {B32}'
+            rows = [LOAD, HALF, two if pair else f"pto.vsts %w, %o[%c0], %half{dist} : {F32}, {UB}, {B32}"]
+        for loaded in (32, 64, 124, 128, 256, 512):
+            for stored in (4, 64, 128, 256):
+                (found,) = check_text(Source("k.mlir", text_of(loaded, stored, *rows)), options=BESIDE)
+                assert "core/disagreement" not in {f.rule for f in found.findings}, (name, loaded, stored)
+
+
+@pytest.mark.parametrize("made", [MAGIC, ABS.replace("%all", "%m")])
+@pytest.mark.parametrize(("loaded", "whole"), [(256, True), (128, False)])
+def test_garbage_behind_an_operation_or_a_mask_without_a_rule_is_a_doubt(made: str, loaded: int, whole: bool) -> None:
+    _, (function,) = read_kernels(
+        Source("k.mlir", text_of(loaded, 256, LOAD, MADE, CMP.replace("%v", "%x"), made, KEEP))
+    )
+    run = run_kernel(function, {"in": 4096, "out": 4096})
+    assert "definite" not in run.found
+    assert run.whole is whole
+
+
+def test_a_register_that_a_branch_gives_is_followed() -> None:
+    rows = [
+        "%true = arith.constant true",
+        f"%w = scf.if %true -> ({F32}) {{",
+        LOAD,
+        f"scf.yield %v : {F32}",
+        "} else {",
+    ]
+    rows += [MADE, f"scf.yield %x : {F32}", "}", KEEP]
+    for loaded, found in ((128, {"definite"}), (256, set())):
+        _, (function,) = read_kernels(Source("k.mlir", text_of(loaded, 256, *rows)))
+        assert run_kernel(function, {"in": 4096, "out": 4096}).found == found

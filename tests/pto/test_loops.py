@@ -17,6 +17,7 @@ from dmaverify.prove.flow.loops import At, most_followed, period_of, steady
 from dmaverify.prove.flow.pipe_fixpoint import joined
 from dmaverify.prove.flow.pipe_state import Instance, State, renamed
 from dmaverify.prove.flow.step_events import NOWHERE
+from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
 
 GM, UB = "!pto.ptr<f32, gm>", "!pto.ptr<f32, ub>"
@@ -603,3 +604,86 @@ def test_a_loop_that_does_not_run_need_not_end(low: int, status: Status) -> None
     behind += "scf.if %far {\nscf.if %three {\n%past = pto.addptr %in, %c64 : !pto.ptr<i8, gm> -> !pto.ptr<i8, gm>\n"
     text = text.replace("muli %x, %c32", "addi %c0, %c0").replace("  return\n", behind + copy + "}\n}\nreturn\n")
     assert check(text.replace("%c0 =", "%c64 = arith.constant 64 : index\n%c0 =", 1)).status is status
+
+
+def ring(turns: int, rounds: int | str, *, early: int = 0, late: int = 0) -> str:
+    """Buffers in turn without a prime and a drain: what hands one back is waited for from round `turns` on, and set up
+    to round n - `turns`; `early` and `late` are how many rounds both are away from that.
+    """
+    known = isinstance(rounds, int)
+    constants = {f"c{n}": n for n in (0, 1, turns, 8)}
+    lines = [f"%{name} = arith.constant {n} : index" for name, n in constants.items()]
+    lines += [f"%from = arith.constant {turns + early} : index", f"%behind = arith.constant {turns - late} : index"]
+    lines += [f"%n = arith.constant {rounds} : index"] if known else []
+    lines += [f"%{name} = arith.constant {n} : i64" for name, n in (("z", 0), ("u", 1), ("l", 32))]
+    return "\n".join(
+        [
+            *(f"// dmaverify: gm %{name} = 4096 bytes" for name in "ao"),
+            *([] if known else [f"// dmaverify: assume %n in {rounds}"]),
+            f"func.func @k(%a: {GM}, %o: {GM}{'' if known else ', %n: index'}) {{",
+            *lines,
+            f"%b = pto.castptr %z : i64 -> {UB}",
+            "%end = arith.subi %n, %behind : index",
+            "scf.for %i = %c0 to %n step %c1 {",
+            f"%p = arith.remui %i, %c{turns} : index",
+            "%o1 = arith.muli %p, %c8 : index",
+            f"%d = pto.addptr %b, %o1 : {UB} -> {UB}",
+            "%o2 = arith.remui %i, %c8 : index",
+            "%o3 = arith.muli %o2, %c8 : index",
+            f"%s = pto.addptr %a, %o3 : {GM} -> {GM}",
+            "%w = arith.cmpi sge, %i, %from : index",
+            'scf.if %w { pto.wait_flag_dyn["PIPE_MTE3", "PIPE_MTE2", %p] }',
+            LOAD,
+            'pto.set_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID7"]',
+            'pto.wait_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID7"]',
+            f"pto.mte_ub_gm %d, %o, %l nburst(%u, %l, %l) : {UB}, {GM}, i64, i64, i64, i64",
+            "pto.barrier #pto.pipe<PIPE_MTE3>",
+            "%more = arith.cmpi slt, %i, %end : index",
+            'scf.if %more { pto.set_flag_dyn["PIPE_MTE3", "PIPE_MTE2", %p] }',
+            "}",
+            "return",
+            "}",
+        ]
+    ).replace("%one, %l", "%u, %l")
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3])
+@pytest.mark.parametrize("rounds", [4, 32, 33, 64, 100, 128])
+def test_a_ring_that_is_guarded_at_both_ends_is_followed_to_its_last_rounds(turns: int, rounds: int) -> None:
+    def beside(**away: int) -> Verdict:
+        (found,) = check_text(Source("k.mlir", ring(turns, rounds, **away)), options=Options(cross_check=1 << 16))
+        return found
+
+    assert beside().status is Status.PROVED
+    assert {f.rule for f in beside(late=1).errors} == {"core/flags"}
+    assert "core/flags" in {f.rule for f in beside(early=1).errors}
+
+
+@pytest.mark.parametrize("rounds", ["1..64", "1..100000"])
+def test_what_lies_behind_rounds_that_are_not_followed_is_open(rounds: str) -> None:
+    assert [f.rule for f in check(ring(2, rounds)).errors] == []
+    wrong = check(ring(2, rounds, late=1)).errors
+    assert wrong
+    assert all("where %n = " in f.message and f.witness for f in wrong)
+
+
+def test_a_long_ring_is_open_where_no_run_follows_it_to_its_end() -> None:
+    assert check(ring(2, 160)).status is Status.UNKNOWN
+
+
+@pytest.mark.parametrize(("sets", "rules"), [("eq", set()), ("sge", {"core/flags"})])
+def test_what_the_last_rounds_hand_on_is_not_missing_in_those_before(sets: str, rules: set[str]) -> None:
+    """A flag that is set in the last round but one (`sge`: and again in the last), and waited for in the last."""
+    flag = '["PIPE_MTE2", "PIPE_V", "EVENT_ID0"]'
+    body = f"""%w = arith.cmpi eq, %i, %last : index
+scf.if %w {{ pto.wait_flag{flag} }}
+{LOAD.replace("%s", "%a").replace("%one", "%u")}
+pto.barrier #pto.pipe<PIPE_MTE2>
+%more = arith.cmpi COMPARE, %i, %set : index
+scf.if %more {{ pto.set_flag{flag} }}
+"""
+    text = ring(1, 64).partition("scf.for")[0] + "%last = arith.constant 63 : index\n%set = arith.constant 62 : index\n"
+    text += "%d = pto.addptr %b, %c0 : !pto.ptr<f32, ub> -> !pto.ptr<f32, ub>\nscf.for %i = %c0 to %n step %c1 {\n"
+    found = check(text + body.replace("COMPARE", sets) + "}\nreturn\n}\n")
+    assert found.status is (Status.REFUTED if rules else Status.PROVED)
+    assert {f.rule for f in found.errors} == rules

@@ -11,10 +11,12 @@ from lab.kernels import kernel_of, mutant_of
 from dmaverify.errors import Source
 from dmaverify.machines.pto import replay
 from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.running import KernelRun
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
 
+GM, UB = "!pto.ptr<f32, gm>", "!pto.ptr<f32, ub>"
 BESIDE = Options(cross_check=1 << 16)
 TEXT = """func.func @k(%a: !pto.ptr<f32, gm>, %b: !pto.ptr<f32, gm>) {
   %c0 = arith.constant 0 : i64
@@ -56,6 +58,46 @@ def test_a_kernel_with_symbols_has_no_single_run(monkeypatch: pytest.MonkeyPatch
     assert check(symbolic).status is Status.PROVED
 
 
+def test_a_finding_with_values_of_symbols_is_held_against_a_run_at_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = """  scf.for %i = %i0 to %n step %i1 {
+    %late = arith.cmpi sge, %i, %i2 : index
+    scf.if %late {
+      pto.set_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID1"]
+    }
+  }
+  return
+"""
+    numbers = "".join(f"  %i{n} = arith.constant {n} : index\n" for n in range(3))
+    text = "// dmaverify: assume %n in 1..9\n" + TEXT.replace(
+        "ptr<f32, gm>) {\n", f"ptr<f32, gm>, %n: index) {{\n{numbers}"
+    )
+    text = text.replace("  return\n", turns)
+    ran: list[dict[str, int]] = []
+    monkeypatch.setattr(replay, "run_kernel", lambda *a, **k: ran.append(a[2]) or run_kernel(*a, **k))
+    found = check(text).errors
+    assert {f.rule for f in found} == {"core/flags"}
+    assert [{f"%{name}": value for name, value in one.items()} for one in ran] == [f.witness for f in found]
+    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun())
+    (told,) = check(text).findings
+    assert f"shows nothing of it, where %n = {found[0].values['%n']}" in told.message
+
+
+def test_a_kernel_with_branches_is_run_beside_its_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = "  %true = arith.constant true\n  %c0 = "
+    branch = RACE.replace("  %c0 = ", true).replace("  pto.mte_ub_gm", "  scf.if %true {\n  pto.mte_ub_gm")
+    branch = branch.replace("  return", "  }\n  return")
+    looped = f"""{branch[: branch.index("  scf.if")]}  %i0 = arith.constant 0 : index
+  %i1 = arith.constant 1 : index
+  %i2 = arith.constant 2 : index
+  scf.for %i = %i0 to %i2 step %i1 {{
+    %late = arith.cmpi sge, %i, %i1 : index
+{branch[branch.index("  scf.if") :].replace("%true", "%late").replace("  return", "  }" + chr(10) + "  return")}"""
+    assert {f.rule for f in check(looped).errors} == {"core/hazard-raw"}
+    monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun())
+    (told,) = check(looped).findings
+    assert told.rule == "core/disagreement"
+
+
 def test_random_kernels_and_mutants_are_never_contradicted() -> None:
     rng = random.Random(5)
     for number in range(12):
@@ -73,3 +115,42 @@ def test_a_contradiction_ends_in_the_exit_code_of_internal_errors(
     monkeypatch.setattr(replay, "run_kernel", lambda *_, **__: KernelRun())
     monkeypatch.chdir(tmp_path)
     assert invoke(["check", "-j", "1", "--no-cache", str(tmp_path / "k.mlir")]) == 4
+
+
+REGISTERS = f"""func.func @k(%a: {GM}, %b: {GM}) {{
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %two = arith.constant 2 : i64
+  %l = arith.constant 64 : i64
+  %off = arith.constant false
+  %u = pto.castptr %z : i64 -> {UB}
+  FIRST
+  pto.copy_gm_to_ubuf %a, %u, %z, %one, %l, %z, %z, %off, %z, %l, %l
+      : {GM}, {UB}, i64, i64, i64, i64, i64, i1, i64, i64, i64
+  pto.set_loop_size_outtoub %one, %one : i64, i64
+  pto.barrier #pto.pipe<PIPE_ALL>
+  pto.mte_ub_gm %u, %b, %l nburst(ROWS, %l, %l) : {UB}, {GM}, i64, i64, i64, i64
+  return
+}}
+"""
+SIZE = "pto.set_loop_size_outtoub %two, %one : i64, i64"
+STRIDE = "pto.set_loop1_stride_outtoub %l, %l : i64, i64"
+INLINE = f"pto.mte_gm_ub %a, %u, %z, %l nburst(%one, %l, %l) : {GM}, {UB}, i64, i64, i64, i64, i64"
+BARRIER = "pto.barrier #pto.pipe<PIPE_ALL>"
+
+
+@pytest.mark.parametrize(
+    ("first", "rows", "rules"),
+    [
+        ([SIZE], "%one", {"core/registers"}),  # whatever the stride is, the copy writes its first row
+        ([SIZE], "%two", {"core/registers"}),
+        ([SIZE, STRIDE], "%two", set()),
+        ([STRIDE], "%two", {"core/definite"}),
+        ([STRIDE, SIZE, INLINE, BARRIER], "%one", {"core/registers"}),
+        ([STRIDE, SIZE, INLINE, BARRIER], "%two", {"core/registers", "core/definite"}),  # the sizes are (1, 1) again
+    ],
+)
+def test_a_copy_whose_registers_are_not_known_may_have_written(first: list[str], rows: str, rules: set[str]) -> None:
+    found = check(REGISTERS.replace("FIRST", "\n  ".join(first)).replace("ROWS", rows))
+    assert {f.rule for f in found.errors} == rules
+    assert found.status is (Status.REFUTED if rules else Status.PROVED)

@@ -117,8 +117,7 @@ class _Machine(RunCopies):
             case ops.For():
                 self._for(stmt)
             case ops.If():
-                given = self._block(stmt.then if self._int(stmt.condition) else stmt.other)
-                self.values |= dict(zip(stmt.results, given, strict=False))
+                self._given(stmt.results, stmt.then if self._int(stmt.condition) else stmt.other)
             case ops.Mask():
                 count = self._int(stmt.count) if stmt.op == "plt" and stmt.count is not None else 0
                 left = self.registers_of.mask(stmt, count)
@@ -132,10 +131,12 @@ class _Machine(RunCopies):
                 self.values |= dict(zip(stmt.results, self._graph(stmt), strict=False))
             case ops.Block():
                 self.inside += "vecscope" in stmt.what
-                self.values |= dict(zip(stmt.results, self._block(stmt.body), strict=False))
+                self._given(stmt.results, stmt.body)
                 self.inside -= "vecscope" in stmt.what
             case ops.Bind():
                 self.values[stmt.result] = self._value(stmt.source)
+                self.registers_of.sink([stmt.source])
+                self.registers_of.rename({stmt.result: stmt.source.name})
                 if stmt.source.name in self.raw:
                     self.raw[stmt.result] = self.raw[stmt.source.name]
             case ops.OpaqueOp() if stmt.least is not None:
@@ -151,6 +152,13 @@ class _Machine(RunCopies):
             case _:
                 if not self.tile_statement(stmt):
                     raise Beyond(f"{type(stmt).__name__} is not executed")
+
+    def _given(self, results: Sequence[str], body: Sequence[ops.Stmt]) -> None:
+        """A region that runs once: its results are what it yields."""
+        given = self._block(body)
+        self.values |= dict(zip(results, given, strict=False))
+        last = body[-1].args if body and isinstance(body[-1], ops.Yield) else ()
+        self.registers_of.rename(dict(zip(results, (o.name for o in last), strict=False)))
 
     def _for(self, stmt: ops.For) -> None:
         self.registers_of.sink([o for _, o in stmt.carried])
@@ -206,6 +214,8 @@ class _Machine(RunCopies):
         op = stmt.op
         if op == "select":
             chosen = stmt.args[1] if self._int(stmt.args[0]) else stmt.args[2]
+            self.registers_of.sink(stmt.args[1:])
+            self.registers_of.rename({stmt.result: chosen.name})
             return self._value(chosen) if chosen.value is None else chosen.value
         numbers = [self._int(a) for a in stmt.args]
         if len(numbers) == 1:

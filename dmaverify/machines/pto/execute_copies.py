@@ -18,8 +18,9 @@ from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_tiles import CellTile, TileRun
+from dmaverify.machines.pto.execute_vector import CLEAN, DOUBT, GARBAGE
 from dmaverify.machines.pto.limits import register_bytes
-from dmaverify.machines.pto.running import ADDED, UNKNOWN, WRITTEN, RunCopy, RunEvent
+from dmaverify.machines.pto.running import ADDED, DOUBTED, UNKNOWN, WRITTEN, RunCopy, RunEvent
 
 _FIELD = {
     "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",
@@ -91,8 +92,7 @@ class RunCopies(TileRun):
                 some = (given if isinstance(given, int) else 0, max(1, stmt.pad.type.bits // 8))
                 pad = (counts[0], counts[1], self.raw.get(stmt.pad.value.name, some))
                 self.pad = pad[2]
-            if len(loops) > 1:
-                self.registers[f"{stmt.kind}.size"] = (1, 1)
+            self.registers[f"{stmt.kind}.size"] = (1, 1)  # lowered, it leaves them so
             return row, loops, pad  # type: ignore[return-value]
         loops = [(number["n_burst"], number["src_stride"], number["dst_stride"])]
         sizes = self.registers.get(f"{stmt.kind}.size", (1, 1))
@@ -186,8 +186,8 @@ class RunCopies(TileRun):
         surplus = -row % block if source == "ub" else 0
         self._bounds(source, reads, surplus)
         self._bounds(dest, written, 0)
-        if stmt.kind != ops.LOAD and (out_of.state[reads[out_of.has(reads)]] != WRITTEN).any():
-            self._finds("definite")
+        if stmt.kind != ops.LOAD:
+            self._needs(out_of.state[reads[out_of.has(reads)]])
         ok = out_of.has(reads) & into.has(data)
         values = out_of.bytes_[reads[ok]].copy()
         inside = into.has(around)
@@ -220,8 +220,11 @@ class RunCopies(TileRun):
         pipe = "S" if stmt.form == "scalar" and not self.inside else "V"
         empty = np.zeros(0, np.int64)
         if stmt.way == "r":
-            foul = self.run.memory[place].state != WRITTEN if place == "ub" else None
-            touched = self.registers_of.load(stmt, at, item, len(self.events), place, foul)
+            foul = None
+            if place == "ub":
+                state = self.run.memory[place].state
+                foul = np.select([state == WRITTEN, state == DOUBTED], [CLEAN, DOUBT], GARBAGE).astype(np.int8)
+            touched = self.registers_of.load(stmt, at, item, stride, len(self.events), place, foul)
             self._bounds(place, touched, 0)
             self._happened(RunEvent(pipe, {place: empty if stmt.results else touched}, {}))
             return
@@ -232,5 +235,5 @@ class RunCopies(TileRun):
         memory = self.run.memory[place]
         there = memory.has(touched)
         inside = touched[there]
-        memory.state[inside] = np.where(foul[there], UNKNOWN, WRITTEN)
+        memory.state[inside] = np.array([WRITTEN, DOUBTED, UNKNOWN], np.int8)[foul[there]]
         self._happened(RunEvent(pipe, {}, {place: inside}))

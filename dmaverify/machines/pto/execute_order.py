@@ -47,8 +47,8 @@ class RunOrder(Running):
         place = one.root or one.space
         state = self.run.memory[place].state
         bytes_ = np.arange(one.start, len(state) if one.end is None else min(one.end, len(state)))
-        if one.way == "r" and sets and one.space == "ub" and (state[bytes_] != WRITTEN).any():
-            self._finds("definite")
+        if one.way == "r" and sets and one.space == "ub":
+            self._needs(state[bytes_])
         if one.way == "w" and not sets:
             state[bytes_] = WRITTEN
         work = {place: bytes_}

@@ -1,10 +1,12 @@
 """Vector registers run lane by lane: which bytes of memory each came from, and which of them came to matter.
 
-Knows: masks as arrays of lanes, how each distribution lays memory out in a register, one execution.
+Knows: masks as arrays of lanes, how each distribution lays memory out in a register, what each operation makes of each
+lane, one execution.
 Does not know: terms, tables of the target, the demand of the proof.
 Law: a byte of memory matters when it is at the place of a lane that is stored, reduced, or given to what is not known.
+What an operation without a rule here makes of garbage is a doubt, no garbage: nothing is found in it.
 
-Source: PTO v0.6 (vlds, vsts and their distributions, masks, plt).
+Source: PTO v0.6 (vlds, vsts and their distributions, vector arithmetic, masks, plt).
 """
 
 from __future__ import annotations
@@ -14,13 +16,28 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.limits import register_bytes
 from dmaverify.values import dataclass, field
 
-_LANEWISE = re.compile(r"v(abs|neg|exp|ln|sqrt|relu|not|add|sub|mul|div|max|min|and|or|xor|shl|shr)s?")
+CLEAN, DOUBT, GARBAGE = 0, 1, 2  # of a byte of a register: what may be garbage is a doubt
+_LANEWISE = re.compile(
+    r"v(abs|neg|exp|ln|r?sqrt|rec|l?relu|not|add|sub|mul|div|max|min|and|or|xor|shl|shr|prelu|expdiff?|absdif|(add|sub)relu)s?"
+)
+_KEEPING = ("vmula", "vaxpy", "vsel", "vmov")  # of which lanes that the mask leaves out are those of an operand
 _REDUCING = re.compile(r"vc(g|p)?(add|max|min)|vcmps?")
+_PARTS = {"EVEN": 0, "ODD": 1, "P0": 0, "P1": 1, "P2": 2, "P3": 3}
+
+
+def _lanes(foul: np.ndarray, width: int) -> np.ndarray:
+    """What is known of each lane, at each of its bytes."""
+    return np.asarray(np.repeat(foul.reshape(-1, width).max(axis=1), width))
+
+
+def _doubtful(foul: np.ndarray) -> np.ndarray:
+    return np.asarray(np.minimum(foul, DOUBT))
 
 
 @dataclass
@@ -40,8 +57,8 @@ class RegisterBytes:
     loads: list[_Load] = field(default_factory=list)
     held: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)
     masks: dict[str, np.ndarray | None] = field(default_factory=dict)
-    garbage: dict[str, np.ndarray] = field(default_factory=dict)  # bytes of a register that nothing defined
-    foul: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    garbage: dict[str, np.ndarray] = field(default_factory=dict)  # what is known of each byte that is not clean
+    foul: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int8))
 
     # ------------------------------------------------------------ masks
 
@@ -63,6 +80,10 @@ class RegisterBytes:
         found = None if mask is None else self.masks.get(mask.name)
         return np.ones(register_bytes(), bool) if found is None else found
 
+    def known(self, masks: Sequence[ops.Operand]) -> bool:
+        """Whether it is known which lanes all of these masks are of."""
+        return all(self.masks.get(mask.name) is not None for mask in masks)
+
     # ------------------------------------------------------------ registers
 
     def sink(self, operands: Sequence[ops.Operand], on: np.ndarray | None = None) -> None:
@@ -72,7 +93,7 @@ class RegisterBytes:
                 self.loads[number].used |= own if on is None else own & on
 
     def _foul(self, name: str) -> np.ndarray:
-        return self.garbage.get(name, np.zeros(register_bytes(), bool))
+        return self.garbage.get(name, np.zeros(register_bytes(), np.int8))
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Registers under other names."""
@@ -80,39 +101,51 @@ class RegisterBytes:
         self.garbage |= moved
         self.masks |= {new: self.masks[old] for new, old in names.items() if old in self.masks}
 
-    def _passes_on(self, stmt: ops.VectorOp, on: np.ndarray) -> None:
-        """Garbage in the operands of an operation, in its results."""
-        sides = [self._foul(o.name) for o in stmt.args]
-        foul = np.logical_or.reduce([*sides, np.zeros(register_bytes(), bool)])
-        widths = set(stmt.lane_bytes)
-        if _LANEWISE.fullmatch(stmt.name) and len(widths) == 1 and max(widths):
-            foul = np.repeat(foul.reshape(-1, max(widths)).any(1), max(widths)) & on
-        elif stmt.name == "vcvt" and stmt.part in ("EVEN", "P0") and any(widths):
-            foul = np.repeat(foul.reshape(-1, max(widths)).any(1), max(widths))
-        elif _REDUCING.fullmatch(stmt.name):
-            foul = np.full(register_bytes(), bool((foul & on).any()))
-        elif stmt.args:
-            foul = np.full(register_bytes(), bool(foul.any()))
-        for result in stmt.results:
-            self.garbage[result] = foul
-
     def operate(self, stmt: ops.VectorOp) -> None:
-        on = self.on(stmt.mask)
-        self._passes_on(stmt, on)
-        for result in stmt.results:
-            self.held[result] = {}
-        if _REDUCING.fullmatch(stmt.name):
+        """What is known of the results of an operation, and which bytes of its operands came to matter."""
+        on, name = self.on(stmt.mask), stmt.name
+        sides = [self._foul(o.name) for o in stmt.args]
+        foul = np.maximum.reduce([*sides, np.zeros(register_bytes(), np.int8)])
+        width = max(stmt.lane_bytes, default=0)
+        alike = len(stmt.results) == 1 and len(set(stmt.lane_bytes) - {0}) == 1  # of what a loop carries it is not told
+        held: dict[int, np.ndarray] = {}
+        if _LANEWISE.fullmatch(name) and alike:
+            made = np.where(on, _lanes(foul, width), CLEAN)
+            held = self._at_place(stmt.args, on)
+        elif name in _KEEPING and alike:
+            off = _lanes(sides[1], width) if name == "vsel" and len(sides) == 2 else _doubtful(_lanes(foul, width))
+            kept = _lanes(sides[0], width) if name == "vsel" and len(sides) == 2 else _lanes(foul, width)
+            made = np.where(on, kept, off)
+            held = self._at_place(stmt.args, np.ones(register_bytes(), bool))
+        elif _REDUCING.fullmatch(name) and (width or not stmt.results):
+            made = _reduced(name, np.where(on, foul, CLEAN), width)
             self.sink(stmt.args, on)
-        elif stmt.name == "vcvt" and stmt.part in ("EVEN", "P0") and stmt.args and stmt.results:
-            for number, own in self.held.get(stmt.args[0].name, {}).items():
-                self.held[stmt.results[0]][number] = own  # an element stays within the slot of the wider one
-        elif _LANEWISE.fullmatch(stmt.name) and len(stmt.results) == 1 and len(set(stmt.lane_bytes)) == 1:
-            into = self.held[stmt.results[0]]
-            for operand in stmt.args:
-                for number, own in self.held.get(operand.name, {}).items():
-                    into[number] = into.get(number, np.zeros(register_bytes(), bool)) | (own & on)
+        elif name == "vcvt" and len(stmt.lane_bytes) == 2 and (alike or stmt.part in _PARTS) and min(stmt.lane_bytes):
+            made = _converted(foul, *stmt.lane_bytes, _PARTS.get(stmt.part, 0))
+            made = np.where(on, made, _doubtful(made))
+            held = self._at_place(
+                stmt.args, np.ones(register_bytes(), bool)
+            )  # an element stays within the slot of the wider
+        elif name == "vdup" and stmt.part == "LOWEST" and alike:
+            first = np.arange(register_bytes()) < width
+            made = np.full(register_bytes(), foul[:width].max())
+            made = np.where(on, made, _doubtful(made))
+            self.sink(stmt.args, first)
         else:
+            made = np.full(register_bytes(), min(foul.max(), DOUBT))
             self.sink(stmt.args)
+        if not self.known(stmt.masks):
+            made = _doubtful(made)
+        for result in stmt.results:
+            self.held[result], self.garbage[result] = held, made
+
+    def _at_place(self, operands: Sequence[ops.Operand], on: np.ndarray) -> dict[int, np.ndarray]:
+        """Of each load that these hold, the bytes that are at their place where `on` says."""
+        out: dict[int, np.ndarray] = {}
+        for operand in operands:
+            for number, own in self.held.get(operand.name, {}).items():
+                out[number] = out.get(number, np.zeros(register_bytes(), bool)) | (own & on)
+        return out
 
     def needed(self) -> Iterator[tuple[int, str, np.ndarray]]:
         """Of every load its event, its memory, and the bytes that came to matter."""
@@ -122,58 +155,76 @@ class RegisterBytes:
     # ------------------------------------------------------------ memory
 
     def load(
-        self, stmt: ops.AccessOp, at: int, item: int, event: int, place: str, foul: np.ndarray | None = None
+        self,
+        stmt: ops.AccessOp,
+        at: int,
+        item: int,
+        stride: int,
+        event: int,
+        place: str,
+        foul: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Fills registers; all bytes of memory that are read for it, needed or not. `foul` are bytes that hold none."""
-        self.foul = np.zeros(0, bool) if foul is None else foul
+        """Fills registers; all bytes of memory that are read for it, needed or not. `foul` tells what is known of the
+        bytes of the memory. Raises Beyond for a distribution that has no rule here.
+        """
+        self.foul = np.zeros(0, np.int8) if foul is None else foul
         if stmt.form == "scalar":
             return np.arange(at, at + item)
-        if stmt.form != "vector":
-            predicate = {"US": 16, "DS": 64}.get(stmt.dist, 32)
-            size = {"whole": stmt.lanes * stmt.lane_bytes, "pair": 512, "predicate": predicate}.get(stmt.form, 0)
-            source = np.full((register_bytes(), size), 0) + np.arange(at, at + size)
+        byte = np.arange(register_bytes())[:, None]
+        if stmt.form == "blocks":
+            on = self.on(stmt.mask)
+            source = at + byte // 32 * stride * 32 + byte % 32
             for result in stmt.results:
-                self._fill(result, source, event, place)
+                self._fill(result, source, event, place, on)
+                if not self.known(stmt.masks):
+                    self.garbage[result] = _doubtful(self.garbage[result])
+            return distinct(source[on])
+        if stmt.form not in ("vector", "pair"):
+            predicate = {"US": 16, "DS": 64}.get(stmt.dist, 32)
+            size = {"whole": stmt.lanes * stmt.lane_bytes, "predicate": predicate}.get(stmt.form, 0)
+            for result in stmt.results:
+                self._fill(result, np.full((register_bytes(), size), 0) + np.arange(at, at + size), event, place)
+                known = self.garbage[result] if size else np.full(register_bytes(), DOUBT, np.int8)
+                self.garbage[result] = _doubtful(known)
             return np.arange(at, at + size)
         width = self.width(stmt, item)
-        byte = np.arange(register_bytes())[:, None]
-        unit = np.arange(width)[None, :]
-        kind = stmt.dist.split("_")[0] or "NORM"
-        start = {
-            "NORM": byte // width * width,
-            "BRC": 0 * byte,
-            "UNPK": byte // (2 * width) * width,
-            "US": byte // (2 * width) * width,
-            "DS": byte // width * 2 * width,
-            "E2B": byte // 32 * width,
-        }.get(kind, byte // width * width)
-        source = at + (start + unit if stmt.dist not in ("BLK", "BRC_BLK") else byte % 32)
-        for result in stmt.results:
-            self._fill(result, source, event, place)
+        for index, result in enumerate(stmt.results):
+            self._fill(result, at + _laid_out(stmt, width, byte, index), event, place)
+        if stmt.form == "pair":
+            return np.arange(at, at + 2 * register_bytes())
+        source = at + _laid_out(stmt, width, byte, 0)
         return np.arange(source.min(), source.max() + 1)
 
-    def _fill(self, name: str, source: np.ndarray, event: int, place: str) -> None:
+    def _fill(self, name: str, source: np.ndarray, event: int, place: str, on: np.ndarray | None = None) -> None:
+        on = np.ones(register_bytes(), bool) if on is None else on
         self.loads.append(_Load(event, place, source, np.zeros(register_bytes(), bool)))
-        self.held[name] = {len(self.loads) - 1: np.ones(register_bytes(), bool)}
+        self.held[name] = {len(self.loads) - 1: on}
         inside = (source >= 0) & (source < len(self.foul))
-        found = np.zeros(source.shape, bool)
+        found = np.zeros(source.shape, np.int8)
         found[inside] = self.foul[source[inside]]
-        self.garbage[name] = np.logical_or.reduce(found, axis=1)
+        self.garbage[name] = np.where(on, found.max(axis=1, initial=CLEAN), CLEAN)
 
     def store(self, stmt: ops.AccessOp, at: int, item: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
-        """The bytes of memory that are written, and which of them with garbage."""
+        """The bytes of memory that are written, and what is known of each."""
         touched = self._touched(stmt, at, item, stride)
-        foul = np.logical_or.reduce([*(self._foul(o.name) for o in stmt.values), np.zeros(register_bytes(), bool)])
+        sides = [self._foul(o.name) for o in stmt.values]
+        foul = np.maximum.reduce([*sides, np.zeros(register_bytes(), np.int8)])
         on = np.flatnonzero(self.on(stmt.mask))
-        if stmt.form == "blocks":
-            return touched, foul[on]
-        if stmt.form == "vector" and len(stmt.values) == 1:
-            width = self.width(stmt, item)
-            kind = stmt.dist.split("_")[0]
+        width = self.width(stmt, item)
+        kind = stmt.dist.split("_")[0]
+        if stmt.form == "blocks" and sides:
+            made = foul[on]
+        elif stmt.form == "vector" and len(sides) == 1:
+            made = foul[on[on % width < width // {"PK": 2, "PK4": 4}.get(kind, 1)]]
             if kind in ("1PT", "ONEPT"):
-                return touched, foul[:width]
-            return touched, foul[on[on % width < width // {"PK": 2, "PK4": 4}.get(kind, 1)]]
-        return touched, np.full(len(touched), bool(foul.any()))
+                made = foul[:width]
+        elif stmt.form == "pair" and len(sides) == 2 and kind == "INTLV":
+            made = np.stack([side.reshape(-1, width) for side in sides], axis=1).ravel()
+            made = made if len(on) == register_bytes() else _doubtful(made)
+        else:
+            most = DOUBT if stmt.form != "scalar" and not sides else min(foul.max(), DOUBT)
+            made = np.full(len(touched), most, np.int8)
+        return touched, made if self.known(stmt.masks) else _doubtful(made)
 
     def width(self, stmt: ops.AccessOp, item: int) -> int:
         found = re.search(r"_B(\d+)", stmt.dist)
@@ -194,6 +245,8 @@ class RegisterBytes:
             return np.arange(at, at + size)
         width = self.width(stmt, item)
         kind = stmt.dist.split("_")[0]
+        if kind not in ("", "NORM", "1PT", "ONEPT", "PK", "PK4"):
+            raise Beyond(f"what {stmt.dist} stores")
         if kind in ("1PT", "ONEPT"):
             self.sink(stmt.values, np.arange(register_bytes()) < width)
             return np.arange(at, at + width)
@@ -202,3 +255,52 @@ class RegisterBytes:
         part = {"PK": 2, "PK4": 4}.get(kind, 1)
         kept = bytes_[bytes_ % width < width // part]
         return at + kept // width * (width // part) + kept % width
+
+
+def _laid_out(stmt: ops.AccessOp, width: int, byte: np.ndarray, index: int) -> np.ndarray:
+    """For each byte of the register of this index, the bytes behind the pointer of which it is made."""
+    unit = np.arange(width)[None, :]
+    lane, kind = byte // width, stmt.dist.split("_")[0] or "NORM"
+    if stmt.form == "pair":
+        found = {"DINTLV": (2 * lane + index) * width + unit, "BDINTLV": byte // 32 * 64 + index * 32 + byte % 32}
+    else:
+        found = {
+            "NORM": lane * width + unit,
+            "BRC": 0 * byte + (byte % 32 if stmt.dist == "BRC_BLK" else unit),
+            "BLK": byte % 32,
+            "UNPK": lane // 2 * width + unit,
+            "UNPK4": lane // 4 * width + unit,
+            "US": lane // 2 * width + unit,
+            "DS": 2 * lane * width + unit,
+            "E2B": byte // 32 * width + unit,
+        }
+    if kind not in found:
+        raise Beyond(f"what {stmt.dist or stmt.what} loads")
+    return np.asarray(found[kind])
+
+
+def _reduced(name: str, foul: np.ndarray, width: int) -> np.ndarray:
+    """What is known of a reduction: of its first lane, of one for each block, of one for each two lanes."""
+    made = np.full(register_bytes(), min(foul.max(), DOUBT), np.int8)
+    if not width:
+        return made
+    if name.startswith("vcg"):
+        each = foul.reshape(-1, 32).max(axis=1)
+    elif name.startswith("vcp"):
+        each = foul.reshape(-1, 2 * width).max(axis=1)
+    else:
+        each = foul.max(keepdims=True)
+    made[: len(each) * width] = np.repeat(each, width)
+    return made
+
+
+def _converted(foul: np.ndarray, before: int, after: int, part: int) -> np.ndarray:
+    """What is known of elements in the slots of the wider type: the narrow one is in one part of its slot."""
+    wide, narrow = max(before, after), min(before, after)
+    slots = foul.reshape(-1, wide)
+    at = slice(part * narrow, (part + 1) * narrow) if wide > narrow else slice(None)
+    if before <= after:
+        return np.repeat(slots[:, at].max(axis=1, initial=CLEAN), wide)
+    made = np.repeat(_doubtful(slots).max(axis=1)[:, None], wide, axis=1)  # what the other parts hold is not told
+    made[:, at] = slots.max(axis=1)[:, None]
+    return made.ravel()

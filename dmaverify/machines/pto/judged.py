@@ -90,7 +90,8 @@ def _doubt(kernel: Kernel, judged: JudgedKernel) -> None:
     found = []
     for one in judged.findings:
         said = ""
-        if one.severity is Severity.ERROR and any(r.kind == "unresolved" and r.always for r in kernel.remarks):
+        unread = kernel.dropped or any(r.kind == "unresolved" and r.always for r in kernel.remarks)
+        if one.severity is Severity.ERROR and unread:
             said = "an operation that is not resolved may write them" if one.rule == "core/definite" else ""
         if one.severity is Severity.ERROR and kernel.lost and not said:
             inside = one.span is not None and any(at.start <= one.span.start < at.end for at in kernel.lost)

@@ -44,6 +44,7 @@ class ResolvedCopies(Registers):
         if stmt.inline and stmt.kind != LOCAL:
             self._after_inline(stmt)
         if made is None or sides[0] is None or sides[1] is None:
+            self.kernel.dropped |= not self.dry
             return None
         steps, row, fill, ports, spans, setup = made
         ports |= {"read_item_bytes": Lin(sides[0].item_bytes), "write_item_bytes": Lin(sides[1].item_bytes)}

@@ -20,7 +20,7 @@ from dmaverify.machines.pto.limits import limits
 from dmaverify.program.instructions import Shared
 from dmaverify.values import dataclass, field
 
-NEVER, WRITTEN, UNKNOWN, ADDED = 0, 1, 2, 3
+NEVER, WRITTEN, UNKNOWN, ADDED, DOUBTED = 0, 1, 2, 3, 4
 MOST_MOVED = 1 << 24
 """Bytes that the copies of one run may move, and those of one part of a tensor: each is followed by itself."""
 MOST_STATEMENTS = 1 << 21  # that a run follows, in all rounds of its loops
@@ -83,7 +83,7 @@ class RunEvent:
 class KernelRun(Outcome):
     """What happened. `found` are the kinds of trouble: field, align, capacity, bounds, rows, definite, raw, war, waw,
     flags, state. `events` are in the order of issue, `order` says what is surely done before each. Not `whole`: the run
-    ended at trouble behind which nothing has a meaning.
+    ended at trouble behind which nothing has a meaning, or reads bytes of which it has no rule to tell what they are.
     """
 
     memory: dict[str, Memory] = field(default_factory=dict)
@@ -157,6 +157,13 @@ class Running:
 
     def _finds(self, kind: str, sight: str = "") -> None:
         self.run.break_(kind, sight or f"line {self.line:,}")
+
+    def _needs(self, state: np.ndarray) -> None:
+        """Bytes that must have been written, by what is known of them."""
+        if not np.isin(state, (WRITTEN, DOUBTED)).all():
+            self._finds("definite")
+        elif (state == DOUBTED).any():
+            self.run.whole = False
 
     def _bounds(self, place: str, at: np.ndarray, surplus: int) -> None:
         if len(at):

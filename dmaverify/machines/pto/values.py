@@ -97,6 +97,7 @@ class Kernel:
     kept: Sequence[RegisterEvent] = ()
     """What is written into registers that keep it, and what copies take from them."""
     lost: list[Span] = field(default_factory=list)  # what values that are not followed decide, or what may order others
+    dropped: bool = False  # a copy that may run is no event: what it takes from registers is not known
 
 
 def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.CopyOp]:

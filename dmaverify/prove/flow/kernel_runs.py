@@ -2,8 +2,8 @@
 
 Knows: events with numbers put in, in order of issue; bytes that copies between two synchronisations change together.
 Does not know: proofs for all values, machines, text syntax.
-Law: `different` names an operation or a byte at which two runs with these values part; `same` that both were run to
-their end and every group of copies changed the same bytes in whatever order; all else is `unknown`.
+Law: `different` names a byte at which two runs with these values part, or what synchronises otherwise; `same` that both
+were run to their end and every group of copies changed the same bytes in whatever order; all else is `unknown`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import islice
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import Lin, World
-from dmaverify.program.instructions import Branch, Copy, Event, KernelLoop
+from dmaverify.program.instructions import Branch, Copy, Event, KernelLoop, Use
 from dmaverify.program.rewrite import put_in
 from dmaverify.prove.flow.same_copies import (
     CopyForm,
@@ -29,6 +29,7 @@ from dmaverify.prove.flow.same_copies import (
 from dmaverify.values import dataclass
 
 MOST_ATOMS = 3_000
+MOST_BYTES = 1 << 16  # of one access, where the bytes of two runs are held against each other
 SAMPLES = 24
 PATH = "mixed"
 """What a copy does instead of writing where the path to it decides that: never the same as anything."""
@@ -156,8 +157,15 @@ def parting(left: Sequence[Event], right: Sequence[Event], world: World, values:
                 longer, word = (one, "first") if one else (other, "second")
                 assert longer is not None
                 atom = longer.atoms[0]
+                if isinstance(atom.event, Use):
+                    sides = [list(islice(atoms(side, world, put), MOST_ATOMS)) for side in (left, right)]
+                    lone = Parting("unknown", f"only the {word} has this work{atom.where}", (atom.event.span,))
+                    return _written_once(sides) or lone
                 return Parting("different", f"only the {word} has this{atom.where}", (atom.event.span,))
             found = _groups(one, other)
+            if found.why and found.status == "unknown":
+                sides = [list(islice(atoms(side, world, put), MOST_ATOMS)) for side in (left, right)]
+                return found if open_end else _written_once(sides) or found
             if found.status == "different":
                 last = open_end and (one.forms or other.forms)
                 return Parting("unknown") if last and _at_end(streams) else found
@@ -173,6 +181,11 @@ def _at_end(streams: Sequence[Iterator[Group]]) -> bool:
 
 def _groups(one: Group, other: Group) -> Parting:
     a, b = one.atoms[0], other.atoms[0]
+    if any(isinstance(event, Use) for event in (a.event, b.event)):
+        if not one.forms and not other.forms and _plain(a.event) == _plain(b.event):
+            return Parting("same")
+        why = f"other work between the copies{a.where}, and no byte shows a difference"
+        return Parting("unknown", why, (a.event.span, b.event.span))
     if bool(one.forms) != bool(other.forms):
         return Parting("different", f"one has another operation here{a.where}", (a.event.span, b.event.span))
     if not one.forms:
@@ -235,6 +248,45 @@ def _bytes(one: Sequence[CopyForm], other: Sequence[CopyForm]) -> tuple[str, str
         if maps[0].collides or maps[1].collides:
             status = "unknown"
     return status, "", None
+
+
+def _written_once(sides: Sequence[Sequence[ConcreteOp]]) -> Parting | None:
+    """A byte that one run surely writes and the other never; None where there is none, or it is not known what all
+    write.
+    """
+    made = [[_writes(op.event) for op in side] for side in sides]
+    if any(one is None for side in made for one in side):
+        return None
+    for index, (mine, theirs) in enumerate((made, made[::-1])):
+        others = {at for one in theirs for at, _ in one or ()}
+        for op, one in zip(sides[index], mine, strict=True):
+            alone = sorted(at for at, surely in one or () if surely and at not in others)
+            if alone:
+                memory, at = alone[0]
+                words = ("first", "second") if index == 0 else ("second", "first")
+                said = f"byte {at:,} of {memory_text(memory)} is written in the {words[0]}, never in the {words[1]}"
+                return Parting("different", f"{said}{op.where}", (op.event.span,))
+    return None
+
+
+def _writes(event: Event) -> list[tuple[tuple[tuple[str, str], int], bool]] | None:
+    """Bytes that an event may write, and whether it surely does; None where that is not told by numbers."""
+    out: list[tuple[tuple[tuple[str, str], int], bool]] = []
+    for touch in event.touches if isinstance(event, (Copy, Use)) else ():
+        if not touch.writes:
+            continue
+        numbers = [touch.place.address + touch.offset, touch.length, *(n for step in touch.steps for n in step)]
+        if touch.open or not all(n.is_const for n in numbers):
+            return None
+        starts = [numbers[0].const]
+        for count, stride in touch.steps:
+            starts = [start + stride.const * k for start in starts for k in range(count.const)]
+            if len(starts) * max(1, touch.length.const) > MOST_BYTES:
+                return None
+        for start in starts:
+            spots = range(start, start + touch.length.const)
+            out += [((touch.place.memory, at), touch.kind == "data") for at in spots]
+    return out
 
 
 def _plain(event: Event) -> tuple[object, ...]:

@@ -40,7 +40,10 @@ def found_at_values(
         judge.judge([put_in(event, world, values) for event in events])
         shown = {world.symbols[n].shown: v.const for n, v in values.items()}
         said = ", ".join(f"{name} = {value:,}" for name, value in shown.items())
-        told = {k: replace(f, message=f"{f.message}, where {said}") for k, f in judge.findings.items()}
+        told = {
+            key: replace(f, message=f"{f.message}, where {said}", values={**f.values, **shown}, witness=shown)
+            for key, f in judge.findings.items()
+        }
         if any(f.severity is Severity.ERROR for f in told.values()):
             out = judge if out is None else out
             out.findings = {**told, **out.findings} if out is not judge else told

@@ -2,8 +2,8 @@
 
 Knows: loops, followed as `loops` says until a state comes back; branches, with what holds on each path.
 Does not know: what an event changes (that is `pipe_steps`), machines, which pipe runs what, text syntax.
-Law: what holds when the state of an iteration repeats holds in all later ones; where it never repeats, or there are too
-many paths, the answer is open.
+Law: what holds when the state of an iteration repeats holds in all later ones, if each of them leaves that state again;
+where they do not, it never repeats, or there are too many paths, the answer is open and nothing is found behind it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dmaverify.language.affine import Cond, Lin, both, compare
 from dmaverify.program.instructions import OTHER_CORE, Branch, Copy, Event, KernelLoop, Signal, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.lifted import flattened, near, rows_apart
-from dmaverify.prove.flow.loops import SMALL_TRIP, At, most_followed, own_rhythm
+from dmaverify.prove.flow.loops import FEW_STEPS, SMALL_TRIP, At, most_followed, own_rhythm
 from dmaverify.prove.flow.pipe_state import EMPTY, OLD, Instance, State, renamed, running, shown_flag
 from dmaverify.prove.flow.pipe_steps import PipeSteps
 from dmaverify.values import dataclass, field
@@ -103,7 +103,7 @@ class PipeJudge(PipeSteps):
 
     def _branch(self, event: Branch, state: State, at: At) -> Iterator[State]:
         when = self.world.put_cond(event.when, at.counters)
-        self.steps += 8  # both sides are asked for
+        self.steps += 1 if when.known is not None else 8  # both sides are asked for
         for condition, body in ((when, event.then), (when.negated(), event.other)):
             if self._never(condition, state, at):
                 continue
@@ -184,9 +184,10 @@ class PipeJudge(PipeSteps):
         current = [state]
         seen: dict[Any, int] = {}
         history: list[list[State]] = []
-        fixed = trip.const if trip.is_const else None
+        most = self.world.interval(trip)[1]
+        to_end = trip.is_const and trip.const <= SMALL_TRIP
         rhythm = own_rhythm(self.world, loop.counter)
-        for step in range(most_followed(self.world.interval(trip)[1])):
+        for step in range(most_followed(most)):
             here = Lin(step)
             ending = compare("le", trip - here)
             if ending.known is not False:
@@ -201,10 +202,17 @@ class PipeJudge(PipeSteps):
             if not current:
                 return exits
             key = (frozenset(s.key() for s in current), step % rhythm)
-            if key in seen and not (fixed is not None and fixed <= SMALL_TRIP):
-                return exits + [
-                    self._also(s, state.facts) for s in self._cycle(loop, trip, at, history, seen[key], step)
-                ]
+            if key in seen and not to_end:
+                before = self._put_down()
+                ends = self._cycle(loop, trip, at, history, seen[key], step)
+                if ends is not None:
+                    return exits + [self._also(s, state.facts) for s in ends]
+                self._take_back(before)
+                to_end = most is not None and most < FEW_STEPS
+                if not to_end:
+                    where = f"the loop at line {loop.span.line}"
+                    self._open(f"the iterations of {where} differ in a way that is not followed")
+                    return exits
             seen[key] = step
             history.append(current)
             current = self._merged([self._aged(loop, s) for s in self._run(loop.body, current, at.within(loop, here))])
@@ -213,8 +221,10 @@ class PipeJudge(PipeSteps):
 
     def _cycle(
         self, loop: KernelLoop, trip: Lin, at: At, history: list[list[State]], first: int, step: int
-    ) -> list[State]:
-        """All later iterations at once: number `first + j + period * m`, for every m, in the state that repeats."""
+    ) -> list[State] | None:
+        """All later iterations at once: number `first + j + period * m`, for every m, in the state that repeats; None
+        where one of them leaves another state than that: then nothing that was found here is of a run.
+        """
         period = step - first
         self._rounds += 1
         rounds = self.world.free(f"round{self._rounds}", 0, None, shown=f"round of {loop.counter}")
@@ -237,8 +247,15 @@ class PipeJudge(PipeSteps):
             later = [self._assuming(s, more) for s in after if not self._never(more, s, inside)]
             known = history[first + (index + 1) % period]
             if not all(any(k.covers(s) for k in known) for s in (self._forget(s, more, at) for s in later)):
-                self._open(f"the iterations of the loop at line {loop.span.line} differ in a way that is not followed")
+                return None
         return exits
+
+    def _put_down(self) -> tuple[dict[Any, Any], ...]:
+        return self.findings.copy(), self.met.copy(), self.status.copy(), self.said.copy(), self.apart.copy()
+
+    def _take_back(self, before: tuple[dict[Any, Any], ...]) -> None:
+        """What is found is again as it was put down."""
+        self.findings, self.met, self.status, self.said, self.apart = before
 
     def _also(self, state: State, facts: Sequence[Cond]) -> State:
         """A state in which these hold as well."""
