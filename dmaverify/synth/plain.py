@@ -9,7 +9,7 @@ packet is as good as any. OPTIMAL is said where the cost meets one start-up and 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, permutations
 
 from dmaverify.cost.simple import SimpleCost, price
@@ -18,7 +18,7 @@ from dmaverify.program.move import Transfer
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.synth.legal import Law
 from dmaverify.synth.packets import packets_of
-from dmaverify.synth.regions import Cover, NoPlan
+from dmaverify.synth.regions import Covers, NoPlan
 from dmaverify.synth.result import Synthesis
 from dmaverify.synth.space import SynthMachine, Work, command, nested
 from dmaverify.synth.synthesize import DEFAULTS, covers_of, machine_of, plan_of, refused
@@ -51,7 +51,7 @@ def synthesize_plain(
         return refused(move, target, named, "simple", [(f.rule, f.message, f.hint) for f in broken], started)
     try:
         machine = machine_of(move, target, 1)
-        found = sorted(_members(covers_of(move, machine).each, machine, law, target, data), key=lambda pair: pair[0])
+        found = sorted(_members(covers_of(move, machine), machine, law, target, data), key=lambda pair: pair[0])
     except NoPlan as error:
         return refused(move, target, named, "simple", [(error.rule, error.message, error.hint)], started)
     for _, plan in found:
@@ -65,13 +65,12 @@ def synthesize_plain(
 
 
 def _members(
-    covers: Sequence[Cover], machine: SynthMachine, law: Law, target: Target, data: SimpleCost
+    covers: Covers, machine: SynthMachine, law: Law, target: Target, data: SimpleCost
 ) -> Iterator[tuple[float, Synthesis]]:
     """The first legal order of every packet of every cover, with its cost."""
-    amounts = [sum(box.amount for box in cover.boxes) for cover in covers if "padding" not in cover.how]
-    live = min(amounts, default=0) * machine.unit_bits // 8  # a cover without padding moves live bytes alone
+    live = covers.live * machine.unit_bits // 8
     least = data.startup + max(-(-live // data.beat_bytes[tier]) for tier in machine.tiers)
-    for cover in covers:
+    for cover in covers.each:
         for rank in range(PACKETS):
             commands = []
             for box in cover.boxes:

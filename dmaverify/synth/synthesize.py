@@ -27,7 +27,7 @@ from dmaverify.synth.members import EVALUATIONS, SIMULATED_TIES, TIE_EVALUATIONS
 from dmaverify.synth.packets import segmented
 from dmaverify.synth.playing import WHOLE, Contest, contest, expected, played
 from dmaverify.synth.priced_orders import HAIR
-from dmaverify.synth.regions import Cover, Covers, NoPlan, covers
+from dmaverify.synth.regions import Covers, NoPlan, covers
 from dmaverify.synth.result import Before, Played, Synthesis
 from dmaverify.synth.search import Search
 from dmaverify.synth.space import SynthMachine
@@ -105,7 +105,8 @@ def synthesize(
     law = Law(move, target, target.limits_with(move.limits), options.readings)
     broken = law.of_move()
     if broken:
-        return refused(move, target, named, profile, [(f.rule, f.message, f.hint) for f in broken], started)
+        never = refused(move, target, named, profile, [(f.rule, f.message, f.hint) for f in broken], started)
+        return replace(never, bound=float("inf"))
     try:
         found = _search(move, machine, data, law, limits, entries is not None)
         return _proved(move, target, named, found, machine, data, options, simulate, advise, started, accept)
@@ -120,7 +121,7 @@ class QuickSearch(Search):
     def least(self) -> float:
         """What no plan of the move beats."""
         first = next(self._open(self.options), None)
-        return first.least if first is not None else float("inf")
+        return min(self.unseen, first.least) if first is not None else float("inf")
 
     def below(self, cycles: float) -> float | None:
         """Cycles of the best plan found that takes fewer than these."""
@@ -223,10 +224,10 @@ def covers_of(move: Transfer, machine: SynthMachine) -> Covers:
     return replace(plain, each=(*plain.each, *(more for more in cut if more is not None)))
 
 
-def plainest_cover(move: Transfer, target: Target, engines: int | None = None) -> Cover | None:
-    """The cover of a move with the fewest boxes; None where it has none."""
+def known_covers(move: Transfer, target: Target, engines: int | None = None) -> Covers | None:
+    """Every treatment of a move, the one with the fewest boxes first; None where it has none."""
     try:
-        return covers_of(move, machine_of(move, target, engines)).each[0]
+        return covers_of(move, machine_of(move, target, engines))
     except NoPlan:
         return None
 
@@ -369,8 +370,9 @@ def _evidence(found: SearchFound, member: Member, verdict: Verdict, seen: Played
     lines = []
     if found.floor is not None:
         top = found.floor.terms[0]
+        which = "of the space" if found.floor.cycles <= found.bound + HAIR else "of those searched"
         lines.append(
-            f"no plan of the space can beat {found.floor.cycles:,.1f} cycles: {top.name} ({top.resource}): {top.why}"
+            f"no plan {which} can beat {found.floor.cycles:,.1f} cycles: {top.name} ({top.resource}): {top.why}"
         )
     spent = f"{found.evaluations} commands priced, {found.pruned} choices pruned"
     lines.append(f"{found.ended}: {found.shares} shares of engines, {spent}")

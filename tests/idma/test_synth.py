@@ -169,3 +169,26 @@ def test_random_moves_are_proved_by_solver_and_executor() -> None:
         assert found.found, found.refused
         assert found.verdict is not None
         assert "numpy agrees" in found.verdict.confirmed or "enumeration" in str(found.verdict)
+
+
+@pytest.mark.parametrize(
+    ("source", "dest", "cycles", "runs"),
+    [
+        ("A / 2, A % 4", "A", 16, 8),  # runs of 4 bytes where 2 are what the largest digit gives: 24 cycles
+        ("A / 2, A % 2", "A", 16, 1),
+        ("2, A", "2, A", 24, 2),
+    ],
+)
+def test_bytes_that_a_source_holds_twice_are_read_in_the_longest_runs_and_bounded_by_the_destination(
+    source: str, dest: str, cycles: int, runs: int
+) -> None:
+    options = "ax_in_flight = 16, buffer_depth = 16"
+    text = MOVE.replace("A = 3", "A = 32").format(source=source, dest=dest, dtype="i8", options=options)
+    plan = read_plan_text(text)
+    found = synthesize(plan.transfers[0].transfer, plan.targets["idma"], axes=plan.axes)
+    assert found.verdict is not None
+    assert found.verdict.status is Status.PROVED
+    assert (found.cycles, found.bound, found.optimal) == (cycles, cycles, True)
+    assert f"{runs} runs" in found.evidence[0]
+    forced = not any(line.startswith("the source holds bytes at several places") for line in found.evidence)
+    assert forced == (source == "A / 2, A % 2")

@@ -5,7 +5,8 @@ Does not know: plan files, forms of front-ends.
 Law: a result was proved by `check_transfer`; `optimal` means that its cycles are at most a bound that holds for every
 set of 1D transfers that moves each live byte once. The bound counts the runs where every plan has them: no run ends
 where another begins on both sides, and no padding between two runs could be moved with them. Where padding could be,
-it counts the bus words and windows that hold live bytes.
+it counts the bus words and windows that hold live bytes; where the source holds bytes at several places, those of the
+destination, and on the other side as few as so many bytes need.
 
 Source: iDMA paper, 2.2 and 3.1 (higher-dimensional transfers in software); docs/design.md.
 """
@@ -33,7 +34,7 @@ from dmaverify.program.command import Command, Entry, GivenCommand, Loop, Sequen
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.check import Options, check_transfer
-from dmaverify.synth.regions import AtomNest, Cover, NoPlan, covers
+from dmaverify.synth.regions import WALKED, AtomNest, Cover, NoPlan, covers
 from dmaverify.synth.result import Before, Synthesis
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_COMMANDS = 4096
-WALKED = "padding walked"
-"""How a cover says that it moves padding as well."""
 TRIMMED = 1 << 16
 """Bytes at the end of a run that are looked at for its last live one."""
 MOST_ORDERS = 120
@@ -104,6 +103,7 @@ class _FoundBox:
     how: str
     tried: int
     live: tuple[BoxNest, ...] = ()  # the runs of live bytes alone
+    mixed: bool = False  # the source holds bytes at several places
 
 
 def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _FoundBox:
@@ -121,10 +121,10 @@ def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _FoundBox
         raise NoPlan("core/well-formed", "the engine moves bytes; a type below a byte does not fill them", "pack it")
     tried = 0
     best: tuple[tuple[float, int], _FoundBox] | None = None
-    every = covers(layouts[0], layouts[1]).each
-    alone = next((cover for cover in every if WALKED not in cover.how), None)
+    every = covers(layouts[0], layouts[1])
+    alone = next((cover for cover in every.each if WALKED not in cover.how), None)
     live = tuple(nest_of(box, setup.length_max) for box in alone.boxes) if alone is not None else ()
-    for cover in every:
+    for cover in every.each:
         trim = layouts[1] if WALKED in cover.how else None
         for program, nests in _programs(cover, setup, most, (move.source.tier, move.dest.tier), trim):
             tried += 1
@@ -133,7 +133,7 @@ def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _FoundBox
                 continue
             rank = (price_on(setup, made, most=RANKED).cycles, len(program))
             if best is None or rank < best[0]:
-                best = rank, _FoundBox(program, nests, cover.how, tried, live)
+                best = rank, _FoundBox(program, nests, cover.how, tried, live, every.mixed)
     if best is None:
         raise NoPlan(
             "idma/dims-max", f"more than {most:,} descriptors of {setup.dims} dimensions would be needed",
@@ -263,7 +263,10 @@ def _proved(
         raise NoPlan(rule, message, hint)
     cost = price_on(setup, commands)
     live = live_runs(found.live)
-    forced = WALKED not in found.how and runs_are_maximal(found.nests) and live is not None and not bridged(live)
+    if found.mixed and live is not None:
+        live = gathered(live)
+    forced = not found.mixed and WALKED not in found.how and runs_are_maximal(found.nests)
+    forced = forced and live is not None and not bridged(live)
     maximal = live is not None
     words = words_floor(setup, live) if live is not None else 0.0
     first = float(fetched(setup, commands, Depth.of(setup.backend, memory_of(setup)))[0])  # any chain has a first one
@@ -319,6 +322,13 @@ def bridged(runs: NDArray[np.int64]) -> bool:
     return bool(((gaps[:, 0] == gaps[:, 1]) & (gaps[:, 1] >= 0)).any())
 
 
+def gathered(runs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The runs as if their bytes stood side by side in the source: as few words as so many bytes can be read from."""
+    out = runs.copy()
+    out[:, 0] = runs[:, 2].cumsum() - runs[:, 2]
+    return out
+
+
 def words_floor(setup: Setup, runs: NDArray[np.int64]) -> float:
     """Cycles that no plan can beat, whatever padding it moves: each bus word and each burst window that holds a live
     byte is touched.
@@ -369,7 +379,12 @@ def _evidence(
         f"{shape}; no choice of loops for software needs fewer descriptors",
         f"{found.tried} orders and covers priced; programming takes {programming(setup, commands):,} accesses",
     ]
-    if bound is not None and not forced:
+    if bound is not None and found.mixed:
+        lines.append(
+            f"the source holds bytes at several places: every plan writes these words, and reads as many bytes, "
+            f"{bound:,.0f} cycles"
+        )
+    elif bound is not None and not forced:
         lines.append(
             f"padding may be moved or not: every plan touches the words that hold live bytes, {bound:,.0f} cycles"
         )
