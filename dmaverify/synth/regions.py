@@ -72,6 +72,15 @@ class AtomNest:
             left.remove(found)
         return run, tuple(chain)
 
+    @property
+    def from_the_end(self) -> AtomNest:
+        """The same runs, the last one first."""
+        _, chain = self.chain
+        turned = [a for a in self.atoms if a not in chain]
+        read, write = (sum((a.count - 1) * getattr(a, side) for a in turned) for side in ("read", "write"))
+        atoms = tuple(a if a in chain else replace(a, read=-a.read, write=-a.write) for a in self.atoms)
+        return AtomNest(self.read + read, self.write + write, atoms)
+
 
 @dataclass(frozen=True, slots=True)
 class Cover:
@@ -90,6 +99,12 @@ class Covers:
     each: tuple[Cover, ...]
     crowded: bool = False
     mixed: bool = False
+
+    @property
+    def from_the_end(self) -> Covers:
+        """The same treatments, each from its last run to its first."""
+        each = (Cover(tuple(box.from_the_end for box in cover.boxes[::-1]), cover.how) for cover in self.each)
+        return replace(self, each=tuple(each))
 
     @cached_property
     def live(self) -> int:

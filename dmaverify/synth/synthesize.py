@@ -22,6 +22,7 @@ from dmaverify.program.command import Command, Engine, GivenCommand
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.prove.move.in_place import lie_apart
 from dmaverify.synth.legal import Judged, Law
 from dmaverify.synth.members import EVALUATIONS, SIMULATED_TIES, TIE_EVALUATIONS, Member, SearchFound, SearchLimits
 from dmaverify.synth.packets import segmented
@@ -107,11 +108,27 @@ def synthesize(
     if broken:
         never = refused(move, target, named, profile, [(f.rule, f.message, f.hint) for f in broken], started)
         return replace(never, bound=float("inf"))
-    try:
-        found = _search(move, machine, data, law, limits, entries is not None)
-        return _proved(move, target, named, found, machine, data, options, simulate, advise, started, accept)
-    except NoPlan as error:
-        return refused(move, target, named, profile, [(error.rule, error.message, error.hint)], started)
+    reasons: list[tuple[str, str, str]] = []
+    bound = 0.0
+    ways = ((True, False), (False, False), (False, True)) if _meet(move, target, machine) else ((True, False),)
+    for all_engines, falling in ways:
+        law = Law(move, target, target.limits_with(move.limits), options.readings)
+        own = machine if all_engines else replace(machine, engines=machine.engines[:1])
+        try:
+            found = _search(move, own, data, law, limits, entries is not None, falling=falling)
+            bound = found.bound = found.bound if all_engines else min(bound, found.bound)  # of one, that of all holds
+            return _proved(move, target, named, found, own, data, options, simulate, advise, started, accept)
+        except NoPlan as error:
+            reasons.append((error.rule, error.message, error.hint))
+    rule, message, hint = reasons[0]
+    tried = "tried on all engines, and on one from either end; on all: " if len(ways) > 1 else ""
+    return refused(move, target, named, profile, [(rule, tried + message, hint)], started)
+
+
+def _meet(move: Transfer, target: Target, machine: SynthMachine) -> bool:
+    """Whether the regions may share bytes, so that a plan may have to be one engine's, and to begin at their ends."""
+    memories = {target.memory_of(tier) for tier in machine.tiers}
+    return len(memories) == 1 and not lie_apart(move.source, move.dest, machine.spaces[0], machine.dtype_bits)
 
 
 class QuickSearch(Search):
@@ -180,12 +197,14 @@ def refused(
 
 
 def _search(
-    move: Transfer, machine: SynthMachine, data: CostData, law: Law, limits: SearchLimits, strict: bool
-) -> SearchFound:
+    move: Transfer, machine: SynthMachine, data: CostData, law: Law, limits: SearchLimits, strict: bool, *,
+    falling: bool,
+) -> SearchFound:  # fmt: skip
     """The search over all covers; once more with limits as warnings, where no plan keeps them and the caller did not
-    insist.
+    insist. `falling`: from the last run to the first.
     """
     tried = covers_of(move, machine)
+    tried = tried.from_the_end if falling else tried
     found = TiedSearch(tried, machine, data, law, limits).run()
     softer = any(finding.severity is not Severity.ERROR for finding in law.refused.values())
     if not found.winners and softer and not strict:

@@ -350,3 +350,16 @@ def test_optimal_names_the_shares_where_the_floor_of_the_resources_is_not_met(ro
     assert found.claim == f"OPTIMAL for this model {word}".strip() + (" (no share can beat 507.0 cycles)" * bool(word))
     assert f"certificate   {found.claim}, profile book" in synth_text(found)
     assert found.as_data()["claim"] == found.claim
+
+
+@pytest.mark.parametrize(("source", "dest", "falling"), [(0, 512, True), (512, 0, False), (0, 1 << 20, False)])
+def test_a_move_up_within_one_memory_begins_at_its_end(source: int, dest: int, falling: bool) -> None:
+    axes = {"R": 4, "C": 256}
+    sides = [{"tier": "hbm", "base": base, "element": "R, C # 512"} for base in (source, dest)]
+    found = synthesize(move(axes, *sides), RNGD, axes=axes, advise=False)
+    assert found.found
+    assert found.cycles <= 516.0
+    assert found.bound <= 507.0  # what several engines could reach is not left out
+    steps = [loop.read for one in found.commands for loop in one.loops if abs(loop.read) >= 512]
+    assert all((step < 0) == falling for step in steps)
+    assert bool(steps) or not falling
