@@ -5,7 +5,9 @@ Does not know: text, readings, prices, proofs (the caller prices and proves what
 Law: a plan moves every live element of the destination from where the source has it, and nothing else. The space: each
 nest of the canonical form by itself, rows as long as both sides run on, every choice of levels for the loops that an
 instruction has, in every order, the others in software; a level of more iterations than a field holds is divided, or
-cut into as many whole fields as it has and the rest. `fewest` walks all of it. What no copy may do is refused with its
+cut into as many whole fields as it has and the rest; besides, covers by digits that walk padding alike, or
+take elements that stand at several places where another choice of digits finds them. Of mixes of places nothing is
+claimed. `fewest` walks all of it. What no copy may do is refused with its
 reason.
 
 The canonical form joins neighbouring levels that continue each other on both sides, so no level can be saved by

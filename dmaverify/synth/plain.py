@@ -1,4 +1,5 @@
-"""Synthesis for machines whose cost is data: the fewest commands in the largest packets, in the first legal order.
+"""Synthesis for machines whose cost is data: the fewest commands in the largest packets, in the first legal order; one
+for each turn of a loop where no single one is legal.
 
 Knows: boxes of a move, packets, orders of loops, the machine's rules, the simple cost.
 Does not know: memory systems, sharing of a move among engines (one engine does it all).

@@ -1,4 +1,4 @@
-"""The fewest descriptors and cycles for a move on one engine, proved.
+"""The cheapest descriptors for a move on one engine, of those tried, proved.
 
 Knows: boxes of loops of a move, contiguous runs, dimensions of the mid-end, which loops software must unroll.
 Does not know: plan files, forms of front-ends.
