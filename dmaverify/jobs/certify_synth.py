@@ -92,7 +92,6 @@ def claims_of(found: Synthesis) -> dict[str, Any]:
 
     data = found.as_data()
     data = {key: value for key, value in data.items() if key not in OF_THE_INPUT}
-    data["claim"] = "OPTIMAL for this model" if found.optimal else f"within {100 * found.gap:.2f} % of the bound"
     data["not_covered"] = list(found.not_covered or NOT_COVERED)
     data["counted"] = counts_of(found.floor, found.prices) if found.floor is not None else {}
     return json.loads(json.dumps(data, sort_keys=True))  # type: ignore[no-any-return]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
     from dmaverify.synth.copies import Fewest
+    from dmaverify.synth.nests import RowNest
     from dmaverify.targets.target import Target
 
 MOST_CANDIDATES = 24
@@ -180,12 +181,13 @@ def _priced(text: str, target: Target) -> dict[str, Any]:
 
 
 def space_of(found: Fewest) -> dict[str, Any]:
-    """The space that was searched: every nest with its levels, and whether the fields hold each of them."""
+    """The space that was searched: every nest of every cover with its levels, and whether fields hold each of them."""
     from dmaverify.synth.copies import divided, fits, packed
 
     limits = found.limits
-    nests = []
-    for nest in (divided(n, limits) for n in found.nests):
+
+    def told(given: RowNest) -> dict[str, Any]:
+        nest = divided(given, limits)
         levels = [
             {
                 "count": v.count,
@@ -196,8 +198,10 @@ def space_of(found: Fewest) -> dict[str, Any]:
             }
             for v in nest.levels
         ]
-        nests.append({"read": nest.read, "write": nest.write, "row": nest.row, "levels": levels})
-    return {"kind": found.kind, "levels": limits.levels, "searched": found.searched, "nests": nests}
+        return {"read": nest.read, "write": nest.write, "row": nest.row, "levels": levels}
+
+    every = [[told(nest) for nest in nests] for nests in found.covers]
+    return {"kind": found.kind, "levels": limits.levels, "searched": found.searched, "covers": every}
 
 
 # ------------------------------------------------------------------------------------------ text

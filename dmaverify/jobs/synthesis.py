@@ -230,7 +230,7 @@ def _route(
     from dmaverify.cost.constants import cost_data
     from dmaverify.synth.members import SearchLimits
     from dmaverify.synth.routes import best_route
-    from dmaverify.synth.synthesize import plainest_cover, quick_search
+    from dmaverify.synth.synthesize import known_covers, quick_search
 
     data = cost_data(chosen.profile, readings, target)
 
@@ -249,8 +249,8 @@ def _route(
     def over() -> bool:
         return chosen.budget is not None and time.monotonic() - began > chosen.budget
 
-    cover = plainest_cover(move, target, chosen.engines)
-    found, left = best_route(move, target, cover, direct, data, prepare, search, over)
+    covers = known_covers(move, target, chosen.engines)
+    found, left = best_route(move, target, covers, direct, data, prepare, search, over)
     if found is not None and holds_as_printed(found, readings):
         return found
     return replace(direct, evidence=(*direct.evidence, left)) if left else None

@@ -18,8 +18,8 @@ from dmaverify.synth.result import Played, Synthesis
 NOT_COVERED = (
     "the model's distance from silicon: contention with Fetch and Commit, refresh, clocks, arbitration between engines",
     (
-        "plans outside of the space: other refinements than those of the layouts, unequal parts of a run for engines, "
-        "layouts in between that no route tried"
+        "plans outside of the space: other refinements than those of the layouts, shares of engines that cut one part "
+        "otherwise than another, layouts in between that no route tried"
     ),
     "the closed form is what no order avoids; the simulator may need more (its figure stands beside it)",
 )
@@ -58,7 +58,7 @@ def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
     if (band := result.band) is not None:
         yield f"  {_band(band, result)}"
     word = (
-        "OPTIMAL for this model"
+        result.claim
         if result.optimal
         else f"GAP {100 * result.gap:.1f} % (best bound {result.bound:,.1f})"
         if result.bound

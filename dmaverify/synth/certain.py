@@ -40,7 +40,7 @@ def space_question(
     """Whether a legal member takes fewer cycles than claimed: (name, SMT-LIB 2, `unsat`). None for a larger space."""
     machine = machine_of(move, target, engines)
     covers = covers_of(move, machine)
-    if covers.crowded or any(crowded(lanes_of(cover, machine.cuts)) for cover in covers.each):
+    if covers.crowded or covers.mixed or any(crowded(lanes_of(cover, machine.cuts)) for cover in covers.each):
         return None
     choices = list(islice(_choices(covers, machine), MOST_MEMBERS + 1))
     orders = [factorial(max(len(item.loops) for item in items)) for items in choices]

@@ -5,7 +5,9 @@ Does not know: text, readings, prices, proofs (the caller prices and proves what
 Law: a plan moves every live element of the destination from where the source has it, and nothing else. The space: each
 nest of the canonical form by itself, rows as long as both sides run on, every choice of levels for the loops that an
 instruction has, in every order, the others in software; a level of more iterations than a field holds is divided, or
-cut into as many whole fields as it has and the rest. `fewest` walks all of it. What no copy may do is refused with its
+cut into as many whole fields as it has and the rest; besides, covers by digits that walk padding alike, or
+take elements that stand at several places where another choice of digits finds them. Of mixes of places nothing is
+claimed. `fewest` walks all of it. What no copy may do is refused with its
 reason.
 
 The canonical form joins neighbouring levels that continue each other on both sides, so no level can be saved by
@@ -17,7 +19,7 @@ instructions at least; whether more are needed is not proved.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from math import isqrt, prod
 from typing import Any
@@ -25,7 +27,11 @@ from typing import Any
 from dmaverify.errors import InputError
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr, axes_of
+from dmaverify.language.meaning import INDEX, TOP
+from dmaverify.lower.programs import space_of
 from dmaverify.program.move import Transfer
+from dmaverify.program.space import layout_of
+from dmaverify.synth import regions
 from dmaverify.synth.nests import MOST_ROWS, Level, RowNest, covers
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
@@ -95,6 +101,7 @@ class Fewest:
     bound: int
     searched: int
     evidence: tuple[str, ...]
+    covers: tuple[tuple[RowNest, ...], ...] = ()  # all that were searched
 
     @property
     def issues(self) -> int:
@@ -134,30 +141,118 @@ def plan_copies(transfer: Transfer, target: Target) -> Fewest:
     if kind == "local" and (kinds == 2).any():
         raise InputError("a copy inside UB pads nothing", dest.span, "clear the tile with another instruction")
     limits = copy_limits(kind, target.limits_with(transfer.limits, transfer.span))
-    made: list[Fewest] = []
+
+    def tried(every: Iterable[Sequence[RowNest]]) -> list[Fewest]:
+        made: list[Fewest] = []
+        for nests in every:
+            try:
+                made += _made(nests, kinds, item, kind, limits, transfer)
+            except InputError as error:
+                refused.append(error)
+        return made
+
     refused: list[InputError] = []
-    for nests in covers(live * item, order[at] * item, item):
-        try:
-            rights = _paddings(nests, kinds, item, limits, transfer) if kind == "load" else [None] * len(nests)
-            placed = [replace(n, read=n.read + source.base, write=n.write + dest.base) for n in nests]
-            for nest in placed:
-                _allowed(nest, kind, limits, transfer)
-            made.append(fewest(placed, kind, rights, item, limits))
-            whole = placed[0] if len(placed) == 1 else None
-            parts = [(part, r) for nest, r in zip(placed, rights, strict=True) for part in cut(nest, limits)]
-            if len(parts) > len(placed):
-                for part, _ in parts:
-                    _allowed(part, kind, limits, transfer)
-                made.append(fewest([n for n, _ in parts], kind, [r for _, r in parts], item, limits, whole))
-        except InputError as error:
-            refused.append(error)
-    if not made:
+    made = tried(covers(live * item, order[at] * item, item))
+    mixed = len(distinct(read_keys[held])) < len(held)
+    padded = len(held) < len(source_kinds) and bool((kinds == TOP).any())
+    more: list[Fewest] | None = []
+    if (mixed or padded) and min((f.issues for f in made), default=2) > 1:
+        cells = kinds, write_keys, source_kinds, read_keys
+        known = _by_digits(transfer, target, bits, mixed=mixed)
+        more = None if known is None else tried(n for n in known if _is_right(n, cells, item))
+    if not made and not more:
         if refused:
             raise refused[0]
         raise InputError(
             f"the two layouts walk together in no fewer than {MOST_ROWS:,} rows", transfer.span, "take a smaller tile"
         )
-    return min(made, key=lambda f: f.issues)
+    return _best(made, more, mixed=mixed)
+
+
+def _best(made: Sequence[Fewest], more: Sequence[Fewest] | None, *, mixed: bool) -> Fewest:
+    """The one with the fewest instructions, with a bound that holds for all. `more`: those that move padding with rows,
+    or take elements at other places; None where they are not known.
+    """
+    found = min((*made, *(more or ())), key=lambda f: f.issues)
+    bounds = [found.bound, *(f.bound for f in more or ()), *([1] if mixed or more is None else [])]
+    found = replace(found, bound=min(bounds), covers=tuple(f.nests for f in (*made, *(more or ()))))
+    if found.optimal:
+        return found
+    why = "rows may be moved with padding that lies alike on both sides"
+    if mixed:
+        why = "the source holds elements at several places, and a plan may mix them"
+    return replace(found, evidence=(*found.evidence, f"{why}: {found.bound:,} at least"))
+
+
+def _made(
+    nests: Sequence[RowNest], kinds: Any, item: int, kind: str, limits: CopyLimits, transfer: Transfer
+) -> list[Fewest]:
+    """The plans of a cover, and those of it cut where fields end. Raises InputError where none is allowed."""
+    rights = _paddings(nests, kinds, item, limits, transfer) if kind == "load" else [None] * len(nests)
+    placed = [replace(n, read=n.read + transfer.source.base, write=n.write + transfer.dest.base) for n in nests]
+    for nest in placed:
+        _allowed(nest, kind, limits, transfer)
+    made = [fewest(placed, kind, rights, item, limits)]
+    whole = placed[0] if len(placed) == 1 else None
+    parts = [(part, r) for nest, r in zip(placed, rights, strict=True) for part in cut(nest, limits)]
+    if len(parts) > len(placed):
+        for part, _ in parts:
+            _allowed(part, kind, limits, transfer)
+        made.append(fewest([n for n, _ in parts], kind, [r for _, r in parts], item, limits, whole))
+    return made
+
+
+def _by_digits(transfer: Transfer, target: Target, bits: int, *, mixed: bool) -> list[list[RowNest]] | None:
+    """Covers by the digits of both layouts, those that walk padding, or with `mixed` all; None where there are no
+    digits.
+    """
+    layouts = [layout_of(t, space_of(target, t.tier), bits) for t in (transfer.source, transfer.dest)]
+    if any(opaque for _, opaque in layouts):
+        return None
+    try:
+        every = regions.covers(layouts[0][0], layouts[1][0]).each
+    except regions.NoPlan:
+        return None
+    bases = transfer.source.base, transfer.dest.base
+    return [[_rows_of(box, *bases) for box in cover.boxes] for cover in every if mixed or regions.WALKED in cover.how]
+
+
+def _rows_of(box: regions.AtomNest, source: int, dest: int) -> RowNest:
+    """A box as rows, from the first byte of either side; levels that continue each other are one."""
+    row, chain = box.chain
+    levels: list[Level] = []
+    for atom in sorted((a for a in box.atoms if a.count > 1 and a not in chain), key=lambda a: (a.write, a.read)):
+        low = levels[-1] if levels else None
+        if low is not None and (atom.read, atom.write) == (low.count * low.read, low.count * low.write):
+            levels[-1] = replace(low, count=low.count * atom.count)
+        else:
+            levels.append(Level(atom.count, atom.read, atom.write))
+    return RowNest(box.read - source, box.write - dest, row, tuple(levels))
+
+
+def _is_right(nests: Sequence[RowNest], cells: tuple[Any, Any, Any, Any], item: int) -> bool:
+    """Whether rows write every live element once, with what the source has of it, and else padding that may hold
+    anything, from bytes of the source.
+    """
+    import numpy as np
+
+    kinds, write_keys, source_kinds, read_keys = cells
+    if sum(nest.rows * nest.row for nest in nests) > kinds.size * item:
+        return False
+    at = []
+    for nest in nests:
+        both = np.array([[nest.read, nest.write]]) // item + np.arange(nest.row // item)[:, None]
+        for level in nest.levels:
+            steps = np.arange(level.count)[:, None, None] * (np.array([level.read, level.write]) // item)
+            both = (both[None, :, :] + steps).reshape(-1, 2)
+        at.append(both)
+    reads, writes = np.concatenate(at).T
+    if min(reads.min(), writes.min()) < 0 or reads.max() >= source_kinds.size or writes.max() >= kinds.size:
+        return False
+    live = kinds[writes] == INDEX
+    right = (source_kinds[reads[live]] == INDEX) & (read_keys[reads[live]] == write_keys[writes[live]])
+    once = len(distinct(writes)) == len(writes) and live.sum() == (kinds == INDEX).sum()
+    return bool(right.all() and once and (kinds[writes[~live]] == TOP).all())
 
 
 def _keys(expr: Expr, axes: dict[str, int]) -> tuple[Any, Any]:
@@ -283,7 +378,7 @@ def fewest(
         most = f"one instruction makes {_most_rows(whole, kind, limits):,} of them at most, so {bound:,} are needed"
         evidence.insert(0, f"{_shape_text(whole)}, cut where a field ends; {most}")
     elif len(nests) > 1:
-        evidence.append(f"{len(nests)} nests, since no single one holds both layouts: 2 instructions at least")
+        evidence.append(f"{len(nests)} nests, since no single one holds these rows: 2 instructions at least")
     else:
         long = any(level.count > limits.count for level in nests[0].levels)
         bound = min(total, needed(nests[0], kind, limits)) if long else total

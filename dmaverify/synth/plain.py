@@ -1,4 +1,5 @@
-"""Synthesis for machines whose cost is data: the fewest commands in the largest packets, in the first legal order.
+"""Synthesis for machines whose cost is data: the fewest commands in the largest packets, in the first legal order; one
+for each turn of a loop where no single one is legal.
 
 Knows: boxes of a move, packets, orders of loops, the machine's rules, the simple cost.
 Does not know: memory systems, sharing of a move among engines (one engine does it all).
@@ -9,16 +10,17 @@ packet is as good as any. OPTIMAL is said where the cost meets one start-up and 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, permutations
 
 from dmaverify.cost.simple import SimpleCost, price
 from dmaverify.language.expr import axes_of
+from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.synth.legal import Law
 from dmaverify.synth.packets import packets_of
-from dmaverify.synth.regions import Cover, NoPlan
+from dmaverify.synth.regions import MOST_BOXES, AtomNest, Covers, NoPlan
 from dmaverify.synth.result import Synthesis
 from dmaverify.synth.space import SynthMachine, Work, command, nested
 from dmaverify.synth.synthesize import DEFAULTS, covers_of, machine_of, plan_of, refused
@@ -28,6 +30,8 @@ from dmaverify.verdict import Severity, Status
 
 ORDERS = 5040
 """Orders of the loops of one packet that are tried before the next packet."""
+UNROLLED = 2
+"""Loops of a box that may become commands, one for each turn, where a single command is not legal."""
 PACKETS = 24
 """Packets of a cover that are tried, the largest first."""
 
@@ -51,39 +55,33 @@ def synthesize_plain(
         return refused(move, target, named, "simple", [(f.rule, f.message, f.hint) for f in broken], started)
     try:
         machine = machine_of(move, target, 1)
-        found = sorted(_members(covers_of(move, machine).each, machine, law, target, data), key=lambda pair: pair[0])
+        covers = covers_of(move, machine)
     except NoPlan as error:
         return refused(move, target, named, "simple", [(error.rule, error.message, error.hint)], started)
-    for _, plan in found:
-        verdict = check_transfer(plan.transfer, axes=named, target=target, options=options)
-        made = replace(plan, axes=named, verdict=verdict, seconds=time.perf_counter() - started)
-        if verdict.status is Status.PROVED and (accept is None or accept(made)):
-            return made
-    told = [(f.rule, f.message, f.hint) for f in law.refused.values() if f.severity is Severity.ERROR]
-    nothing = [("core/well-formed", "no packet and order of loops is legal and proved", "")]
+    for unrolled in (0, UNROLLED):
+        found = sorted(_members(covers, machine, law, target, data, unrolled), key=lambda pair: pair[0])
+        for _, plan in found:
+            verdict = check_transfer(plan.transfer, axes=named, target=target, options=options)
+            made = replace(plan, axes=named, verdict=verdict, seconds=time.perf_counter() - started)
+            if verdict.status is Status.PROVED and (accept is None or accept(made)):
+                return made
+    tried = f"none of the packets and orders tried is legal, with up to {UNROLLED} loops unrolled; for example: "
+    told = [(f.rule, tried + f.message, f.hint) for f in law.refused.values() if f.severity is Severity.ERROR]
+    nothing = [("core/well-formed", "none of the packets and orders of loops that were tried is legal and proved", "")]
     return refused(move, target, named, "simple", told or nothing, started)
 
 
 def _members(
-    covers: Sequence[Cover], machine: SynthMachine, law: Law, target: Target, data: SimpleCost
+    covers: Covers, machine: SynthMachine, law: Law, target: Target, data: SimpleCost, unrolled: int
 ) -> Iterator[tuple[float, Synthesis]]:
-    """The first legal order of every packet of every cover, with its cost."""
-    amounts = [sum(box.amount for box in cover.boxes) for cover in covers if "padding" not in cover.how]
-    live = min(amounts, default=0) * machine.unit_bits // 8  # a cover without padding moves live bytes alone
+    """The first legal order of every packet of every cover, with its cost; up to so many loops `unrolled`."""
+    live = covers.live * machine.unit_bits // 8
     least = data.startup + max(-(-live // data.beat_bytes[tier]) for tier in machine.tiers)
-    for cover in covers:
-        for rank in range(PACKETS):
-            commands = []
-            for box in cover.boxes:
-                packets = packets_of(box.chain[0], machine.unit_bits, machine.packet_max, _width(machine))
-                item = nested(Work(machine.engines[0], box), packets[min(rank, len(packets) - 1)], machine.iterations)
-                orders = islice(permutations(item.loops), ORDERS) if item is not None else iter(())
-                fitting = (command(item, order, machine) for order in orders if item is not None)
-                first = next((one for one in fitting if law.allows((one,))), None)
-                if first is None:
-                    break
-                commands.append(first)
-            if len(commands) < len(cover.boxes) or not commands:
+    for cover in covers.each:
+        for rank in range(1 if unrolled else PACKETS):  # the largest packet of each run, where loops are commands
+            parts = [_commands(box, rank, machine, law, unrolled) for box in cover.boxes]
+            commands = [one for part in parts for one in part]
+            if not all(parts) or len(commands) > MOST_BOXES:
                 continue
             cost = price(commands, target, data)
             lines = (
@@ -98,5 +96,25 @@ def _members(
             )  # fmt: skip
 
 
-def _width(machine: SynthMachine) -> int:
-    return machine.dtype_bits // machine.unit_bits
+def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolled: int) -> list[Command]:
+    """The commands of a box: one in its first legal order, or one for each turn of loops that no command has room for;
+    nothing where none is legal.
+    """
+    packets = packets_of(box.chain[0], machine.unit_bits, machine.packet_max, machine.dtype_bits // machine.unit_bits)
+    item = nested(Work(machine.engines[0], box), packets[min(rank, len(packets) - 1)], machine.iterations)
+    if item is not None:
+        fitting = (command(item, order, machine) for order in islice(permutations(item.loops), ORDERS))
+        first = next((one for one in fitting if law.allows((one,))), None)
+        if first is not None:
+            return [first]
+    for atom in box.atoms if unrolled else ():
+        inner = AtomNest(box.read, box.write, tuple(a for a in box.atoms if a is not atom))
+        if (
+            atom not in box.chain[1]
+            and 1 < atom.count <= MOST_BOXES
+            and _commands(inner, rank, machine, law, unrolled - 1)
+        ):
+            turns = [inner.moved(n * atom.read, n * atom.write) for n in range(atom.count)]
+            every = [_commands(turn, rank, machine, law, unrolled - 1) for turn in turns]
+            return [one for turn in every for one in turn] if all(every) else []
+    return []

@@ -20,9 +20,12 @@ from math import prod
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit
 from dmaverify.synth.atoms import Atom
+from dmaverify.synth.places import choices, held_of, holds_once
 from dmaverify.synth.spans import low_first, ranges, reach
 from dmaverify.values import dataclass, replace
 
+WALKED = "padding walked"
+"""How a cover says that it moves padding as well."""
 MOST_BOXES = 64
 """Boxes of one cover: beyond it the start-ups alone make the plan pointless."""
 MOST_POINTS = 1 << 13
@@ -69,6 +72,15 @@ class AtomNest:
             left.remove(found)
         return run, tuple(chain)
 
+    @property
+    def from_the_end(self) -> AtomNest:
+        """The same runs, the last one first."""
+        _, chain = self.chain
+        turned = [a for a in self.atoms if a not in chain]
+        read, write = (sum((a.count - 1) * getattr(a, side) for a in turned) for side in ("read", "write"))
+        atoms = tuple(a if a in chain else replace(a, read=-a.read, write=-a.write) for a in self.atoms)
+        return AtomNest(self.read + read, self.write + write, atoms)
+
 
 @dataclass(frozen=True, slots=True)
 class Cover:
@@ -78,12 +90,26 @@ class Cover:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Covers:
-    """The treatments of a move, plainest first; `crowded` where others would need more than `MOST_BOXES` boxes."""
+    """The treatments of a move, plainest first; `crowded` where others would need more than `MOST_BOXES` boxes, `mixed`
+    where the source holds elements at several places, so that a plan may take them by other rules than a cover does.
+    """
 
     each: tuple[Cover, ...]
     crowded: bool = False
+    mixed: bool = False
+
+    @property
+    def from_the_end(self) -> Covers:
+        """The same treatments, each from its last run to its first."""
+        each = (Cover(tuple(box.from_the_end for box in cover.boxes[::-1]), cover.how) for cover in self.each)
+        return replace(self, each=tuple(each))
+
+    @cached_property
+    def live(self) -> int:
+        """Units that every plan moves: a cover that walks no padding moves live ones alone; 0 where each walks some."""
+        return min((sum(box.amount for box in c.boxes) for c in self.each if WALKED not in c.how), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +122,53 @@ class _BoxPart:
 
 
 def covers(source: Layout, dest: Layout) -> Covers:
-    """Every treatment of the move's uneven ends, plainest first. Raises NoPlan where an axis cannot be cut up."""
-    axes = [axis for axis in dict.fromkeys(d.axis for d in _held(dest)) if axis is not None]
-    axes += [axis for axis, _ in dest.offsets if axis not in axes]
-    choices = [_choices(axis, source, dest) for axis in axes]
+    """Every treatment of the move's uneven ends, plainest first, from each choice of places in the source. Raises
+    NoPlan where an axis cannot be cut up.
+    """
     found: dict[tuple[AtomNest, ...], str] = {}
+    refused: list[NoPlan] = []
     crowded = False
-    for chosen in product(*choices):
-        if prod(len(parts) for _, parts in chosen) > MOST_BOXES:
-            crowded = True
+    for one in choices(source):
+        try:
+            every = _choices_of(one, dest)
+        except NoPlan as error:
+            refused.append(error)
             continue
-        boxes = tuple(_boxes([parts for _, parts in chosen], source, dest))
-        ways = ", ".join(dict.fromkeys(way for way, _ in chosen if way)) or "whole"
-        found.setdefault(boxes, ways)
+        for chosen, copies in product(product(*every), _copies(one, dest)):
+            if prod(len(parts) for _, parts in chosen) > MOST_BOXES:
+                crowded = True
+                continue
+            boxes = tuple(_boxes([parts for _, parts in chosen], copies, one, dest))
+            ways = ", ".join(dict.fromkeys(way for way, _ in chosen if way)) or "whole"
+            found.setdefault(boxes, ways)
+    if refused and not found:
+        raise refused[0]
     if not found:
         raise NoPlan(
             "core/well-formed", f"the move falls into more than {MOST_BOXES} boxes of loops", "cut both sides alike"
         )
     plainest = sorted(found.items(), key=lambda item: len(item[0]))
-    return Covers(tuple(Cover(boxes, how) for boxes, how in plainest), crowded)
+    return Covers(tuple(Cover(boxes, how) for boxes, how in plainest), crowded, not holds_once(source))
+
+
+def _choices_of(source: Layout, dest: Layout) -> list[list[tuple[str, tuple[_BoxPart, ...]]]]:
+    """The choices of every axis."""
+    axes = [axis for axis in dict.fromkeys(d.axis for d in _held(dest)) if axis is not None]
+    axes += [axis for axis, _ in dest.offsets if axis not in axes]
+    return [_choices(axis, source, dest) for axis in axes]
+
+
+def _copies(source: Layout, dest: Layout) -> list[tuple[Atom, ...]]:
+    """The loops over copies in the destination: all of one place in the source, or each of a copy there."""
+    own = [d for _, d in held_of(dest, None) if d.live > 1]
+    theirs = [d for _, d in held_of(source, None) if d.live > 1]
+    steps = []
+    for digit in own:
+        other = next((d for d in theirs if d.live == digit.live), None)
+        steps.append(other.step if other is not None else 0)
+        theirs = [d for d in theirs if d is not other]
+    ways = dict.fromkeys((tuple(0 for _ in own), tuple(steps)))
+    return [tuple(Atom(None, 0, d.live, step, d.step) for d, step in zip(own, way, strict=True)) for way in ways]
 
 
 def _held(layout: Layout) -> list[Digit]:
@@ -122,10 +176,11 @@ def _held(layout: Layout) -> list[Digit]:
     return [d for i, d in enumerate(layout.digits) if i not in beyond]
 
 
-def _boxes(parts: Sequence[Sequence[_BoxPart]], source: Layout, dest: Layout) -> Iterator[AtomNest]:
-    replicas = tuple(Atom(None, 0, d.live, 0, d.step) for d in _held(dest) if d.axis is None and d.live > 1)
+def _boxes(
+    parts: Sequence[Sequence[_BoxPart]], copies: Sequence[Atom], source: Layout, dest: Layout
+) -> Iterator[AtomNest]:
     for chosen in product(*parts):
-        atoms = [atom for part in chosen for atom in part.atoms if atom.count > 1] + list(replicas)
+        atoms = [atom for part in chosen for atom in part.atoms if atom.count > 1] + list(copies)
         atoms.sort(key=lambda atom: (-abs(atom.write), -abs(atom.read), atom.axis or ""))
         read, write = source.origin + sum(p.read for p in chosen), dest.origin + sum(p.write for p in chosen)
         yield AtomNest(read, write, tuple(_run_on(_joined(atoms))))
@@ -196,7 +251,7 @@ def _choices(axis: str, source: Layout, dest: Layout) -> list[tuple[str, tuple[_
         live = [(w, n) for w, n, _ in digits]
         slots = [(w, n) for w, _, n in digits]
         walked = sorted({reach(slots), min(reach(slots), _places(source, axis) - offset)}, reverse=True)
-        ways = [("padding walked", ranges(slots, 0, end)) for end in walked if slots != live or end > size - offset > 0]
+        ways = [(WALKED, ranges(slots, 0, end)) for end in walked if slots != live or end > size - offset > 0]
         ways += [("", ranges(live, 0, size - offset)), ("cut from below", low_first(live, size - offset))]
         for way, pieces in ways:
             parts = [_part(axis, offset, start, shape, source, dest, size) for start, shape in pieces]

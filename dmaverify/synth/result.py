@@ -3,8 +3,8 @@
 Knows: the plan format, how commands, engines and streams are written.
 Does not know: how plans are found or proved.
 Law: `plan_text` read again gives the same move and the same commands (tests/synth/test_plan_text.py); `optimal`
-implies that the
-cycles are at most the bound, or that the whole space was gone through.
+implies that the cycles are at most the bound, or that the whole space was gone through; where the floor of the
+resources is not met as well, `claim` names the shares of engines as what was gone through.
 
 Source: the plan file format, `schema = 1`; docs/design.md (JSON of `synth`).
 """
@@ -24,6 +24,7 @@ from dmaverify.program.command import Command, GivenCommand, Port, Sequencer
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
 from dmaverify.synth.bound import Floor
+from dmaverify.synth.priced_orders import HAIR
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Verdict
@@ -148,6 +149,16 @@ class Synthesis:
         return 0.0 if self.optimal or not self.found else max(0.0, self.cycles / self.bound - 1) if self.bound else 0.0
 
     @property
+    def claim(self) -> str:
+        """What is said of the plan: OPTIMAL of every share where the floor is met, else among the shares tried."""
+        if not self.optimal:
+            return f"within {100 * self.gap:.2f} % of the bound"
+        if self.floor is None or self.floor.cycles >= self.cycles - HAIR:
+            return "OPTIMAL for this model"
+        least = f"no share can beat {self.floor.cycles:,.1f} cycles"
+        return f"OPTIMAL for this model among the shares of engines that are tried ({least})"
+
+    @property
     def band(self) -> Band | None:
         """How far the profile has been off for such a plan; None where the profile does not say, or prices routes."""
         if not has_profiles(self.target) or not self.commands or self.route is not None:
@@ -183,6 +194,7 @@ class Synthesis:
             "cycles": self.cycles,
             "bound": self.bound,
             "optimal": self.optimal,
+            "claim": self.claim,
             "gap": self.gap,
             "evidence": list(self.evidence),
             "seconds": self.seconds,

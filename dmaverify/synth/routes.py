@@ -4,7 +4,8 @@ Knows: the digits of the move, the memories and routes of the target, how a tens
 Does not know: how one move is searched (the caller does that), plan files, which memory is free at run time.
 Law: a middle tensor holds every live cell of the move once; each hop is searched, proved and printed like any move, so
 that the route holds because both hops hold. A route is offered only where it is cheaper than the direct plan, or where
-there is none. Where the middle tensor lies is a statement, printed with the plan: its bytes must be free.
+there is none; the bound of the answer holds for direct plans too, which have one start-up and pass the engines once.
+Where the middle tensor lies is a statement, printed with the plan: its bytes must be free.
 
 The middles tried are those that kernel writers use: the outermost digits of one side, or those that fill all slices,
 over slices (and clusters), the rest of the digits in the order of either side; in a memory without slices, the order of
@@ -25,7 +26,7 @@ from dmaverify.layout.addresses import BYTE
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
 from dmaverify.synth.atoms import Atom
-from dmaverify.synth.regions import Cover
+from dmaverify.synth.regions import Covers
 from dmaverify.synth.result import Synthesis, TwoHops
 from dmaverify.synth.streams import piece
 from dmaverify.targets.parts import Tier
@@ -58,18 +59,19 @@ Search = Callable[[Transfer], Synthesis | None]
 
 
 def best_route(
-    move: Transfer, target: Target, cover: Cover | None, direct: Synthesis, data: CostData, prepare: Prepare,
+    move: Transfer, target: Target, covers: Covers | None, direct: Synthesis, data: CostData, prepare: Prepare,
     search: Search, over: Callable[[], bool] = lambda: False,
 ) -> tuple[Synthesis | None, str]:  # fmt: skip
     """The cheapest route found, as an answer of its own, None where the direct plan is near what routes can reach; and
     which layouts the budget left out. `over`: whether the time of the whole answer has ended.
     """
-    if cover is None or len(cover.boxes) != 1:
+    if covers is None or len(covers.each[0].boxes) != 1:
         return None, ""
+    cover = covers.each[0]
     if any(a.axis is None or a.pieces is None for a in cover.boxes[0].atoms):
         return None, ""
     atoms = [one for a in cover.boxes[0].atoms for one in _plain(a)]
-    least = least_cycles(atoms, target, data, target.dtypes[move.dtype])
+    least = least_cycles(covers.live, target, data, target.dtypes[move.dtype])
     if direct.found and direct.cycles <= FAR * least:
         return None, ""
     ranked, left = _ranked(move, target, atoms, WORTH * direct.cycles if direct.found else float("inf"), prepare, over)
@@ -127,9 +129,9 @@ def _ranked(
     return sorted(ranked, key=lambda r: r[:2]), left
 
 
-def least_cycles(atoms: Sequence[Atom], target: Target, data: CostData, dtype_bits: int) -> float:
-    """What every route takes at least: two start-ups, and each byte through the engines twice."""
-    bits = prod(a.count for a in atoms) * (dtype_bits if dtype_bits < 8 else 8)
+def least_cycles(live: int, target: Target, data: CostData, dtype_bits: int) -> float:
+    """What every route takes at least: two start-ups, and each live byte through the engines twice."""
+    bits = live * (dtype_bits if dtype_bits < 8 else 8)
     engines = target.engines.chips * target.engines.clusters * target.engines.per_cluster
     startup = min(data.ticks("startup"), data.ticks("startup_store")) / TICKS
     issue = min(data.ticks("issue"), data.ticks("issue_store")) / TICKS
@@ -247,7 +249,7 @@ def _answer(
         commands=(*first.commands, *second.commands),
         cost=first.cost,
         cycles=cycles,
-        bound=min(least, cycles),
+        bound=min(max(direct.bound, least / 2), least, cycles),
         optimal=False,
         evidence=lines,
         floor=None,

@@ -47,6 +47,10 @@ QUOTAS = (3, 12, 1 << 30)
 """Shares of engines that are tried of every choice of packets, in turns: a few of each before many of one."""
 
 
+MIXED = "plans that take elements now at one of their places in the source, now at another,"
+"""What may be left out of the space."""
+
+
 class Search(OrderSearch):
     """One search over the covers of a move."""
 
@@ -64,8 +68,14 @@ class Search(OrderSearch):
         self.startup = data.ticks("startup_store" if machine.tiers[1] == "hbm" else "startup")
         self.issue = least_issue(machine.tiers[1] == "hbm", data)
         self.chips = max(len({home(lane)[0] for lane in lanes}) for lanes in self.lanes)
-        self.unseen = self._started(MOST_BOXES + 1) if covers.crowded else float("inf")
-        """What members that no option stands for take at least."""
+        self.unseen, self.outside = float("inf"), ""
+        """What plans that no option stands for take at least, and which plans those are."""
+        if covers.crowded:
+            self._left_out(self._started(MOST_BOXES + 1))
+        if covers.mixed:
+            engines = machine.per_chip * self.chips
+            least = self.startup + self._packet(-(-covers.live // engines)) if covers.live else self.startup
+            self._left_out(least / TICKS, MIXED)
 
     # ------------------------------------------------------------ the whole
 
@@ -96,9 +106,7 @@ class Search(OrderSearch):
         elif found.complete:
             found.ended = "every member was priced or pruned by a floor"
         elif left >= self.unseen and not self._over():
-            found.ended = (
-                f"covers of more than {MOST_BOXES} boxes or choices of more than {MOST_PACKETS} packets are left"
-            )
+            found.ended = f"{self.outside} are left"
         else:
             found.ended = "the time ended" if found.late else "the budget ended"
             found.ended = f"{self.barren:,} choices were not legal" if gave_up else found.ended
@@ -141,9 +149,11 @@ class Search(OrderSearch):
         self.found.packets = len(out)
         return out
 
-    def _left_out(self, least: float) -> None:
+    def _left_out(self, least: float, what: str = "") -> None:
         """Notes that something is left out that takes as many cycles at least."""
-        self.unseen = min(self.unseen, least)
+        if least < self.unseen:
+            many = f"covers of more than {MOST_BOXES} boxes or choices of more than {MOST_PACKETS} packets"
+            self.unseen, self.outside = least, what or many
 
     def _started(self, commands: int) -> float:
         """Cycles in which the fullest of all engines of the package has started its share of so many commands."""

@@ -22,12 +22,13 @@ from dmaverify.program.command import Command, Engine, GivenCommand
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.prove.move.in_place import lie_apart
 from dmaverify.synth.legal import Judged, Law
 from dmaverify.synth.members import EVALUATIONS, SIMULATED_TIES, TIE_EVALUATIONS, Member, SearchFound, SearchLimits
 from dmaverify.synth.packets import segmented
 from dmaverify.synth.playing import WHOLE, Contest, contest, expected, played
 from dmaverify.synth.priced_orders import HAIR
-from dmaverify.synth.regions import Cover, Covers, NoPlan, covers
+from dmaverify.synth.regions import Covers, NoPlan, covers
 from dmaverify.synth.result import Before, Played, Synthesis
 from dmaverify.synth.search import Search
 from dmaverify.synth.space import SynthMachine
@@ -105,12 +106,29 @@ def synthesize(
     law = Law(move, target, target.limits_with(move.limits), options.readings)
     broken = law.of_move()
     if broken:
-        return refused(move, target, named, profile, [(f.rule, f.message, f.hint) for f in broken], started)
-    try:
-        found = _search(move, machine, data, law, limits, entries is not None)
-        return _proved(move, target, named, found, machine, data, options, simulate, advise, started, accept)
-    except NoPlan as error:
-        return refused(move, target, named, profile, [(error.rule, error.message, error.hint)], started)
+        never = refused(move, target, named, profile, [(f.rule, f.message, f.hint) for f in broken], started)
+        return replace(never, bound=float("inf"))
+    reasons: list[tuple[str, str, str]] = []
+    bound = 0.0
+    ways = ((True, False), (False, False), (False, True)) if _meet(move, target, machine) else ((True, False),)
+    for all_engines, falling in ways:
+        law = Law(move, target, target.limits_with(move.limits), options.readings)
+        own = machine if all_engines else replace(machine, engines=machine.engines[:1])
+        try:
+            found = _search(move, own, data, law, limits, entries is not None, falling=falling)
+            bound = found.bound = found.bound if all_engines else min(bound, found.bound)  # of one, that of all holds
+            return _proved(move, target, named, found, own, data, options, simulate, advise, started, accept)
+        except NoPlan as error:
+            reasons.append((error.rule, error.message, error.hint))
+    rule, message, hint = reasons[0]
+    tried = "tried on all engines, and on one from either end; on all: " if len(ways) > 1 else ""
+    return refused(move, target, named, profile, [(rule, tried + message, hint)], started)
+
+
+def _meet(move: Transfer, target: Target, machine: SynthMachine) -> bool:
+    """Whether the regions may share bytes, so that a plan may have to be one engine's, and to begin at their ends."""
+    memories = {target.memory_of(tier) for tier in machine.tiers}
+    return len(memories) == 1 and not lie_apart(move.source, move.dest, machine.spaces[0], machine.dtype_bits)
 
 
 class QuickSearch(Search):
@@ -120,7 +138,7 @@ class QuickSearch(Search):
     def least(self) -> float:
         """What no plan of the move beats."""
         first = next(self._open(self.options), None)
-        return first.least if first is not None else float("inf")
+        return min(self.unseen, first.least) if first is not None else float("inf")
 
     def below(self, cycles: float) -> float | None:
         """Cycles of the best plan found that takes fewer than these."""
@@ -179,12 +197,14 @@ def refused(
 
 
 def _search(
-    move: Transfer, machine: SynthMachine, data: CostData, law: Law, limits: SearchLimits, strict: bool
-) -> SearchFound:
+    move: Transfer, machine: SynthMachine, data: CostData, law: Law, limits: SearchLimits, strict: bool, *,
+    falling: bool,
+) -> SearchFound:  # fmt: skip
     """The search over all covers; once more with limits as warnings, where no plan keeps them and the caller did not
-    insist.
+    insist. `falling`: from the last run to the first.
     """
     tried = covers_of(move, machine)
+    tried = tried.from_the_end if falling else tried
     found = TiedSearch(tried, machine, data, law, limits).run()
     softer = any(finding.severity is not Severity.ERROR for finding in law.refused.values())
     if not found.winners and softer and not strict:
@@ -223,10 +243,10 @@ def covers_of(move: Transfer, machine: SynthMachine) -> Covers:
     return replace(plain, each=(*plain.each, *(more for more in cut if more is not None)))
 
 
-def plainest_cover(move: Transfer, target: Target, engines: int | None = None) -> Cover | None:
-    """The cover of a move with the fewest boxes; None where it has none."""
+def known_covers(move: Transfer, target: Target, engines: int | None = None) -> Covers | None:
+    """Every treatment of a move, the one with the fewest boxes first; None where it has none."""
     try:
-        return covers_of(move, machine_of(move, target, engines)).each[0]
+        return covers_of(move, machine_of(move, target, engines))
     except NoPlan:
         return None
 
@@ -369,8 +389,9 @@ def _evidence(found: SearchFound, member: Member, verdict: Verdict, seen: Played
     lines = []
     if found.floor is not None:
         top = found.floor.terms[0]
+        which = "of the space" if found.floor.cycles <= found.bound + HAIR else "of those searched"
         lines.append(
-            f"no plan of the space can beat {found.floor.cycles:,.1f} cycles: {top.name} ({top.resource}): {top.why}"
+            f"no plan {which} can beat {found.floor.cycles:,.1f} cycles: {top.name} ({top.resource}): {top.why}"
         )
     spent = f"{found.evaluations} commands priced, {found.pruned} choices pruned"
     lines.append(f"{found.ended}: {found.shares} shares of engines, {spent}")

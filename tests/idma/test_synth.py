@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from itertools import combinations
 from math import prod
 from pathlib import Path
@@ -169,3 +170,88 @@ def test_random_moves_are_proved_by_solver_and_executor() -> None:
         assert found.found, found.refused
         assert found.verdict is not None
         assert "numpy agrees" in found.verdict.confirmed or "enumeration" in str(found.verdict)
+
+
+@pytest.mark.parametrize(
+    ("source", "dest", "cycles", "runs"),
+    [
+        ("A / 2, A % 4", "A", 16, 8),  # runs of 4 bytes where 2 are what the largest digit gives: 24 cycles
+        ("A / 2, A % 2", "A", 16, 1),
+        ("2, A", "2, A", 24, 2),
+    ],
+)
+def test_bytes_that_a_source_holds_twice_are_read_in_the_longest_runs_and_bounded_by_the_destination(
+    source: str, dest: str, cycles: int, runs: int
+) -> None:
+    options = "ax_in_flight = 16, buffer_depth = 16"
+    text = MOVE.replace("A = 3", "A = 32").format(source=source, dest=dest, dtype="i8", options=options)
+    plan = read_plan_text(text)
+    found = synthesize(plan.transfers[0].transfer, plan.targets["idma"], axes=plan.axes)
+    assert found.verdict is not None
+    assert found.verdict.status is Status.PROVED
+    assert (found.cycles, found.bound, found.optimal) == (cycles, cycles, True)
+    assert f"{runs} runs" in found.evidence[0]
+    forced = not any(line.startswith("the source holds bytes at several places") for line in found.evidence)
+    assert forced == (source == "A / 2, A % 2")
+
+
+def stated(axes: str, source: str, dest: str, options: str, **settings: int) -> Synthesis:
+    """The answer for a move of bytes whose sides are written as `base, element`."""
+    sides = []
+    for word, text in (("source", source), ("dest", dest)):
+        base, _, element = text.partition(", ")
+        sides.append(f'{word} = {{ tier = "mem", base = {base}, element = "{element}" }}')
+    head = ["schema = 1", 'target = "idma"', "[axes]", *axes.split(), "[transfer.t]", 'dtype = "i8"', *sides]
+    plan = read_plan_text("\n".join([*head, f"options = {{ {options} }}"]))
+    return synthesize(plan.transfers[0].transfer, plan.targets["idma"], axes=plan.axes, **settings)
+
+
+@pytest.mark.parametrize(
+    ("dest", "first", "step"), [(0x10040, 0x100C0, -64), (0x0FFC0, 0x10000, 64), (0x20000, 0x10000, 64)]
+)
+def test_a_move_up_within_one_memory_begins_at_the_end(dest: int, first: int, step: int) -> None:
+    found = stated("R=4 C=32", "0x10000, R, C # 64", f"{dest}, R, C # 64", "dims = 4")
+    (one,) = found.commands
+    assert (one.read.base, [loop.read for loop in one.loops]) == (first, [step])
+    assert found.verdict is not None
+    assert found.verdict.status is Status.PROVED
+
+
+def test_a_move_that_no_list_tried_makes_says_how_many_were_tried() -> None:
+    found = stated("R=4 C=32", "0x10000, R, C", "0x10010, R # 8, C", "dims = 4")
+    assert not found.found
+    assert re.search(r"of [0-9]+ descriptor lists, the [0-9]+ that were tried are not proved", found.refused[0][1])
+
+
+@pytest.mark.parametrize(
+    ("size", "options", "settings", "descriptors", "cycles"),
+    [
+        (8191, "length_width = 12, dims = 1", {}, 3, 2059),  # 2 x 4,092 and a rest
+        (8191, "length_width = 12", {}, 2, 2059),
+        (4097, "length_width = 12, dims = 1", {"commands": 2}, 2, 1036),
+        (4095, "length_width = 12, dims = 1", {}, 1, 1032),  # as long as the field
+    ],
+)
+def test_runs_longer_than_a_field_are_whole_fields_and_a_rest(
+    size: int, options: str, settings: dict[str, int], descriptors: int, cycles: int
+) -> None:
+    found = stated(f"A={size}", "0x10000, A", "0x20000, A", options, **settings)
+    assert (len(found.commands), found.cycles) == (descriptors, cycles)
+    assert found.bound <= found.cycles
+
+
+def test_a_limit_that_no_list_tried_keeps_names_the_shortest_one() -> None:
+    found = stated("A=8191", "0x10000, A", "0x20000, A", "length_width = 12, dims = 1", commands=2)
+    said = "the shortest list of descriptors of 1 dimensions that was tried has 3, and 2 are allowed"
+    assert found.refused[0][:2] == ("idma/dims-max", said)
+
+
+@pytest.mark.parametrize(
+    ("settings", "descriptors", "said"),
+    [({}, 3, "the shortest tried has 1"), ({"commands": 1}, 1, "no list that was tried has fewer")],
+)
+def test_the_cheapest_list_is_not_told_as_the_shortest(settings: dict[str, int], descriptors: int, said: str) -> None:
+    sides = [f"{base}, A, B # 4, C # 64" for base in ("0x10000", "0x20000")]
+    found = stated("A=4 B=3 C=32", *sides, "dims = 2", **settings)
+    assert len(found.commands) == descriptors
+    assert found.evidence[0].endswith(said)

@@ -93,4 +93,23 @@ def test_a_limit_changed_in_the_data_changes_check_and_synthesis(tmp_path: Path)
     plan.write_text(PLAN.read_text(encoding="utf-8"), encoding="utf-8")
     (verdict,) = api.check(f"{plan}::blocks")
     assert {f.rule for f in verdict.errors} == {"shim/dims-max"}
-    assert invoke(["synth", f"{plan}::blocks"]) == 1
+    assert len(api.synthesize(f"{plan}::blocks").commands) == 8  # one loop became commands
+
+
+@pytest.mark.parametrize(
+    ("axes", "source", "dest", "commands", "cycles"),
+    [
+        ("A=2 T=4099", "A, T # 4100", "A, T", 2, 8398),  # rows longer than dimension 0 counts: one command each
+        ("A=2 M=256", "M", "A, M", 2, 712),  # only the iteration may step by 0
+        ("A=2 M=256", "A, M # 260", "A, M", 1, 612),
+    ],
+)
+def test_a_loop_that_no_descriptor_has_room_for_becomes_commands(
+    axes: str, source: str, dest: str, commands: int, cycles: float
+) -> None:
+    sides = [f'source = {{ tier = "ddr", element = "{source}" }}', f'dest = {{ tier = "array", element = "{dest}" }}']
+    head = ["schema = 1", f'target = "{FOLDER}"', "[axes]", *axes.split(), "[transfer.t]", 'dtype = "i32"', *sides]
+    found = api.synthesize(api.load("\n".join(head)))
+    assert (len(found.commands), found.cycles) == (commands, cycles)
+    assert found.verdict is not None
+    assert found.bound <= found.cycles

@@ -407,3 +407,49 @@ def test_a_certificate_of_copies_is_played_again_and_says_what_is_not_covered(se
     assert found.code == 3
     assert any("not covered" in said for said in found.open)
     assert any(said.startswith("the search was played again") for said in found.said)
+
+
+def stated(axes: str, source: str, dest: str, kind: str = "i8") -> dict[str, Any]:
+    """The fewest copies of a move from gm to ub with axes of its own."""
+    sides = [f'{word} = {{ tier = "{tier}", element = "{text}" }}'
+             for word, tier, text in (("source", "gm", source), ("dest", "ub", dest))]  # fmt: skip
+    text = ["schema = 1", 'target = "pto"', "[axes]", *axes.split(), "[transfer.t]", f'dtype = "{kind}"', *sides]
+    return synthesize_copies(read_plan_text("\n".join(text)), "t")
+
+
+@pytest.mark.parametrize(
+    ("source", "dest", "issues", "bound"),
+    [
+        ("X / 32, X % 64", "X", 1, 1),  # where the first place of each element gives three rows: 2 instructions
+        ("X / 64, X % 64", "X", 1, 1),
+        ("B, A, D, E, C", "E, D, A, B, C", 2, 2),  # every element at one place
+        ("2, B, A, D, E, C", "E, D, A, B, C", 2, 1),
+    ],
+)
+def test_elements_that_stand_at_several_places_are_copied_from_where_the_fewest_instructions_reach_them(
+    source: str, dest: str, issues: int, bound: int
+) -> None:
+    found = stated("X=128 A=3 B=2 D=2 E=2 C=32", source, dest)
+    assert (found["issues"], found["bound"], found["optimal"]) == (issues, bound, issues == bound)
+    assert (bound == issues) == ("a plan may mix them: 1 at least" not in " ".join(found["evidence"]))
+
+
+PADDED = ("A=3 B=2 D=2 E=2 C=32", "A, B # 4, D, E, C")
+
+
+@pytest.mark.parametrize(
+    ("dest", "issues", "bound"),
+    [
+        ("E, D, A, B # 4, C", 1, 1),  # A and the padded B are one level of 12
+        ("E, D, A, B, C", 2, 2),  # no padding in the destination: A and B are two
+        ("E, D, A, B # 5, C", 2, 2),  # other padding than in the source
+    ],
+)
+def test_padding_alike_on_both_sides_is_walked_where_that_saves_an_instruction(
+    dest: str, issues: int, bound: int, tmp_path: Path
+) -> None:
+    found = stated(*PADDED, dest)
+    assert (found["issues"], found["bound"]) == (issues, bound)
+    write_copies(tmp_path, found)
+    said = subprocess.run([sys.executable, tmp_path / "recount.py"], capture_output=True, text=True, check=False)
+    assert said.stdout == f"{issues} instructions, {issues} claimed\n"

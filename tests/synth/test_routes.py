@@ -17,7 +17,7 @@ from dmaverify.cost.constants import cost_data
 from dmaverify.jobs.synthesis import SynthSettings, synthesize_named
 from dmaverify.plan.plan import Plan
 from dmaverify.synth.routes import best_route
-from dmaverify.synth.synthesize import plainest_cover
+from dmaverify.synth.synthesize import known_covers
 from dmaverify.targets.target import load_target
 
 HEAD = 'schema = 1\ntarget = "rngd"\n'
@@ -137,7 +137,7 @@ def test_layouts_in_between_hold_every_element_however_it_is_spelled(
         "schema = 1", 'target = "rngd"', "[axes]", *axes.split(", "), "[transfer.t]", 'dtype = "i8"', *sides
     ])  # fmt: skip
     item, target, tried = api.load(text).transfers[0], load_target("rngd"), []
-    cover, nothing = plainest_cover(item.transfer, target), SimpleNamespace(found=False)
+    cover, nothing = known_covers(item.transfer, target), SimpleNamespace(found=False)
     best_route(item.transfer, target, cover, nothing, cost_data("book"), lambda hop: tried.append(hop.dest), None)
     assert len(tried) > 4
     whole = item.transfer.dest.mapping.size

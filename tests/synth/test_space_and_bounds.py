@@ -312,3 +312,54 @@ def test_what_engines_share_over_a_link_is_priced_as_the_plan_that_is_printed(so
     assert found.cycles == pytest.approx(cost(found.commands, DATA).cycles)
     assert found.bound <= found.cycles + 1e-6
     assert found.cycles < 517  # one engine takes the start-up and 512 bytes at 30 a cycle
+
+
+@pytest.mark.parametrize(
+    ("source", "cycles", "optimal"),
+    [
+        ("A / 64, A % 64", 623.7, True),  # every element at one place
+        ("A / 64, A % 256", 623.7, False),  # runs of 64 where the largest digit counts: 9,199.7 cycles
+        ("2, A", 581.0, False),
+    ],
+)
+def test_a_source_that_holds_elements_twice_is_read_where_it_is_cheapest_and_nothing_is_optimal_of_it(
+    source: str, cycles: float, optimal: bool
+) -> None:
+    axes = {"A": 1 << 16}
+    moved = move(axes, {"tier": "hbm", "element": source}, {"tier": "hbm", "base": 1 << 20, "element": "A"})
+    found = synthesize(moved, RNGD, axes=axes, advise=False)
+    assert found.cycles <= cycles + 0.05
+    assert found.optimal == optimal, found.evidence
+    assert found.optimal or found.bound == pytest.approx(564.0)
+    assert optimal or "now at one of their places in the source, now at another, are left" in " ".join(found.evidence)
+
+
+def test_copies_in_the_source_are_runs_with_copies_in_the_destination() -> None:
+    axes = {"A": 128}
+    both = [{"tier": "hbm", "base": base, "element": "2, A"} for base in (0, 1 << 20)]
+    found = synthesize(move(axes, *both), RNGD, axes=axes, advise=False)
+    assert [one.packet for one in found.commands] == [256]
+
+
+@pytest.mark.parametrize(("rows", "word"), [(5, "among the shares of engines that are tried"), (8, "")])
+def test_optimal_names_the_shares_where_the_floor_of_the_resources_is_not_met(rows: int, word: str) -> None:
+    axes = {"A": rows, "B": rows, "E": 256}
+    moved = move(axes, {"tier": "hbm", "element": "A, B, E"}, {"tier": "hbm", "base": 1 << 20, "element": "B, A, E"})
+    found = synthesize(moved, RNGD, axes=axes, advise=False)
+    assert found.optimal
+    assert found.claim == f"OPTIMAL for this model {word}".strip() + (" (no share can beat 507.0 cycles)" * bool(word))
+    assert f"certificate   {found.claim}, profile book" in synth_text(found)
+    assert found.as_data()["claim"] == found.claim
+
+
+@pytest.mark.parametrize(("source", "dest", "falling"), [(0, 512, True), (512, 0, False), (0, 1 << 20, False)])
+def test_a_move_up_within_one_memory_begins_at_its_end(source: int, dest: int, falling: bool) -> None:
+    axes = {"R": 4, "C": 256}
+    sides = [{"tier": "hbm", "base": base, "element": "R, C # 512"} for base in (source, dest)]
+    found = synthesize(move(axes, *sides), RNGD, axes=axes, advise=False)
+    assert found.found
+    assert found.cycles <= 516.0
+    assert found.bound <= 507.0  # what several engines could reach is not left out
+    steps = [loop.read for one in found.commands for loop in one.loops if abs(loop.read) >= 512]
+    assert all((step < 0) == falling for step in steps)
+    assert bool(steps) or not falling

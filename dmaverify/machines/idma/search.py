@@ -1,17 +1,19 @@
-"""The fewest descriptors and cycles for a move on one engine, proved.
+"""The cheapest descriptors for a move on one engine, of those tried, proved.
 
 Knows: boxes of loops of a move, contiguous runs, dimensions of the mid-end, which loops software must unroll.
 Does not know: plan files, forms of front-ends.
 Law: a result was proved by `check_transfer`; `optimal` means that its cycles are at most a bound that holds for every
 set of 1D transfers that moves each live byte once. The bound counts the runs where every plan has them: no run ends
 where another begins on both sides, and no padding between two runs could be moved with them. Where padding could be,
-it counts the bus words and windows that hold live bytes.
+it counts the bus words and windows that hold live bytes; where the source holds bytes at several places, those of the
+destination, and on the other side as few as so many bytes need.
 
 Source: iDMA paper, 2.2 and 3.1 (higher-dimensional transfers in software); docs/design.md.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, permutations, product
@@ -33,7 +35,8 @@ from dmaverify.program.command import Command, Entry, GivenCommand, Loop, Sequen
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.check import Options, check_transfer
-from dmaverify.synth.regions import AtomNest, Cover, NoPlan, covers
+from dmaverify.prove.move.in_place import lie_apart
+from dmaverify.synth.regions import WALKED, AtomNest, Cover, NoPlan, covers
 from dmaverify.synth.result import Before, Synthesis
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
@@ -44,8 +47,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_COMMANDS = 4096
-WALKED = "padding walked"
-"""How a cover says that it moves padding as well."""
+MOST_PROVED = 16
+"""Descriptor lists that are asked for a proof, the cheapest first."""
 TRIMMED = 1 << 16
 """Bytes at the end of a run that are looked at for its last live one."""
 MOST_ORDERS = 120
@@ -84,8 +87,8 @@ def synthesize(
     named = dict(axes or {}) or {**axes_of(transfer.source.mapping), **axes_of(transfer.dest.mapping)}
     bare = replace(transfer, stream=None, streams=(), given=(), facts=(), expect=None)
     try:
-        found = _found(bare, target, setup, commands or MOST_COMMANDS)
-        result = _proved(bare, transfer, target, named, setup, found, dict(readings or {}))
+        every = _found(bare, target, setup, commands or MOST_COMMANDS)
+        result = _first_proved(bare, transfer, target, named, setup, every, dict(readings or {}))
         return replace(result, seconds=time.perf_counter() - started)
     except NoPlan as error:
         return Synthesis(
@@ -104,9 +107,12 @@ class _FoundBox:
     how: str
     tried: int
     live: tuple[BoxNest, ...] = ()  # the runs of live bytes alone
+    mixed: bool = False  # the source holds bytes at several places
+    fewest: int = 0  # descriptors of the shortest list that was tried
 
 
-def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _FoundBox:
+def _found(move: Transfer, target: Target, setup: Setup, most: int) -> list[_FoundBox]:
+    """The descriptor lists that may be proved, the cheapest first."""
     bits = target.dtypes[move.dtype]
     layouts = []
     for tensor in (move.source, move.dest):
@@ -119,50 +125,93 @@ def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _FoundBox
     unit = unit_bits_of(bits)
     if unit != 8:
         raise NoPlan("core/well-formed", "the engine moves bytes; a type below a byte does not fill them", "pack it")
-    tried = 0
-    best: tuple[tuple[float, int], _FoundBox] | None = None
-    every = covers(layouts[0], layouts[1]).each
-    alone = next((cover for cover in every if WALKED not in cover.how), None)
+    every = covers(layouts[0], layouts[1])
+    alone = next((cover for cover in every.each if WALKED not in cover.how), None)
     live = tuple(nest_of(box, setup.length_max) for box in alone.boxes) if alone is not None else ()
-    for cover in every:
-        trim = layouts[1] if WALKED in cover.how else None
-        for program, nests in _programs(cover, setup, most, (move.source.tier, move.dest.tier), trim):
-            tried += 1
-            made = given_program(program, move.source, move.dest, bits, target)
-            if isinstance(made, list):
-                continue
-            rank = (price_on(setup, made, most=RANKED).cycles, len(program))
-            if best is None or rank < best[0]:
-                best = rank, _FoundBox(program, nests, cover.how, tried, live)
-    if best is None:
+    memories = {target.memory_of(tensor.tier) for tensor in (move.source, move.dest)}
+    apart = len(memories) > 1 or bool(lie_apart(move.source, move.dest, space_of(target, move.source.tier), bits))
+    ranked: list[tuple[tuple[float, int, bool, int], _FoundBox]] = []
+    tried, fewest = 0, sys.maxsize
+    for cover in every.each:
+        for nests in _nests(cover, setup, layouts[1] if WALKED in cover.how else None):
+            kept = [_fewest(nest, setup.outer) for nest in nests]
+            count = sum(prod(loop.count for loop in unrolled) for _, unrolled in kept)
+            fewest = min(fewest, count)
+            programs = _programs(nests, kept, (move.source.tier, move.dest.tier), apart=apart) if count <= most else ()
+            for program, falling in programs:
+                tried += 1
+                made = given_program(program, move.source, move.dest, bits, target)
+                if not isinstance(made, list):
+                    against = not apart and falling != (move.dest.base > move.source.base)
+                    rank = (price_on(setup, made, most=RANKED).cycles, len(program), against, tried)
+                    ranked.append((rank, _FoundBox(program, nests, cover.how, tried, live, every.mixed)))
+        ranked = sorted(ranked, key=lambda item: item[0])[:MOST_PROVED]
+    if not ranked:
         raise NoPlan(
-            "idma/dims-max", f"more than {most:,} descriptors of {setup.dims} dimensions would be needed",
+            "idma/dims-max",
+            f"the shortest list of descriptors of {setup.dims} dimensions that was tried has {fewest:,}, and {most:,} "
+            "are allowed" if fewest > most else "no descriptor list that was tried can be written",
             "use an engine with more dimensions, or move the tensor in parts",
         )  # fmt: skip
-    return replace(best[1], tried=tried)
+    return [replace(one, tried=tried, fewest=fewest) for _, one in ranked]
+
+
+def _nests(cover: Cover, setup: Setup, trim: Layout | None) -> list[tuple[BoxNest, ...]]:
+    """The runs of a cover: in equal parts where one is longer than a field, or in whole fields (or words) and a rest.
+    With `trim`, the layout of the destination, they end at their last live byte.
+    """
+    field, word = setup.length_max, setup.backend.word
+    found = [tuple(nest_of(box, field) for box in cover.boxes)]
+    if any(box.chain[0] > field for box in cover.boxes):
+        lengths = dict.fromkeys((field, field - field % word or field))
+        found += [tuple(nest for box in cover.boxes for nest in in_fields(box, length)) for length in lengths]
+    if trim is not None:
+        found = [tuple(trimmed(nest, trim) for nest in nests) for nests in found]
+    return list(dict.fromkeys(found))
 
 
 def _programs(
-    cover: Cover, setup: Setup, most: int, tiers: tuple[str, str], trim: Layout | None
-) -> Iterator[tuple[tuple[GivenCommand, ...], tuple[BoxNest, ...]]]:
-    """Descriptor lists of a cover: the fewest descriptors, in several orders of their loops. With `trim`, the layout
-    of the destination, runs end at their last live byte.
+    nests: Sequence[BoxNest], kept: Sequence[tuple[tuple[Loop, ...], tuple[Loop, ...]]], tiers: tuple[str, str], *,
+    apart: bool,
+) -> Iterator[tuple[tuple[GivenCommand, ...], bool]]:  # fmt: skip
+    """Descriptor lists in several orders of their loops, and whether they go from the last address to the first, which
+    they do as well where the regions share bytes.
     """
-    nests = tuple(nest_of(box, setup.length_max) for box in cover.boxes)
-    if trim is not None:
-        nests = tuple(trimmed(nest, trim) for nest in nests)
-    kept = [_fewest(nest, setup.outer) for nest in nests]
-    if sum(prod(loop.count for loop in unrolled) for _, unrolled in kept) > most:
-        return
     small = sum(prod(loop.count for loop in nest.loops) for nest in nests) <= PRICED_ORDERS
-    count = len(nests[0].loops) - len(kept[0][1]) if len(nests) == 1 else 0
+    count = len(kept[0][0]) if len(nests) == 1 else 0
     orders = list(permutations(range(count)))[:MOST_ORDERS] if small and count > 1 else [tuple(range(count))]
-    for order in orders:
-        program: list[GivenCommand] = []
-        for nest, (inside, unrolled) in zip(nests, kept, strict=True):
-            loops = [inside[n] for n in order] if len(order) == len(inside) else list(inside)
-            program += _descriptors(nest, loops, unrolled, tiers)
-        yield tuple(program), nests
+    for falling in (False,) if apart else (False, True):
+        for order in orders:
+            program: list[GivenCommand] = []
+            for nest, (inside, unrolled) in list(zip(nests, kept, strict=True))[:: -1 if falling else 1]:
+                loops = [inside[n] for n in order] if len(order) == len(inside) else list(inside)
+                whole = (nest, loops, list(unrolled))
+                program += _descriptors(*(_from_the_end(*whole) if falling else whole), tiers)
+            yield tuple(program), falling
+
+
+def _from_the_end(
+    nest: BoxNest, inside: Sequence[Loop], unrolled: Sequence[Loop]
+) -> tuple[BoxNest, list[Loop], list[Loop]]:
+    """The same runs, the last one first."""
+    loops = (*inside, *unrolled)
+    read, write = (sum((loop.count - 1) * getattr(loop, side) for loop in loops) for side in ("read", "write"))
+    turned = [replace(loop, read=-loop.read, write=-loop.write) for loop in loops]
+    return replace(nest, read=nest.read + read, write=nest.write + write), turned[: len(inside)], turned[len(inside) :]
+
+
+def in_fields(box: AtomNest, field: int) -> list[BoxNest]:
+    """The runs of a box as whole fields and a rest."""
+    run, chain = box.chain
+    loops = [Loop(a.count, a.read, a.write, a.label) for a in box.atoms if a.count > 1 and a not in chain]
+    whole, rest = divmod(run, field)
+    fields = [Loop(whole, field, field)] if whole > 1 else []
+    parts = [(0, field, [*loops, *fields])] * (whole > 0) + [(whole * field, rest, loops)] * (rest > 0)
+    return [BoxNest(box.read + at, box.write + at, length, _ordered(own)) for at, length, own in parts]
+
+
+def _ordered(loops: Sequence[Loop]) -> tuple[Loop, ...]:
+    return tuple(sorted(_merged(loops), key=lambda x: (-abs(x.write), -abs(x.read))))
 
 
 def nest_of(box: AtomNest, length_max: int) -> BoxNest:
@@ -182,8 +231,7 @@ def nest_of(box: AtomNest, length_max: int) -> BoxNest:
             length *= fits
             break
         length *= inner.count
-    merged = _merged(loops)
-    return BoxNest(box.read, box.write, length, tuple(sorted(merged, key=lambda x: (-abs(x.write), -abs(x.read)))))
+    return BoxNest(box.read, box.write, length, _ordered(loops))
 
 
 def trimmed(nest: BoxNest, dest: Layout) -> BoxNest:
@@ -244,6 +292,23 @@ def _descriptors(
 # ---------------------------------------------------------------- proof and bound
 
 
+def _first_proved(
+    move: Transfer, original: Transfer, target: Target, axes: Mapping[str, int], setup: Setup,
+    every: Sequence[_FoundBox], readings: Mapping[str, str],
+) -> Synthesis:  # fmt: skip
+    """The cheapest list that is proved. Raises NoPlan with what refuses the first, where none is."""
+    refused: list[NoPlan] = []
+    for found in every:
+        try:
+            return _proved(move, original, target, axes, setup, found, readings)
+        except NoPlan as error:
+            refused.append(error)
+    first, tried = refused[0], every[0].tried
+    which = f"of {tried:,} descriptor lists, the {len(every):,} that were tried are not proved"
+    said = f"{which}; of the cheapest: {first.message}" if tried > 1 else first.message
+    raise NoPlan(first.rule, said, first.hint)
+
+
 def _proved(
     move: Transfer, original: Transfer, target: Target, axes: Mapping[str, int], setup: Setup, found: _FoundBox,
     readings: Mapping[str, str],
@@ -263,7 +328,10 @@ def _proved(
         raise NoPlan(rule, message, hint)
     cost = price_on(setup, commands)
     live = live_runs(found.live)
-    forced = WALKED not in found.how and runs_are_maximal(found.nests) and live is not None and not bridged(live)
+    if found.mixed and live is not None:
+        live = gathered(live)
+    forced = not found.mixed and WALKED not in found.how and runs_are_maximal(found.nests)
+    forced = forced and live is not None and not bridged(live)
     maximal = live is not None
     words = words_floor(setup, live) if live is not None else 0.0
     first = float(fetched(setup, commands, Depth.of(setup.backend, memory_of(setup)))[0])  # any chain has a first one
@@ -319,6 +387,13 @@ def bridged(runs: NDArray[np.int64]) -> bool:
     return bool(((gaps[:, 0] == gaps[:, 1]) & (gaps[:, 1] >= 0)).any())
 
 
+def gathered(runs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The runs as if their bytes stood side by side in the source: as few words as so many bytes can be read from."""
+    out = runs.copy()
+    out[:, 0] = runs[:, 2].cumsum() - runs[:, 2]
+    return out
+
+
 def words_floor(setup: Setup, runs: NDArray[np.int64]) -> float:
     """Cycles that no plan can beat, whatever padding it moves: each bus word and each burst window that holds a live
     byte is touched.
@@ -365,11 +440,17 @@ def _evidence(
     """What supports the plan and the bound, in sentences."""
     count, runs = len(commands), sum(prod(loop.count for loop in nest.loops) for nest in found.nests)
     shape = f"{count:,} descriptor{'s' if count != 1 else ''} of up to {setup.dims} dimensions, {runs:,} runs"
+    fewer = "no list that was tried has fewer" if count <= found.fewest else f"the shortest tried has {found.fewest:,}"
     lines = [
-        f"{shape}; no choice of loops for software needs fewer descriptors",
+        f"{shape}; {fewer}",
         f"{found.tried} orders and covers priced; programming takes {programming(setup, commands):,} accesses",
     ]
-    if bound is not None and not forced:
+    if bound is not None and found.mixed:
+        lines.append(
+            f"the source holds bytes at several places: every plan writes these words, and reads as many bytes, "
+            f"{bound:,.0f} cycles"
+        )
+    elif bound is not None and not forced:
         lines.append(
             f"padding may be moved or not: every plan touches the words that hold live bytes, {bound:,.0f} cycles"
         )
