@@ -21,7 +21,6 @@ from dmaverify.program.move import Transfer
 from dmaverify.synth.bound import Shapes, priced_floor
 from dmaverify.synth.legal import Law
 from dmaverify.synth.orders import arranged
-from dmaverify.synth.packets import packets_of
 from dmaverify.synth.regions import Covers
 from dmaverify.synth.shares import crowded, lanes_of, layerings
 from dmaverify.synth.space import Nested, SynthMachine, command, nested
@@ -72,11 +71,10 @@ def _text(rules: Mapping[str, str], members: Mapping[tuple[str, ...], Fraction],
 
 def _choices(covers: Covers, machine: SynthMachine) -> Iterator[tuple[Nested, ...]]:
     """Every share with every choice of packets."""
-    width = machine.dtype_bits // machine.unit_bits
     for cover in covers.each:
         for layering in layerings(cover, machine):
             runs = list(dict.fromkeys(work.box.chain[0] for work in layering.works))
-            sizes = [packets_of(run, machine.unit_bits, machine.packet_max, width) for run in runs]
+            sizes = [machine.packets(run) for run in runs]
             for chosen in product(*sizes):
                 own = dict(zip(runs, chosen, strict=True))
                 items = [nested(w, own[w.box.chain[0]], machine.iterations) for w in layering.works]

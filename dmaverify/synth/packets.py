@@ -17,9 +17,9 @@ from dmaverify.values import replace
 
 
 @lru_cache(maxsize=4096)
-def packets_of(run: int, unit_bits: int, packet_max: int, width: int) -> tuple[int, ...]:
-    """Packets in units that divide a run, whole bytes and elements, at most the limit: fewest requests first, then
-    the largest.
+def packets_of(run: int, unit_bits: int, packet_max: int, width: int, window: int) -> tuple[int, ...]:
+    """Packets in units that divide a run, whole bytes and elements, at most the limit: fewest requests of `window`
+    units first, then the largest.
     """
     limit = packet_max * 8 // unit_bits
     found = {p for d in range(1, min(run, limit, int(run**0.5) + 1) + 1) if run % d == 0 for p in (d, run // d)}
@@ -27,12 +27,12 @@ def packets_of(run: int, unit_bits: int, packet_max: int, width: int) -> tuple[i
     legal = [p for p in fitting if p * unit_bits % 8 == 0] or fitting  # where none is whole bytes, the rules say so
 
     def requests(p: int) -> int:
-        return run // p * -(-p * unit_bits // 8 // 256)
+        return run // p * -(-p // window)
 
     return tuple(sorted(legal, key=lambda p: (requests(p), -p)))
 
 
-def segmented(cover: Cover, packet_max: int, unit_bits: int, width: int) -> Cover | None:
+def segmented(cover: Cover, packet_max: int, unit_bits: int, width: int, window: int) -> Cover | None:
     """Runs that no large packet divides, as a head of whole packets and a tail: one command more; None where nothing
     is gained.
     """
@@ -40,9 +40,9 @@ def segmented(cover: Cover, packet_max: int, unit_bits: int, width: int) -> Cove
     boxes: list[AtomNest] = []
     for box in cover.boxes:
         run, chain = box.chain
-        best = packets_of(run, unit_bits, packet_max, width)
-        ideal = -(-run // (256 * 8 // unit_bits))
-        if not chain or (best and run // best[0] * -(-best[0] * unit_bits // 2048) <= ideal) or len(chain) > 2:
+        best = packets_of(run, unit_bits, packet_max, width, window)
+        ideal = -(-run // window)
+        if not chain or (best and run // best[0] * -(-best[0] // window) <= ideal) or len(chain) > 2:
             boxes.append(box)
             continue
         top = chain[-1]

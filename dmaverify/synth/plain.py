@@ -19,7 +19,6 @@ from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.synth.legal import Law
-from dmaverify.synth.packets import packets_of
 from dmaverify.synth.regions import MOST_BOXES, AtomNest, Covers, NoPlan
 from dmaverify.synth.result import Synthesis
 from dmaverify.synth.space import SynthMachine, Work, command, nested
@@ -100,7 +99,7 @@ def _commands(box: AtomNest, rank: int, machine: SynthMachine, law: Law, unrolle
     """The commands of a box: one in its first legal order, or one for each turn of loops that no command has room for;
     nothing where none is legal.
     """
-    packets = packets_of(box.chain[0], machine.unit_bits, machine.packet_max, machine.dtype_bits // machine.unit_bits)
+    packets = machine.packets(box.chain[0])
     item = nested(Work(machine.engines[0], box), packets[min(rank, len(packets) - 1)], machine.iterations)
     if item is not None:
         fitting = (command(item, order, machine) for order in islice(permutations(item.loops), ORDERS))

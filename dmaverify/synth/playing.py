@@ -75,28 +75,28 @@ def expected(one: Played) -> float:
 
 def played(commands: Sequence[Command], data: CostData, most: int = MOST_PACKETS) -> Played:
     """Simulated cycles of a program, or of a prefix of it."""
-    total = sum(_packets(c) for c in commands)
+    total = sum(_packets(c, data) for c in commands)
     if total <= most:
         return Played(simulate(commands, data).cycles)
     each = max(1, most // len(commands))
-    short = [_shortened(c, each) for c in commands]
+    short = [_shortened(c, each, data) for c in commands]
     return Played(simulate(short, data).cycles, sum(c.amount for c in short) / sum(c.amount for c in commands))
 
 
-def _packets(one: Command) -> int:
-    """Requests of a command: packets, and their parts of at most 256 bytes."""
+def _packets(one: Command, data: CostData) -> int:
+    """Requests of a command: packets, and their parts of at most a window."""
     return (
         prod(loop.count for loop in one.loops)
         * max(1, one.burst // max(1, one.packet))
-        * -(-one.packet * one.unit_bits // 2048)
+        * -(-one.packet * one.unit_bits // (8 * data.hbm.window))
     )
 
 
-def _shortened(one: Command, most: int) -> Command:
+def _shortened(one: Command, most: int, data: CostData) -> Command:
     """Outer loops with fewer turns, from the outermost, until the packets are few enough."""
     loops = list(one.loops)
     for index, loop in enumerate(loops):
-        inside = prod(x.count for x in loops[index + 1 :]) * _packets(replace(one, loops=()))
+        inside = prod(x.count for x in loops[index + 1 :]) * _packets(replace(one, loops=()), data)
         loops[index] = replace(loop, count=max(1, min(loop.count, most // max(1, inside))))
         if loops[index].count > 1:
             break

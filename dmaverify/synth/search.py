@@ -31,7 +31,6 @@ from dmaverify.synth.bound import (
 )
 from dmaverify.synth.legal import Law
 from dmaverify.synth.members import Choice, Option, SearchFound, SearchLimits
-from dmaverify.synth.packets import packets_of
 from dmaverify.synth.priced_orders import OrderSearch
 from dmaverify.synth.regions import MOST_BOXES, Covers
 from dmaverify.synth.shares import Layering, Profiles, crowded, home, lanes_of, layerings, profiles_of
@@ -67,6 +66,7 @@ class Search(OrderSearch):
         self.broken: set[tuple[int, int]] = set()  # (box, packet) that a rule refuses; shares keep their boxes alive
         self.startup = data.ticks("startup_store" if machine.tiers[1] == "hbm" else "startup")
         self.issue = least_issue(machine.tiers[1] == "hbm", data)
+        self.window = data.hbm.window * 8 // machine.unit_bits
         self.chips = max(len({home(lane)[0] for lane in lanes}) for lanes in self.lanes)
         self.unseen, self.outside = float("inf"), ""
         """What plans that no option stands for take at least, and which plans those are."""
@@ -162,9 +162,8 @@ class Search(OrderSearch):
 
     def _packets(self, lengths: Sequence[int], option: Option) -> list[dict[int, int]]:
         """Packets for each length of run; what is left out takes what all packets of the option take."""
-        machine, fixed = self.machine, self.limits.packet
-        width = machine.dtype_bits // machine.unit_bits
-        legal = [packets_of(run, machine.unit_bits, machine.packet_max, width) for run in lengths]
+        fixed = self.limits.packet
+        legal = [self.machine.packets(run) for run in lengths]
         own = [[p for p in sizes if fixed is None or p == fixed] for sizes in legal]
         if prod(map(len, own)) > MOST_PACKETS:
             self._left_out(option.least)
@@ -202,7 +201,7 @@ class Search(OrderSearch):
         return floor_of(program, self.machine.per_chip, self.data, chosen=option.sizes is not None)
 
     def _quick_total(self, index: int, sizes: Mapping[int, int]) -> float:
-        """What the fullest engine of n needs at least: a packet of n bytes is at least n / 256 requests a side."""
+        """What the fullest engine of n needs at least: a packet is at least as many requests a side as windows."""
         runs = [(lane.chain[0], lane.amount) for lane in self.lanes[index]]
         chips = max(1, len({home(lane)[0] for lane in self.lanes[index]}))
         total = sum(self.startup + n // sizes[run] * self._packet(sizes[run]) for run, n in runs)
@@ -210,7 +209,7 @@ class Search(OrderSearch):
 
     def _packet(self, packet: int) -> int:
         same = self.machine.tiers[0] == self.machine.tiers[1] and "slice" not in self.machine.spaces[0].places
-        return -(-packet * self.machine.unit_bits // 2048) * self.issue * (1 + same)
+        return -(-packet // self.window) * self.issue * (1 + same)
 
     # ------------------------------------------------------------ shares
 
@@ -351,7 +350,7 @@ class Search(OrderSearch):
         most = max(sum(self.startup + n // sizes[r] * self._packet(sizes[r]) for r, n in own) for own in profiles)
         rate, each = self.rates[cover]
         parts = sum(
-            work.box.amount // sizes[run] * -(-sizes[run] * self.machine.unit_bits // 2048)
+            work.box.amount // sizes[run] * -(-sizes[run] // self.window)
             for work in layering.works
             for run in (work.box.chain[0],)
         )

@@ -139,7 +139,7 @@ def _splits(
     shapes = list(dict.fromkeys(_shape(box) for boxes in chips.values() for box in boxes))
     want = {shape: counts[min(i, len(counts) - 1)] if i < 3 else 1 for i, shape in enumerate(shapes)}
     sample = {_shape(box): box for boxes in chips.values() for box in boxes}
-    ways = [list(cuts_of(sample[shape], want[shape], machine.unit_bits)) for shape in shapes]
+    ways = [list(cuts_of(sample[shape], want[shape], machine.window)) for shape in shapes]
     for chosen in product(*ways):
         if cutting is not None and cutting != any(c.cuts_run(sample[s]) for c, s in zip(chosen, shapes, strict=True)):
             continue
@@ -210,9 +210,9 @@ def _cut(box: AtomNest, index: int, count: int, block: bool, grain: int) -> list
     return out
 
 
-def cuts_of(box: AtomNest, parts: int, unit_bits: int) -> Iterator[ShareCut]:
+def cuts_of(box: AtomNest, parts: int, window: int) -> Iterator[ShareCut]:
     """Every way to cut a box in `parts`: one atom in blocks or in turns, or two or three atoms whose parts multiply. An
-    element is not cut: no packet holds a part of one.
+    element is not cut: no packet holds a part of one. Runs are cut where a `window` (units of a request) ends.
     """
     if parts == 1:
         yield ShareCut((), "")
@@ -233,7 +233,6 @@ def cuts_of(box: AtomNest, parts: int, unit_bits: int) -> Iterator[ShareCut]:
                 words = ", ".join(
                     f"{box.atoms[i].label or 'bytes'} in {n}{'' if way else ' by turns'}" for i, n, way in cuts
                 )
-                window = 256 * 8 // unit_bits
                 if (
                     len(cuts) == 1
                     and inner

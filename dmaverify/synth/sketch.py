@@ -33,7 +33,7 @@ def sketch(commands: Sequence[Command], data: CostData) -> float:
     times = [0.0]
     moved = 0
     for role in ("read", "write"):
-        streams = [list(_addresses(nest_of(one, role), each)) for one in first.values()]
+        streams = [list(_addresses(nest_of(one, role), each, data.hbm.window)) for one in first.values()]
         ports = [one.read if role == "read" else one.write for one in first.values()]
         moved = max(moved, sum(map(len, streams)))
         tier = ports[0].tier
@@ -45,11 +45,11 @@ def sketch(commands: Sequence[Command], data: CostData) -> float:
     return (sum(times) if same else max(times)) / max(1, moved) / TICKS
 
 
-def _addresses(nest: PacketNest, most: int) -> Iterator[int]:
-    """Addresses of the first requests in order: every 256 bytes of a packet."""
+def _addresses(nest: PacketNest, most: int, window: int) -> Iterator[int]:
+    """Addresses of the first requests in order: every window of a packet."""
     counts = [count for count, _ in nest.loops]
     total = min(prod(counts), most)
-    parts = range(0, nest.size, 256)
+    parts = range(0, nest.size, window)
     for packet in range(total):
         counters = counters_at(counts, packet)
         address = nest.base + sum(at * step for at, (_, step) in zip(counters, nest.loops, strict=True))

@@ -16,6 +16,7 @@ from dmaverify.lower.derive import Fragment, command_of
 from dmaverify.program.command import Command, Engine, Port, Sequencer
 from dmaverify.program.space import Space, port_at, unit_bits_of
 from dmaverify.synth.atoms import Atom
+from dmaverify.synth.packets import packets_of
 from dmaverify.synth.regions import AtomNest
 from dmaverify.values import dataclass, replace
 
@@ -35,6 +36,13 @@ class SynthMachine:
     tiers: tuple[str, str]
     base_parts: tuple[tuple[str, ...], tuple[str, ...]]
     iterations: int = 1 << 16
+    window: int = 1 << 33
+    """Units of a request at most."""
+
+    def packets(self, run: int) -> tuple[int, ...]:
+        """The packets of a run that is contiguous on both sides."""
+        width = self.dtype_bits // self.unit_bits
+        return packets_of(run, self.unit_bits, self.packet_max, width, self.window)
 
     @property
     def per_chip(self) -> int:

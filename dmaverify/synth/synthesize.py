@@ -62,7 +62,8 @@ def machine_of(move: Transfer, target: Target, engines: int | None) -> SynthMach
     parts = (target.tiers[move.source.tier].base_parts, target.tiers[move.dest.tier].base_parts)
     turns = target.limits.get("iterations_max", WHOLE_RUN)
     tiers = (move.source.tier, move.dest.tier)
-    return SynthMachine(tuple(chosen), packet_max, cuts, unit, bits, spaces, tiers, parts, turns)
+    window = target.raw.get("memory", {}).get("hbm", {}).get("window", WHOLE_RUN) * 8 // unit
+    return SynthMachine(tuple(chosen), packet_max, cuts, unit, bits, spaces, tiers, parts, turns, window)
 
 
 def synthesize(
@@ -239,7 +240,7 @@ def covers_of(move: Transfer, machine: SynthMachine) -> Covers:
         layouts.append(layout)
     plain = covers(*(fuse(layouts[0], layouts[1]) or layouts))
     width = machine.dtype_bits // machine.unit_bits
-    cut = (segmented(cover, machine.packet_max, machine.unit_bits, width) for cover in plain.each)
+    cut = (segmented(cover, machine.packet_max, machine.unit_bits, width, machine.window) for cover in plain.each)
     return replace(plain, each=(*plain.each, *(more for more in cut if more is not None)))
 
 

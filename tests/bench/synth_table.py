@@ -32,7 +32,6 @@ from dmaverify.cost.constants import cost_data
 from dmaverify.cost.model import cost
 from dmaverify.program.command import Engine
 from dmaverify.synth.legal import Law
-from dmaverify.synth.packets import packets_of
 from dmaverify.synth.shares import home, lanes_of
 from dmaverify.synth.space import Work, command, nested
 from dmaverify.synth.synthesize import covers_of, machine_of, synthesize
@@ -45,11 +44,10 @@ def naive(moved, target, profile: str) -> float:
     """Cycles of the destination's order on one engine per place, with the largest legal packet."""
     machine = machine_of(moved, target, 1)
     law = Law(moved, target, target.limits_with(()), {}, lenient=True)
-    width = machine.dtype_bits // machine.unit_bits
     program = []
     for lane in lanes_of(covers_of(moved, machine).each[0], ()):
         run, _ = lane.chain
-        for packet in sorted(packets_of(run, machine.unit_bits, machine.packet_max, width), reverse=True):
+        for packet in sorted(machine.packets(run), reverse=True):
             item = nested(Work(Engine(*home(lane)), lane), packet)
             if item is not None and law.allows([one := command(item, item.loops, machine)]):
                 program.append(one)

@@ -14,7 +14,6 @@ from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.synth.legal import Law
 from dmaverify.synth.orders import arranged
-from dmaverify.synth.packets import packets_of
 from dmaverify.synth.shares import layerings
 from dmaverify.synth.space import command, nested
 from dmaverify.synth.synthesize import covers_of, machine_of
@@ -25,11 +24,10 @@ def members(moved: Transfer, target: Target, engines: int) -> Iterator[tuple[int
     """(number of the cover, program) of every legal member: each share, packet and order of loops."""
     machine = machine_of(moved, target, engines)
     law = Law(moved, target, target.limits_with(()), {})
-    width = machine.dtype_bits // machine.unit_bits
     for number, cover in enumerate(covers_of(moved, machine).each):
         for layering in layerings(cover, machine):
             runs = list(dict.fromkeys(work.box.chain[0] for work in layering.works))
-            options = [packets_of(run, machine.unit_bits, machine.packet_max, width) for run in runs]
+            options = [machine.packets(run) for run in runs]
             for sizes in product(*options):
                 size = dict(zip(runs, sizes, strict=True))
                 items = [nested(work, size[work.box.chain[0]]) for work in layering.works]

@@ -17,6 +17,7 @@ from dmaverify.synth import regions, search, shares
 from dmaverify.synth.spans import low_first, ranges
 from dmaverify.synth.synthesize import synthesize
 from dmaverify.targets.target import load_target
+from dmaverify.values import replace
 
 RNGD = load_target("rngd")
 DATA = cost_data("book")
@@ -82,6 +83,16 @@ def test_choices_of_packets_that_are_left_out_are_said_and_nothing_is_optimal_ab
     assert found.found
     assert not found.optimal
     assert "choices of more than 3 packets are left" in " ".join(found.evidence)
+
+
+@pytest.mark.parametrize(("seed", "window"), [(0, 1024), (3, 1024), (14, 512), (3, 64)])
+def test_bounds_hold_for_machines_of_other_requests(seed, window, monkeypatch):
+    data = replace(DATA, hbm=replace(DATA.hbm, window=window))
+    monkeypatch.setattr("dmaverify.synth.synthesize.cost_data", lambda *_: data)
+    axes, moved = drawn(seed)
+    least = min(cost(program, data).cycles for _, program in members(moved, RNGD, 2))
+    found = synthesize(moved, RNGD, axes=axes, engines=2, evaluations=100_000, advise=False)
+    assert found.bound <= least + 1e-6
 
 
 def test_the_result_is_the_same_each_time_and_within_a_small_budget_the_gap_is_said():
