@@ -157,16 +157,15 @@ schema = 1
 target = "idma"
 [axes]
 A = 256
-T = 64
 [transfer.first]
 dtype = "i8"
 loop = { t = 4 }
 source = { tier = "mem", base = 0, element = "A", view = { tile = "A", length = 64, start = "64 * t" } }
-dest = { tier = "mem", base = 8192, element = "T" }
+dest = { tier = "mem", base = 8192, element = "A = 64" }
 [transfer.second]
 dtype = "i8"
 loop = { t = 4 }
-source = { tier = "mem", base = 8192, element = "T" }
+source = { tier = "mem", base = 8192, element = "A = 64" }
 dest = { tier = "mem", base = 16384, element = "A", view = { tile = "A", length = 64, start = "64 * t" } }
 [[program.p.step]]
 transfer = "first"
