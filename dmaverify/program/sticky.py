@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dmaverify.language.affine import Lin
+from dmaverify.language.affine import Cond, Lin
 from dmaverify.values import dataclass
 
 Held = tuple[Lin | None, ...]
@@ -47,11 +47,12 @@ class RegisterLoop:
 
 @dataclass(frozen=True, slots=True)
 class RegisterBranch:
-    """Two ways, and what registers are taken to hold behind them."""
+    """Two ways, the first where `when` holds, and what registers are taken to hold behind them."""
 
     arms: tuple[Sequence[RegisterEvent], Sequence[RegisterEvent]]
     after: Mapping[str, Held]
     line: int
+    when: Cond
 
 
 RegisterEvent = RegisterWrite | RegisterRead | RegisterLoop | RegisterBranch

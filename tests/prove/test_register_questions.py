@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from dmaverify import api
-from dmaverify.language.affine import Lin, World
-from dmaverify.machines.pto import meaning
+from dmaverify.language.affine import Lin, World, compare
+from dmaverify.machines.pto import meaning, registers
 from dmaverify.machines.pto.stated import Register
-from dmaverify.program.sticky import RegisterEvent, RegisterLoop, RegisterRead, RegisterWrite
+from dmaverify.program.sticky import RegisterBranch, RegisterEvent, RegisterLoop, RegisterRead, RegisterWrite
 from dmaverify.prove.flow.register_questions import REGISTERS, register_script
 from dmaverify.prove.options import Options
 from dmaverify.prove.smt import answers_to
@@ -22,11 +24,14 @@ HEAD = """\
 // dmaverify: gm %in = 65536 bytes
 // dmaverify: assume %n in 0..3
 // dmaverify: assume %m in 1..3
-func.func @k(%in: !pto.ptr<i8, gm>, %n: index, %m: index, %b: i1) {
+func.func @k(%in: !pto.ptr<i8, gm>, %n: index, %m: index, %b: i1, %d: i1, %q: index) {
   %zero = arith.constant 0 : i64
   %false = arith.constant false
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %q1 = arith.cmpi slt, %q, %c1 : index
+  %q2 = arith.cmpi slt, %q, %c2 : index
 """
 NUMBERS = "".join(f"  %x{n} = arith.constant {n} : i64\n" for n in (1, 2, 3, 64, 128, 512, 1024))
 COPY = """\
@@ -57,8 +62,8 @@ def loop(end: str, *body: str, name: str = "i") -> str:
     return f"scf.for %{name} = %c0 to %{end} step %c1 {{\n{''.join(body)}}}\n"
 
 
-def branch(then: str, other: str) -> str:
-    return f"scf.if %b {{\n{then}}} else {{\n{other}}}\n"
+def branch(then: str, other: str, on: str = "b") -> str:
+    return f"scf.if %{on} {{\n{then}}} else {{\n{other}}}\n"
 
 
 def judged(folder: Path, text: str, prove: str = "full", readings: Mapping[str, str] | None = None) -> Verdict:
@@ -83,6 +88,12 @@ HOLDS = {
     "never set": COPY,
     "put back by an inline copy": ONE + INLINE + COPY,
     "set last in a loop that runs": ONE + size(3) + loop("m", COPY, size(3)) + COPY,
+    "set and used under one condition": ONE + branch(size(2), "") + branch(COPY + size(1), "") + COPY,
+    "set where more is known": ONE + branch(size(2), size(3), "q2") + branch(COPY, "", "q1"),
+    "set otherwise on the other way": branch(ONE + size(2), size(1)) + loop("n", branch("", COPY)) + branch(COPY, ""),
+    "set under a condition within another": ONE
+    + branch(branch(size(2), "", "d"), "")
+    + branch(branch(COPY, "", "d"), ""),
     "two loops": size(2, 2) + ONE + stride(2, 128, 128) + loop("n", loop("m", COPY, name="j")) + COPY,
 }
 OPEN = {
@@ -90,6 +101,9 @@ OPEN = {
     "set in a loop that may not run": ONE + loop("n", size(2)) + COPY,
     "another iteration": ONE + size(2) + loop("n", COPY, size(3), COPY),
     "another iteration of a loop that runs": ONE + size(2) + loop("m", COPY, size(3), COPY),
+    "used under another condition": ONE + branch(size(2), "") + branch(COPY, "", "d"),
+    "used where less is known": ONE + branch(size(2), "", "q1") + branch(COPY, "", "q2"),
+    "set again under the condition": ONE + branch(size(2), "") + branch(size(3), "", "d") + branch(COPY, ""),
     "other strides on one way": size(2) + branch(stride(1, 64, 64), stride(1, 128, 64)) + COPY,
 }
 
@@ -105,6 +119,19 @@ def test_what_copies_take_is_asked_of_what_was_set_last(name: str, tmp_path: Pat
 @pytest.mark.parametrize("name", OPEN)
 def test_what_depends_on_the_path_is_refuted(name: str, tmp_path: Path) -> None:
     assert REGISTERS in {finding.rule for finding in judged(tmp_path, kernel(OPEN[name])).errors}
+
+
+UNTOLD = {
+    "same in a loop": ONE + branch(size(2), "") + loop("n", branch(COPY + size(2), "")) + branch(COPY, ""),
+    "behind a loop": ONE + loop("m", branch(size(2), "")) + branch(COPY, ""),
+}
+
+
+@pytest.mark.parametrize("name", UNTOLD)
+def test_what_is_not_known_of_the_path_is_no_verdict(name: str, tmp_path: Path) -> None:
+    verdict = judged(tmp_path, kernel(UNTOLD[name]))
+    assert verdict.status.value == "unknown", verdict.findings
+    assert "depends on the path" in verdict.findings[0].message
 
 
 def first_way(one: Mapping[str, Register], *_: object) -> dict[str, Register]:
@@ -124,7 +151,8 @@ def contradicted(verdict: Verdict) -> bool:
 def test_a_way_that_was_left_out_is_a_disagreement(
     name: str, fault: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meaning, "joined", fault)
+    for module in (meaning, registers):
+        monkeypatch.setattr(module, "joined", fault)
     assert judged(tmp_path, kernel(OPEN[name]), "fast").status.value == "proved"
     assert contradicted(judged(tmp_path, kernel(OPEN[name])))
 
@@ -151,6 +179,18 @@ def test_a_register_that_holds_nothing_known_is_taken_for_no_number() -> None:
     assert not holds(RegisterWrite("r", (Lin(0), None)), RegisterRead("r", (Lin(0), Lin(0)), "copy 1"))
 
 
+def test_a_branch_leaves_what_its_condition_says() -> None:
+    world = World()
+    few = compare("lt", world.free("n", None, None) - 4)
+    set_two = RegisterBranch(([RegisterWrite("r", (Lin(2),))], []), {}, 1, few)
+    for taken_there, right in ((2, True), (1, False)):
+        for side, when in ((few, right), (few.negated(), not right)):
+            read = RegisterBranch(([RegisterRead("r", (Lin(taken_there),), "copy 1")], []), {}, 2, side)
+            script = register_script([RegisterWrite("r", (Lin(1),)), set_two, read], world)
+            (found,) = answers_to([script.text], 1_000_000)
+            assert (set(found) <= {"unsat"}) is when
+
+
 def test_a_copy_without_registers_has_nothing_to_ask(tmp_path: Path) -> None:
     text = kernel(INLINE)
     verdict = judged(tmp_path, text)
@@ -170,7 +210,8 @@ def drawn(draw: random.Random, depth: int = 0) -> str:
         elif kind == "loop":
             out.append(loop(draw.choice("nm"), drawn(draw, depth + 1), name=f"i{depth}"))
         elif kind == "branch":
-            out.append(branch(drawn(draw, depth + 1), drawn(draw, depth + 1)))
+            on = draw.choice(("b", "b", "d", "q1", "q2"))
+            out.append(branch(drawn(draw, depth + 1), drawn(draw, depth + 1), on))
         else:
             out.append(COPY if kind == "copy" else INLINE)
     return "".join(out)
@@ -195,8 +236,58 @@ def test_registers_are_confirmed_where_they_hold_and_contradicted_where_a_way_is
         by_path = bool(verdict.errors) and all("depends on the path" in f.message for f in verdict.errors)
         for fault in (first_way, second_way) if by_path else ():
             with monkeypatch.context() as blind:
-                blind.setattr(meaning, "joined", fault)
+                for module in (meaning, registers):
+                    blind.setattr(module, "joined", fault)
                 if judged(tmp_path, text, "fast").status.value == "proved":
                     assert contradicted(judged(tmp_path, text)), text
                     wrong += 1
-    assert min(confirmed, wrong) > count // 10
+    assert min(confirmed, wrong) > count // 15
+
+
+def taken(text: str) -> dict[int, set[tuple[int, ...]]]:
+    """What each copy takes from its registers in any run, by its line: sizes, and strides of loops that go on."""
+    lines, seen = text.splitlines(), dict[int, set[tuple[int, ...]]]()
+
+    def run(at: int, live: bool, held: dict[str, tuple[int, ...]], given: Mapping[str, int]) -> int:
+        """The line behind a region that begins at `at`; it is gone through once, for its end alone if not `live`."""
+        while at < len(lines) and not lines[at].startswith("}"):
+            line, at = lines[at], at + 1
+            numbers = tuple(int(n) for n in re.findall(r"%x(\d+)", line))
+            if line.startswith("scf.for"):
+                begin = at
+                for _ in range(given[line.split(" to %")[1][0]] if live else 0):
+                    run(begin, True, held, given)
+                at = run(begin, False, held, given) + 1
+            elif line.startswith("scf.if"):
+                on = bool(given[line.split("%")[1].split()[0]])
+                at = run(run(at, live and on, held, given) + 1, live and not on, held, given) + 1
+            elif live and line.startswith("pto.set_"):
+                held[line.split("_outtoub")[0]] = numbers
+            elif live and line.startswith("pto.copy"):
+                sizes = held["pto.set_loop_size"]
+                strides = [held[f"pto.set_loop{i}_stride"] for i, count in enumerate(sizes, 1) if count > 1]
+                seen.setdefault(at, set()).add((*sizes, *(n for pair in strides for n in pair)))
+        return at
+
+    start = next(i for i, line in enumerate(lines) if line.startswith("  %ub")) + 1
+    for b, d, q, m in product((0, 1), (0, 1), (0, 1, 2), (1, 2, 3)):
+        given = {"b": b, "d": d, "q1": q < 1, "q2": q < 2, "m": m}
+        run(start, True, {"pto.set_loop_size": (1, 1)}, given)
+    return seen
+
+
+@pytest.mark.parametrize("count", [80, pytest.param(3000, marks=pytest.mark.slow)])
+def test_what_is_said_to_depend_on_the_path_does(count: int, tmp_path: Path) -> None:
+    differ = same = 0
+    for drawn_text in drawn_kernels(count):
+        text = drawn_text.replace(INLINE, "").replace("to %n", "to %m")  # loops that run
+        verdict, seen = judged(tmp_path, text, "fast"), taken(text)
+        for finding in verdict.errors:
+            if "depends on the path" in finding.message:
+                assert finding.span is not None
+                assert len(seen[finding.span.line]) > 1, text
+                differ += 1
+        if verdict.status.value == "proved":
+            assert all(len(values) == 1 for values in seen.values()), text
+            same += len(seen)
+    assert min(differ, same) > count // 4

@@ -47,6 +47,28 @@ def test_an_unsigned_result_is_read_signed_by_a_signed_operation(
     assert verdict.status.value == status, [f.message for f in verdict.findings]
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("mask", [-8, -1, 0, 1, 7, 4294967288])
+@pytest.mark.parametrize("op", ["andi", "ori", "xori"])
+def test_low_bits_of_a_value_are_masked_as_its_bits_say(op: str, mask: int, turned: bool) -> None:
+    """Proved for the tensor that ends at the greatest value, refuted for one of a byte less; %n is -21..22."""
+    low, high, number = -21, 22, mask - (1 << 32) if mask > 1 << 31 else mask
+    made = [{"andi": n & number, "ori": n | number, "xori": n ^ number}[op] for n in range(low, high + 1)]
+    size, then = max(made) - min(made) + 1, {"then": "arith.addi", "second": -min(made)}
+    for bytes_, status in ((size, "proved"), (size - 1, "refuted")):
+        text = KERNEL.format(first=f"arith.{op}", constant=mask, low=low, high=high, size=bytes_, **then)
+        text = text.replace("%n, %c :", "%c, %n :") if turned else text
+        if bytes_:
+            (verdict,) = check_text(Source("k.mlir", text), None)
+            assert verdict.status.value == status, [f.message for f in verdict.findings]
+
+
+def test_bits_in_the_middle_of_a_value_are_not_followed() -> None:
+    text = KERNEL.format(first="arith.andi", constant=6, then="arith.maxsi", second=0, low=0, high=9, size=7)
+    (verdict,) = check_text(Source("k.mlir", text), None)
+    assert verdict.status is Status.UNKNOWN
+
+
 CHOSEN = """// dmaverify: gm %in = 32xi8
 // dmaverify: assume %x in 1..16
 func.func @k(%in: !pto.ptr<i8, gm>, %x: i32) {{

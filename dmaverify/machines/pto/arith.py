@@ -25,6 +25,7 @@ _PREDICATES = {"eq": ("eq", 1), "ne": ("ne", 1)} | {
     for sign in "su"
     for name, made in {"lt": ("lt", 1), "le": ("le", 1), "gt": ("lt", -1), "ge": ("le", -1)}.items()
 }
+_EITHER_WAY = ("andi", "ori", "xori")
 _GROWING = ("addi", "subi", "muli", "shli", "ceildivui", "ceildivsi")
 _UNSIGNED = ("divui", "remui", "shrui", "minui", "maxui", "extui", "index_castui")
 _SIGNED = ("divsi", "floordivsi", "ceildivsi", "remsi", "minsi", "maxsi", "shrsi", "index_cast")
@@ -88,6 +89,8 @@ class Arithmetic(Values):
             if op.endswith("ui"):
                 a, b = self._unsigned(stmt, a, stmt.bits), self._unsigned(stmt, b, stmt.bits)
             return world.least(a, b, most=op.startswith("max"))
+        if a.is_const and op in _EITHER_WAY:
+            a, b = b, a
         if b.is_const:
             return self._with_number(stmt, op, a, b.const)
         if op in ("divui", "divsi", "floordivsi", "remui", "remsi", "ceildivui", "ceildivsi"):
@@ -132,13 +135,22 @@ class Arithmetic(Values):
             if op not in ("floordivsi", "shrsi") and not (op == "remui" and divisor & (divisor - 1) == 0):
                 a = self._unsigned(stmt, a, stmt.type.bits)
             return self._floored(op, a, Lin(divisor))
-        if op == "andi" and n >= 0 and (n & (n + 1)) == 0:
-            return world.modulo(a, n + 1)
-        if op == "xori" and n == 1 and world.interval(a) in ((0, 1), (0, 0), (1, 1)):
-            return -a + 1
-        if a.is_const and op in ("andi", "ori", "xori"):
+        if a.is_const and op in _EITHER_WAY:
             return Lin({"andi": a.const & n, "ori": a.const | n, "xori": a.const ^ n}[op])
-        return self._lost(stmt)
+        made = self._masked(op, a, n) if op in _EITHER_WAY else None
+        return self._lost(stmt) if made is None else made
+
+    def _masked(self, op: str, a: Lin, n: int) -> Lin | None:
+        """Bits of a value and a number whose ones are all the low bits, or all but the low ones."""
+        low = n if n >= 0 else ~n
+        if low & (low + 1):
+            return None
+        rest = self.world.modulo(a, low + 1)
+        if op == "andi":
+            return rest if n >= 0 else a - rest
+        if op == "ori":
+            return a - rest + n if n >= 0 else rest + n
+        return a - rest * 2 + n if n >= 0 else rest * 2 - a + n
 
     def _unsigned(self, stmt: ops.Arith, a: Lin, bits: int) -> Lin:
         """The value that an unsigned operation takes; one that nothing bounds is taken to be its own."""

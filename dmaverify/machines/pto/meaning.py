@@ -17,7 +17,7 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.accesses import Accesses
 from dmaverify.machines.pto.counted import Counted, by_sums, counted
 from dmaverify.machines.pto.ops import CUBE, Stmt
-from dmaverify.machines.pto.registers import joined
+from dmaverify.machines.pto.registers import behind_branch, joined
 from dmaverify.machines.pto.stated import Setting, relate
 from dmaverify.machines.pto.values import Kernel, copies_in, name_of
 from dmaverify.program.instructions import (
@@ -313,17 +313,19 @@ class _Meaning(Accesses):
             events = self.block(stmt.then if decided else stmt.other)
             self.values |= dict(zip(stmt.results, self.yielded, strict=False))
             return events
-        before, outside = dict(self.registers), self.when
-        arms, given, after, kept, kept_before = [], [], [], [], self.kept
+        before, outside, sides = dict(self.registers), self.when, self.sides
+        arms, given, begun, after, kept, kept_before = [], [], [], [], [], self.kept
         for condition, body in ((when, stmt.then), (when.negated(), stmt.other)):
-            self.registers, self.when, self.yielded, self.kept = dict(before), (*outside, condition), [], []
+            self.when, self.sides, self.yielded, self.kept = (*outside, condition), (*sides, condition), [], []
+            begun.append(self.under(before))
+            self.registers = dict(begun[-1])
             arms.append(tuple(self.block(body)))
             given.append(self.yielded)
             after.append(self.registers)
             kept.append(self.kept)
-        self.when = outside
-        self.registers = joined(after[0], after[1], stmt.span)
-        self.kept = [*kept_before, RegisterBranch((kept[0], kept[1]), self.held(self.registers), stmt.span.line)]
+        self.when, self.sides = outside, sides
+        self.registers = self.under(behind_branch(before, begun, after, when, stmt.span))
+        self.kept = [*kept_before, RegisterBranch((kept[0], kept[1]), self.held(self.registers), stmt.span.line, when)]
         for name, left, right in zip(stmt.results, *given, strict=False):
             self.values[name] = self._select(when, left, right)
         return Branch(when, arms[0], arms[1], stmt.span)
@@ -385,7 +387,7 @@ class _Meaning(Accesses):
         self.consumed = number | self.consumed
         self.around.pop()
         self.when = outside
-        after = {key: self.behind_last(one, name, trip, stmt.span) for key, one in self.registers.items()}
+        after = self.behind_rounds(before, name, trip, stmt.span)
         runs = least is not None and least >= 1
         self.registers = after if runs else joined(before, after, stmt.span)
         self.kept = [*kept, RegisterLoop(self.kept, head, self.held(self.registers), runs, stmt.span.line)]

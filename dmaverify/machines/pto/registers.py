@@ -6,17 +6,22 @@ Law: a register that depends on the path is never guessed. Source: PTO v0.6 (sti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.errors import Span
-from dmaverify.language.affine import ONE, ZERO, Lin
+from dmaverify.language.affine import ONE, ZERO, Cond, Lin
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.arith import Arithmetic
 from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, ValueType
 from dmaverify.machines.pto.stated import Register
 from dmaverify.program.instructions import MIXED, UNSAID, Copy
 from dmaverify.program.sticky import Held, RegisterEvent, RegisterRead, RegisterWrite
+from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.options import Options
+from dmaverify.prove.smt import Query, Session
 from dmaverify.values import replace
+
+MOST_ARMS = 8  # conditions that tell what one register holds
 
 
 class Registers(Arithmetic):
@@ -77,8 +82,44 @@ class Registers(Arithmetic):
                 always=used,
             )
 
-    def behind_last(self, register: Register, counter: str, trip: Lin, span: Span) -> Register:
-        """A register behind a loop that ran: as its last round left it; mixed where that has no form."""
+    def under(self, registers: Mapping[str, Register]) -> dict[str, Register]:
+        """Registers on the paths on which the conditions of the branches here hold."""
+        found = {key: self._picked(one, self.sides) for key, one in registers.items()}
+        return {key: one for key, one in found.items() if one is not None}
+
+    def _picked(self, register: Register | None, sides: tuple[Cond, ...]) -> Register | None:
+        """A register without the arms that these sides rule out, whatever their symbols are; None where it is unset."""
+        if register is None or register.arms is None:
+            return register
+        when, *arms = register.arms
+        for side, arm in zip((when, when.negated()), arms, strict=True):
+            if side in sides or self._never([*sides, side.negated()]):
+                return self._picked(arm, sides)
+        left, right = self._picked(arms[0], (*sides, when)), self._picked(arms[1], (*sides, when.negated()))
+        if left is arms[0] and right is arms[1]:
+            return register
+        same = left is right or (left is not None and left.same(right))
+        return left if same else replace(register, arms=(when, left, right))
+
+    def _never(self, conditions: Sequence[Cond]) -> bool:
+        """Whether no numbers meet these, definitions and ranges of symbols left out."""
+        names = dict.fromkeys(name for one in conditions for name in one.symbols())
+        asked = Query(tuple((name, None, None) for name in names), tuple(map(self.world.cond_text, conditions)))
+        return Session(Options().rlimit).ask(asked, "claim").status == "unsat"
+
+    def behind_rounds(self, before: Mapping[str, Register], counter: str, trip: Lin, span: Span) -> dict[str, Register]:
+        """Registers behind a loop that ran."""
+        return {k: self._behind_last(one, before.get(k), counter, trip, span) for k, one in self.registers.items()}
+
+    def _behind_last(
+        self, register: Register, before: Register | None, counter: str, trip: Lin, span: Span
+    ) -> Register:
+        """A register behind a loop that ran: as its last round left it; mixed where that has no form. What told the
+        paths of an iteration apart says nothing there.
+        """
+        if register.mixed:
+            told = register is not before and register.arms is not None
+            return replace(register, arms=None, forgotten=True) if told else register
         ends = [self.world.put(term, {counter: trip - ONE}) for term in (register.first, register.second)]
         if any(counter in self.world.roots(end) or self.world.changes(end, [counter]) for end in ends):
             return Register(ZERO, ZERO, None, (register.span or span,))
@@ -163,13 +204,33 @@ class Registers(Arithmetic):
         if found is None or not found.mixed:
             return found
         self.remark(
-            "state",
+            "state" if self._is_known_to_differ(found) else "unresolved",
             f"{what} depends on the path that leads here",
             copy.name_span,
             "set it before this copy, on every path",
             [(span, "set here") for span in found.mixed],
         )
         return None
+
+    def _is_known_to_differ(self, register: Register) -> bool:
+        """Whether more than one path leads here with its own values; what loops leave is taken for that, if no branch
+        is around that they may have in common.
+        """
+        met = self._met(register, Asker(self.world, Options().rlimit), self.when)
+        if any(one is not None and one.mixed for one in met):
+            return not any(one is not None and one.forgotten for one in met) or not self.sides
+        return any(not (one is other or (one is not None and one.same(other))) for one in met for other in met[:1])
+
+    def _met(self, register: Register | None, asker: Asker, when: Sequence[Cond]) -> list[Register | None]:
+        """What a register holds on paths that some values surely take."""
+        if register is None or register.arms is None:
+            return [register]
+        condition, *arms = register.arms
+        found: list[Register | None] = []
+        for side, arm in zip((condition, condition.negated()), arms, strict=True):
+            if asker.possible([*when, side]).status == "refuted":
+                found += self._met(arm, asker, [*when, side])
+        return found
 
     def _as_set(self, kind: str) -> dict[str, Lin]:
         """The stride registers of both loops as they stand, of loops that run once too; 0 where nothing set them."""
@@ -187,17 +248,39 @@ def mode_of(register: Register) -> str:
     return f"{register.type.name} {register.type.space}".strip()
 
 
-def joined(left: Mapping[str, Register], right: Mapping[str, Register], span: Span) -> dict[str, Register]:
-    """Registers where two paths meet; what differs is mixed. An unset size is (1, 1)."""
+def joined(
+    left: Mapping[str, Register], right: Mapping[str, Register], span: Span, when: Cond | None = None
+) -> dict[str, Register]:
+    """Registers where two paths meet, the left where `when` holds; what differs is mixed. Unset sizes are (1, 1)."""
     out: dict[str, Register] = {}
     for key in {*left, *right}:
         default = Register(ONE, ONE) if key.endswith("size") else None
         a, b = left.get(key, default), right.get(key, default)
-        if a is not None and a.same(b):
+        if a is not None and (a is b or (a.same(b) and not (when is None and a.arms))):
             out[key] = a
             continue
         spans = tuple(
             dict.fromkeys(s for r in (a, b) if r for s in (*r.mixed, *([r.span] if r.span and not r.mixed else [])))
         )
-        out[key] = Register(ZERO, ZERO, None, spans or (span,))
+        told = when is not None and all(one is None or one.depth < MOST_ARMS for one in (a, b))
+        out[key] = Register(
+            ZERO,
+            ZERO,
+            None,
+            spans or (span,),
+            arms=(when, a, b) if told and when is not None else None,
+            forgotten=not told and any(one is not None and bool(one.arms or one.forgotten) for one in (a, b)),
+        )
     return out
+
+
+def behind_branch(
+    before: Mapping[str, Register],
+    begun: Sequence[Mapping[str, Register]],
+    ended: Sequence[Mapping[str, Register]],
+    when: Cond,
+    span: Span,
+) -> dict[str, Register]:
+    """Registers behind a branch; what neither arm sets is what it was."""
+    same = {k: r for k, r in before.items() if all(e.get(k) is b.get(k) for b, e in zip(begun, ended, strict=True))}
+    return joined(ended[0], ended[1], span, when) | same

@@ -34,7 +34,9 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A sticky register: its two values and where they were set; `mixed` where that depends on the path."""
+    """A sticky register: its two values and where they were set; `mixed` where that depends on the path. Of a branch it
+    is known which path gives what (`arms`: where its condition holds, and where not); `forgotten`: no longer.
+    """
 
     first: Lin
     second: Lin
@@ -42,14 +44,22 @@ class Register:
     mixed: tuple[Span, ...] = ()
     by: str = "set"
     type: ValueType = ops.OTHER
+    arms: tuple[Cond, Register | None, Register | None] | None = None
+    forgotten: bool = False
 
     def same(self, other: Register | None) -> bool:
-        return other is not None and (self.first, self.second, self.mixed, self.type) == (
+        return other is not None and (self.first, self.second, self.mixed, self.type, self.arms) == (
             other.first,
             other.second,
             other.mixed,
             other.type,
+            other.arms,
         )
+
+    @property
+    def depth(self) -> int:
+        """How many conditions tell what it holds."""
+        return 1 + max(one.depth if one else 0 for one in self.arms[1:]) if self.arms else 0
 
 
 PLAIN = Register(ZERO, ZERO, type=ValueType("atomic", ""))

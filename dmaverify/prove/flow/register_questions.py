@@ -4,7 +4,8 @@ Knows: writes and reads in order of the text, loops and branches, the terms that
 Does not know: machines, what a register is for, how scripts are asked.
 Law: behind a write a register is what was written. What it is taken to hold where an iteration begins is asked before
 the loop and behind an iteration that begins so, the rest is induction; behind a loop or a branch it is asked of every
-way that leads there. Nothing is supposed of counters and arguments: what holds, holds of all their values.
+way that leads there, and what a branch leaves different depends on its condition. Nothing is supposed of counters and
+arguments but the conditions of the branches around: what holds, holds of all their values.
 
 Source: docs/machines/pto.md (registers keep their value).
 """
@@ -29,6 +30,7 @@ from dmaverify.values import dataclass, field
 
 REGISTERS = "core/registers"
 MOST_READS = 1000
+MOST_TEXT = 2_000  # letters of what a register holds by conditions
 State = dict[str, tuple[str, ...]]
 
 
@@ -48,6 +50,7 @@ class _RegisterWalk:
     state: State = field(default_factory=dict)
     fresh: int = 0
     declared: set[str] = field(default_factory=set)
+    around: tuple[str, ...] = ()  # conditions of the branches around
 
     def block(self, events: Sequence[RegisterEvent]) -> None:
         for event in events:
@@ -73,14 +76,27 @@ class _RegisterWalk:
             self._met(f"{name} behind {where}", ways, name, loop.after.get(name))
 
     def _branch(self, branch: RegisterBranch) -> None:
-        before, ends = dict(self.state), list[State]()
-        for arm in branch.arms:
-            self.state = dict(before)
+        before, outside, ends = dict(self.state), self.around, list[State]()
+        for symbol in branch.when.symbols():
+            self._declare(symbol)
+        sides = [self.world.cond_text(side) for side in (branch.when, branch.when.negated())]
+        names = list(dict.fromkeys(name for arm in branch.arms for name in written(arm)))
+        for arm, side in zip(branch.arms, sides, strict=True):
+            self.state, self.around = dict(before), (*outside, side)
             self.block(arm)
-            ends.append(self.state)
-        self.state = dict(before)
-        for name in dict.fromkeys(name for arm in branch.arms for name in written(arm)):
-            self._met(f"{name} behind the branch at line {branch.line}", ends, name, branch.after.get(name))
+            ends.append(dict(self.state))
+            for name in names:
+                where = f"{name} behind the branch at line {branch.line}"
+                self._met(where, ends[-1:], name, branch.after.get(name))
+        self.state, self.around = before, outside
+        for name in names:
+            self._put(name, branch.after.get(name))
+            size = max(len(end.get(name, ())) for end in ends)
+            if name not in branch.after:
+                held = [end.get(name) or self._text((None,) * size) for end in ends]
+                either = tuple(f"(ite {sides[0]} {a} {b})" for a, b in zip(*held, strict=True))
+                if sum(map(len, either)) <= MOST_TEXT:
+                    self.state[name] = either
 
     # ------------------------------------------------------------ values
 
@@ -102,7 +118,7 @@ class _RegisterWalk:
             f"(= {a} {b})" for a, b, value in zip(held, self._text(values), values, strict=True) if value is not None
         ]
         if same:
-            self.writer.claim(said, REGISTERS, f"(not {conjunction(same)})")
+            self.writer.claim(said, REGISTERS, conjunction([*self.around, f"(not {conjunction(same)})"]))
 
     def _text(self, values: Held) -> tuple[str, ...]:
         out = []
