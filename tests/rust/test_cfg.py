@@ -200,3 +200,61 @@ def test_arguments_and_parameters_are_those_of_the_build(attribute: str, last: s
     body = f"copy(ctx, x, &mut out, ATTRIBUTE 7, 0); copy(ctx, x, &mut out, ATTRIBUTE 7, {last});"
     text = LISTED.replace("BODY", body).replace("GIVEN", "ATTRIBUTE more: usize, c: usize")
     assert twins(text.replace("ATTRIBUTE", attribute))[-1][0] == status
+
+
+def lines(text: str) -> list[tuple[str, list[str]]]:
+    """(status, what is said of the build) of every call."""
+    made = verdicts_of(read_kernel_plan_text(HEAD + text, "kernel.rs"), Options())
+    return [(v.status.value, [a.split(":")[0] for a in v.assumptions if "of the build" in a]) for v in made]
+
+
+HALF = "this is said of the build without the feature `half`"
+BOTH = "this is said of the build without the feature `a` and without the feature `b`"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (CONSTANTS, [HALF]),
+        (CONSTANTS.replace("= 32;", "= 64;"), []),
+        (CONSTANTS.replace("{ N }", "64"), []),
+        (CONSTANTS.replace('feature = "half"', 'all(feature = "a", feature = "b")'), [BOTH]),
+        (CONSTANTS.replace("half", "a").replace("fn f", 'const M: bool = cfg!(feature = "b");\nfn f'),
+         ["this is said of the build without the feature `a`"]),
+        (CONSTANTS.replace('feature = "half"', "test"), []),
+        (f"mod own {{ {CONSTANTS.split('fn f')[0].replace('const', 'pub const')} }}\nfn f"
+         + CONSTANTS.split("fn f")[1].replace("{ N }", "{ own::N }"), [HALF]),
+    ],
+)  # fmt: skip
+def test_a_proof_says_which_features_it_hangs_on(text: str, said: list[str]) -> None:
+    assert lines(text) == [("proved", said)]
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_more_builds_than_are_tried_are_named_all(several: bool) -> None:
+    more = "".join(f'#[cfg(feature = "f{one}")]\nconst F{one}: usize = 1;\n' for one in range(20 if several else 3))
+    ((status, said),) = lines(more + CONSTANTS.replace("= 32;", "= 64;"))
+    assert status == "proved"
+    assert ("`half`" in " ".join(said)) is several
+
+
+@pytest.mark.parametrize("kernel", ["#[device(chip = 1)]\n", ""])
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ('#[cfg(feature = "x")] { ALL }', {"proved", "refuted"}),
+        ('if cfg!(feature = "x") { ALL }', {"proved", "refuted"}),
+        ('ALL #[cfg(feature = "x")] { ALL }', {"proved"}),
+        ('#[cfg(feature = "x")] { ALL } #[cfg(not(feature = "x"))] { ALL }', {"proved"}),
+        ('#[cfg(feature = "x")] { ALL } #[cfg(not(feature = "x"))] { WHOLE }', {"proved"}),
+    ],
+)  # fmt: skip
+def test_the_build_that_is_asked_for_is_judged_without_what_it_lacks(kernel: str, body: str, found: set[str]) -> None:
+    whole = "x.view().to_hbm_view(&mut ctx.tdma, out.view_mut());"
+    body = body.replace("WHOLE", whole)
+    every = body.replace("ALL", "copy(ctx, x, &mut out, 0); copy(ctx, x, &mut out, 1);")
+    inline = body.replace("ALL", whole)
+    text = LISTED.replace("GIVEN", "c: usize")
+    assert {status for status, _ in lines(kernel + text.replace("BODY", inline).split("fn copy")[0])} == found
+    judged = {status for status, _ in lines("#[device(chip = 1)]\n" + text.replace("BODY", every))}
+    assert ("refuted" in judged) is ("refuted" in found)
