@@ -3,8 +3,10 @@
 import pytest
 
 import dmaverify as dv
+from dmaverify.errors import Source
 from dmaverify.jobs.verdicts import verdicts_of
 from dmaverify.machines.rngd.rust.cfg import configured, features_of
+from dmaverify.machines.rngd.rust.code import first_error
 from dmaverify.machines.rngd.rust.plans import read_kernel_plan_text
 from dmaverify.prove.move.check import Options
 from dmaverify.verdict import Status
@@ -258,3 +260,45 @@ def test_the_build_that_is_asked_for_is_judged_without_what_it_lacks(kernel: str
     assert {status for status, _ in lines(kernel + text.replace("BODY", inline).split("fn copy")[0])} == found
     judged = {status for status, _ in lines("#[device(chip = 1)]\n" + text.replace("BODY", every))}
     assert ("refuted" in judged) is ("refuted" in found)
+
+
+PARTS = "let part = x.view().tile::<m![B / 32], 1, m![A, 1 # 2, B % 32]>(C);"
+PARTS += "part.to_hbm_view(&mut ctx.tdma, out.view_mut().tile::<m![B / 32], 1, m![A, 1 #{!} 2, B % 32]>(C));"
+
+
+@pytest.mark.parametrize(
+    ("attribute", "given", "status"),
+    [
+        ("", "2, 1", "refuted"), ("", "1, 2", "proved"), ('#[cfg(feature = "off")]', "2", "proved"),
+        ('#[cfg(feature = "off")]', "1", "refuted"), ('#[cfg(not(feature = "off"))]', "2, 1", "refuted"),
+        ('#[cfg(not(feature = "off"))]', "1, 2", "proved"), ('#[cfg(target_os = "linux")]', "2, 2", "unknown"),
+        ("#[cfg(test)]", "2", "proved"),
+    ],
+)  # fmt: skip
+def test_generic_parameters_are_those_of_the_build(attribute: str, given: str, status: str) -> None:
+    every = "ATTRIBUTE const M: usize, const N: usize"
+    tensor = "HbmTensor<i8, Chip, m![A, B]>"
+    helper = f"fn each<{every}>(ctx: &mut Context, x: &{tensor}, out: &mut {tensor}) {{ for c in 0..N {{ {PARTS} }} }}"
+    text = LISTED.replace("BODY", f"each::<{given}>(ctx, x, &mut out);").split("fn copy")[0] + helper
+    made = twins("#[device(chip = 1)]\n" + text.replace("ATTRIBUTE", attribute).replace("(C)", "(c)"))
+    assert {told for told, _ in made} - {"proved"} == {status} - {"proved"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "status"),
+    [("", "proved"), ("let Held { n, .. } = held;", "refuted"),
+     ('let Held { #[cfg(feature = "off")] n, .. } = held;', "unknown"),
+     ('let Held { #[cfg(not(feature = "off"))] n, .. } = held;', "unknown")],
+)  # fmt: skip
+def test_behind_what_the_grammar_does_not_know_nothing_is_proved(pattern: str, status: str) -> None:
+    body = f"let n = 2; let held = Held {{ n: 1, m: 2 }}; {{ {pattern} for c in 0..n {{ {PARTS} }} }}"
+    text = "struct Held { n: usize, m: usize }\n" + LISTED.replace("BODY", body).split("fn copy")[0]
+    assert twins(text.replace("(C)", "(c)"))[-1][0] == status
+    assert not first_error(Source("kernel.rs", HEAD + text)) or status == "unknown"
+
+
+def test_a_helper_that_the_grammar_does_not_read_leaves_its_caller_open() -> None:
+    text = LISTED.replace("BODY", "copy(ctx, x, &mut out, 0); copy(ctx, x, &mut out, 1);").replace("GIVEN", "c: usize")
+    wrong = text.replace("{\n    let part", '{\n    let Held { #[cfg(feature = "off")] c, .. } = held();\n    let part')
+    assert twins(text)[-1][0] == "proved"
+    assert {status for status, _ in twins(wrong)} == {"unknown"}

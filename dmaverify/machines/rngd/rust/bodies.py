@@ -135,7 +135,8 @@ class Bodies(Expressions):
 
         `telling`: it passes an index whose values are known.
         """
-        if item.node.child_by_field_name("body") is None or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
+        body = item.node.child_by_field_name("body")
+        if body is None or body.has_error or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
             return False
         if any(name not in bound or not known(bound[name]) for name in told_by_calls(item)):
             return False

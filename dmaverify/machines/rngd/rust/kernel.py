@@ -187,6 +187,9 @@ def _function(reader: Bodies, item: Item, generics: dict[str, Value], own: Value
         reader.result, reader.instance, reader.let, reader.item = None, "", "", None
         reader.stack.clear()
         _refuse_within(reader, item, f"`{item.name}` nests too deep to be read")
+    body = item.node.child_by_field_name("body")
+    if body is not None and body.has_error:  # what stands behind it may mean something else than it seems to
+        _refuse_within(reader, item, f"a part of `{item.name}` cannot be read as Rust")
 
 
 def _refuse_within(reader: Bodies, item: Item, why: str) -> None:
