@@ -320,6 +320,9 @@ class Bodies(Expressions):
         if value is None:
             self.mentioned(code, node, None, frame)
             number, item = self.types.look(frame)("path", name), frame.scope.find(name)
+            listed = self.list_of(frame.scope.find(name, values=True)) if name not in frame.generics else None
+            if number is None and listed is not None:
+                return listed
             if item is not None and item.kind == "struct" and item.node.child_by_field_name("body") is None:
                 return Record(item)
             return number if number is not None else Unknown(f"`{name}` is no variable that is known here",
