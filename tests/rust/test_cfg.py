@@ -3,8 +3,10 @@
 import pytest
 
 import dmaverify as dv
+from dmaverify.errors import Source
 from dmaverify.jobs.verdicts import verdicts_of
 from dmaverify.machines.rngd.rust.cfg import configured, features_of
+from dmaverify.machines.rngd.rust.code import first_error
 from dmaverify.machines.rngd.rust.plans import read_kernel_plan_text
 from dmaverify.prove.move.check import Options
 from dmaverify.verdict import Status
@@ -200,3 +202,103 @@ def test_arguments_and_parameters_are_those_of_the_build(attribute: str, last: s
     body = f"copy(ctx, x, &mut out, ATTRIBUTE 7, 0); copy(ctx, x, &mut out, ATTRIBUTE 7, {last});"
     text = LISTED.replace("BODY", body).replace("GIVEN", "ATTRIBUTE more: usize, c: usize")
     assert twins(text.replace("ATTRIBUTE", attribute))[-1][0] == status
+
+
+def lines(text: str) -> list[tuple[str, list[str]]]:
+    """(status, what is said of the build) of every call."""
+    made = verdicts_of(read_kernel_plan_text(HEAD + text, "kernel.rs"), Options())
+    return [(v.status.value, [a.split(":")[0] for a in v.assumptions if "of the build" in a]) for v in made]
+
+
+HALF = "this is said of the build without the feature `half`"
+BOTH = "this is said of the build without the feature `a` and without the feature `b`"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (CONSTANTS, [HALF]),
+        (CONSTANTS.replace("= 32;", "= 64;"), []),
+        (CONSTANTS.replace("{ N }", "64"), []),
+        (CONSTANTS.replace('feature = "half"', 'all(feature = "a", feature = "b")'), [BOTH]),
+        (CONSTANTS.replace("half", "a").replace("fn f", 'const M: bool = cfg!(feature = "b");\nfn f'),
+         ["this is said of the build without the feature `a`"]),
+        (CONSTANTS.replace('feature = "half"', "test"), []),
+        (f"mod own {{ {CONSTANTS.split('fn f')[0].replace('const', 'pub const')} }}\nfn f"
+         + CONSTANTS.split("fn f")[1].replace("{ N }", "{ own::N }"), [HALF]),
+    ],
+)  # fmt: skip
+def test_a_proof_says_which_features_it_hangs_on(text: str, said: list[str]) -> None:
+    assert lines(text) == [("proved", said)]
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_more_builds_than_are_tried_are_named_all(several: bool) -> None:
+    more = "".join(f'#[cfg(feature = "f{one}")]\nconst F{one}: usize = 1;\n' for one in range(20 if several else 3))
+    ((status, said),) = lines(more + CONSTANTS.replace("= 32;", "= 64;"))
+    assert status == "proved"
+    assert ("`half`" in " ".join(said)) is several
+
+
+@pytest.mark.parametrize("kernel", ["#[device(chip = 1)]\n", ""])
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ('#[cfg(feature = "x")] { ALL }', {"proved", "refuted"}),
+        ('if cfg!(feature = "x") { ALL }', {"proved", "refuted"}),
+        ('ALL #[cfg(feature = "x")] { ALL }', {"proved"}),
+        ('#[cfg(feature = "x")] { ALL } #[cfg(not(feature = "x"))] { ALL }', {"proved"}),
+        ('#[cfg(feature = "x")] { ALL } #[cfg(not(feature = "x"))] { WHOLE }', {"proved"}),
+    ],
+)  # fmt: skip
+def test_the_build_that_is_asked_for_is_judged_without_what_it_lacks(kernel: str, body: str, found: set[str]) -> None:
+    whole = "x.view().to_hbm_view(&mut ctx.tdma, out.view_mut());"
+    body = body.replace("WHOLE", whole)
+    every = body.replace("ALL", "copy(ctx, x, &mut out, 0); copy(ctx, x, &mut out, 1);")
+    inline = body.replace("ALL", whole)
+    text = LISTED.replace("GIVEN", "c: usize")
+    assert {status for status, _ in lines(kernel + text.replace("BODY", inline).split("fn copy")[0])} == found
+    judged = {status for status, _ in lines("#[device(chip = 1)]\n" + text.replace("BODY", every))}
+    assert ("refuted" in judged) is ("refuted" in found)
+
+
+PARTS = "let part = x.view().tile::<m![B / 32], 1, m![A, 1 # 2, B % 32]>(C);"
+PARTS += "part.to_hbm_view(&mut ctx.tdma, out.view_mut().tile::<m![B / 32], 1, m![A, 1 #{!} 2, B % 32]>(C));"
+
+
+@pytest.mark.parametrize(
+    ("attribute", "given", "status"),
+    [
+        ("", "2, 1", "refuted"), ("", "1, 2", "proved"), ('#[cfg(feature = "off")]', "2", "proved"),
+        ('#[cfg(feature = "off")]', "1", "refuted"), ('#[cfg(not(feature = "off"))]', "2, 1", "refuted"),
+        ('#[cfg(not(feature = "off"))]', "1, 2", "proved"), ('#[cfg(target_os = "linux")]', "2, 2", "unknown"),
+        ("#[cfg(test)]", "2", "proved"),
+    ],
+)  # fmt: skip
+def test_generic_parameters_are_those_of_the_build(attribute: str, given: str, status: str) -> None:
+    every = "ATTRIBUTE const M: usize, const N: usize"
+    tensor = "HbmTensor<i8, Chip, m![A, B]>"
+    helper = f"fn each<{every}>(ctx: &mut Context, x: &{tensor}, out: &mut {tensor}) {{ for c in 0..N {{ {PARTS} }} }}"
+    text = LISTED.replace("BODY", f"each::<{given}>(ctx, x, &mut out);").split("fn copy")[0] + helper
+    made = twins("#[device(chip = 1)]\n" + text.replace("ATTRIBUTE", attribute).replace("(C)", "(c)"))
+    assert {told for told, _ in made} - {"proved"} == {status} - {"proved"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "status"),
+    [("", "proved"), ("let Held { n, .. } = held;", "refuted"),
+     ('let Held { #[cfg(feature = "off")] n, .. } = held;', "unknown"),
+     ('let Held { #[cfg(not(feature = "off"))] n, .. } = held;', "unknown")],
+)  # fmt: skip
+def test_behind_what_the_grammar_does_not_know_nothing_is_proved(pattern: str, status: str) -> None:
+    body = f"let n = 2; let held = Held {{ n: 1, m: 2 }}; {{ {pattern} for c in 0..n {{ {PARTS} }} }}"
+    text = "struct Held { n: usize, m: usize }\n" + LISTED.replace("BODY", body).split("fn copy")[0]
+    assert twins(text.replace("(C)", "(c)"))[-1][0] == status
+    assert not first_error(Source("kernel.rs", HEAD + text)) or status == "unknown"
+
+
+def test_a_helper_that_the_grammar_does_not_read_leaves_its_caller_open() -> None:
+    text = LISTED.replace("BODY", "copy(ctx, x, &mut out, 0); copy(ctx, x, &mut out, 1);").replace("GIVEN", "c: usize")
+    wrong = text.replace("{\n    let part", '{\n    let Held { #[cfg(feature = "off")] c, .. } = held();\n    let part')
+    assert twins(text)[-1][0] == "proved"
+    assert {status for status, _ in twins(wrong)} == {"unknown"}

@@ -203,18 +203,17 @@ UNKNOWN += [
     (f"let mut v = vec![1, 2]; v.clear(); for i in v {{ {ALL} }}", "", ""), (f"#[cfg(debug_assertions)] {ALL}", "", ""),
     (f"for i in 0..N {{ {EACH} }}", "", EITHER % ("debug_assertions", "debug_assertions", 3)), ("let g: fn() = part; g(ctx, x, &mut y);", "", ""),
     (f"#[cfg(not(debug_assertions))] let n = 3; #[cfg(debug_assertions)] let n = 4; for i in 0..n {{ {EACH} }}", "", ""),
-    (f"for i in 0..(0x1_0000_0004u64 as u32 as usize) {{ {EACH} }}", "", ""),
     (f"{Z} let mut t = [y, z]; let (l, r) = t.split_at_mut(1); {ALL.replace('y.view', 'l[0].view')} let [y, z] = t;", "", ""),
 ]  # fmt: skip
 UNKNOWN += [
     ("go(ctx, x, &mut y, 0);", "", GO),
+    (f"if cfg!(feature = \"q\") {{ {ALL} }} fill(x, &mut y);", "", ""),
     (f"{Z} {ALL} std::mem::swap(&mut y, &mut z);", "", ""), (f"{ALL} let z = std::mem::take(&mut y);", "", ""),
 ]  # fmt: skip
 GIVEN = [
     (f"{Z} let w = if c {{ &mut z }} else {{ &mut y }}; {ALL.replace('y.view', 'w.view')}", "c: bool", ""), (f"{Z} let (a, mut b) = (y, z); {ALL.replace('y.view', 'b.view')} y = a;", "", ""),
     (f"let mut t = vec![{HBM.replace('HbmTensor<', 'HbmTensor::<')}::new(); 2]; {ALL.replace('y.view', 't[0].view')} let y = t.pop().unwrap();", "", ""), ("fill(x, &mut y); " + NEW + LOAD, "", ""),
     (f"{Z} let mut t = [y, z]; {ALL.replace('y.view', 't[n].view')} let [a, b] = t; let y = a;", "n: usize", ""),
-    (f"if cfg!(feature = \"q\") {{ {ALL} }} fill(x, &mut y);", "", ""),
 ]  # fmt: skip
 
 
@@ -225,7 +224,7 @@ def test_what_something_that_is_not_followed_may_write_is_a_condition_in_the_lin
     made = verdicts(plan(kernel(lines, more, before)))
     assert {v.status.value for v in made} == {"proved"}
     assert not all(made)
-    assert any("writes all of" in given or "is built" in given for v in made for given in v.conditions)
+    assert any("writes all of" in given for v in made for given in v.conditions)
     assert any(v.bounds.startswith("if ") for v in made)
 
 
@@ -274,6 +273,7 @@ fn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, T, E]>) -> HbmTensor<i8, C
 
 
 @pytest.mark.parametrize(("into", "out_of", "status"), [
+    ("i & 1", "i & 1", "proved"), ("(i & 1) ^ 1", "1 ^ (i & 1)", "proved"), ("i & 1", "(i & 1) ^ 1", "refuted"), ("i >> 1", "i & 1", "refuted"),
     ("i % 2", "i % 2", "proved"), ("0", "0", "proved"), ("i % 2", "(i + 1) % 2", "refuted"), ("0", "1", "refuted"),
 ])  # fmt: skip
 def test_of_two_halves_that_take_turns_the_one_that_is_read_was_written(into: str, out_of: str, status: str) -> None:

@@ -148,3 +148,25 @@ def test_parts_of_patterns_are_counted_with_those_that_have_no_name(lines: str, 
 def test_a_name_that_is_assigned_in_a_block_or_a_turn_may_be_either(lines: str, told: str) -> None:
     found = status(f"{Z} {lines}", before=PAIR if "Pair" in lines else "")
     assert found == told or (told == "not proved" and found in ("refuted", "unknown", "given"))
+
+
+LISTS = "const S: [usize; 4] = [0, 1, 2, 3]; const T: &[usize] = &[0, 16, 32, %s]; mod far { pub const S: [usize; 4] = [3, 1, 2, %s]; }"
+EACH_OF = [
+    (f"for i in S {{ {tile('16 * i')} }}", ("0", "0"), "proved"), (f"for i in T.iter() {{ {tile('i')} }}", ("48", "0"), "proved"),
+    (f"for i in T.iter() {{ {tile('i')} }}", ("32", "0"), "refuted"), (f"for i in 0..4 {{ {tile('T[i]')} }}", ("48", "0"), "proved"),
+    (f"for i in 0..4 {{ {tile('T[i]')} }}", ("16", "0"), "refuted"), (f"for i in far::S {{ {tile('16 * i')} }}", ("0", "0"), "proved"),
+    (f"for i in far::S {{ {tile('16 * i')} }}", ("0", "3"), "refuted"),
+    (f"for i in 0..4 {{ {tile('T[i]')} }}", ("n()", "0"), "unknown"), (f"let mut t = S; t[3] = 0; for i in t {{ {tile('16 * i')} }}", ("0", "0"), "unknown"),
+    (f"for i in (0..2).chain(2..4) {{ {tile('16 * i')} }}", ("0", "0"), "proved"), (f"for i in (0..2).chain(1..3) {{ {tile('16 * i')} }}", ("0", "0"), "refuted"),
+    (f"for i in (0..2).chain(0..n) {{ {tile('16 * i')} }}", ("0", "0"), "unknown"), (f"let n = 7usize.div_ceil(2); for i in 0..n {{ {tile('16 * i')} }}", ("0", "0"), "proved"),
+    (f"let n = 6usize.div_ceil(2); for i in 0..n {{ {tile('16 * i')} }}", ("0", "0"), "refuted"), (f"for i in 0..4 {{ {tile('16 * (i ^ 1)')} }}", ("0", "0"), "proved"),
+    (f"for i in 0..3 {{ {tile('16 * (1 ^ i)')} }}", ("0", "0"), "refuted"), (f"for i in 0..4 {{ {tile('16 * (i & 2)')} }}", ("0", "0"), "refuted"),
+    (f"for i in 0..(260u16 as u8 as usize) {{ {tile('16 * i')} }}", ("0", "0"), "proved"), (f"for i in 0..(259u16 as u8 as usize) {{ {tile('16 * i')} }}", ("0", "0"), "refuted"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "ends", "told"), EACH_OF)
+def test_constant_lists_and_numbers_of_bits_are_what_rust_makes_of_them(
+    lines: str, ends: tuple[str, str], told: str
+) -> None:
+    assert status(lines, before=LISTS % ends) == told

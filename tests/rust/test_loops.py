@@ -142,7 +142,8 @@ def test_a_turn_beyond_the_end_is_told_though_its_window_is_that_of_another(turn
         (f"for (i, j) in (0..5).rev().skip(1).zip(0..4) {{ {copy('16 * j', '16 * i')} }}", "proved"),
         (f"let k = 'x: {{ if true {{ break 'x 8; }} 16 }}; for i in 0..4 {{ {copy('k * i')} }}", "unknown"),
         (f"let k = (20 + -2i64.pow(2)) as usize; for i in 0..4 {{ {copy('k * i')} }}", "proved"),
-        (f"let k = (-1i32 as u8) as usize - 239; for i in 0..4 {{ {copy('k * i')} }}", "unknown"),
+        (f"let k = (-1i32 as u8) as usize - 239; for i in 0..4 {{ {copy('k * i')} }}", "proved"),
+        (f"let k = (-1i32 as u8) as usize - 247; for i in 0..4 {{ {copy('k * i')} }}", "refuted"),
     ],
 )
 def test_turns_are_counted_and_names_and_operators_bind_as_in_rust(lines: str, status: str) -> None:

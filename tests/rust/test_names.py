@@ -21,7 +21,7 @@ PUT = f"fn put(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}, c: bool) {{ if c {{ 
 CONDITIONS = [
     ('if !cfg!(feature = "a") && (n > 4) { ALL }', "", "unknown"), ('if !cfg!(feature = "a") { ALL }', "", "proved"),
     ('if cfg!(feature = "a") || (n > 4) {} else { ALL }', "", "unknown"), ('if (!(cfg!(feature = "a"))) { ALL }', "", "proved"),
-    ('if !cfg!(feature = "a") { ALL } else if (n > 4) {}', "", "proved"), ('if !!cfg!(feature = "a") { ALL }', "", "given"),
+    ('if !cfg!(feature = "a") { ALL } else if (n > 4) {}', "", "proved"), ('if !!cfg!(feature = "a") { ALL }', "", "refuted"),
     ("if !F < 3 { ALL }", "const F: usize = 5;", "unknown"), ("if !(F < 3) { ALL }", "const F: usize = 5;", "proved"),
     ("if !(F > 3) { ALL }", "const F: usize = 5;", "refuted"), ("match !F { 0 => { ALL } _ => {} }", "const F: usize = 5;", "unknown"),
     ("match !F { 5 => { ALL } _ => {} }", "const F: usize = 5;", "unknown"), ("match F { 5 => { ALL } _ => {} }", "const F: usize = 5;", "proved"),

@@ -135,7 +135,8 @@ class Bodies(Expressions):
 
         `telling`: it passes an index whose values are known.
         """
-        if item.node.child_by_field_name("body") is None or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
+        body = item.node.child_by_field_name("body")
+        if body is None or body.has_error or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
             return False
         if any(name not in bound or not known(bound[name]) for name in told_by_calls(item)):
             return False
@@ -319,6 +320,9 @@ class Bodies(Expressions):
         if value is None:
             self.mentioned(code, node, None, frame)
             number, item = self.types.look(frame)("path", name), frame.scope.find(name)
+            listed = self.list_of(frame.scope.find(name, values=True)) if name not in frame.generics else None
+            if number is None and listed is not None:
+                return listed
             if item is not None and item.kind == "struct" and item.node.child_by_field_name("body") is None:
                 return Record(item)
             return number if number is not None else Unknown(f"`{name}` is no variable that is known here",

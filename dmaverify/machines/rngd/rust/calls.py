@@ -234,6 +234,9 @@ class Calls(Assignments):
                 target = named(node.children[0])[0]
                 own = self.known_as(code, target, receiver, frame)
                 return self._function(method, code, generics, arguments, frame, expected, own)
+        number = self.types.number(code, node, frame) if isinstance(receiver, Numbers) else None
+        if number is not None:
+            return number
         given: list[Value] | None = None
         if isinstance(receiver, Sequence):
             made, given = self._of_sequence(code, name, receiver, arguments, frame, expected)

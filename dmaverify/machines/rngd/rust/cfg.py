@@ -52,11 +52,11 @@ def _with_theirs(package: Path | None, more: frozenset[str]) -> frozenset[str]:
 
 
 def other_build(attribute: str, features: frozenset[str]) -> frozenset[str]:
-    """The fewest features to change so that code below an attribute is built; none where that is not said."""
+    """The fewest features to change so that code below an attribute is built, or is not; none where none do."""
     names = sorted(set(re.findall(r'feature\s*=\s*"([^"]*)"', attribute)))[:MOST_NAMES]
     for count in range(1, len(names) + 1):
         for chosen in combinations(names, count):
-            if configured(attribute, features ^ frozenset(chosen)):
+            if built(attribute, features ^ frozenset(chosen)) is not built(attribute, features):
                 return frozenset(chosen)
     return frozenset()
 

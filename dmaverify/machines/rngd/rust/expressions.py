@@ -11,12 +11,13 @@ import re
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.code import child, named
+from dmaverify.machines.rngd.rust.code import child, named, parts_of
 from dmaverify.machines.rngd.rust.counters import CounterStart
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.flow import ControlFlow
 from dmaverify.machines.rngd.rust.later import is_open
 from dmaverify.machines.rngd.rust.lists import MAX_LISTED, elements, listed, loose
+from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.numbers import truth_of
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
@@ -143,7 +144,21 @@ class Expressions(ControlFlow):
 
     def _scoped_identifier(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         self.mentioned(code, node, None, frame)
-        return Opaque("")
+        return self.list_of(frame.scope.path(parts_of(code.text(node)), values=True)) or Opaque("")
+
+    def list_of(self, item: Item | None) -> Value | None:
+        """A constant that is a list of numbers, all of them known."""
+        given = item.node.child_by_field_name("value") if item is not None else None
+        if (
+            item is None
+            or item.node.type != "const_item"
+            or given is None
+            or given.type not in ("array_expression", "reference_expression")
+        ):
+            return None
+        found = self.value(item.code, given, Frame(item.scope), None)
+        own = elements(found) if isinstance(found, Sequence) else None
+        return found if own is not None and all(isinstance(one, Numbers) for one in own) else None
 
     def turned(self, code: Code, inner: Node, frame: Frame) -> Value:
         """`!x` of what is certainly no integer; of a name nobody knows here whether it is one."""

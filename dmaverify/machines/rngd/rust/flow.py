@@ -45,8 +45,11 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_TURNS, MAX_UNROLLED = 64, 1024  # of a loop that is read turn by turn; of all of them in one function
-_TURNED = rb"\b(?:for|while)\b[^{]*\b%(name)s\b|\b%(name)s\b[\s\w+)]*%%|(?:\[|\.get\()[^\])]*\b%(name)s\b"
-"""A bound, a remainder or an index of a loop variable."""
+_TURNED = (
+    rb"\b(?:for|while)\b[^{]*\b%(name)s\b|\b%(name)s\b[\s\w+)]*(?:[%%&^]|>>)|\^\s*%(name)s\b"
+    rb"|(?:\[|\.get\()[^\])]*\b%(name)s\b"
+)
+"""A bound, a remainder, bits or an index of a loop variable."""
 _ASKS = re.compile(rb"\b(?:if|match|continue|break)\b")
 ITEMS = {
     "line_comment", "block_comment", "attribute_item", "inner_attribute_item", "function_item", "struct_item",

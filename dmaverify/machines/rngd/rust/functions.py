@@ -1,7 +1,6 @@
 """Calls by path: functions of the crate with their generic parameters, constructors of tensors, `launch`.
 
-Knows: how generic parameters follow from turbofish, arguments and expected result, and from a type and the value that
-stands for it; what a constructor makes.
+Knows: how generic parameters follow from turbofish, arguments and expected result; what a constructor makes.
 Does not know: methods (`calls`), statements (`bodies`).
 Law: a generic function is visited once for each set of arguments that a call gives it; the result of a call that is
 not understood is what its place expects, never more.
@@ -12,15 +11,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dmaverify.language.expr import terms_of
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.code import child, named, parts_of
+from dmaverify.machines.rngd.rust.code import child, parts_of
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.impls import is_standard
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
 from dmaverify.machines.rngd.rust.sites import Sites, is_kernel, takes_numbers, told_by_calls
 from dmaverify.machines.rngd.rust.types import LISTS, SCALARS, TENSORS, WRAPPERS, Frame
+from dmaverify.machines.rngd.rust.unify import unify
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
     Map,
@@ -335,72 +334,3 @@ def _text(value: Value, exact: bool = False) -> str:
     if isinstance(value, Record):
         return value.item.name
     return clip(str(value))
-
-
-def unify(code: Code, node: Node, value: Value, bound: dict[str, Value], names: set[str], frame: Frame) -> None:
-    """Learns generic parameters from a type and the value that stands for it."""
-    if node.type in ("reference_type", "pointer_type"):
-        inner = node.child_by_field_name("type")
-        if inner is not None:
-            unify(code, inner, value, bound, names, frame)
-    elif node.type in ("type_identifier", "identifier"):
-        _learn(code.text(node), value, bound, names)
-    elif node.type == "generic_type":
-        _unify_generic(code, node, value, bound, names, frame)
-    elif node.type == "tuple_type" and isinstance(value, Tuple):
-        for one, part in zip(named(node), value.parts, strict=False):
-            unify(code, one, part, bound, names, frame)
-    elif node.type == "macro_invocation" and isinstance(value, Map):
-        _unify_mapping(code, node, value, bound, names)
-    elif node.type == "array_type" and isinstance(value, Sequence):
-        inner = node.child_by_field_name("element")
-        if inner is not None:
-            unify(code, inner, value.part, bound, names, frame)
-
-
-def _unify_generic(
-    code: Code, node: Node, value: Value, bound: dict[str, Value], names: set[str], frame: Frame
-) -> None:
-    name, given = node.child_by_field_name("type"), node.child_by_field_name("type_arguments")
-    arguments = [one for one in named(given) if one.type != "lifetime"] if given is not None else []
-    text = code.text(name).split("::")[-1] if name is not None else ""
-    item = frame.scope.find(text)
-    if item is not None and item.kind == "type":
-        inner = item.node.child_by_field_name("type")
-        learned: dict[str, Value] = {}
-        if inner is not None:
-            unify(item.code, inner, value, learned, {n for n, _ in item.generics}, Frame(item.scope))
-        for one, (own, _) in zip(arguments, item.generics, strict=False):
-            if own in learned:
-                unify(code, one, learned[own], bound, names, frame)
-    elif text in TENSORS and isinstance(value, RustTensor) and TENSORS[text][0] == value.tier:
-        held: tuple[Value, ...] = (value.dtype, *value.fields.values())
-        for one, own_part in zip(arguments, held, strict=False):
-            unify(code, one, own_part, bound, names, frame)
-    elif isinstance(value, Record):
-        for one, part in zip(arguments, value.arguments.values(), strict=False):
-            unify(code, one, part, bound, names, frame)
-    elif len(arguments) == 1 or text in WRAPPERS:
-        inner_value = value.part if isinstance(value, Sequence) and text not in WRAPPERS else value
-        if not arguments:
-            return
-        unify(code, arguments[0], inner_value, bound, names, frame)
-
-
-def _unify_mapping(code: Code, node: Node, value: Map, bound: dict[str, Value], names: set[str]) -> None:
-    """`m![A, { B }]` against a mapping with as many terms."""
-    body = child(node, "token_tree")
-    if body is None:
-        return
-    words = [part.strip().strip("{}").strip() for part in code.text(body)[1:-1].split(",") if part.strip()]
-    terms = terms_of(value.expr)
-    if len(words) == 1:
-        _learn(words[0], value, bound, names)
-    elif len(words) == len(terms):
-        for word, term in zip(words, terms, strict=True):
-            _learn(word, Map(term), bound, names)
-
-
-def _learn(name: str, value: Value, bound: dict[str, Value], names: set[str]) -> None:
-    if name in names and name not in bound and known(value) and isinstance(value, (Map, Dtype, Numbers, Record)):
-        bound[name] = value

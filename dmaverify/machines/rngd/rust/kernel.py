@@ -19,7 +19,7 @@ from dmaverify.language.expr import Symbol
 from dmaverify.language.files import text_of
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.bodies import Bodies
-from dmaverify.machines.rngd.rust.cfg import other_build
+from dmaverify.machines.rngd.rust.builds import left_out, over_builds
 from dmaverify.machines.rngd.rust.code import parse_file
 from dmaverify.machines.rngd.rust.crate import MOST_SEARCHED, Crate, crate_of, rust_files
 from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-MOST_BUILDS = 8  # of one file
 MOST_SUPPOSED, MOST_SUPPOSED_HERE = 16, 64
 """Transfers of one function, and of one file, that are read at sizes: the function is read anew for each."""
 LONGEST_SUPPOSED = 20_000  # bytes of a function that is read again at sizes nobody gives
@@ -89,7 +88,9 @@ def read_kernel(path: str | Path) -> KernelFile:
     session = _session(file, str(path))
     reader = session.reader
     code, tree, own = _own_sites(session, file)
-    own = _other_builds(own, session.crate.features, partial(_read_in, session, file, str(path)))
+    read = {code.source.name: code, **{one.source.name: one for _, one, _ in session.crate.read.values()}}
+    texts = [one.source.text for one in read.values()]
+    own = over_builds(own, session.crate.features, texts, partial(_read_in, session, file, str(path)))
     return _file(code, tree, own, len(reader.sites), reader.library)
 
 
@@ -137,9 +138,8 @@ def _sites(
 def read_kernel_text(text: str, name: str = "<kernel>", library: Library = NEWEST) -> KernelFile:
     """All transfer calls of a text that belongs to no crate."""
     code, tree = parse_file(Source(name, text))
-    own = _other_builds(
-        _read_text(code, tree, library, frozenset()), frozenset(), partial(_read_text, code, tree, library)
-    )
+    read = partial(_read_text, code, tree, library)
+    own = over_builds(read(frozenset()), frozenset(), [text], read)
     return _file(code, tree, own, len(own), library)
 
 
@@ -187,6 +187,9 @@ def _function(reader: Bodies, item: Item, generics: dict[str, Value], own: Value
         reader.result, reader.instance, reader.let, reader.item = None, "", "", None
         reader.stack.clear()
         _refuse_within(reader, item, f"`{item.name}` nests too deep to be read")
+    body = item.node.child_by_field_name("body")
+    if body is not None and body.has_error:  # what stands behind it may mean something else than it seems to
+        _refuse_within(reader, item, f"a part of `{item.name}` cannot be read as Rust")
 
 
 def _refuse_within(reader: Bodies, item: Item, why: str) -> None:
@@ -335,35 +338,7 @@ def _owners(sites: Sequence[Site], reader: Bodies) -> None:
 def _left_out(sites: Sequence[Site], reader: Bodies) -> None:
     """Says of calls that the build does not have why they are not judged in it."""
     spans = [(item.code.span(item.node), item.left_out, f"`{item.name}`", item.name) for item in reader.left]
-    spans += [(span, condition, "it", "") for span, condition in reader.unbuilt]
-    for span, attribute, what, name in spans:
-        condition = " ".join(attribute.split())
-        why = f"`{condition}` leaves {what} out of this build (`--features` says what it has)"
-        for site in sites:
-            inside = span.source is site.span.source and span.start <= site.span.start < span.end
-            if inside and not site.moves:
-                site.function, site.unbuilt = site.function or name, condition
-                site.refuse(Unknown(why, site.span))
-
-
-def _other_builds(
-    sites: list[Site], features: frozenset[str], read: Callable[[frozenset[str]], Sequence[Site]]
-) -> list[Site]:
-    """The sites; one that this build leaves out as the nearest build has it."""
-    known: dict[frozenset[str], dict[tuple[str, int], Site]] = {}
-    out = []
-    for site in sites:
-        toggled = other_build(site.unbuilt, features) if site.unbuilt else frozenset()
-        if toggled and toggled not in known and len(known) < MOST_BUILDS:
-            known[toggled] = {(one.span.source.name, one.span.start): one for one in read(toggled)}
-        found = known.get(toggled, {}).get((site.span.source.name, site.span.start)) if toggled else None
-        if found is not None and found.moves and not found.unbuilt:
-            parts = [f"with{'out' if name in features else ''} the feature `{name}`" for name in sorted(toggled)]
-            found.build, found.number = " and ".join(parts), site.number
-            out.append(found)
-        else:
-            out.append(site)
-    return out
+    left_out(sites, [*spans, *((span, condition, "it", "") for span, condition in reader.unbuilt)])
 
 
 def _open_devices(sites: Sequence[Site], reader: Bodies) -> None:

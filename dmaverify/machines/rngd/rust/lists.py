@@ -139,6 +139,10 @@ def reshaped_list(name: str, value: Sequence, given: list[Value]) -> Sequence | 
     if name == "zip":
         other = given[0] if given else None
         return _pairs(value, other) if isinstance(other, Sequence) else None
+    if name == "chain":
+        behind = elements(given[0]) if given and isinstance(given[0], Sequence) else None
+        both = (*own, *behind) if own is not None and behind is not None else ()
+        return listed(both) if both and all(isinstance(one, Numbers) for one in both) else None
     if name == "enumerate":
         count = value.count
         places = range_of(Numbers(0, count - 1, int(count > 1))) if count else Sequence(Unknown("its place in a list"))

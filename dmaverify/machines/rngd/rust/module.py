@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.cfg import built, configured
-from dmaverify.machines.rngd.rust.code import child, in_build, named
+from dmaverify.machines.rngd.rust.code import child, in_build
 from dmaverify.machines.rngd.rust.macros import Rules, expand, read_rules
 from dmaverify.machines.rngd.rust.uses import UsePath, uses_of
 from dmaverify.values import dataclass, field, replace
@@ -71,13 +71,20 @@ class Item:
 
     @property
     def generics(self) -> list[tuple[str, str]]:
-        """(name, kind) of its generic parameters without lifetimes; kind is `type` or `const`."""
+        """(name, kind) of those of its generic parameters that the build has, without lifetimes; kind is `type` or
+        `const`. What stands behind one of which only the compiler knows has no place that is known: no argument in
+        order gets to it.
+        """
         found = self.node.child_by_field_name("type_parameters")
+        told = in_build(self.code, found.named_children if found is not None else (), self.scope.module.features)
         out: list[tuple[str, str]] = []
-        for one in named(found) if found is not None else ():
+        for one, _, there in told:
             name = one.child_by_field_name("name") or (one if one.type == "type_identifier" else None)
-            if name is not None and one.type != "lifetime_parameter" and one.type != "lifetime":
-                out.append((self.code.text(name), "const" if one.type == "const_parameter" else "type"))
+            if name is None or there is False or one.type in ("lifetime_parameter", "lifetime"):
+                continue
+            if there is None and ("?", "const") not in out:
+                out += [("?", "const")] * len(told)
+            out.append((self.code.text(name), "const" if one.type == "const_parameter" else "type"))
         return out
 
 

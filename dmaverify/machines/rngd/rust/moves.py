@@ -111,6 +111,8 @@ class Site:
 
     unbuilt: str = ""  # the condition that leaves it out of the build
     build: str = ""  # the build that it was read in, where that is another one
+    hangs: frozenset[str] = frozenset()  # features without which, or with which, something else is read
+    hangs_on: str = ""  # the same as words
     supposed: Supposed | None = None  # where nobody calls the function that it stands in
 
     def remark(self, finding: Finding) -> None:

@@ -150,8 +150,13 @@ class _NumberReader:
             kind = re.fullmatch(r"([ui])(8|16|32|64|128|size)", self.peek(1))
             signed = kind is not None and kind[1] == "i"
             bits = int((kind[2] if kind is not None else "0").replace("size", "64")) - signed
-            if kind is None or value.high >> bits > 0 or value.low < (-(1 << bits) if signed else 0):
+            if kind is None:
                 raise _Stop
+            if value.high >> bits > 0 or value.low < (-(1 << bits) if signed else 0):
+                if value.single is None:
+                    raise _Stop
+                below = signed << bits
+                value = _small(Numbers.of((value.low + below) % (1 << bits + signed) - below))
             self.at += 2
         return value
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.errors import Span
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
+from dmaverify.machines.rngd.rust.cfg import built
 from dmaverify.machines.rngd.rust.code import above, in_build, named
 from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
@@ -183,9 +184,12 @@ class Sites:
         return tuple(_DEVICE_SIZES.sub(told, text) if _DEVICE.match(text) else text for text in item.attributes)
 
     def unmoved(self, item: Item, about: Any) -> Site | None:
-        """A site for what is wrong with a kernel that moves nothing: where it makes the tensor."""
-        span = about.span
-        if span is None or not is_kernel(item):
+        """A site for what is wrong with a kernel that moves nothing, or a function of which the build lacks a part:
+        where it makes the tensor.
+        """
+        span, own = about.span, item.code.span(item.node)
+        lacks = any(one.source is own.source and own.start <= one.start < own.end for one, _ in self.unbuilt)
+        if span is None or not (is_kernel(item) or lacks):
             return None
         key = (span.source.name, span.start)
         if key not in self.by_place:
@@ -193,17 +197,16 @@ class Sites:
         return self.by_place[key]
 
     def leave_unbuilt(self, span: Span, condition: str) -> None:
-        """Enters code that this build does not have: its transfers stand beside those that run."""
+        """Enters code that this build does not have: it says nothing of what this build does."""
         self.unbuilt.append((span, condition))
-        inside = range(span.start, span.end)
-        self.ledger.beside += [s for s in self.sites if s.span.source is span.source and s.span.start in inside]
 
     def listed_here(self, code: Code, node: Node, frame: Frame) -> tuple[list[Node], Unknown | None]:
         """The parts of a list (elements, arguments) that this build has; not known where only the compiler tells."""
         told = in_build(code, node.named_children, frame.scope.module.features)
         for one, attributes, there in told:
             if there is False:
-                self.leave_unbuilt(code.span(one), " ".join(attributes))
+                features = frame.scope.module.features
+                self.leave_unbuilt(code.span(one), next(text for text in attributes if built(text, features) is False))
         lone = next((one for one, _, there in told if there is None), None)
         open_ = Unknown("only the compiler knows whether the build has this", code.span(lone)) if lone else None
         return [one for one, _, there in told if there is not False], open_

@@ -204,7 +204,8 @@ class Types:
 
     def _default(self, item: Item, name: str) -> Value | None:
         parameters = item.node.child_by_field_name("type_parameters")
-        for one in named(parameters) if parameters is not None else ():
+        told = in_build(item.code, parameters.children if parameters is not None else (), item.scope.module.features)
+        for one in (one for one, _, there in told if there):
             own, default = one.child_by_field_name("name"), one.child_by_field_name("default_type")
             if own is not None and default is not None and item.code.text(own) == name:
                 return self.read(item.code, default, Frame(item.scope))

@@ -272,6 +272,8 @@ def _of_site(
     if site.build:
         assumptions.insert(0, f"read {site.build}: the build that is asked for does not have this code")
         conditions.append(f"it is built {site.build}")
+    elif site.hangs_on:
+        assumptions.insert(0, f"this is said of the build {site.hangs_on}: of another it is not")
     status = max((v.status for v in judged), key=_rank, default=Status.UNKNOWN)
     obligations: dict[str, Obligation] = {}
     for verdict in judged:
@@ -351,6 +353,7 @@ def _claim(judged: Sequence[Verdict], one: SiteTransfers, plan: KernelPlan) -> s
             live = prod(live_cells(dest.field(place)) for place in PLACES)
             total += live * machine.dtypes[item.transfer.dtype] // 8
     unsaid = "".join(f"; {own.reason}" for own in one.site.open if not own.unknown and not own.given)
+    unsaid += f"; of the build {one.site.hangs_on}" if one.site.hangs_on else ""
     return f"all {total:,} bytes, as a move{unsaid}" if judged and total else ""
 
 
