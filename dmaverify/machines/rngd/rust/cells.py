@@ -93,7 +93,7 @@ def held_buffer(
             at, one.when, cells(one.tensor), site.span.line if site is not None else 0, certain(one.tensor),
             one.tensor.window.open, one.tensor.window.tiled,
             moving=frozenset(abs(loop) for _, numbers in own for loop in numbers.loops if numbers.step),
-            starts=tuple((place, numbers, numbers.loops) for place, numbers in own),
+            starts=tuple((place, numbers.shape) for place, numbers in own),
             repeats=next(((numbers.turns, numbers.count) for _, numbers in own if numbers.repeats), None), of=one,
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ Law: what is not known is an `Unknown` with its reason, never a guess. Reference
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from math import gcd
 from typing import TYPE_CHECKING, Union
 
@@ -52,7 +52,7 @@ class Numbers:
     `exact` where every one of them occurs (and not only lies in the range); `loops` are the loops that move it,
     negative where it falls while the loop goes on; 0 is among them where it is no progression of its loop. `ends` where
     the first and the last one occur, and perhaps not all between. `turns` are those of the loops that move it, 0 where
-    each gives a value of its own.
+    each gives a value of its own. `form` is how a number that is no progression of its loop was made.
     """
 
     low: int
@@ -62,6 +62,12 @@ class Numbers:
     loops: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
     ends: bool = field(default=False, compare=False, repr=False)
     turns: int = field(default=0, compare=False, repr=False)
+    form: Hashable = field(default_factory=object, compare=False, repr=False)
+
+    @property
+    def shape(self) -> Hashable:
+        """What numbers that are alike in every turn share: a progression its ends, all else how it was made."""
+        return self.low, self.high, self.step, self.loops, self.form if 0 in self.loops else None
 
     @property
     def repeats(self) -> bool:
@@ -96,14 +102,15 @@ class Numbers:
         ends = self.reached and other.reached and (apart or not wide)
         often = [max(one.turns, one.count) for one in (self, other)]
         turns = often[0] * often[1] if apart else max(self.turns, other.turns)
-        return Numbers(low, high, step, exact and whole, loops, ends, turns)
+        return Numbers(low, high, step, exact and whole, loops, ends, turns, ("+", self.shape, other.shape))
 
     def times(self, factor: int) -> Numbers:
         if not factor:
             return Numbers.of(0)  # no loop moves it
         ends = sorted((self.low * factor, self.high * factor))
         loops = self.loops if factor >= 0 else frozenset(-loop for loop in self.loops)
-        return Numbers(ends[0], ends[1], self.step * abs(factor), self.exact, loops, self.ends, self.turns)
+        form = factor, self.shape
+        return Numbers(ends[0], ends[1], self.step * abs(factor), self.exact, loops, self.ends, self.turns, form)
 
     @staticmethod
     def of(value: int) -> Numbers:
