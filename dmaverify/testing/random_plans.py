@@ -120,6 +120,10 @@ def derived(found: DrawnMove, target: Target) -> tuple[Command, ...] | None:
     commands: tuple[Command, ...] | None = getattr(result, "commands", None)
     if commands and any(port.chip < 0 or port.cluster < 0 for c in commands for port in (c.read, c.write)):
         return None  # it starts before the tensor: no text says that
+    most = target.engines.chips, target.engines.clusters, target.engines.per_cluster
+    engines = [(c.engine.chip, c.engine.cluster, c.engine.dmn) for c in commands or () if c.engine is not None]
+    if any(at >= many for engine in engines for at, many in zip(engine, most, strict=True)):
+        return None  # the machine does not have it
     return commands
 
 
