@@ -168,6 +168,21 @@ def test_a_program_is_exactly_as_it_says(file: str) -> None:
         assert verdict.as_expected, (verdict.name, verdict.status, sorted({f.rule for f in verdict.errors}))
 
 
+OTHERS = sorted(
+    path.relative_to(EXAMPLES).as_posix()
+    for folder in ("found", "idma", "machines", "pto", "reference", "sizes", "start")
+    for path in (EXAMPLES / folder).glob("*.toml")
+)
+
+
+@pytest.mark.parametrize("file", OTHERS)
+def test_no_example_of_another_machine_is_left_without_an_answer(file: str) -> None:
+    for verdict in dv.check(EXAMPLES / file):
+        told = verdict.name, verdict.status, sorted({f.rule for f in verdict.errors})
+        assert verdict.as_expected, told
+        assert verdict.expect is None or verdict.status.value != "unknown", told
+
+
 def test_every_program_of_the_examples_is_in_the_table() -> None:
     assert {f"programs/{path.stem}" for path in (EXAMPLES / "programs").glob("*.toml")} == set(PROGRAMS)
     for file, shown in PROGRAMS.items():

@@ -426,6 +426,22 @@ def test_what_a_move_without_commands_surely_touches_is_what_all_legal_commands_
             assert must, "what is plain is sure"
 
 
+@pytest.mark.parametrize(
+    ("element", "read"), [("A, B", range(18)), ("A", range(0, 18, 3)), ("B", range(3)), ("1", [0])]
+)
+def test_of_axes_that_the_destination_does_not_name_the_first_elements_are_surely_read(element: str, read) -> None:
+    text = (
+        'schema = 1\ntarget = "idma"\n[axes]\nA = 6\nB = 3\n[transfer.t]\ndtype = "i8"\n'
+        'source = { tier = "mem", element = "A, B" }\n'
+        f'dest = {{ tier = "mem", base = 4096, element = "{element}" }}\n'
+        '[program.p]\nstep = [{ transfer = "t" }]\n'
+    )
+    plan = read_plan_text(text)
+    touches = work_of(0, plan.programs[0].steps[0], plan.targets["idma"]).touches
+    sure = [t.walk for t in touches if t.sure and not t.writes]
+    assert {walk.address(at) for walk in sure for at in product(*(range(n) for n, _ in walk.loops))} == set(read)
+
+
 def test_memory_is_not_both_empty_and_held() -> None:
     with pytest.raises(Exception, match="`dm` cannot hold what is read of it and be empty"):
         judged(STORE, steps="store", more='holds = ["dm"]\nempty = ["dm"]')

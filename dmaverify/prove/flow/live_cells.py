@@ -10,6 +10,8 @@ Source: the plan file format, What is judged; docs/machines/rngd.md 7.1.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from dmaverify.language.expr import Kind
 from dmaverify.language.numbers import moves, same
 from dmaverify.layout.digits import Gap
@@ -23,53 +25,62 @@ from dmaverify.prove.meet import Walk
 from dmaverify.targets.target import Target
 
 
-def live_walk(tensor: Tensor, bits: int, target: Target, writes: bool) -> tuple[Walk | None, bool]:
+def live_walk(
+    tensor: Tensor, bits: int, target: Target, writes: bool, at_zero: Collection[str] = ()
+) -> tuple[Walk | None, bool]:
     """The live cells of a tensor in one memory, those that must end as zero with them where all its padding must; None
-    where they are no nest. And whether anything else may be touched: Bottom padding is not written.
+    where they are no nest. And whether anything else may be touched: Bottom padding is not written. Of axes `at_zero`
+    the first cell alone.
     """
     space = space_of(target, tensor.tier)
     layout, opaque = layout_of(tensor, space, bits)
     digits = [d for i, d in enumerate(layout.digits) if i not in layout.beyond_index]
+    if any(axis in at_zero and offset for axis, offset in layout.offsets):
+        return None, True
     kinds = {guard.kind for guard in layout.guards}
     if opaque or any(len(guard.terms) != 1 for guard in layout.guards):
         return None, True
     if any(d.step >= LOCAL_LIMIT and not same(d.live, d.slots) for d in digits):
         return None, True
     zeros = writes and kinds == {Kind.ZERO}
-    inside = [(d.slots if zeros else d.live, d.step) for d in digits if d.step < LOCAL_LIMIT]
+    inside = [(d.slots if zeros else d.live, d.step) for d in digits if d.step < LOCAL_LIMIT and d.axis not in at_zero]
     walk = Walk(local_address(space, layout.origin), tuple(loop for loop in inside if moves(loop[0])))
     return walk, not (writes and kinds <= {Kind.BOTTOM, Gap.OUT})
 
 
-def read_whole(transfer: Transfer, move: Indirect | None, target: Target) -> bool:
-    """Whether the destination asks for every live cell of the source, and none of them lies at two places. Of a table,
-    for some list that is admitted: where nothing is promised of it.
+def read_whole(transfer: Transfer, move: Indirect | None, target: Target) -> frozenset[str] | None:
+    """The axes of the source of which the destination asks for the first element alone, since it does not name them;
+    None where it does not ask for all of the others, or where an element may lie at two places. Of a table, for some
+    list that is admitted: where nothing is promised of it.
     """
     if move is not None and not move.scatter and (move.index.known or move.index.low is not None):
-        return False
+        return None
     bits = target.dtypes[transfer.dtype]
     (source, opaque), (dest, other) = (
         layout_of(t, space_of(target, t.tier), bits) for t in (_shown(transfer, "source"), _shown(transfer, "dest"))
     )
     copied = any(d.axis is None and moves(d.live) for d in source.digits)  # beyond digits are one
     if opaque or other or copied or source.repeats_an_axis:
-        return False
+        return None
     if any(len(guard.terms) != 1 for guard in dest.guards):
-        return False
-    named = {axis: [(d.weight, d.live) for d in dest.digits if d.axis == axis] for axis, _ in source.sizes}
+        return None
     rows = {move.axis} if move is not None else set()
+    axes = {d.axis for d in source.digits if d.axis is not None} - rows
+    at_zero = axes - {axis for axis, _ in dest.sizes}
+    named = {axis: [(d.weight, d.live) for d in dest.digits if d.axis == axis] for axis in axes - at_zero}
     try:
-        return all(
-            d.axis is None or d.axis in rows or first_absent([(d.weight, d.live)], named[d.axis]) is None
-            for d in source.digits
-        )
+        asked = all(first_absent([(d.weight, d.live)], named[d.axis]) is None for d in source.digits if d.axis in named)
     except TooMany:
-        return False
+        return None
+    return frozenset(at_zero) if asked else None
 
 
-def written_whole(move: Indirect | None) -> bool:
-    """Whether every live cell of the destination is written: of a table, for some list that is admitted."""
-    return move is None or not move.scatter or not (move.index.known or move.index.low is not None)
+def written_whole(move: Indirect | None) -> frozenset[str] | None:
+    """No axis where every live cell of the destination is written, else None: of a table, for some list that is
+    admitted.
+    """
+    whole = move is None or not move.scatter or not (move.index.known or move.index.low is not None)
+    return frozenset() if whole else None
 
 
 def _shown(transfer: Transfer, side: str) -> Tensor:

@@ -14,7 +14,7 @@ docs/machines/rngd.md 4.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
@@ -135,7 +135,7 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
         if step.indirect is not None:
             touches = known_rows(index, lane, step.indirect, target) or touches
             index_bits = target.dtypes[step.indirect.index.dtype]
-            touches += _region(index, lane, step.indirect.index.tensor, index_bits, target, False, True, INDEX)
+            touches += _region(index, lane, step.indirect.index.tensor, index_bits, target, False, (), INDEX)
         return StepWork((lane,), tuple(replace(t, port=port) for t in touches), whole=True)
     if isinstance(found, list):
         return StepWork((step.context or base,), (), troubles=tuple(found))
@@ -207,18 +207,20 @@ def loop_names(command: Command) -> tuple[str, ...]:
 
 
 def _region(
-    index: int, lane: str, tensor: Tensor, bits: int, target: Target, writes: bool, sure: bool,
+    index: int, lane: str, tensor: Tensor, bits: int, target: Target, writes: bool, sure: Collection[str] | None,
     what: str = "the whole tensor", view: View | None = None,
 ) -> Iterator[Touch]:  # fmt: skip
     """The bytes of a tensor of which nothing says what is touched: all that a view shows, else all that it declares.
-    With `sure`, its live cells are touched for sure.
+    Its live cells are touched for sure, of the axes in `sure` the first ones alone; nothing where that is None.
     """
     unit = unit_bits_of(bits)
     width = bits // unit
     loops = tuple((count, stride * width) for count, stride in shown_positions(tensor, view, "element"))
     names = tuple(f"in tensor {i}" if len(loops) > 1 else "in tensor" for i in range(len(loops)))
     walk = Walk(tensor.base * 8 // unit, (*loops, (width, 1)))
-    live, others = live_walk(tensor if view is None else view.shown, bits, target, writes) if sure else (None, True)
+    live, others = None, True
+    if sure is not None:
+        live, others = live_walk(tensor if view is None else view.shown, bits, target, writes, sure)
     for memory, moved, where in _in_places(tensor, walk, (*names, "in element"), target, unit, view):
         every = live is not None and same(_counted(live), _counted(moved))
         one = Touch(index, lane, writes, memory, moved, where, what, unit, tensor.span, fixed=view is None, sure=every)
