@@ -442,6 +442,22 @@ def test_of_axes_that_the_destination_does_not_name_the_first_elements_are_surel
     assert {walk.address(at) for walk in sure for at in product(*(range(n) for n, _ in walk.loops))} == set(read)
 
 
+@pytest.mark.parametrize(("source", "sure"), [
+    ('tier = "hbm", chip = "B", element = "A"', set()), ('tier = "hbm", chip = "1 # 2", element = "A"', set()),
+    ('tier = "dm", cluster = "B", slice = "1 # 64", element = "A"', set()), ('tier = "hbm", element = "B, A"', {0}),
+])  # fmt: skip
+def test_an_axis_over_chips_or_clusters_that_the_destination_lacks_is_surely_read_nowhere(source: str, sure) -> None:
+    """It is read on the first of them; no witness stands on the others."""
+    text = (
+        'schema = 1\ntarget = "rngd"\n[axes]\nA = 64\nB = 2\n[transfer.t]\ndtype = "i8"\n'
+        f'source = {{ {source} }}\ndest = {{ tier = "hbm", base = 4096, element = "A" }}\n'
+        '[program.p]\nstep = [{ transfer = "t" }]\n'
+    )
+    plan = read_plan_text(text)
+    touches = work_of(0, plan.programs[0].steps[0], plan.targets["rngd"]).touches
+    assert {touch.memory[1] for touch in touches if touch.sure and not touch.writes} == sure
+
+
 def test_memory_is_not_both_empty_and_held() -> None:
     with pytest.raises(Exception, match="`dm` cannot hold what is read of it and be empty"):
         judged(STORE, steps="store", more='holds = ["dm"]\nempty = ["dm"]')

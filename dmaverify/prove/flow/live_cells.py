@@ -40,8 +40,8 @@ def live_walk(
     kinds = {guard.kind for guard in layout.guards}
     if opaque or any(len(guard.terms) != 1 for guard in layout.guards):
         return None, True
-    if any(d.step >= LOCAL_LIMIT and not same(d.live, d.slots) for d in digits):
-        return None, True
+    if any(d.step >= LOCAL_LIMIT and (d.axis in at_zero or not same(d.live, d.slots)) for d in digits):
+        return None, True  # other cells in one memory than in another
     zeros = writes and kinds == {Kind.ZERO}
     inside = [(d.slots if zeros else d.live, d.step) for d in digits if d.step < LOCAL_LIMIT and d.axis not in at_zero]
     walk = Walk(local_address(space, layout.origin), tuple(loop for loop in inside if moves(loop[0])))
