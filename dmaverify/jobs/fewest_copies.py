@@ -182,7 +182,7 @@ def _priced(text: str, target: Target) -> dict[str, Any]:
 
 def space_of(found: Fewest) -> dict[str, Any]:
     """The space that was searched: every nest of every cover with its levels, and whether fields hold each of them."""
-    from dmaverify.synth.copies import divided, fits, packed
+    from dmaverify.synth.copy_fields import divided, fits, packed
 
     limits = found.limits
 

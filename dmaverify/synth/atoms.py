@@ -95,3 +95,55 @@ def _one_piece(pieces: Sequence[tuple[str | None, int, int, int]]) -> Iterator[t
         held = (axis, weight, count, size)
     if held is not None:
         yield held
+
+
+def joined(atoms: Sequence[Atom]) -> list[Atom]:
+    """Neighbours of one axis that step as one on both sides are one digit."""
+    out: list[Atom] = []
+    for atom in reversed(atoms):
+        low = out[-1] if out else None
+        if (
+            low is not None
+            and low.axis == atom.axis
+            and atom.axis is not None
+            and atom.weight == low.count * low.weight
+            and atom.read == low.count * low.read
+            and atom.write == low.count * low.write
+        ):
+            out[-1] = replace(low, count=low.count * atom.count)
+        else:
+            out.append(atom)
+    return out[::-1]
+
+
+def run_on(atoms: Sequence[Atom]) -> list[Atom]:
+    """Loops of different pieces that step as one on both sides, as one loop: the normal form of a box.
+
+    A box is a product of its loops, so that its addresses do not change; moves that are the same copy under other names
+    (`H % 2, H / 2, D` on both sides, and `H, D`) get the same box.
+    """
+    out: list[Atom] = []
+    for atom in reversed(atoms):
+        low = out[-1] if out else None
+        named = low is not None and {atom.axis, low.axis}.isdisjoint({None, BYTE})
+        if (
+            low is not None
+            and named
+            and atom.read == low.count * low.read
+            and atom.write == low.count * low.write
+            and (both := _as_parts(atom)) is not None
+            and (under := _as_parts(low)) is not None
+        ):
+            count = low.count * atom.count
+            out[-1] = Atom(f"{both}*{under}", 1, count, low.read, low.write, count)
+        else:
+            out.append(atom)
+    return out[::-1]
+
+
+def _as_parts(atom: Atom) -> str | None:
+    """The loop as part of a name of several: `H|2|8@4`; None where it cuts a fused axis."""
+    pieces = atom.pieces
+    if pieces is None:
+        return None
+    return "*".join(f"{axis}|{weight}|{size}@{count}" for axis, weight, count, size in pieces)

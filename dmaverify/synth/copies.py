@@ -5,10 +5,9 @@ Does not know: text, readings, prices, proofs (the caller prices and proves what
 Law: a plan moves every live element of the destination from where the source has it, and nothing else. The space: each
 nest of the canonical form by itself, rows as long as both sides run on, every choice of levels for the loops that an
 instruction has, in every order, the others in software; a level of more iterations than a field holds is divided, or
-cut into as many whole fields as it has and the rest; besides, covers by digits that walk padding alike, or
-take elements that stand at several places where another choice of digits finds them. Of mixes of places nothing is
-claimed. `fewest` walks all of it. What no copy may do is refused with its
-reason.
+cut into as many whole fields as it has and the rest; besides, covers by digits that walk padding alike, or take
+elements that stand at several places where another choice of digits finds them (`copy_covers`). Of mixes of places
+nothing is claimed. `fewest` walks all of it. What no copy may do is refused with its reason.
 
 The canonical form joins neighbouring levels that continue each other on both sides, so no level can be saved by
 joining. One instruction of the space makes at most as many rows as its largest levels have together, as far as fields
@@ -19,58 +18,23 @@ instructions at least; whether more are needed is not proved.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
-from math import isqrt, prod
+from math import prod
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr, axes_of
-from dmaverify.language.meaning import INDEX, TOP
-from dmaverify.lower.programs import space_of
+from dmaverify.language.meaning import TOP
 from dmaverify.program.move import Transfer
-from dmaverify.program.space import layout_of
-from dmaverify.synth import regions
+from dmaverify.synth.copy_covers import covers_by_digits, is_right
+from dmaverify.synth.copy_fields import SIDES, CopyLimits, copy_limits, cut, divided, fits, most_rows, needed, packed
 from dmaverify.synth.nests import MOST_ROWS, Level, RowNest, covers
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
 
 MOST = 1 << 24
-MOST_FACTORS = 1 << 12  # of a number of iterations, tried as levels of one instruction
-
-
-@dataclass(frozen=True, slots=True)
-class CopyLimits:
-    """What one instruction can say: levels, counts, strides of either side in bytes, and their unit in UB (`block`);
-    elements of padding on one side; the unit of a row, and the largest gap behind one where gaps are written.
-    """
-
-    levels: int
-    count: int
-    row: int
-    gm_stride: int
-    ub_stride: int
-    block: int
-    padded: int
-    row_unit: int = 1
-    gap: int | None = None
-
-
-def copy_limits(kind: str, limits: Mapping[str, int]) -> CopyLimits:
-    """Those of a kind of copy, from the limits of its machine."""
-    block, local = limits["ub_line_bytes"], limits["local_max"]
-    many = CopyLimits(
-        3, limits["count_max"], limits["count_max"], limits["gm_stride_max"], limits["ub_stride_max"], block,
-        limits["pad_count_max"],
-    )  # fmt: skip
-    if kind != "local":
-        return many
-    return replace(many, levels=1, count=local, row=local * block, row_unit=block, gap=local * block)
-
-
-SIDES: Mapping[str, tuple[str, ...]] = {"load": ("write",), "store": ("read",), "local": ("read", "write")}
-"""Which sides of a copy lie in UB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +122,8 @@ def plan_copies(transfer: Transfer, target: Target) -> Fewest:
     more: list[Fewest] | None = []
     if (mixed or padded) and min((f.issues for f in made), default=2) > 1:
         cells = kinds, write_keys, source_kinds, read_keys
-        known = _by_digits(transfer, target, bits, mixed=mixed)
-        more = None if known is None else tried(n for n in known if _is_right(n, cells, item))
+        known = covers_by_digits(transfer, target, bits, mixed=mixed)
+        more = None if known is None else tried(n for n in known if is_right(n, cells, item))
     if not made and not more:
         if refused:
             raise refused[0]
@@ -200,59 +164,6 @@ def _made(
             _allowed(part, kind, limits, transfer)
         made.append(fewest([n for n, _ in parts], kind, [r for _, r in parts], item, limits, whole))
     return made
-
-
-def _by_digits(transfer: Transfer, target: Target, bits: int, *, mixed: bool) -> list[list[RowNest]] | None:
-    """Covers by the digits of both layouts, those that walk padding, or with `mixed` all; None where there are no
-    digits.
-    """
-    layouts = [layout_of(t, space_of(target, t.tier), bits) for t in (transfer.source, transfer.dest)]
-    if any(opaque for _, opaque in layouts):
-        return None
-    try:
-        every = regions.covers(layouts[0][0], layouts[1][0]).each
-    except regions.NoPlan:
-        return None
-    bases = transfer.source.base, transfer.dest.base
-    return [[_rows_of(box, *bases) for box in cover.boxes] for cover in every if mixed or regions.WALKED in cover.how]
-
-
-def _rows_of(box: regions.AtomNest, source: int, dest: int) -> RowNest:
-    """A box as rows, from the first byte of either side; levels that continue each other are one."""
-    row, chain = box.chain
-    levels: list[Level] = []
-    for atom in sorted((a for a in box.atoms if a.count > 1 and a not in chain), key=lambda a: (a.write, a.read)):
-        low = levels[-1] if levels else None
-        if low is not None and (atom.read, atom.write) == (low.count * low.read, low.count * low.write):
-            levels[-1] = replace(low, count=low.count * atom.count)
-        else:
-            levels.append(Level(atom.count, atom.read, atom.write))
-    return RowNest(box.read - source, box.write - dest, row, tuple(levels))
-
-
-def _is_right(nests: Sequence[RowNest], cells: tuple[Any, Any, Any, Any], item: int) -> bool:
-    """Whether rows write every live element once, with what the source has of it, and else padding that may hold
-    anything, from bytes of the source.
-    """
-    import numpy as np
-
-    kinds, write_keys, source_kinds, read_keys = cells
-    if sum(nest.rows * nest.row for nest in nests) > kinds.size * item:
-        return False
-    at = []
-    for nest in nests:
-        both = np.array([[nest.read, nest.write]]) // item + np.arange(nest.row // item)[:, None]
-        for level in nest.levels:
-            steps = np.arange(level.count)[:, None, None] * (np.array([level.read, level.write]) // item)
-            both = (both[None, :, :] + steps).reshape(-1, 2)
-        at.append(both)
-    reads, writes = np.concatenate(at).T
-    if min(reads.min(), writes.min()) < 0 or reads.max() >= source_kinds.size or writes.max() >= kinds.size:
-        return False
-    live = kinds[writes] == INDEX
-    right = (source_kinds[reads[live]] == INDEX) & (read_keys[reads[live]] == write_keys[writes[live]])
-    once = len(distinct(writes)) == len(writes) and live.sum() == (kinds == INDEX).sum()
-    return bool(right.all() and once and (kinds[writes[~live]] == TOP).all())
 
 
 def _keys(expr: Expr, axes: dict[str, int]) -> tuple[Any, Any]:
@@ -375,7 +286,7 @@ def fewest(
     bound = min(total, 2)
     if whole is not None:
         bound = needed(whole, kind, limits)
-        most = f"one instruction makes {_most_rows(whole, kind, limits):,} of them at most, so {bound:,} are needed"
+        most = f"one instruction makes {most_rows(whole, kind, limits):,} of them at most, so {bound:,} are needed"
         evidence.insert(0, f"{_shape_text(whole)}, cut where a field ends; {most}")
     elif len(nests) > 1:
         evidence.append(f"{len(nests)} nests, since no single one holds these rows: 2 instructions at least")
@@ -393,64 +304,12 @@ def _shape_text(nest: RowNest) -> str:
 
 def _argument(nest: RowNest, kind: str, limits: CopyLimits, least: int) -> str:
     """Why one nest needs as many instructions as it does."""
-    most, own = _most_rows(nest, kind, limits), needed(nest, kind, limits)
+    most, own = most_rows(nest, kind, limits), needed(nest, kind, limits)
     verb = "is" if own == 1 else "are"
     said = f"{_shape_text(nest)}; one instruction makes {most:,} of them at most, so {own:,} {verb} "
     if own == least:
         return said + "needed, and enough"
     return said + f"needed; no choice of levels leaves fewer than {least:,}"
-
-
-def needed(nest: RowNest, kind: str, limits: CopyLimits) -> int:
-    """Instructions that the rows of a nest need at least."""
-    return -(-nest.rows // _most_rows(nest, kind, limits))
-
-
-def cut(nest: RowNest, limits: CopyLimits) -> list[RowNest]:
-    """The nest in parts whose levels of more iterations than a field holds are whole fields, or less than one."""
-    parts: list[tuple[int, int, tuple[Level, ...]]] = [(nest.read, nest.write, ())]
-    for level in nest.levels:
-        rest = level.count % limits.count if level.count > limits.count else 0
-        ends = [(0, level.count - rest), *([(level.count - rest, rest)] if rest else [])]
-        parts = [
-            (read + first * level.read, write + first * level.write, (*own, replace(level, count=count)))
-            for read, write, own in parts
-            for first, count in ends
-        ]
-    return [RowNest(read, write, nest.row, tuple(v for v in own if v.count > 1)) for read, write, own in parts]
-
-
-def divided(nest: RowNest, limits: CopyLimits) -> RowNest:
-    """A level of more iterations than a field holds, as two."""
-    levels: list[Level] = []
-    for level in nest.levels:
-        low = [d for d in range(1, isqrt(level.count) + 1) if level.count % d == 0]
-        own = max(d for one in low for d in (one, level.count // one) if d <= limits.count)
-        levels.append(replace(level, count=own))
-        if own != level.count:
-            levels.append(Level(level.count // own, level.read * own, level.write * own))
-    return replace(nest, levels=tuple(levels))
-
-
-def fits(level: Level, nest: RowNest, kind: str, limits: CopyLimits, *, innermost: bool) -> bool:
-    """Whether a level can be one of an instruction's."""
-    if level.count > limits.count or min(level.read, level.write) < 0:
-        return False
-    for side in ("read", "write"):
-        stride = getattr(level, side)
-        inside = side in SIDES[kind]
-        if stride > (limits.ub_stride if inside else limits.gm_stride):
-            return False
-        if inside and stride % limits.block and not (innermost and stride == nest.row):
-            return False
-        if limits.gap is not None and not nest.row <= stride <= nest.row + limits.gap:
-            return False
-    return True
-
-
-def packed(level: Level, kind: str, limits: CopyLimits) -> bool:
-    """Whether rows of a level do not start on blocks of UB: only an instruction's innermost level may do that."""
-    return any(getattr(level, side) % limits.block for side in SIDES[kind])
 
 
 def _plans(nest: RowNest, kind: str, right: int | None, item: int, limits: CopyLimits) -> Iterator[CopyPlan]:
@@ -466,29 +325,3 @@ def _plans(nest: RowNest, kind: str, right: int | None, item: int, limits: CopyL
             whole = -(-nest.row // limits.block) * limits.block
             alone = Level(1, *(whole if side in SIDES[kind] else nest.row for side in ("read", "write")))
             yield CopyPlan(nest.read, nest.write, nest.row, tuple(levels) or (alone,), software, right, item)
-
-
-def _reach(count: int, most: int, loops: int) -> int:
-    """The most iterations of a level that so many loops take, each up to `most`; or what no product can pass."""
-    end = min(count, prod([most] * loops))
-    if count <= most or loops == 1 or (least := isqrt(count)) > MOST_FACTORS:
-        return end
-    best = 0
-    for n in range(min(most, least), 0, -1):  # the smallest of the factors
-        best = max(best, n * _reach(count // n, most, loops - 1)) if best < end else end
-    return best
-
-
-def _most_rows(nest: RowNest, kind: str, limits: CopyLimits) -> int:
-    """The most rows of one instruction: of levels that its fields can hold at all as many iterations as they count. A
-    level may take several of its loops.
-    """
-    made = {0: 1}
-    for level in nest.levels:
-        one = replace(level, count=min(level.count, limits.count))
-        ways = range(1, limits.levels + 1) if fits(one, nest, kind, limits, innermost=True) else ()
-        more = [(used + n, rows * _reach(level.count, limits.count, n)) for used, rows in made.items() for n in ways]
-        for used, rows in more:
-            if used <= limits.levels:
-                made[used] = max(made.get(used, 1), rows)
-    return max(made.values())

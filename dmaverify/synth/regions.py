@@ -17,9 +17,9 @@ from functools import cached_property
 from itertools import pairwise, product
 from math import prod
 
-from dmaverify.layout.addresses import BYTE, Layout
+from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import Digit
-from dmaverify.synth.atoms import Atom
+from dmaverify.synth.atoms import Atom, joined, run_on
 from dmaverify.synth.places import choices, held_of, holds_once
 from dmaverify.synth.spans import low_first, ranges, reach
 from dmaverify.values import dataclass, replace
@@ -183,59 +183,7 @@ def _boxes(
         atoms = [atom for part in chosen for atom in part.atoms if atom.count > 1] + list(copies)
         atoms.sort(key=lambda atom: (-abs(atom.write), -abs(atom.read), atom.axis or ""))
         read, write = source.origin + sum(p.read for p in chosen), dest.origin + sum(p.write for p in chosen)
-        yield AtomNest(read, write, tuple(_run_on(_joined(atoms))))
-
-
-def _joined(atoms: Sequence[Atom]) -> list[Atom]:
-    """Neighbours of one axis that step as one on both sides are one digit."""
-    out: list[Atom] = []
-    for atom in reversed(atoms):
-        low = out[-1] if out else None
-        if (
-            low is not None
-            and low.axis == atom.axis
-            and atom.axis is not None
-            and atom.weight == low.count * low.weight
-            and atom.read == low.count * low.read
-            and atom.write == low.count * low.write
-        ):
-            out[-1] = replace(low, count=low.count * atom.count)
-        else:
-            out.append(atom)
-    return out[::-1]
-
-
-def _run_on(atoms: Sequence[Atom]) -> list[Atom]:
-    """Loops of different pieces that step as one on both sides, as one loop: the normal form of a box.
-
-    A box is a product of its loops, so that its addresses do not change; moves that are the same copy under other names
-    (`H % 2, H / 2, D` on both sides, and `H, D`) get the same box.
-    """
-    out: list[Atom] = []
-    for atom in reversed(atoms):
-        low = out[-1] if out else None
-        named = low is not None and {atom.axis, low.axis}.isdisjoint({None, BYTE})
-        if (
-            low is not None
-            and named
-            and atom.read == low.count * low.read
-            and atom.write == low.count * low.write
-            and (both := _as_parts(atom)) is not None
-            and (under := _as_parts(low)) is not None
-        ):
-            count = low.count * atom.count
-            out[-1] = Atom(f"{both}*{under}", 1, count, low.read, low.write, count)
-        else:
-            out.append(atom)
-    return out[::-1]
-
-
-def _as_parts(atom: Atom) -> str | None:
-    """The loop as part of a name of several: `H|2|8@4`; None where it cuts a fused axis."""
-    pieces = atom.pieces
-    if pieces is None:
-        return None
-    return "*".join(f"{axis}|{weight}|{size}@{count}" for axis, weight, count, size in pieces)
+        yield AtomNest(read, write, tuple(run_on(joined(atoms))))
 
 
 # ---------------------------------------------------------------- one axis

@@ -23,20 +23,21 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.in_place import lie_apart
+from dmaverify.synth.evidence import artefact, evidence_of
 from dmaverify.synth.legal import Judged, Law
 from dmaverify.synth.members import EVALUATIONS, SIMULATED_TIES, TIE_EVALUATIONS, Member, SearchFound, SearchLimits
 from dmaverify.synth.packets import segmented
-from dmaverify.synth.playing import WHOLE, Contest, contest, expected, played
+from dmaverify.synth.playing import WHOLE, contest, expected, played
 from dmaverify.synth.priced_orders import HAIR
 from dmaverify.synth.regions import Covers, NoPlan, covers
-from dmaverify.synth.result import Before, Played, Synthesis
+from dmaverify.synth.result import Before, Synthesis
 from dmaverify.synth.search import Search
 from dmaverify.synth.space import SynthMachine
 from dmaverify.synth.streams import stream_for
 from dmaverify.synth.ties import TiedSearch
 from dmaverify.targets.target import Target
 from dmaverify.values import replace
-from dmaverify.verdict import Severity, Status, Verdict
+from dmaverify.verdict import Severity, Status
 
 CROSS_CHECK = 1 << 16
 """Units up to which the winner is executed byte by byte as well."""
@@ -273,7 +274,7 @@ def _proved(
             ]
             continue
         others = tuple((m.layering.split, m.cycles, plays[id(m)]) for m in table.ranked if m is not member)
-        evidence = (*_evidence(found, member, verdict, plays[id(member)]), *_artefact(table, member))
+        evidence = (*evidence_of(found, member, verdict, plays[id(member)]), *artefact(table, member))
         result = Synthesis(
             plan, target, axes, data.profile, member.commands, member.cost, member.cycles, found.bound,
             member.cycles <= found.bound + HAIR, evidence, found.floor, verdict, None,
@@ -373,37 +374,3 @@ def before_of(move: Transfer, target: Target, data: CostData, simulate: bool) ->
         return replace(before, played=played(program, data, WHOLE)) if simulate else before
     except InputError:  # no simulation takes it
         return before
-
-
-def _artefact(table: Contest, member: Member) -> tuple[str, ...]:
-    """What the simulator would have chosen instead, if that is another plan."""
-    if table.rival is None or table.rival[0] is member:
-        return ()
-    other, seen = table.rival
-    part = "" if seen.share >= 1 else f" for the first {100 * seen.share:.1f} %"
-    price = f"{other.layering.split}, {other.cycles:,.1f} cycles, simulated {seen.cycles:,.0f}{part}"
-    return (f"the simulator ranks a plan first that the closed form calls dearer ({price}): there the two differ",)
-
-
-def _evidence(found: SearchFound, member: Member, verdict: Verdict, seen: Played | None) -> tuple[str, ...]:
-    """What supports the bound and the plan, in sentences."""
-    lines = []
-    if found.floor is not None:
-        top = found.floor.terms[0]
-        which = "of the space" if found.floor.cycles <= found.bound + HAIR else "of those searched"
-        lines.append(
-            f"no plan {which} can beat {found.floor.cycles:,.1f} cycles: {top.name} ({top.resource}): {top.why}"
-        )
-    spent = f"{found.evaluations} commands priced, {found.pruned} choices pruned"
-    lines.append(f"{found.ended}: {found.shares} shares of engines, {spent}")
-    how = (
-        "equals the closed form"
-        if member.cost.exact
-        else "is at least the closed form, which counts what no order avoids"
-    )
-    lines.append(f"the simulated time {how}")
-    if seen is not None and seen.share >= 1 and seen.cycles > 1.05 * member.cycles:
-        more = 100 * (seen.cycles / member.cycles - 1)
-        lines.append(f"the simulator needs {more:.0f} % more than the closed form: there the ranking is not proved")
-    lines.append(f"proved: {len(verdict.obligations)} obligations, {verdict.claim or 'all units'}")
-    return tuple(lines)

@@ -14,7 +14,8 @@ from dmaverify.cli import app as cli
 from dmaverify.machines.idma.derive import descriptor_of
 from dmaverify.machines.idma.forms import read_image
 from dmaverify.machines.idma.nd import starts
-from dmaverify.machines.idma.search import BoxNest, nest_of, runs_are_maximal, synthesize
+from dmaverify.machines.idma.nests import BoxNest, nest_of
+from dmaverify.machines.idma.search import runs_are_maximal, synthesize
 from dmaverify.machines.idma.setup import setup_of
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.command import Loop

@@ -31,7 +31,8 @@ from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.plan.read import read_plan_text
 from dmaverify.report.copies import synthesis_text
-from dmaverify.synth.copies import CopyLimits, Fewest, _reach, copy_limits, cut, fewest
+from dmaverify.synth.copies import Fewest, fewest
+from dmaverify.synth.copy_fields import CopyLimits, copy_limits, cut, reach_of
 from dmaverify.synth.nests import Level, RowNest, covers
 from dmaverify.targets.target import load_target
 from dmaverify.verdict import Status
@@ -218,7 +219,7 @@ def test_a_level_takes_as_many_iterations_as_the_best_product_of_fields(count: i
     fields = range(1, 8)
     for loops in (1, 2, 3):
         made = [prod(one) for one in itertools.product(fields, repeat=loops)]
-        assert _reach(count, 7, loops) == max(n for n in made if n <= count)
+        assert reach_of(count, 7, loops) == max(n for n in made if n <= count)
 
 
 def test_the_parts_of_a_cut_nest_are_its_rows_each_once() -> None:

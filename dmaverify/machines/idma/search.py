@@ -16,19 +16,19 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 from math import prod
 from typing import TYPE_CHECKING
 
 from dmaverify.cost.model import Cost
 from dmaverify.language.expr import axes_of
-from dmaverify.language.numbers import largest_part
 from dmaverify.layout.addresses import Layout
 from dmaverify.lower.programs import given_program, program_of_transfer, space_of
 from dmaverify.machines.idma.decoupled_bounds import ApartTotals
 from dmaverify.machines.idma.engine import TILELINK
 from dmaverify.machines.idma.law import Depth, Totals
 from dmaverify.machines.idma.legalizer import is_coupled, window_bits
+from dmaverify.machines.idma.nests import BoxNest, fewest_unrolled, in_fields, nest_of, trimmed
 from dmaverify.machines.idma.price import bounds_of, fetched, measured, memory_of, price_on, programming, totals_of
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.program.command import Command, Entry, GivenCommand, Loop, Sequencer
@@ -36,7 +36,7 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.in_place import lie_apart
-from dmaverify.synth.regions import WALKED, AtomNest, Cover, NoPlan, covers
+from dmaverify.synth.regions import WALKED, Cover, NoPlan, covers
 from dmaverify.synth.result import Before, Synthesis
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 MOST_COMMANDS = 4096
 MOST_PROVED = 16
 """Descriptor lists that are asked for a proof, the cheapest first."""
-TRIMMED = 1 << 16
-"""Bytes at the end of a run that are looked at for its last live one."""
 MOST_ORDERS = 120
 PRICED_ORDERS = 4096
 """1D transfers up to which every order of the loops is priced by the law."""
@@ -62,16 +60,6 @@ RANKED = 1 << 10
 """Beats up to which programs that are not coupled are ranked by the law; above, by its bounds."""
 SHOWN_RUNS = 1 << 16
 """Runs up to which it is looked whether they are maximal."""
-
-
-@dataclass(frozen=True, slots=True)
-class BoxNest:
-    """A box as a contiguous run of `length` units under loops, at its base addresses."""
-
-    read: int
-    write: int
-    length: int
-    loops: tuple[Loop, ...]
 
 
 def synthesize(
@@ -134,7 +122,7 @@ def _found(move: Transfer, target: Target, setup: Setup, most: int) -> list[_Fou
     tried, fewest = 0, sys.maxsize
     for cover in every.each:
         for nests in _nests(cover, setup, layouts[1] if WALKED in cover.how else None):
-            kept = [_fewest(nest, setup.outer) for nest in nests]
+            kept = [fewest_unrolled(nest, setup.outer) for nest in nests]
             count = sum(prod(loop.count for loop in unrolled) for _, unrolled in kept)
             fewest = min(fewest, count)
             programs = _programs(nests, kept, (move.source.tier, move.dest.tier), apart=apart) if count <= most else ()
@@ -198,82 +186,6 @@ def _from_the_end(
     read, write = (sum((loop.count - 1) * getattr(loop, side) for loop in loops) for side in ("read", "write"))
     turned = [replace(loop, read=-loop.read, write=-loop.write) for loop in loops]
     return replace(nest, read=nest.read + read, write=nest.write + write), turned[: len(inside)], turned[len(inside) :]
-
-
-def in_fields(box: AtomNest, field: int) -> list[BoxNest]:
-    """The runs of a box as whole fields and a rest."""
-    run, chain = box.chain
-    loops = [Loop(a.count, a.read, a.write, a.label) for a in box.atoms if a.count > 1 and a not in chain]
-    whole, rest = divmod(run, field)
-    fields = [Loop(whole, field, field)] if whole > 1 else []
-    parts = [(0, field, [*loops, *fields])] * (whole > 0) + [(whole * field, rest, loops)] * (rest > 0)
-    return [BoxNest(box.read + at, box.write + at, length, _ordered(own)) for at, length, own in parts]
-
-
-def _ordered(loops: Sequence[Loop]) -> tuple[Loop, ...]:
-    return tuple(sorted(_merged(loops), key=lambda x: (-abs(x.write), -abs(x.read))))
-
-
-def nest_of(box: AtomNest, length_max: int) -> BoxNest:
-    """The longest contiguous run of a box that fits the length field, and the rest as loops, merged where they can be,
-    the largest write stride first.
-    """
-    loops = [Loop(a.count, a.read, a.write, a.label) for a in box.atoms if a.count > 1]
-    length = 1
-    while True:
-        inner = next((x for x in loops if x.read == x.write == length), None)
-        if inner is None:
-            break
-        loops.remove(inner)
-        fits = largest_part(inner.count, length_max // length, 1)
-        if fits < inner.count:
-            loops.append(Loop(inner.count // fits, length * fits, length * fits, inner.label))
-            length *= fits
-            break
-        length *= inner.count
-    return BoxNest(box.read, box.write, length, _ordered(loops))
-
-
-def trimmed(nest: BoxNest, dest: Layout) -> BoxNest:
-    """The nest with runs that end at their last live byte: padding behind it need not move.
-
-    Iterations further out have no more live bytes than the first: live values are those below a bound, digit by digit
-    and in sum.
-    """
-    length = nest.length
-    for last in range(length - 1, max(-1, length - 1 - TRIMMED), -1):
-        values = dest.values_at(nest.write + last)
-        if values is not None and dest.kind_at(values) is None:
-            return replace(nest, length=last + 1)
-    return nest
-
-
-def _merged(loops: Sequence[Loop]) -> list[Loop]:
-    """Any two loops that step as one, as one: order has no meaning here."""
-    out = list(loops)
-    while True:
-        pair = next(
-            (
-                (a, b) for a in out for b in out
-                if a is not b and a.read == b.read * b.count and a.write == b.write * b.count
-            ),
-            None,
-        )  # fmt: skip
-        if pair is None:
-            return out
-        a, b = pair
-        out = [x for x in out if x is not a and x is not b]
-        label = " ".join(name for name in (a.label, b.label) if name)
-        out.append(Loop(a.count * b.count, b.read, b.write, label))
-
-
-def _fewest(nest: BoxNest, outer: int) -> tuple[tuple[Loop, ...], tuple[Loop, ...]]:
-    """The loops that the mid-end takes, and those that software unrolls: the choice with the fewest descriptors."""
-    more = len(nest.loops) - outer
-    if more <= 0:
-        return nest.loops, ()
-    unrolled = min(combinations(nest.loops, more), key=lambda chosen: prod(loop.count for loop in chosen))
-    return tuple(loop for loop in nest.loops if not any(loop is other for other in unrolled)), unrolled
 
 
 def _descriptors(

@@ -24,7 +24,6 @@ from dmaverify.program.sticky import RegisterEvent
 from dmaverify.prove.flow.ask import term_text
 from dmaverify.prove.flow.ranges import NEVER, settled
 from dmaverify.targets.table import suggestion
-from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass, field, replace
 
 
@@ -155,7 +154,6 @@ class Values:
         self.anywhere_in: dict[int, CopyTouch] = {}  # all bytes of a tile in boxes, by the touch of some of its cells
         self.touches_kept: list[CopyTouch] = []
         self.tile_moves = 0
-        self.core_flags = load_target("pto").limits["core_flags"]
         self.around: list[str] = []  # counters of the loops around, outside in
         self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
         for name, kind, span in function.args:

@@ -10,7 +10,7 @@ Source: docs/design.md; "DMA Engine", "Memory Performance" as the parts name the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dmaverify.program.access import Access
@@ -387,15 +387,7 @@ def _judge(case: _Case) -> None:
             "write it into the loop, or give the steps loops of their own",
         )
         return
-    parts: tuple[Callable[[list[StepWork], Order], None], ...] = (
-        case.hazards,
-        case.lists,
-        case.at_start,
-        case.tiles,
-        case.regions,
-        case.starvation,
-    )
-    for part in parts:
+    for part in (case.hazards, case.lists, case.at_start, case.tiles, case.regions, case.starvation):
         part(works, order)
     case.ask(works, order)
     if not any(work.troubles for work in works):
