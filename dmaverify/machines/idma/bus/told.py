@@ -20,6 +20,8 @@ NEEDED = frozenset({
     "ar_addr", "ar_len", "aw_addr", "aw_len", "w_strb", "a_read_addr", "a_write_addr", "a_write_strb", "a_write_we",
 })  # fmt: skip
 """Fields without which a trace says nothing of the bytes that were moved."""
+UNASKED = "ids, attributes, user fields and resets"
+"""What no trace is held to."""
 SOURCE = "AMBA AXI, issue H.c, A3.2 to A3.4; iDMA v0.7.0, idma_legalizer"
 
 
@@ -38,7 +40,7 @@ def verdict_of_trace(
     assumed = ["what holds of this one run: nothing is said of others"]
     table = "beats are those of the table; whether valid stays until ready answers it is not shown and not judged"
     assumed.append(f"beats are those at rising edges of {clock}, by the values before each" if clock else table)
-    assumed.append("not judged: ids, attributes and user fields, what resets do, when OBI may ask and answer")
+    assumed.append(f"not judged: {UNASKED}, when OBI may ask and answer")
     if wrong is None and cycles:
         assumed.append(f"{cycles:,} cycles from the first address to the last answer{'; ' if law else ''}{law}")
     unseen = f"; {', '.join(found.missing)} not shown and not judged" if found.missing else ""
@@ -48,7 +50,7 @@ def verdict_of_trace(
     path = trace.partition("::")[0]
     return Verdict(
         Path(path).stem, "idma", status, findings, obligations, tuple(assumed), {}, 0.0, "", path, 1, None,
-        f"all {found.beats:,} beats{unseen}",
+        f"all {found.beats:,} beats of this {'run' if clock else 'table'}{unseen}, without {UNASKED}",
     )  # fmt: skip
 
 
