@@ -330,6 +330,26 @@ def test_a_loop_of_one_iteration_comes_around_to_nothing(count: int, wanted: Sta
     assert judged(text + steps).status is wanted
 
 
+@pytest.mark.parametrize(("start", "starves"), [("64 * t", set()), ("64 - 64 * t", STARVED)])
+def test_slices_that_move_with_a_loop_refute_nothing_where_no_iteration_need_share_them(
+    start: str, starves: set[str]
+) -> None:
+    """The load of an iteration waits for its access, so that access 1 alone may run beside load 0: in its slices, or in
+    the other half.
+    """
+    slices = f'view = {{ tile = "S", place = "slice", length = 64, start = "{start}", partial = true }}'
+    text = (
+        '[access.x]\nengine = "fetch"\ndtype = "i8"\nloop = { t = 2 }\nmemory = { tier = "dm", slice = "S", '
+        f'element = "T, M, W # 128", {slices.replace("64 - 64 * t", "64 * t")} }}\n'
+        'stream = { time = "T, M", packet = "W" }\n[transfer.load]\ndtype = "i8"\nloop = { t = 2 }\n'
+        f'source = {{ tier = "hbm", element = "S, C", view = {{ tile = "S", length = 64, start = "{start}" }} }}\n'
+        f'dest = {{ tier = "dm", base = 262144, slice = "S", element = "C", {slices} }}\n'
+        'stream = { time = "S = 64", packet = "C" }\n'
+    ) + program('access = "x"', 'transfer = "load"\nafter = ["x"]')
+    assert run(text) == starves
+    assert judged(text).status is Status.UNKNOWN  # the union over iterations is what is looked at
+
+
 @pytest.mark.parametrize(("high", "wanted"), [(1, Status.PROVED), (0, Status.REFUTED)])
 def test_each_engine_starves_in_its_own_slices(high: int, wanted: Status) -> None:
     """Engine 0 waits for both accesses before its part of `both`, engine 1 for nothing; one loads the slices where they

@@ -26,12 +26,14 @@ from dmaverify.jobs.certify_copies import write_copies
 from dmaverify.jobs.fewest_copies import synthesize_copies
 from dmaverify.jobs.kernels import same_functions
 from dmaverify.jobs.sealed import hash_of, seal_of
+from dmaverify.language.meaning import BOTTOM, INDEX, TOP
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.plan.read import read_plan_text
 from dmaverify.report.copies import synthesis_text
 from dmaverify.synth.copies import Fewest, fewest
+from dmaverify.synth.copy_covers import is_right
 from dmaverify.synth.copy_fields import CopyLimits, copy_limits, cut, reach_of
 from dmaverify.synth.nests import Level, RowNest, covers
 from dmaverify.targets.target import load_target
@@ -454,3 +456,30 @@ def test_padding_alike_on_both_sides_is_walked_where_that_saves_an_instruction(
     write_copies(tmp_path, found)
     said = subprocess.run([sys.executable, tmp_path / "recount.py"], capture_output=True, text=True, check=False)
     assert said.stdout == f"{issues} instructions, {issues} claimed\n"
+
+
+# a tile of four: elements 0 and 1, padding that may hold anything, padding that must stay; the source has 0, 1, 0 and
+# padding
+CELLS = (
+    np.array([INDEX, INDEX, TOP, BOTTOM]), np.array([0, 1, -1, -1]), np.array([INDEX, INDEX, INDEX, TOP]),
+    np.array([0, 1, 0, -1]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("nests", "right"),
+    [
+        ([RowNest(0, 0, 2)], True),
+        ([RowNest(2, 0, 1), RowNest(1, 1, 1)], True),  # element 0 from its other place
+        ([RowNest(0, 0, 3)], True),  # Top padding from whatever is there
+        ([RowNest(0, 0, 4)], False),  # Bottom padding too
+        ([RowNest(0, 0, 1)], False),  # element 1 is missing
+        ([RowNest(0, 0, 2), RowNest(1, 1, 1)], False),  # element 1 twice
+        ([RowNest(1, 0, 2)], False),  # element 0 from where 1 is
+        ([RowNest(3, 0, 1), RowNest(1, 1, 1)], False),  # element 0 from padding
+        ([RowNest(0, 0, 1, (Level(2, 4, 1),))], False),  # beyond the source
+        ([RowNest(0, 0, 1, (Level(2, 1, 4),))], False),  # beyond the tile
+    ],
+)
+def test_a_cover_is_right_only_where_every_cell_is(nests: list[RowNest], right: bool) -> None:
+    assert is_right(nests, CELLS, 1) is right

@@ -99,6 +99,13 @@ def test_digits_of_one_axis_are_cut_for_a_route_as_those_of_several(axes: str, s
     assert (found.route.middle.tier, found.cycles) == ("spm", 1848)
 
 
+def test_the_bound_of_a_route_holds_for_direct_plans_too_where_none_was_found() -> None:
+    """8,192 bytes in whole windows: one start-up, and 32 requests of one engine at most."""
+    found = synthesized(api.load(TRANSPOSE), QUICK)
+    assert found.route is not None
+    assert 500 <= found.bound <= 500 + 8192 / 256
+
+
 def test_a_copy_near_its_bound_keeps_its_direct_plan() -> None:
     found = synthesized(api.load(COPY), QUICK)
     assert found.route is None
