@@ -623,6 +623,34 @@ def test_two_lists_in_the_same_bytes_are_one_list(one: str, other: str, holds: b
     assert conditions == ("the lists of `a` and `b`, which share bytes, are what both state",)
 
 
+@pytest.mark.parametrize(
+    ("made", "wanted"), [("last", {"core/not-vacuous"}), ("between", set()), ("first", {"core/not-vacuous"})]
+)
+def test_a_loop_that_writes_its_list_has_one_list_in_each_iteration(made: str, wanted: set[str]) -> None:
+    moves = LISTED_MOVE.format(name="a", base=0, at=65536, scaled="false", states="values = [0, 1, 2, 3]")
+    moves += LISTED_MOVE.format(name="b", base=1024, at=65536, scaled="false", states="values = [0, 1, 2, 4]")
+    steps = ['gather = "a"', 'gather = "b"']
+    steps.insert({"first": 0, "between": 1, "last": 2}[made], 'transfer = "list"')
+    body = ", ".join(f"{{ {step}, loop = {{ t = 2 }} }}" for step in steps)
+    text = LISTED.format(
+        moves=moves + MAKE_LIST.format(dtype="i32", element="K"), steps=body, regions='order = "written"\n'
+    )
+    (verdict,) = api.check(text, "p")
+    assert {f.rule for f in verdict.errors} == wanted
+
+
+@pytest.mark.parametrize(("first", "holds"), [(256, True), (128, False)])
+def test_bytes_that_two_tables_of_other_rows_promise_are_multiples_of_both(first: int, holds: bool) -> None:
+    """Rows of 256 bytes of one table, of 128 of the other."""
+    moves = LISTED_MOVE.format(name="a", base=0, at=65536, scaled="true", states="rows = [0, 127]")
+    half = LISTED_MOVE.replace('"R, C"', '"R, H"').replace('element = "C" }}', 'element = "H" }}')
+    values = f"values = {[first, 512, 768, 1024]}"
+    moves += half.replace('= "C"', '= "H"').format(name="b", base=1024, at=65536, scaled="true", states=values)
+    text = LISTED.format(moves=moves, steps='{ gather = "a" }, { gather = "b", after = ["a"] }', regions="")
+    (verdict,) = api.check(text.replace("C = 256\n", "C = 256\nH = 128\n"), "p")
+    assert ("core/not-vacuous" in {f.rule for f in verdict.errors}) is not holds
+
+
 @pytest.mark.parametrize(("first", "last"), [(3, True), (4, False)])
 def test_promises_of_bytes_and_of_rows_are_compared_as_numbers(first: int, last: bool) -> None:
     """Rows of 256 bytes: 3 of them are 768."""

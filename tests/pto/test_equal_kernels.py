@@ -270,6 +270,20 @@ def test_work_in_another_order_is_no_difference_and_a_byte_that_one_alone_writes
     assert "byte 0 of ub is written in the first, never in the second" in found.why
 
 
+ALL_LANES = '%a = pto.pset_b32 "PAT_ALL" : !pto.mask<b32>\n'
+CHOSEN = '    %m = pto.vcmp %v, %v, %a, "lt" : {0}, {0}, {1} -> {1}'.format("!pto.vreg<64xf32>", "!pto.mask<b32>")
+
+
+@pytest.mark.parametrize(("mask", "status"), [(ALL_LANES, "different"), (ALL_LANES + CHOSEN, "unknown")])
+def test_a_byte_that_one_kernel_only_may_write_is_no_difference(mask: str, status: str) -> None:
+    one = VECTOR.format("%x0", "pto.vabs")
+    line = "    pto.vsts %w, %u[%x{0}], {1} : !pto.vreg<64xf32>, !pto.ptr<f32, ub>, !pto.mask<b32>\n"
+    texts = [
+        one.replace("  }\n", f"    {mask}\n{line.format(x, '%m' if CHOSEN in mask else '%a')}  }}\n") for x in (0, 4)
+    ]
+    assert compare(texts[1], texts[0]).status == status
+
+
 def test_work_that_only_one_kernel_does_is_told() -> None:
     one = VECTOR.format("%x0", "pto.vabs")
     found = compare(one, one.replace("    pto.vsts", "    %t = pto.vexp %w : !pto.vreg<64xf32>\n    pto.vsts"))

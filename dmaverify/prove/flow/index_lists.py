@@ -49,12 +49,13 @@ def shared_lists(
 
 
 def _written_between(i: int, j: int, lists: Sequence[Touch], works: Sequence[StepWork], order: Order) -> bool:
-    """Whether a step may write into one of the lists after one step read it and before the other does."""
+    """Whether a step may write into one of the lists after one step read it and before the other does: of steps in one
+    loop in the same iteration.
+    """
     for step, work in enumerate(works):
         ways = ((step, i), (step, j)), ((i, step), (j, step))
         apart = any(all(order.step_precedes(a, b) for a, b in way) for way in ways)
-        again = any(order.steps_of_one_body(step, one) for one in (i, j))
-        writes = [t for t in work.touches if t.writes] if again or not apart else []
+        writes = [] if apart else [touch for touch in work.touches if touch.writes]
         if any(w.memory == t.memory and may_share((w, t)) for w, t in product(writes, lists)):
             return True
     return False
