@@ -123,9 +123,8 @@ class RegisterBytes:
         elif name == "vcvt" and len(stmt.lane_bytes) == 2 and (alike or stmt.part in _PARTS) and min(stmt.lane_bytes):
             made = _converted(foul, *stmt.lane_bytes, _PARTS.get(stmt.part, 0))
             made = np.where(on, made, _doubtful(made))
-            held = self._at_place(
-                stmt.args, np.ones(register_bytes(), bool)
-            )  # an element stays within the slot of the wider
+            # an element stays within the slot of the wider one
+            held = self._at_place(stmt.args, np.ones(register_bytes(), bool))
         elif name == "vdup" and stmt.part == "LOWEST" and alike:
             first = np.arange(register_bytes()) < width
             made = np.full(register_bytes(), foul[:width].max())
