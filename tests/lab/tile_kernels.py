@@ -405,6 +405,26 @@ def _early(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
     return replace(kernel, tiles={**kernel.tiles, one: replace(kernel.tiles[one], address=max(0, at))})
 
 
+def _again(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
+    """One part names another tile for one of its own: at its address, of as many elements in another order."""
+    name = rng.choice(sorted(kernel.tiles))
+    tile = kernel.tiles[name]
+    if tile.address is None:
+        return None
+    made = replace(tile, name="again", standing=not tile.standing)
+    if rng.random() < 0.5 and (tile.v_rows, tile.v_cols) == (tile.rows, tile.cols):
+        rows, cols = tile.rows // 2, tile.cols * 2
+        made = replace(made, rows=rows, cols=cols, v_rows=rows, v_cols=cols)
+    place = rng.choice(_places(kernel, (Move, Work)))  # type: ignore[arg-type]
+    part, tiles = _at(kernel, place), {**kernel.tiles, made.name: made}
+    if isinstance(part, Move):
+        part = replace(part, tile=made.name if part.tile == name else part.tile)
+    elif isinstance(part, Work):
+        ins = tuple(made.name if one == name else one for one in part.ins)
+        part = replace(part, ins=ins, out=made.name if part.out == name else part.out)
+    return replace(_put(kernel, place, part), tiles=tiles)
+
+
 def _far(rng: random.Random, kernel: TileKernel) -> TileKernel | None:
     names = sorted(n for n, t in kernel.tiles.items() if t.address is not None)
     if not names:
@@ -446,6 +466,7 @@ FAULTS: Mapping[str, Callable[[random.Random, TileKernel], TileKernel | None]] =
     "another tile": _other_tile,
     "another order": _swapped,
     "a tile used too early": _early,
+    "a tile under another type": _again,
     "a tile beyond UB": _far,
     "on one path": _guarded,
     "another width": _width,

@@ -8,6 +8,8 @@ import pytest
 
 from dmaverify.errors import Source
 from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.tiles import tile_work
 from dmaverify.verdict import Status, Verdict
 
@@ -51,6 +53,11 @@ MOVE = PARTS + tile("t") + op("tload", "%pa", "%t") + op("tstore", "%t", "%pb")
 def check(body: str, notes: str = "") -> Verdict:
     (found,) = check_text(Source("k.pto", f"{notes}{HEAD}{body}  return\n}}\n"))
     return found
+
+
+def run(body: str, *, one_tile: bool = False) -> set[str]:
+    _, (function,) = read_kernels(Source("k.pto", f"{HEAD}{body}  return\n}}\n"))
+    return run_kernel(function, {"a": 8192, "b": 8192}, {"n": 0, "on": 0}, one_tile=one_tile).found
 
 
 def errors(verdict: Verdict) -> list[str]:
@@ -223,13 +230,54 @@ def test_no_access_begins_before_its_tensor_whoever_states_its_extent(offset: in
     assert errors(check(moved + view + MOVE.replace("%av", "%lv"))) == found
 
 
-@pytest.mark.parametrize(("kind", "status"), [(VEC, Status.PROVED), (WIDE, Status.UNKNOWN)])
-def test_tiles_of_one_type_at_one_address_are_one_tile_on_condition(kind: str, status: Status) -> None:
-    made = tile("t", given=AT) + op("tload", "%pa", "%t") + tile("u", kind, AT) + op("tabs", "%u", "%u")
-    found = check(PARTS + made + op("tstore", "%t", "%pb"))
+ROW = "!pto.tile_buf<loc=vec, dtype=f32, rows=1, cols=128, v_row=1, v_col=128, blayout=row_major>"
+COLUMN = ROW.replace(
+    "rows=1, cols=128, v_row=1, v_col=128, blayout=row", "rows=128, cols=1, v_row=128, v_col=1, blayout=col"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        (VEC, Status.PROVED),
+        (ROW, Status.PROVED),  # as many elements in other rows
+        (COLUMN, Status.PROVED),
+        (WIDE, Status.UNKNOWN),  # more of them
+        (VEC.replace("8x16xf32", "8x32xf16"), Status.UNKNOWN),  # as many bytes
+    ],
+)
+def test_tiles_of_as_many_elements_at_one_address_are_one_tile_on_condition(kind: str, status: Status) -> None:
+    made = tile("t", given=AT) + op("tload", "%pa", "%t") + tile("u", kind, AT)
+    body = PARTS + made + op("tabs", "%u", "%u") + op("tstore", "%t", "%pb")
+    found = check(body)
     assert found.status is status
-    said = "`%t` and `%u`, of one type at one address, are one tile"
+    said = "`%t` and `%u`, as many elements at one address, are one tile"
     assert (said in found.conditions) == (status is Status.PROVED)
+    if status is Status.PROVED:
+        assert not run(body, one_tile=True)
+        assert "definite" in run(body)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [(ROW, Status.PROVED), (ROW.replace("v_col=128", "v_col=64"), Status.REFUTED)]
+)
+def test_of_tiles_taken_as_one_the_bytes_that_were_written_are_known(kind: str, status: Status) -> None:
+    made = tile("u", kind, AT) + op("texpands", "%f", "%u") + tile("t", given=AT) + op("tstore", "%t", "%pb")
+    body = PARTS + made
+    assert check(body).status is status
+    assert ("definite" in run(body, one_tile=True)) == (status is not Status.PROVED)
+
+
+def test_tiles_in_boxes_are_one_only_where_they_have_one_shape() -> None:
+    box = "!pto.tile_buf<loc=vec, dtype=f32, rows=8, cols=16, v_row=8, v_col=16, blayout=col_major, slayout=row_major>"
+    for rows, cols, status in ((8, 16, Status.PROVED), (16, 8, Status.UNKNOWN)):
+        other = box.replace(
+            "rows=8, cols=16, v_row=8, v_col=16", f"rows={rows}, cols={cols}, v_row={rows}, v_col={cols}"
+        )
+        made = tile("t", box, AT) + op("tload", "%pa", "%t") + tile("u", other, AT) + op("tabs", "%u", "%u")
+        body = PARTS + made + op("tstore", "%t", "%pb")
+        assert check(body).status is status
+        assert ("definite" in run(body, one_tile=True)) == (status is Status.UNKNOWN)
 
 
 def test_parts_of_tensors_with_symbols_are_judged_for_all_values() -> None:

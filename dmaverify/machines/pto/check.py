@@ -181,15 +181,15 @@ def _as_one_tile(
     notes: Notes,
     moves: Sequence[PlanMove],
 ) -> tuple[Kernel, JudgedKernel]:
-    """The kernel with tiles of one type at one address taken as one, which then is a condition, where that decides
-    what they hold; as it was where it does not.
+    """The kernel with tiles of as many elements at one address taken as one, which then is a condition, where that
+    decides what they hold; as it was where it does not.
     """
     kernel = meaning_of(function, replace(settings_of(notes, options.readings), one_tile=True))
     judged = judged_kernel(kernel, target, options, notes, moves)
     if judged.obligations["core/definite"][0] != "proved":
         return known
     groups = [" and ".join(f"`{name}`" for name in names) for names in kernel.alike.values() if len(names) > 1]
-    judged.conditions += [f"{group}, of one type at one address, are one tile" for group in groups]
+    judged.conditions += [f"{group}, as many elements at one address, are one tile" for group in groups]
     return kernel, judged
 
 

@@ -32,8 +32,8 @@ def run_kernel(
     one_tile: bool = False,
 ) -> KernelRun:
     """Runs a function. `gm` gives the bytes of every tensor, `arguments` the numbers, `others` what the other core
-    does behind the sets and before the waits of its flags; with `one_tile` tiles of one type at one address are one.
-    Raises Beyond.
+    does behind the sets and before the waits of its flags; with `one_tile` tiles of as many elements at one address
+    are one. Raises Beyond.
     """
     machine = _Machine(function, gm, arguments or {}, readings or {}, seed, others)
     machine.one_tile = one_tile

@@ -126,7 +126,10 @@ class TileRun(RunOrder):
         kind = stmt.type
         assert kind is not None
         same = self.one_tile and stmt.address is not None
-        key = (self._int(stmt.address), replace(kind, v_row=0, v_col=0)) if same and stmt.address else id(stmt)
+        key: object = id(stmt)
+        if same and stmt.address:  # the bytes decide: a row of n elements, a column, n rows of one
+            key = (self._int(stmt.address), kind.loc, kind.bits, kind.rows * kind.cols)
+            key = (*key, kind.rows, kind.column_major) if kind.boxed else key
         owner = self.made.setdefault(key, len(self.made) + 1)
         stated = zip((kind.v_row, kind.v_col), stmt.valid, strict=True)
         sizes = [self._int(given) if size is None and given is not None else size for size, given in stated]

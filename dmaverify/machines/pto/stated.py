@@ -29,7 +29,7 @@ class Setting:
     readings: Mapping[str, str] = field(default_factory=dict)
     relations: Sequence[tuple[SizeFact, Span]] = ()  # between arguments
     canonical: bool = False  # arguments and counters named by their order, to compare kernels
-    one_tile: bool = False  # tiles of one type at one address are one
+    one_tile: bool = False  # tiles of as many elements at one address are one
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 Knows: tiles as places with a layout, views as strides, which tile lies on whose bytes.
 Does not know: text, what an operation on tiles does, how anything is proved.
 Law: tiles without an address lie apart from all others. Of a tile with one, what another tile has left there is not
-what it holds; where `one_tile` is set, tiles of one type at one address are taken as one, which is a condition.
+what it holds; where `one_tile` is set, tiles of as many elements at one address are one, which is a condition.
 
 Source: PTO IR manual (tile buffers).
 """
@@ -176,7 +176,8 @@ class TilePlaces(Carried):
     def _own_place(self, tile: TileValue) -> int:
         """Where the cells of a tile with an address lie as a memory of their own."""
         kind = tile.kind
-        alike = (tile.place, kind.rows, kind.cols, kind.bits, kind.column_major, kind.boxed)
+        shape = (kind.rows, kind.cols) if kind.boxed else kind.rows * kind.cols
+        alike = (tile.place, shape, kind.bits, kind.boxed)
         at = self.tile_bytes.setdefault(alike if self.setting.one_tile else id(tile.made), self.tile_end)
         self._end_behind(at, kind)
         self.kernel.alike.setdefault(alike, {})[tile.name] = None

@@ -82,7 +82,7 @@ class Kernel:
     tile_moves: int = 0
     """Loads and stores of tiles."""
     alike: dict[object, dict[str, None]] = field(default_factory=dict)
-    """Names of tiles of one type at one address; `one_tile`: they are taken as one."""
+    """Names of tiles of as many elements at one address; `one_tile`: they are taken as one."""
     one_tile: bool = False
     idle: list[Span] = field(default_factory=list)
     """Copies of the text that no run reaches."""
