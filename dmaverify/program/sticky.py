@@ -34,13 +34,16 @@ class RegisterRead:
 
 @dataclass(frozen=True, slots=True)
 class RegisterLoop:
-    """A loop. `head` is what registers are taken to hold where an iteration begins, `after` behind the loop; those of
-    which nothing is taken are left out. `runs`: it surely has an iteration.
+    """A loop, which has an iteration where `when` holds. `head` is what registers are taken to hold where an iteration
+    begins, `last` behind the last one, `after` behind the loop; those of which nothing is taken are left out. `runs`:
+    it surely has an iteration.
     """
 
     body: Sequence[RegisterEvent]
     head: Mapping[str, Held]
+    last: Mapping[str, Held]
     after: Mapping[str, Held]
+    when: Cond
     runs: bool
     line: int
 

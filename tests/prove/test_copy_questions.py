@@ -61,3 +61,43 @@ def test_rows_on_one_byte_are_not_confirmed(
     else:
         with pytest.raises(AssertionError, match="a proof and an execution disagree: pto"):
             labels(tmp_path, text, ENOUGH)
+
+
+FIXED = BLOCKS.replace(STORE, "%buf, %to, %c256 nburst(%c2, %c256, %c16)").replace(
+    "  %c512 =", "  %c2 = arith.constant 2 : i64\n  %c512 ="
+)  # two rows on one byte, whatever `%rows` is
+
+
+def guarded(first: str, second: str) -> str:
+    """The store under two conditions on the number of rows."""
+    lines = FIXED.splitlines(True)
+    at = next(i for i, line in enumerate(lines) if "nburst(%c2" in line)
+    end = at + 1 if ":" in lines[at] else at + 2
+    few = "".join(f"    %b{n} = arith.cmpi slt, %rows, %c{n} : i64\n" for n in (16, 256))
+    inside = "".join(lines[at:end])
+    return "".join(
+        [*lines[:at], few, f"scf.if {first} {{\n scf.if {second} {{\n }} else {{\n{inside} }}\n}}\n", *lines[end:]]
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "runs"),
+    [("%b16", "%b16", False), ("%b16", "%b256", False), ("%b256", "%b16", True)],
+)
+def test_a_copy_that_no_path_reaches_breaks_nothing(first: str, second: str, runs: bool, tmp_path: Path) -> None:
+    for prove in ("fast", "full"):
+        (tmp_path / "kernel.mlir").write_text(guarded(first, second), encoding="utf-8")
+        (found,) = api.check(str(tmp_path / "kernel.mlir"), options=Options(prove=prove, cross_check=0, repair=False))
+        assert [f.rule for f in found.errors] == (["pto/row-overlap"] if runs else [])
+
+
+@pytest.mark.parametrize(("rows", "runs"), [("0..0", False), ("-3..0", False), ("0..1", True)])
+def test_a_copy_in_a_loop_that_never_runs_breaks_nothing(rows: str, runs: bool, tmp_path: Path) -> None:
+    text = FIXED.replace("1..4096", rows)
+    lines = text.splitlines(True)
+    load = next(i for i, line in enumerate(lines) if "mte_gm_ub" in line)
+    once = "".join(lines[load : load + 1 + (":" not in lines[load])]).replace("%from", "%x").replace("%n,", "%c2,")
+    at = next(i for i, line in enumerate(lines) if "scf.for" in line)
+    (tmp_path / "kernel.mlir").write_text("".join([*lines[:at], once, *lines[at:]]), encoding="utf-8")
+    (found,) = api.check(str(tmp_path / "kernel.mlir"))
+    assert ("pto/row-overlap" in [f.rule for f in found.errors]) is runs

@@ -94,11 +94,16 @@ HOLDS = {
     "set under a condition within another": ONE
     + branch(branch(size(2), "", "d"), "")
     + branch(branch(COPY, "", "d"), ""),
+    "set in a loop that runs as another does": ONE + size(3) + loop("n", size(2)) + loop("n", COPY),
+    "set in a loop that runs where this one does": loop("n", ONE, size(1), loop("n", size(2), COPY, name="j"), COPY),
+    "set in a loop of as many iterations": ONE + loop("n", size(3), loop("n", size(2), name="j"), COPY),
     "two loops": size(2, 2) + ONE + stride(2, 128, 128) + loop("n", loop("m", COPY, name="j")) + COPY,
 }
 OPEN = {
     "set on one way": ONE + branch(size(2), "") + COPY,
     "set in a loop that may not run": ONE + loop("n", size(2)) + COPY,
+    "set in another loop that may not run": ONE + size(3) + loop("q", size(2)) + loop("n", COPY),
+    "set in a loop that may not run where this one does": ONE + loop("m", size(3), loop("n", size(2), name="j"), COPY),
     "another iteration": ONE + size(2) + loop("n", COPY, size(3), COPY),
     "another iteration of a loop that runs": ONE + size(2) + loop("m", COPY, size(3), COPY),
     "used under another condition": ONE + branch(size(2), "") + branch(COPY, "", "d"),
@@ -157,9 +162,13 @@ def test_a_way_that_was_left_out_is_a_disagreement(
     assert contradicted(judged(tmp_path, kernel(OPEN[name])))
 
 
+WORLD = World()
+SOME = WORLD.free("n", None, None)
+
+
 def holds(*events: RegisterEvent) -> bool:
     """Whether all that is taken of registers follows from what is written."""
-    script = register_script(events, World())
+    script = register_script(events, WORLD)
     (found,) = answers_to([script.text], 1_000_000)
     return set(found) <= {"unsat"}
 
@@ -167,9 +176,19 @@ def holds(*events: RegisterEvent) -> bool:
 @pytest.mark.parametrize("runs", [True, False])
 def test_a_loop_that_may_not_run_leaves_what_was_there_before(runs: bool) -> None:
     body, before = [RegisterWrite("r", (Lin(2),))], RegisterWrite("r", (Lin(1),))
-    behind = RegisterRead("r", (Lin(2),), "copy 1")
-    assert holds(before, RegisterLoop(body, {}, {"r": (Lin(2),)}, runs, 1), behind) is runs
-    assert not holds(before, RegisterLoop(body, {}, {}, runs, 1), behind)
+    behind, two, some = RegisterRead("r", (Lin(2),), "copy 1"), {"r": (Lin(2),)}, compare("lt", -SOME)
+    assert holds(before, RegisterLoop(body, {}, two, two, some, runs, 1), behind) is runs
+    assert holds(before, RegisterLoop(body, {}, two, {}, some, runs, 1), behind) is runs
+    assert not holds(before, RegisterLoop(body, {}, {}, {}, some, runs, 1), behind)
+
+
+@pytest.mark.parametrize(("left", "inside", "right"), [(2, SOME, True), (2, SOME + 1, False), (1, SOME, False)])
+def test_what_a_loop_left_is_there_where_one_of_as_many_iterations_runs(left: int, inside: Lin, right: bool) -> None:
+    """The first loop sets 2 where `n` is above 0; the second reads where `inside` is."""
+    first = RegisterLoop([RegisterWrite("r", (Lin(2),))], {}, {"r": (Lin(2),)}, {}, compare("lt", -SOME), False, 1)
+    reads = [RegisterRead("r", (Lin(left),), "copy 1")]
+    second = RegisterLoop(reads, {}, {}, {}, compare("lt", -inside), False, 2)
+    assert holds(RegisterWrite("r", (Lin(1),)), first, second) is right
 
 
 def test_a_register_that_holds_nothing_known_is_taken_for_no_number() -> None:
@@ -270,8 +289,8 @@ def taken(text: str) -> dict[int, set[tuple[int, ...]]]:
         return at
 
     start = next(i for i, line in enumerate(lines) if line.startswith("  %ub")) + 1
-    for b, d, q, m in product((0, 1), (0, 1), (0, 1, 2), (1, 2, 3)):
-        given = {"b": b, "d": d, "q1": q < 1, "q2": q < 2, "m": m}
+    for b, d, q, m, n in product((0, 1), (0, 1), (0, 1, 2), (1, 2, 3), (0, 1, 2, 3)):
+        given = {"b": b, "d": d, "q1": q < 1, "q2": q < 2, "m": m, "n": n}
         run(start, True, {"pto.set_loop_size": (1, 1)}, given)
     return seen
 
@@ -280,7 +299,7 @@ def taken(text: str) -> dict[int, set[tuple[int, ...]]]:
 def test_what_is_said_to_depend_on_the_path_does(count: int, tmp_path: Path) -> None:
     differ = same = 0
     for drawn_text in drawn_kernels(count):
-        text = drawn_text.replace(INLINE, "").replace("to %n", "to %m")  # loops that run
+        text = drawn_text.replace(INLINE, "")
         verdict, seen = judged(tmp_path, text, "fast"), taken(text)
         for finding in verdict.errors:
             if "depends on the path" in finding.message:

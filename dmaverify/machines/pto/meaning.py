@@ -348,18 +348,17 @@ class _Meaning(Accesses):
         least = self.world.interval(trip)[0]
         if least is None or least < 0:
             trip = self.world.least(trip, ZERO, most=True)
-        if trip == ZERO:
+        most = self.world.interval(trip)[1]
+        if trip == ZERO or (most is not None and most < 1):
             self.forget_bits(stmt.results)
             for result, (_, given) in zip(stmt.results, stmt.carried, strict=False):
                 self.values[result] = self.value(given)
             return None
-        most = self.world.interval(trip)[1]
         self.counters += 1
         called = f"%k{self.counters}" if self.setting.canonical else stmt.counter
         plain = self.setting.canonical or (low == ZERO and step == ONE)
-        said = (
-            called if plain else f"round of {called}"
-        )  # a counter is no value of the text where that counts otherwise
+        # a counter is no value of the text where that counts otherwise
+        said = called if plain else f"round of {called}"
         counter = self.world.free(name_of(called), 0, None if most is None else most - 1, shown=said)
         name = counter.terms[0][0]
         at = low + self.world.times(counter, step)
@@ -379,19 +378,20 @@ class _Meaning(Accesses):
         forms = self._carried(stmt, first, counter, rounds)
         closed = [self.behind(value, rounds, counter) for value in forms]
         before = dict(self.registers)
-        exit_registers = self.iteration(stmt, closed)[1]
-        self.registers = joined(before, exit_registers, stmt.span)
+        ran, running = compare("le", ONE - trip), self.running
+        self.running = (*running, ran)
+        self.registers = self.under(joined(before, self.iteration(stmt, closed)[1], stmt.span))
         self.bind(stmt, closed)
-        number, head, kept = dict(self.consumed), self.held(self.registers), self.kept
-        self.kept = []
+        number, head, kept, self.kept = dict(self.consumed), self.held(self.registers), self.kept, []
         body = tuple(self.block(stmt.body))
         self.consumed = number | self.consumed
         self.around.pop()
         self.when = outside
         after = self.behind_rounds(before, name, trip, stmt.span)
-        runs = least is not None and least >= 1
-        self.registers = after if runs else joined(before, after, stmt.span)
-        self.kept = [*kept, RegisterLoop(self.kept, head, self.held(self.registers), runs, stmt.span.line)]
+        runs, last, self.running = least is not None and least >= 1, self.held(after), running
+        self.registers = after if runs else self.under(joined(after, before, stmt.span, ran))
+        behind = self.held(self.registers)
+        self.kept = [*kept, RegisterLoop(self.kept, head, last, behind, ran, runs, stmt.span.line)]
         self.values = saved
         self.bits, self.pad_types = saved_types
         self.forget_bits(stmt.results)

@@ -83,8 +83,8 @@ class Registers(Arithmetic):
             )
 
     def under(self, registers: Mapping[str, Register]) -> dict[str, Register]:
-        """Registers on the paths on which the conditions of the branches here hold."""
-        found = {key: self._picked(one, self.sides) for key, one in registers.items()}
+        """Registers on the paths on which the conditions of the branches here hold, and the loops around run."""
+        found = {key: self._picked(one, (*self.running, *self.sides)) for key, one in registers.items()}
         return {key: one for key, one in found.items() if one is not None}
 
     def _picked(self, register: Register | None, sides: tuple[Cond, ...]) -> Register | None:
@@ -216,7 +216,7 @@ class Registers(Arithmetic):
         """Whether more than one path leads here with its own values; what loops leave is taken for that, if no branch
         is around that they may have in common.
         """
-        met = self._met(register, Asker(self.world, Options().rlimit), self.when)
+        met = self._met(register, Asker(self.world, Options().rlimit), [*self.running, *self.when])
         if any(one is not None and one.mixed for one in met):
             return not any(one is not None and one.forgotten for one in met) or not self.sides
         return any(not (one is other or (one is not None and one.same(other))) for one in met for other in met[:1])

@@ -134,6 +134,7 @@ class Values:
         self.consumed: dict[str, Span] = {}
         self.when: tuple[Cond, ...] = ()
         self.sides: tuple[Cond, ...] = ()  # of it, those of branches
+        self.running: tuple[Cond, ...] = ()  # that the loops around have an iteration
         self.dry = self.number = 0
         self.order_of = {id(stmt): index for index, stmt in enumerate(copies_in(function.body), 1)}
         self.reached: set[int] = set()  # copies that some run may reach, by their order

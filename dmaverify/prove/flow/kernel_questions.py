@@ -165,7 +165,7 @@ def _of_copy(
     """Every byte that a copy touches lies in its tensor, and no byte is changed by two rows; what has no question."""
     yield _in_tensors(f"copy {copy.order} in its tensors", copy, loops, extents, instants)
     row = _row(copy)
-    if row is None:
+    if row is None or copy.when:
         yield _rows_apart(copy, loops, instants)
     else:
         yield once_script(ScriptWriter(f"copy {copy.order} twice", definitions()), row), set()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dmaverify.language.affine import World
+from dmaverify.language.affine import Cond, World
 from dmaverify.program.sticky import (
     Held,
     RegisterBranch,
@@ -67,19 +67,26 @@ class _RegisterWalk:
         changed, before, where = written(loop.body), dict(self.state), f"the loop at line {loop.line}"
         for name in changed:
             self._met(f"{name} before {where}", [before], name, loop.head.get(name))
+        outside, (ran, never) = self.around, self._sides(loop.when)
+        self.around = (*outside, ran)
         self.block(loop.body)
         end = dict(self.state)
         for name in changed:
+            self.around = (*outside, ran)
             if name in loop.head:
                 self._claim(f"{name} behind an iteration of {where}", end, name, loop.head[name])
-            ways = [end] if loop.runs else [end, before]
-            self._met(f"{name} behind {where}", ways, name, loop.after.get(name))
+            told = name not in loop.after and name in loop.last
+            self._met(f"{name} behind {where}", [end], name, (loop.last if told else loop.after).get(name))
+            self.around = (*outside, never)
+            if told and not loop.runs:
+                self._either(name, ran, [self.state, before])
+            elif not loop.runs:
+                self._met(f"{name} behind {where}", [before], name, loop.after.get(name))
+        self.around = outside
 
     def _branch(self, branch: RegisterBranch) -> None:
         before, outside, ends = dict(self.state), self.around, list[State]()
-        for symbol in branch.when.symbols():
-            self._declare(symbol)
-        sides = [self.world.cond_text(side) for side in (branch.when, branch.when.negated())]
+        sides = self._sides(branch.when)
         names = list(dict.fromkeys(name for arm in branch.arms for name in written(arm)))
         for arm, side in zip(branch.arms, sides, strict=True):
             self.state, self.around = dict(before), (*outside, side)
@@ -91,14 +98,25 @@ class _RegisterWalk:
         self.state, self.around = before, outside
         for name in names:
             self._put(name, branch.after.get(name))
-            size = max(len(end.get(name, ())) for end in ends)
             if name not in branch.after:
-                held = [end.get(name) or self._text((None,) * size) for end in ends]
-                either = tuple(f"(ite {sides[0]} {a} {b})" for a, b in zip(*held, strict=True))
-                if sum(map(len, either)) <= MOST_TEXT:
-                    self.state[name] = either
+                self._either(name, sides[0], ends)
 
     # ------------------------------------------------------------ values
+
+    def _sides(self, when: Cond) -> list[str]:
+        """A condition and its opposite."""
+        for symbol in when.symbols():
+            self._declare(symbol)
+        return [self.world.cond_text(side) for side in (when, when.negated())]
+
+    def _either(self, name: str, when: str, ends: Sequence[State]) -> None:
+        """A register is what it was at the first end where `when` holds, at the second where it does not."""
+        size = max(len(end.get(name, ())) for end in ends)
+        held = [end.get(name) or self._text((None,) * size) for end in ends]
+        either = tuple(f"(ite {when} {a} {b})" for a, b in zip(*held, strict=True))
+        self.state.pop(name, None)
+        if sum(map(len, either)) <= MOST_TEXT:
+            self.state[name] = either
 
     def _met(self, said: str, ways: Sequence[State], name: str, taken: Held | None) -> None:
         """Where ways meet a register holds what is taken if it does on each; of others nothing is known."""
