@@ -469,3 +469,19 @@ def test_notes_above_a_helper_are_those_of_its_caller() -> None:
     caller = "func.func @k(%in: !pto.ptr<f32, gm>) {\n  func.call @h(%in) : (!pto.ptr<f32, gm>) -> ()\n  return\n}\n"
     found = {one.name: one for one in named_in(Source("k.mlir", f"// dmaverify: gm %in = 64 bytes\n{helper}{caller}"))}
     assert dict(found["k"].notes.extents) == {"in": 64}
+
+
+def test_bytes_that_a_later_copy_writes_are_said_to_be_missing_only_up_to_what_orders() -> None:
+    copy = load("%c64", "%c1, %c64, %c64")
+    later = load("%c64", "%c1, %c64, %c64", dest="%v")
+    place = "  %v = pto.addptr %u, %c64 : !pto.ptr<f32, ub> -> !pto.ptr<f32, ub>\n"
+    flags = '  pto.{}_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]\n'
+    between = flags.format("set") + flags.format("wait")
+    found = compare(place + copy + later, place + copy + between + later)
+    assert found.status == "different"
+    lines = HEAD.count("\n") + 5  # of the copy, two each; the flag is behind them
+    assert found.why.startswith(f"up to line {lines} of the second byte 256 of ub gets"), found.why
+    whole = compare(place + copy + later, place + copy)
+    assert whole.why.startswith("byte 256 of ub gets byte 0 of gm (arg0) in the first, nothing in the second"), (
+        whole.why
+    )

@@ -104,10 +104,11 @@ def atoms(
 
 @dataclass(frozen=True)
 class Group:
-    """Copies that go one way, with nothing between them, or one other operation."""
+    """Copies that go one way, with nothing between them, or one other operation; `end` is what follows the copies."""
 
     atoms: tuple[ConcreteOp, ...]
     forms: tuple[CopyForm, ...]
+    end: ConcreteOp | None = None
 
 
 def groups(stream: Iterator[ConcreteOp], world: World) -> Iterator[Group]:
@@ -122,7 +123,7 @@ def groups(stream: Iterator[ConcreteOp], world: World) -> Iterator[Group]:
         if form is not None and not _defined(form):
             raise Undefined(f"line {atom.event.span.line} has a count or a length below 1, which is not defined")
         if forms and (form is None or form.way != forms[0].way):
-            yield Group(tuple(waiting), tuple(forms))
+            yield Group(tuple(waiting), tuple(forms), atom)
             waiting, forms = [], []
         if form is None:
             yield Group((atom,), ())
@@ -214,6 +215,10 @@ def _groups(one: Group, other: Group) -> Parting:
     if index is not None:
         _, said, _ = found[index]
         at = [one.atoms[index], other.atoms[index]]
+    elif len(one.forms) != len(other.forms):  # later copies may write it: what is compared ends here
+        ends = zip((one.end, other.end), ("first", "second"), strict=True)
+        until = " and ".join(f"line {end.event.span.line} of the {word}" for end, word in ends if end is not None)
+        said = f"up to {until} {said}" if until else said
     return Parting("different", f"{said}{at[0].where}", (at[0].event.span, at[1].event.span))
 
 
