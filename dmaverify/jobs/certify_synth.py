@@ -140,7 +140,7 @@ def _space(found: Synthesis, settings: SynthSettings | None) -> tuple[str, str, 
     if fixed or not found.optimal:
         return None
     engines, reading = (settings.engines, settings.reading) if settings is not None else (None, None)
-    move = replace(found.transfer, stream=None, streams=(), given=(), expect=None)
+    move = found.transfer.with_given()
     return space_question(move, found.target, found.prices, dict(reading or {}), engines, found.cycles)
 
 
@@ -232,7 +232,7 @@ def _searched(folder: Path, manifest: Mapping[str, Any]) -> tuple[Synthesis, Syn
 
     plan = load(str(folder / "plan.toml"))
     item = next(iter(plan.transfers))
-    bare = replace(item.transfer, stream=None, streams=(), given=(), expect=None)
+    bare = item.transfer.with_given()
     plan = replace(plan, transfers=(replace(item, transfer=bare),))
     given = manifest["search"] or {"simulate": False, "routes": False}
     known_names = {field.name for field in fields(SynthSettings)} - {"reading"}

@@ -280,7 +280,7 @@ class _Trial:
 
         key = f"{move.name} {move.dtype} {move.source} {move.dest}"
         if key not in self.known:
-            bare = replace(move, stream=None, streams=(), given=(), expect=None)
+            bare = move.with_given()
             axes = {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
             self.known[key] = synthesize_move(bare, self.ground.scene.target, axes, self.settings, advise=False)
         return self.known[key]

@@ -13,9 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.language.expr import ONE, axes_of
 from dmaverify.lower.text import sequencer_text
-from dmaverify.program.command import GivenCommand
+from dmaverify.program.command import Command, Entry, GivenCommand, Sequencer
 from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.targets.target import Target
+from dmaverify.values import replace
 
 
 def plan_head(moves: Sequence[Transfer], axes: Mapping[str, int]) -> list[str]:
@@ -27,6 +29,19 @@ def plan_head(moves: Sequence[Transfer], axes: Mapping[str, int]) -> list[str]:
             named.update(axes_of(mapping))
     lines = ["schema = 1", f"target = {_text(moves[0].target)}", "", "[axes]"]
     return lines + [f"{_key(name)} = {size}" for name, size in named.items()]
+
+
+def given_command(command: Command, target: Target) -> GivenCommand:
+    """A command as plan files print it: its own words, with the whole place in its bases."""
+    sides = []
+    for reads, text, port in ((True, command.read_text, command.read), (False, command.write_text, command.write)):
+        if text is None:
+            loops = tuple(Entry(x.count, x.read if reads else x.write, x.label) for x in command.loops)
+            text = Sequencer((*loops, Entry(command.burst, 1)), 1)
+        parts = {"chip": port.chip, "cluster": port.cluster}
+        place = tuple(parts.get(part, 0) for part in target.tiers[port.tier].base_parts)
+        sides.append(replace(text, tier=port.tier, base=port.base, place=place))
+    return GivenCommand(command.engine, sides[0], sides[1])
 
 
 def transfer_lines(

@@ -16,7 +16,7 @@ from dmaverify.errors import Span
 from dmaverify.language.expr import ONE, Expr, pair
 from dmaverify.program.command import Engine, GivenCommand
 from dmaverify.program.tensor import Tensor
-from dmaverify.values import dataclass, field
+from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from dmaverify.program.form import Form
@@ -81,6 +81,10 @@ class Transfer:
     form: Form | None = field(default=None, compare=False, repr=False)  # where `given` was told in a form
     views: Views | None = None
     engine: Engine | None = None
+
+    def with_given(self, *given: GivenCommand) -> Transfer:
+        """The move with these commands, and nothing else of what the plan said of how it is kept."""
+        return replace(self, stream=None, streams=(), given=given, expect=None)
 
     @property
     def buffers(self) -> tuple[Tensor, Tensor]:

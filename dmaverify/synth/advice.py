@@ -113,7 +113,7 @@ def _stuck(sides: Sequence[SideCost], data: CostData) -> tuple[int, ...]:
 
 def _change(result: Synthesis, retry: Callable[..., Synthesis], cheaper: Callable[[Transfer], bool]) -> Change | None:
     """The first change, smallest first, whose best plan is proved and clearly cheaper."""
-    bare = replace(result.transfer, stream=None, streams=(), given=(), expect=None)
+    bare = result.transfer.with_given()
     for number, (what, changed, extra) in enumerate(changes(bare, result)):
         if number >= TRIALS:
             return None

@@ -85,7 +85,7 @@ class KernelMoves:
             for index, role in self.tensors[number].uses:
                 old = out.get(index, self.moves[index])
                 other = old.dest if role == "source" else old.source
-                bare = replace(old, stream=None, streams=(), given=(), expect=None)
+                bare = old.with_given()
                 new = layout.seen_from(other)
                 out[index] = replace(bare, source=new) if role == "source" else replace(bare, dest=new)
         return out

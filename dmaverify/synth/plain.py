@@ -46,7 +46,7 @@ def synthesize_plain(
 ) -> Synthesis:
     """The cheapest legal plan of a move on one engine, proved."""
     started = time.perf_counter()
-    move = replace(transfer, stream=None, streams=(), given=(), expect=None)
+    move = transfer.with_given()
     named = dict(axes or {}) or {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
     law = Law(move, target, target.limits_with(move.limits), options.readings)
     broken = law.of_move()
@@ -87,7 +87,7 @@ def _members(
                 f"no plan on one engine can beat {least:,.1f} cycles: one start-up, and every live byte in whole beats",
                 f"commands: {len(commands)}; the order of loops does not change the cost",
             )
-            plan = plan_of(law.transfer, commands, machine)
+            plan = plan_of(law.transfer, commands, target)
             meets = cost.cycles <= least
             yield cost.cycles, Synthesis(
                 plan, target, {}, "simple", tuple(commands), cost, cost.cycles, min(least, cost.cycles), meets, lines,

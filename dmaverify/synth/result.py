@@ -19,14 +19,14 @@ from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import Cost
 from dmaverify.cost.prices import has_profiles
 from dmaverify.cost.sides import pairs_of
-from dmaverify.lower.plan_text import plan_head, tensor_table, transfer_lines
-from dmaverify.program.command import Command, GivenCommand, Port, Sequencer
+from dmaverify.lower.plan_text import given_command, plan_head, tensor_table, transfer_lines
+from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
 from dmaverify.synth.bound import Floor
 from dmaverify.synth.priced_orders import HAIR
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass, field, replace
+from dmaverify.values import dataclass, field
 from dmaverify.verdict import Verdict
 
 
@@ -279,17 +279,5 @@ def route_text(name: str, route: TwoHops) -> str:
 
 def _tables(synthesis: Synthesis) -> list[str]:
     move, target = synthesis.transfer, synthesis.target
-    printed = tuple(_printed(one, target) for one in synthesis.commands)
+    printed = tuple(given_command(one, target) for one in synthesis.commands)
     return transfer_lines(move, printed, target.constants, synthesis.commands[0].unit_bits if printed else 8)
-
-
-def _printed(one: Command, target: Target) -> GivenCommand:
-    """A command as plan files print it: the port's base counts what the text's place left out."""
-
-    def side(port: Port, text: Sequencer | None) -> Sequencer:
-        assert text is not None
-        parts = target.tiers[port.tier].base_parts
-        place = tuple({"chip": port.chip, "cluster": port.cluster}.get(part, 0) for part in parts)
-        return replace(text, tier=port.tier, base=port.base, place=place)
-
-    return GivenCommand(one.engine, side(one.read, one.read_text), side(one.write, one.write_text))

@@ -224,7 +224,7 @@ def _free_base(source: Tensor, tier: Tier, dtype_bits: int) -> int:
 
 
 def _hops(move: Transfer, middle: Tensor) -> tuple[Transfer, Transfer]:
-    bare = replace(move, stream=None, streams=(), given=(), expect=None)
+    bare = move.with_given()
     return (replace(bare, name=f"{move.name}-in", dest=middle), replace(bare, name=f"{move.name}-out", source=middle))
 
 

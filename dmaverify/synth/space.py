@@ -34,7 +34,6 @@ class SynthMachine:
     dtype_bits: int
     spaces: tuple[Space, Space]
     tiers: tuple[str, str]
-    base_parts: tuple[tuple[str, ...], tuple[str, ...]]
     iterations: int = 1 << 16
     window: int = 1 << 33
     """Units of a request at most."""

@@ -17,8 +17,9 @@ from dmaverify.cost.model import cost
 from dmaverify.errors import InputError
 from dmaverify.language.expr import axes_of
 from dmaverify.layout.fuse import fuse
+from dmaverify.lower.plan_text import given_command
 from dmaverify.lower.programs import program_of_transfer, space_of
-from dmaverify.program.command import Command, Engine, GivenCommand
+from dmaverify.program.command import Command, Engine
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.check import Options, check_transfer
@@ -60,11 +61,10 @@ def machine_of(move: Transfer, target: Target, engines: int | None) -> SynthMach
     chosen = sorted(pool[: engines or len(pool)], key=lambda e: (e.cluster, e.dmn))
     spaces = (space_of(target, move.source.tier), space_of(target, move.dest.tier))
     packet_max = target.limits.get("packet_max", WHOLE_RUN)
-    parts = (target.tiers[move.source.tier].base_parts, target.tiers[move.dest.tier].base_parts)
     turns = target.limits.get("iterations_max", WHOLE_RUN)
     tiers = (move.source.tier, move.dest.tier)
     window = target.raw.get("memory", {}).get("hbm", {}).get("window", WHOLE_RUN) * 8 // unit
-    return SynthMachine(tuple(chosen), packet_max, cuts, unit, bits, spaces, tiers, parts, turns, window)
+    return SynthMachine(tuple(chosen), packet_max, cuts, unit, bits, spaces, tiers, turns, window)
 
 
 def synthesize(
@@ -188,7 +188,7 @@ def refused(
 ) -> Synthesis:  # fmt: skip
     """The answer without a plan: what refuses, as (rule, message, hint)."""
     evidence = tuple(f"{rule}: {message}" for rule, message, _ in reasons)
-    bare = replace(move, stream=None, streams=(), given=())
+    bare = move.with_given()
     return Synthesis(
         bare, target, axes, profile, (), None, float("inf"), 0.0, False, evidence, refused=tuple(reasons),
         seconds=time.perf_counter() - started,
@@ -266,7 +266,7 @@ def _proved(
     reasons: list[str] = []
     for member in table.ranked:
         asked: list[tuple[str, str, str]] = []
-        plan = with_commands(move, member, machine)
+        plan = with_commands(move, member, machine, target)
         verdict = check_transfer(plan, axes=axes, target=target, options=options, keep=asked)
         if verdict.status is not Status.PROVED:
             reasons += [f"{f.rule}: {f.message}" for f in verdict.findings if f.severity is Severity.ERROR] or [
@@ -335,30 +335,17 @@ def _or_as_given(result: Synthesis, move: Transfer, found: SearchFound, options:
     )
 
 
-def with_commands(move: Transfer, member: Member, machine: SynthMachine) -> Transfer:
+def with_commands(move: Transfer, member: Member, machine: SynthMachine, target: Target) -> Transfer:
     """The move with the member's commands as given, and their stream where one stream says it all."""
-    bare = plan_of(move, member.commands, machine)
+    bare = plan_of(move, member.commands, target)
     return replace(
         bare, stream=stream_for(bare, member.commands, member.layering, member.order, member.packets[0], machine)
     )
 
 
-def plan_of(move: Transfer, commands: Sequence[Command], machine: SynthMachine) -> Transfer:
+def plan_of(move: Transfer, commands: Sequence[Command], target: Target) -> Transfer:
     """The move with these commands as given."""
-    given = []
-    for one in commands:
-        assert one.read_text is not None
-        assert one.write_text is not None
-        texts = [
-            replace(
-                text, place=tuple({"chip": port.chip, "cluster": port.cluster}.get(p, 0) for p in parts), base=port.base
-            )
-            for text, port, parts in zip(
-                (one.read_text, one.write_text), (one.read, one.write), machine.base_parts, strict=True
-            )
-        ]
-        given.append(GivenCommand(one.engine, texts[0], texts[1]))
-    return replace(move, stream=None, streams=(), given=tuple(given), expect=None)
+    return move.with_given(*(given_command(one, target) for one in commands))
 
 
 def before_of(move: Transfer, target: Target, data: CostData, simulate: bool) -> Before | None:

@@ -16,8 +16,9 @@ from collections.abc import Sequence
 
 from dmaverify.language.expr import Symbol, pair
 from dmaverify.lower.derive import derive
+from dmaverify.lower.plan_text import given_command
 from dmaverify.lower.programs import space_of
-from dmaverify.program.command import Command, Engine, Entry, GivenCommand, Sequencer
+from dmaverify.program.command import Command, Engine, Entry, GivenCommand
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import Tensor
@@ -90,7 +91,7 @@ def _plan(draw: Draw, target: Target, valid: bool | None, tiers: Sequence[str], 
     found = valid_move(draw, target, tiers) if valid else move(draw, target, valid=valid, tiers=tiers)
     found = _in_rows(found, target) if rows else found
     commands = derived(found, target)
-    given = tuple(printed(command, target) for command in commands or wild_commands(draw, found, target))
+    given = tuple(given_command(command, target) for command in commands or wild_commands(draw, found, target))
     if commands:
         given = tuple(retold(draw, one) for one in given)
     stream = found.stream if commands and draw.chance(40) else None
@@ -125,23 +126,6 @@ def derived(found: DrawnMove, target: Target) -> tuple[Command, ...] | None:
     if any(at >= many for engine in engines for at, many in zip(engine, most, strict=True)):
         return None  # the machine does not have it
     return commands
-
-
-def printed(command: Command, target: Target) -> GivenCommand:
-    """A command as a plan prints it, with the whole place in its bases."""
-    sides = []
-    for text, port in ((command.read_text, command.read), (command.write_text, command.write)):
-        parts = target.tiers[port.tier].base_parts
-        known = {"chip": port.chip, "cluster": port.cluster}
-        entries = text.entries if text is not None else _entries_of(command, port is command.read)
-        place = tuple(known.get(part, 0) for part in parts)
-        sides.append(Sequencer(entries, text.packet if text is not None else 1, port.tier, port.base, place))
-    return GivenCommand(command.engine, sides[0], sides[1])
-
-
-def _entries_of(command: Command, reading: bool) -> tuple[Entry, ...]:
-    loops = [Entry(x.count, x.read if reading else x.write, x.label) for x in command.loops]
-    return (*loops, Entry(command.burst, 1))
 
 
 def retold(draw: Draw, one: GivenCommand) -> GivenCommand:

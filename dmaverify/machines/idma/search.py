@@ -73,7 +73,7 @@ def synthesize(
     started = time.perf_counter()
     setup = setup_of(target, transfer.options)
     named = dict(axes or {}) or {**axes_of(transfer.source.mapping), **axes_of(transfer.dest.mapping)}
-    bare = replace(transfer, stream=None, streams=(), given=(), facts=(), expect=None)
+    bare = replace(transfer.with_given(), facts=())
     try:
         every = _found(bare, target, setup, commands or MOST_COMMANDS)
         result = _first_proved(bare, transfer, target, named, setup, every, dict(readings or {}))

@@ -135,12 +135,11 @@ class Values:
         self.when: tuple[Cond, ...] = ()
         self.sides: tuple[Cond, ...] = ()  # of it, those of branches
         self.running: tuple[Cond, ...] = ()  # that the loops around have an iteration
-        self.dry = self.number = 0
+        self.dry = self.number = self.counters = 0
         self.order_of = {id(stmt): index for index, stmt in enumerate(copies_in(function.body), 1)}
         self.reached: set[int] = set()  # copies that some run may reach, by their order
         self.waiting: dict[str, tuple[str, Span, bool]] = {}  # loops set for copies that have not come yet
         self.pad_types: dict[str, ValueType] = {}
-        self.counters = 0
         self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
         self.held_in: dict[str, Cond] = {}  # for those counters, the condition under which a round goes on
         self.reasons: dict[str, str] = {}

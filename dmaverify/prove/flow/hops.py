@@ -38,13 +38,7 @@ def hop_findings(
             if not _same(first.transfer, second.transfer) or not _between_only(program.steps, i, j, target):
                 continue
             direct = replace(
-                first.transfer,
-                name=f"{first.name} to {second.name}",
-                dest=second.transfer.dest,
-                stream=None,
-                streams=(),
-                given=(),
-                expect=None,
+                first.transfer.with_given(), name=f"{first.name} to {second.name}", dest=second.transfer.dest
             )
             if (direct.source.tier, direct.dest.tier) not in target.routes:
                 continue
