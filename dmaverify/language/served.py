@@ -45,6 +45,11 @@ def holds_nothing(expr: Expr) -> bool:
     return not _indices(expr, (), axes_of(expr))[1].size
 
 
+def count_of(expr: Expr, axes: Sequence[str]) -> int:
+    """How many elements the live cells of a mapping hold, as far as `axes` tell them apart. Raises TooManyCells."""
+    return int(distinct(_indices(expr, axes, axes_of(expr))[0]).size)
+
+
 def first_repeated(expr: Expr, inside: int = 0) -> dict[str, int] | None:
     """The coordinates of the first element that two live cells of a mapping hold; with `inside`, that lies at two of
     these last positions (copies that lie alike in each of its outer places are one). Raises TooManyCells.

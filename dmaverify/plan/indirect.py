@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
-from dmaverify.language.expr import axes_of
+from dmaverify.language.expr import Symbol, axes_of
 from dmaverify.language.toml_spans import Path
 from dmaverify.plan.config import parse_config
 from dmaverify.plan.texts import Units, did_you_mean, units
@@ -59,15 +59,15 @@ def read_indirect(reader: TableReader, kind: str, name: str, table: schema.Indir
     scatter = kind == "scatter"
     source, dest = made["source"], made["dest"]
     axis, named = _axes(reader, path, table, source, dest, made["index"], scatter, problems)
-    sizes = reader.texts.axes
+    sizes, span = reader.texts.axes, reader.doc.key_span(path)
     given, listed = _printed(reader, path, table, target, scatter)
     if given is not None:
         problems += reader.media(given.read, source, "read", "source", target)
         problems += reader.media(given.write, dest, "write", "dest", target)
     return Indirect(
-        name, key, scatter, table.dtype, source, dest, axis, named, sizes.get(named, 1), sizes.get(axis, 1),
-        _index(reader, path, table, made["index"], sizes.get(named, 1)), made["stream"], given, listed, made["limits"],
-        reader.expectation(table.expect), tuple(problems), reader.doc.key_span(path).line, reader.doc.key_span(path),
+        name, key, scatter, table.dtype, source, dest, axis, (named,), Symbol(named, sizes.get(named, 1)),
+        sizes.get(axis, 1), _index(reader, path, table, made["index"], sizes.get(named, 1)), made["stream"], given,
+        listed, made["limits"], reader.expectation(table.expect), tuple(problems), span.line, span,
     )  # fmt: skip
 
 

@@ -15,9 +15,10 @@ dma_gather_unscaled, dma_scatter), docs/machines/rngd.md 5.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from dmaverify.errors import Span
-from dmaverify.language.expr import ONE, Expr, Kind, Padding, axes_of, pair, terms_of
+from dmaverify.language.expr import ONE, Expr, Kind, Padding, Symbol, axes_of, pair, rebuilt, terms_of
 from dmaverify.layout.digits import NotDigits, compile_digits
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import GivenCommand
@@ -30,8 +31,9 @@ from dmaverify.values import dataclass, field, replace
 
 @dataclass(frozen=True, slots=True)
 class IndexList:
-    """The numbers that a gather or scatter reads. `values` None: known at run time only; `low`, `high` and `distinct`
-    are then what the plan promises of them (None, False: nothing).
+    """The numbers that a gather or scatter reads. `values` None: of no key is the number known; `low`, `high` and
+    `distinct` are then what is promised of them (None, False: nothing), or `told` are some of them that decide for all:
+    every other lies between two of these in their steps, and `repeats` says whether one stands at two keys.
     """
 
     tensor: Tensor
@@ -44,10 +46,17 @@ class IndexList:
     distinct: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
     value_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
+    told: tuple[int, ...] = ()
+    repeats: bool = False
 
     @property
     def known(self) -> bool:
         return self.values is not None
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """What is known of the numbers themselves."""
+        return self.told if self.values is None else self.values
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +74,10 @@ class IndirectLoop:
 
 @dataclass(frozen=True, slots=True)
 class Indirect:
-    """One named gather or scatter of a plan. `given` is what is printed, less the indirect loop, which is `listed`."""
+    """One named gather or scatter. The keys are the live cells of `keyed` on the axes `key_axes`: one axis as a whole
+    in plans, any number of axes or of their parts in kernels, whose gathers do not state them (`key_said`). `given` is
+    what is printed, less the indirect loop, which is `listed`.
+    """
 
     name: str
     target: str
@@ -74,8 +86,8 @@ class Indirect:
     source: Tensor
     dest: Tensor
     axis: str
-    key: str
-    keys: int
+    key_axes: tuple[str, ...]
+    keyed: Expr
     rows: int
     index: IndexList
     stream: Stream | None = None
@@ -86,10 +98,20 @@ class Indirect:
     problems: tuple[PlanProblem, ...] = ()
     line: int = 0
     span: Span | None = field(default=None, compare=False, repr=False)
+    key_said: bool = True
 
     @property
     def kind(self) -> str:
         return "scatter" if self.scatter else "gather"
+
+    @property
+    def key(self) -> str:
+        return ", ".join(self.key_axes)
+
+    @property
+    def keys(self) -> int:
+        """How many keys there are: the index has one number for each."""
+        return self.index.entries
 
     @property
     def table(self) -> Tensor:
@@ -154,25 +176,65 @@ def rows_of(tensor: Tensor, axis: str, size: int, *, written: bool) -> RowDigits
             term = terms[at]
             if axis in axes_of(term):
                 digits += _digits(term, axis, place, inside, tensor)
-                terms[at] = Padding(ONE, term.size, hole) if term.size > 1 else ONE
+                terms[at] = _first_row(term, axis, hole)
             inside *= term.size
         changed[place] = pair(*terms)
     _whole(digits, axis, size, tensor)
-    return RowDigits(replace(tensor, **changed), tuple(sorted(digits, key=lambda d: -d.weight)))  # type: ignore[arg-type]
+    return RowDigits(replace(tensor, **changed), _joined(digits))  # type: ignore[arg-type]
+
+
+def rows_of_keys(tensor: Tensor, axes: Mapping[str, int], *, written: bool) -> RowDigits:
+    """The rows of a tensor by the number of their key, of which the last axis counts single keys. Raises ViewError."""
+    first, digits, inner = tensor, list[RowDigit](), 1
+    for axis, size in reversed(list(axes.items())):
+        own = rows_of(first, axis, size, written=written)
+        if len(axes) > 1 and prod(d.slots for d in own.digits) != size:
+            raise ViewError(f"the digits of {axis} hold more than its {size} values", tensor.span, f"name {axis} whole")
+        first, digits = own.first, [*(replace(d, weight=d.weight * inner) for d in own.digits), *digits]
+        inner *= size
+    return RowDigits(first, _joined(digits))
+
+
+def _joined(digits: Sequence[RowDigit]) -> tuple[RowDigit, ...]:
+    """Digits from the highest on, those that go on where the next one ends as one."""
+    out: list[RowDigit] = []
+    for digit in sorted(digits, key=lambda d: -d.weight):
+        above = out[-1] if out else None
+        ends = (digit.place, digit.weight * digit.slots, digit.stride * digit.slots)
+        if above is not None and (above.place, above.weight, above.stride) == ends:
+            digit = replace(digit, slots=digit.slots * out.pop().slots)
+        out.append(digit)
+    return tuple(out)
 
 
 def _digits(term: Expr, axis: str, place: str, inside: int, tensor: Tensor) -> list[RowDigit]:
-    if set(axes_of(term)) != {axis}:
-        raise ViewError(
-            f"`{term}` mixes {axis} with other axes", term.span or tensor.span, f"give {axis} terms of its own"
-        )
     try:
         form = compile_digits(term)
     except NotDigits as error:
         raise ViewError(
             f"`{term}` has no digits: {error.reason}", term.span or tensor.span, "use a plain digit"
         ) from None
+    own = {number for number, digit in enumerate(form.digits) if digit.axis == axis}
+    for guard in form.guards:
+        if len(own.intersection(number for number, _ in guard.terms)) not in (0, len(guard.terms)):
+            said, at = f"`{term}` pads {axis} and other axes together", term.span or tensor.span
+            raise ViewError(said, at, f"give {axis} terms of its own")
     return [RowDigit(place, d.weight, d.live, d.step * inside) for d in form.digits if d.axis == axis]
+
+
+def _first_row(expr: Expr, axis: str, hole: Kind) -> Expr:
+    """The mapping with position 0 of an axis alone; what lies at others, or beyond all of them, is a hole."""
+    if set(axes_of(expr)) == {axis}:
+        return Padding(ONE, expr.size, hole) if expr.size > 1 else ONE
+
+    def own(one: Expr) -> Expr | None:
+        if axis not in axes_of(one):
+            return one
+        if isinstance(one, Padding):
+            return replace(one, inner=_first_row(one.inner, axis, hole), kind=hole)
+        return _first_row(one, axis, hole) if isinstance(one, Symbol) else None
+
+    return rebuilt(expr, own)
 
 
 def _whole(digits: Sequence[RowDigit], axis: str, size: int, tensor: Tensor) -> None:

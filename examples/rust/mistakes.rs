@@ -51,6 +51,6 @@ pub fn long_index(
     numbers: &HbmTensor<i32, Chip, m![Pick]>,
 ) {
     let numbers: DmTensor<i32, Chip, Cluster, m![Pick / 8], m![Pick % 8]> = numbers.to_dm(&mut ctx.tdma);
-    // dmaverify: expect(core/indirect)
+    // dmaverify: expect(rngd/index-list)
     let _rows: DmTensor<i8, Chip, Cluster, m![Pick / 8], m![Pick % 8, Width]> = table.dma_gather_unscaled(&numbers);
 }

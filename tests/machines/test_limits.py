@@ -264,8 +264,8 @@ PLACES = "m![1 # 2], m![A]"
         (8, PLACES, "slices_max", 128, {"rngd/spatial-sizes"}),
         (8, PLACES, "slices_least", 192, {"rngd/spatial-sizes"}),
         (8, PLACES, "clusters_max", 1, {"rngd/spatial-sizes"}),
-        (8, PLACES, "index_list_bytes_max", 255, {"core/indirect"}),
-        (8, PLACES, "index_number_bits", 16, {"core/indirect"}),
+        (8, PLACES, "index_list_bytes_max", 255, {"rngd/index-list"}),
+        (8, PLACES, "index_number_bits", 16, {"rngd/index-dtype"}),
         (8, PLACES, "slice_bytes_max", 63, {"rngd/slice-capacity"}),
     ],
 )

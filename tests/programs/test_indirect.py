@@ -271,6 +271,10 @@ def test_a_gather_does_not_replicate_over_places() -> None:
     assert errors(gather(values(ROWS), side='cluster = "Q", slice = "K", element = "C"', more="")) == {
         "rngd/gather-replicates"
     }
+    chips = gather(values(ROWS), side='chip = "2", slice = "K", element = "C"', more="")
+    assert "rngd/gather-replicates" in errors(chips)
+    alike = chips.replace('{ tier = "hbm", element = "R', '{ tier = "hbm", chip = "2", element = "R')
+    assert "rngd/gather-replicates" not in errors(alike)
 
 
 def test_the_way_goes_from_hbm_to_data_memory_and_back() -> None:
@@ -334,6 +338,19 @@ def test_a_row_that_is_moved_wrongly_is_refuted_for_all_rows() -> None:
     )
     assert "core/covers" in {f.rule for f in found.errors}
     assert all("of every row alike" in f.notes for f in found.errors)
+
+
+@pytest.mark.parametrize("table", ["R / 8, R % 8, C", "(R, C) # 32768", "R, C", "(R, C # 512) # 65536"])
+@pytest.mark.parametrize("kind", ["gather", "scatter"])
+def test_rows_are_alike_however_their_axis_is_written(table: str, kind: str) -> None:
+    step = 4 * BYTES if "512" in table else BYTES
+    found = judged(gather(values(ROWS, step), kind=kind, table=table, more=""), units=1 << 16)
+    assert found.status is Status.PROVED
+    assert errors(gather(values([80, *ROWS[1:]], step), kind=kind, table=table, more="")) == {"core/in-bounds"}
+
+
+def test_rows_that_are_padded_with_other_axes_are_not_alike() -> None:
+    assert errors(gather(values(ROWS), table="(R, C) = 10200", more="")) == {"core/well-formed"}
 
 
 def test_an_axis_without_rows_of_its_own_is_no_table() -> None:

@@ -313,20 +313,86 @@ def gather(entries: str, method: str = "dma_gather_unscaled", slices: str = "m![
 
 def test_an_unscaled_index_fits_the_scratchpad_of_one_engine() -> None:
     assert gather("C = 4") == [set()]
-    assert gather("C") == [{"core/indirect"}]
+    assert gather("C") == [{"rngd/index-list"}]
     assert gather("C", "dma_gather_scaled") == [set()]
 
 
-def test_a_gather_does_not_replicate_over_places_that_the_index_lacks() -> None:
+@pytest.mark.parametrize(
+    ("chip", "cluster", "rules"),
+    [
+        ("1", "1 # 2", set()),
+        ("1", "2", {"rngd/gather-replicates"}),
+        ("1", "4 / 2", {"rngd/gather-replicates"}),
+        ("1", "2 # 2", {"rngd/gather-replicates"}),
+        ("1", "C = 2", {"rngd/gather-replicates"}),
+        ("2", "1 # 2", set()),
+    ],
+)
+def test_a_gather_does_not_replicate_over_places_that_the_index_lacks(chip: str, cluster: str, rules: set[str]) -> None:
+    """Chips that the table has too have each their own."""
     made = body(
-        "let r: DmTensor<i8, Chip, m![2], m![A], m![B]> = table.dma_gather_scaled(index);",
-        "table: &HbmTensor<i8, Chip, m![D, B]>, index: &HbmTensor<i32, Chip, m![A]>",
+        f"let r: DmTensor<i8, m![{chip}], m![{cluster}], m![A], m![B]> = table.dma_gather_scaled(index);",
+        f"table: &HbmTensor<i8, m![{chip}], m![D, B]>, index: &HbmTensor<i32, m![{chip}], m![A]>",
     )
-    assert broken(made) == [{"core/covers"}]
+    assert broken(made) == [rules]
+
+
+def scattered(table: str, method: str = "dma_scatter", dtype: str = "i32") -> list[set[str]]:
+    """The rules that a scatter of 256 rows of 64 bytes breaks."""
+    return broken(
+        body(
+            f"r.{method}::<m![A], _, _>(index, out);",
+            f"r: &DmTensor<i8, Chip, Cluster, m![A], m![B]>, index: &HbmTensor<{dtype}, Chip, m![A]>, "
+            f"out: &mut HbmTensor<i8, Chip, m![{table}]>",
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "rules"),
+    [
+        ("D, B", set()),
+        ("D / 8, D % 8, B", set()),
+        ("(D, B) # 65536", set()),
+        ("D / 8, B, D % 8", {"core/well-formed"}),
+        ("D = 256, B", set()),
+        ("D = 255, B", {"core/not-vacuous"}),
+        ("D % 256, B", set()),
+        ("D % 128, B", {"core/not-vacuous"}),
+    ],
+)
+def test_a_scatter_has_a_row_for_each_of_its_keys(table: str, rules: set[str]) -> None:
+    assert scattered(table) == [rules]
+
+
+def test_there_is_no_scatter_by_row_numbers() -> None:
+    assert scattered("D, B", "dma_scatter_scaled") == [set()]
+    assert scattered("D, B", "dma_scatter_unscaled") == [{"rngd/scatter-scaled", "rngd/index-tier"}]
+
+
+@pytest.mark.parametrize(("rows", "rules"), [(16_777_216, set()), (16_777_217, {"rngd/index-fits"})])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_a_scaled_index_says_no_more_bytes_than_its_type_holds(rows: int, rules: set[str], scaled: bool) -> None:
+    index, method = ("Hbm", "scaled") if scaled else ("Dm", "unscaled")
+    places = "" if scaled else "m![1 # 2], m![1 # 256], "
+    made = plan(
+        f"axes![T = {rows}, W = 128];\nfn f(ctx: &mut Context, table: &HbmTensor<i8, Chip, m![T, W]>, "
+        f"index: &{index}Tensor<i32, Chip, {places}m![A]>) {{\n"
+        f"let r: DmTensor<i8, Chip, Cluster, m![A], m![W]> = table.dma_gather_{method}(index);\n}}"
+    )
+    assert broken(made) == [rules if scaled else set()]
+
+
+def test_a_table_lies_in_hbm_and_its_rows_go_to_data_memory() -> None:
+    lines = "let r: DmTensor<i8, Chip, Cluster, m![A], m![B]> = table.dma_gather_unscaled(index);"
+    index = "index: &DmTensor<i32, Chip, Cluster, m![1 # 256], m![A]>"
+    inside = body(lines, f"table: &DmTensor<i8, Chip, Cluster, m![1 # 256], m![D, B]>, {index}")
+    assert broken(body(lines, f"table: &HbmTensor<i8, Chip, m![D, B]>, {index}")) == [set()]
+    assert "rngd/indirect-route" in broken(inside)[0]
 
 
 def test_the_key_of_a_scatter_lies_in_slices_and_elements() -> None:
-    for cluster, slices, rules in (("1 # 2", "A", set()), ("A / 128", "A % 128, 1 # 2", {"core/indirect"})):
+    for cluster, slices, rules in (("1 # 2", "A", set()), ("A / 128", "A % 128, 1 # 2", {"rngd/scatter-key"})):
         made = body(
             "r.dma_scatter::<m![A], _, _>(index, out);",
             f"r: &DmTensor<i8, Chip, m![{cluster}], m![{slices}], m![B]>, index: &HbmTensor<i32, Chip, m![A]>, "
@@ -340,7 +406,10 @@ def test_an_index_is_i32() -> None:
         "let r: DmTensor<i8, Chip, Cluster, m![A], m![B]> = table.dma_gather_scaled(index);",
         "table: &HbmTensor<i8, Chip, m![D, B]>, index: &HbmTensor<i16, Chip, m![A]>",
     )
-    assert broken(made) == [{"core/indirect"}]
+    assert broken(made) == [{"rngd/index-dtype"}]
+    assert [scattered("D, B", dtype=held) for held in ("i32", "f32", "u32")] == [
+        [set()], [{"rngd/index-integer"}], [{"core/well-formed"}],
+    ]  # fmt: skip
 
 
 KEYED = """
@@ -362,6 +431,7 @@ let picked: DmTensor<i8, Chip, Cluster, m![A / 2, 1 # 2], m![A % 2, C, B]> = tab
         ("A / 4, C", "refuted", "refuted"),
         ("A % 2, C", "refuted", "refuted"),
         ("A / 2, C", "unknown", "refuted"),
+        ("(A, C) # 1283", "proved", "proved"),
         ("D", "refuted", "refuted"),
         ("1", "refuted", "refuted"),
     ],
@@ -372,7 +442,8 @@ def test_an_index_of_a_kernel_has_one_number_for_each_key(index: str, gathers: s
         "rows: &HbmTensor<i8, Chip, m![A, C, B]>, table: &HbmTensor<i8, Chip, m![D, B]>, "
         f"index: &HbmTensor<i32, Chip, m![{index}]>, out: &mut HbmTensor<i8, Chip, m![D, B]>"
     )
-    _, scatter, gather = verdicts(body(KEYED, parameters))
+    made = plan(f"fn f(ctx: &mut Context, {parameters}) {{{KEYED}}}", HEAD.replace("D = 512", "D = 1280"))
+    _, scatter, gather = verdicts(made)
     assert (gather.status.value, scatter.status.value) == (gathers, scatters)
 
 
@@ -536,36 +607,44 @@ SCATTERED = "scatter, (&mut *ctx, &data, &index, &mut table)"
 
 
 @pytest.mark.parametrize(
-    ("call", "values", "fine"),
+    ("call", "values", "rule"),
     [
-        (SCALED, "(0..K::SIZE as i32).map(|i| i * row).collect::<Vec<_>>()", True),
-        (SCALED, "(0..8).rev().map(|i: i32| (2 * i + 1) * row).collect::<Vec<_>>()", True),
-        (SCALED, "(0..8).collect::<Vec<i32>>()", False),
-        (SCALED, "(0..8).map(|i| i * 3 * row).collect::<Vec<_>>()", False),
-        (SCALED, "(0..8).map(|i| i * (row / 2)).collect::<Vec<_>>()", False),
-        (SCALED, "vec![0, 256, 512, 3840, 0, 0, 0, 0]", True),
-        (SCALED, "vec![0, 256, 512, 4096, 0, 0, 0, 0]", False),
-        (SCALED, "[1, 2, 3, 4, 5, 6, 7, 8].into_iter().map(|n| n * row).collect::<Vec<_>>()", True),
-        (SCALED, "[9, 10, 11, 12, 13, 14, 15, 16].into_iter().map(|n| n * row).collect::<Vec<_>>()", False),
-        (SCALED, "given", True),
-        (UNSCALED, "(0..8).collect::<Vec<i32>>()", True),
-        (UNSCALED, "(0..8).map(|i| i * row).collect::<Vec<_>>()", False),
-        (UNSCALED, "vec![15; 8]", True),
-        (UNSCALED, "vec![16; 8]", False),
-        (SCATTERED, "(0..8).map(|i| i * row).collect::<Vec<_>>()", True),
-        (SCATTERED, "vec![0, 256, 512, 768, 1024, 1280, 1536, 0]", False),
-        (SCATTERED, "vec![256; 8]", False),
-        (SCATTERED, "(0..8).map(|i| i / 2 * row).collect::<Vec<_>>()", False),
-        (SCATTERED, "(0..8).map(|i| i % 4 * row).collect::<Vec<_>>()", False),
-        (SCATTERED, "(0..8).map(|i| i % 8 * row).collect::<Vec<_>>()", True),
-        (SCALED, "(0..8).map(|i| i / 2 * row).collect::<Vec<_>>()", True),
-        (SCATTERED, "(0..8).map(|i| i + 8).collect::<Vec<i32>>()", False),
+        (SCALED, "(0..K::SIZE as i32).map(|i| i * row).collect::<Vec<_>>()", ""),
+        (SCALED, "(0..8).rev().map(|i: i32| (2 * i + 1) * row).collect::<Vec<_>>()", ""),
+        (SCALED, "(0..8).collect::<Vec<i32>>()", "rngd/index-scale"),
+        (SCALED, "(0..8).map(|i| i * 3 * row).collect::<Vec<_>>()", "core/in-bounds"),
+        (SCALED, "(0..8).map(|i| i * (row / 2)).collect::<Vec<_>>()", "rngd/index-scale"),
+        (SCALED, "vec![0, 256, 512, 3840, 0, 0, 0, 0]", ""),
+        (SCALED, "vec![0, 256, 512, 4096, 0, 0, 0, 0]", "core/in-bounds"),
+        (SCALED, "[1, 2, 3, 4, 5, 6, 7, 8].into_iter().map(|n| n * row).collect::<Vec<_>>()", ""),
+        (SCALED, "[9, 10, 11, 12, 13, 14, 15, 16].into_iter().map(|n| n * row).collect::<Vec<_>>()", "core/in-bounds"),
+        (SCALED, "given", ""),
+        (UNSCALED, "(0..8).collect::<Vec<i32>>()", ""),
+        (UNSCALED, "(0..8).map(|i| i * row).collect::<Vec<_>>()", "core/in-bounds"),
+        (UNSCALED, "vec![15; 8]", ""),
+        (UNSCALED, "vec![16; 8]", "core/in-bounds"),
+        (SCATTERED, "(0..8).map(|i| i * row).collect::<Vec<_>>()", ""),
+        (SCATTERED, "vec![0, 256, 512, 768, 1024, 1280, 1536, 0]", "core/writes-once"),
+        (SCATTERED, "vec![256; 8]", "core/writes-once"),
+        (SCATTERED, "(0..8).map(|i| i / 2 * row).collect::<Vec<_>>()", "core/writes-once"),
+        (SCATTERED, "(0..8).map(|i| i % 4 * row).collect::<Vec<_>>()", "core/writes-once"),
+        (SCATTERED, "(0..8).map(|i| i % 8 * row).collect::<Vec<_>>()", ""),
+        (SCALED, "(0..8).map(|i| i / 2 * row).collect::<Vec<_>>()", ""),
+        (SCATTERED, "(0..8).map(|i| i + 8).collect::<Vec<i32>>()", "rngd/index-scale"),
     ],
 )
-def test_the_values_of_an_index_are_places_of_the_table(call: str, values: str, fine: bool) -> None:
+def test_the_values_of_an_index_are_places_of_the_table(call: str, values: str, rule: str) -> None:
     made = plan(INDEXED.replace("VALUES", values).replace("CALL", call))
-    found = {rule for rules in broken(made) for rule in rules}
-    assert found == (set() if fine else {"core/indirect"})
+    assert {found for rules in broken(made) for found in rules} == ({rule} if rule else set())
+
+
+@pytest.mark.parametrize(
+    ("table", "rule"), [("T, W", ""), ("T % 8, W", "core/in-bounds"), ("T = 8, W", "core/in-bounds")]
+)
+def test_a_table_that_holds_a_part_of_an_axis_has_the_rows_of_that_part(table: str, rule: str) -> None:
+    text = INDEXED.replace("m![T, W]", f"m![{table}]").replace("VALUES", "vec![0, 256, 512, 3840, 0, 0, 0, 0]")
+    found = {rule for rules in broken(plan(text.replace("CALL", SCALED))) for rule in rules}
+    assert found == ({rule} if rule else set())
 
 
 LONG_INDEX = """axes![Rows = 4096, Width = 64, Pick = 1024];
@@ -582,7 +661,7 @@ fn f(ctx: &mut Context, rows: &HbmTensor<bf16, Chip, m![Pick, Width]>, table: &m
 )
 def test_a_long_index_that_is_computed_names_each_row_once(value: str, fine: bool) -> None:
     found = {rule for rules in broken(plan(LONG_INDEX.replace("VALUE", value))) for rule in rules}
-    assert found == (set() if fine else {"core/indirect"})
+    assert found == (set() if fine else {"core/writes-once"})
 
 
 CROWDED = """axes![E = 131072];

@@ -34,8 +34,8 @@ from dmaverify.prove.judgement import Judgement
 from dmaverify.prove.meet import Walk, shared
 from dmaverify.prove.move.check import Options, check_access, check_transfer
 from dmaverify.prove.move.full import FROM_DEFINITIONS
+from dmaverify.prove.move.index_case import RUN_TIME
 from dmaverify.prove.move.indirect import check_indirect
-from dmaverify.prove.move.indirect_case import RUN_TIME
 from dmaverify.prove.move.preconditions import meaningless
 from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import kept_memory

@@ -1,6 +1,7 @@
 """The cells of an index against the keys of its gather or scatter: one number for each key, and none beside them.
 
-Knows: the literal cells of mappings. Does not know: what the numbers are, rows, machines, where a mapping is written.
+Knows: the literal cells of mappings, the digits of a key. Does not know: what the numbers are, rows, machines, where a
+mapping is written.
 Law: no fault means that every key has exactly one place in the element mapping of the index, alike in all of its outer
 places (copies of a list over slices or chips are one list), and that the index holds nothing else. A fault names a key
 that has no number or several, or a number that no key asks for.
@@ -12,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from math import prod
 
 from dmaverify.language.expr import Expr, axes_of, pair, terms_of
 from dmaverify.language.served import first_repeated, first_unserved
+from dmaverify.layout.digits import NotDigits, compile_digits
 from dmaverify.values import dataclass
 
 
@@ -55,3 +58,16 @@ def key_fault(places: Sequence[Expr], element: Expr, wanted: Expr, keys: Sequenc
             named = {axis: value for axis, value in found.items() if axis in axes}
             return KeyFault(lack, named or dict.fromkeys(axes, 0))
     return None
+
+
+def copied_within(element: Expr, places: Sequence[Expr], keys: Sequence[str]) -> bool:
+    """Whether the lowest digits of some key, which an index (all its places) lacks, all lie in one element mapping."""
+    try:
+        held, listed = compile_digits(element).digits, compile_digits(pair(*places)).digits
+    except NotDigits:
+        return False
+    for key in keys:
+        lowest = min([d.weight for d in listed if d.axis == key] or [1])
+        if 1 < lowest == prod(d.live for d in held if d.axis == key and d.weight < lowest):
+            return True
+    return False

@@ -15,7 +15,7 @@ def mistaken_unit(move: Indirect, step: int, bits: int) -> str:
     """Which other unit would make sense of a list that names no rows; empty if none does. `step`: bytes from
     row to row, `bits` of an element.
     """
-    values, rows = move.index.values or (), move.rows
+    values, rows = move.index.numbers, move.rows
     width = max(1, bits // 8)
     elements = step // width
     if move.index.scaled:

@@ -1,9 +1,8 @@
-"""What a kernel's move must keep beside the machine's rules: nothing dropped, nothing claimed that is not moved, an
-index that can be addressed, places that the device has.
+"""What a kernel's move must keep beside the rules of its rows: nothing dropped, nothing claimed that is not moved, an
+index that names rows, places that the device has.
 
-Knows: the library's law of consumption, the kinds of padding on either side, gathers and scatters, the values that the
-host wrote into an index, `#[device(...)]`.
-Does not know: rules of machines (`prove` judges them), how findings are shown.
+Knows: the library's law of consumption, the kinds of padding on either side, `#[device(...)]`.
+Does not know: rules of machines and of indices (`prove` judges them), how findings are shown.
 Law: every finding is a fact of the two mappings; what is dropped is decided by `prove.move.unread`, and where that has
 no answer it is "not judged", never a pass.
 
@@ -13,43 +12,39 @@ Source: docs/machines/rngd.md 2.2 (devices), 5 (gather, scatter), 7.1 (coverage)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from math import prod
+from collections.abc import Iterator, Mapping
 
-from dmaverify.language.expr import Expr, Kind, axes_of, pair, terms_of
-from dmaverify.language.served import TooManyCells
+from dmaverify.language.expr import Kind
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
-from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
-from dmaverify.machines.rngd.rust.plans import key_axes, table_axis
-from dmaverify.machines.rngd.rust.tile_shapes import form_of, padding_kinds
-from dmaverify.machines.rngd.rust.values import Dtype, Held, Map
-from dmaverify.machines.rngd.rust.values import RustTensor as Value
-from dmaverify.machines.rngd.rust.views import plain
+from dmaverify.machines.rngd.rust.moves import SCATTERS, KernelMove, Site
+from dmaverify.machines.rngd.rust.plans import indirect_of
+from dmaverify.machines.rngd.rust.tile_shapes import padding_kinds
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of
 from dmaverify.program.tensor import PLACES
-from dmaverify.prove.move.index_keys import Lack, key_fault
+from dmaverify.prove.move.index_case import RUN_TIME, IndexCase
 from dmaverify.prove.move.unread import UnreadElement, unread
+from dmaverify.prove.options import Options
 from dmaverify.targets.parts import Engines
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, replace
 from dmaverify.verdict import Finding, Label, Severity
 
 _LIBRARY = "furiosa-opt v0.6.0, coverage of a read (every live cell of the source is consumed)"
 _DEVICES = "furiosa-opt v0.6.0, device configurations (pe_count.rs)"
-_MEASURED = "published measurements of kernel writers (gathers over clusters and slices)"
 
 
 @dataclass(frozen=True)
 class LegalityFindings:
-    """Findings, and what could not be judged, in words."""
+    """Findings; what could not be judged, and what a proof rests on, in words."""
 
     findings: tuple[Finding, ...] = ()
     open: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
 
 
 def judge(
-    site: Site, move: KernelMove, transfer: Transfer, machine: Target, spaces: tuple[Space, Space],
+    site: Site, move: KernelMove, transfer: Transfer, machine: Target, spaces: tuple[Space, Space], options: Options,
     library: Library = NEWEST,
 ) -> LegalityFindings:  # fmt: skip
     """What is wrong with a move beyond the machine's rules. Assumes that both mappings make sense."""
@@ -65,13 +60,8 @@ def judge(
     found += _padding(move, transfer)
     found += _places(site, move, machine.limits) if library.asserts_layouts else ()
     found += _device(site, move, machine.engines)
-    if move.method in GATHERS or move.method in SCATTERS:
-        found += _indirect(site, move, machine.limits)
-        found += wrong_values(move, bits)
-        keyed = _keyed(site, move)
-        found += [keyed] if isinstance(keyed, Finding) else []
-        open_ += [keyed] if isinstance(keyed, str) else []
-    return LegalityFindings(tuple(found), tuple(open_))
+    index = LegalityFindings() if move.index is None else _indexed(site, move, machine, options)
+    return LegalityFindings((*found, *index.findings), (*open_, *index.open), index.given)
 
 
 # ---------------------------------------------------------------- consumption
@@ -199,182 +189,14 @@ def _device(site: Site, move: KernelMove, engines: Engines) -> Iterator[Finding]
 # ---------------------------------------------------------------- gather and scatter
 
 
-def _indirect(site: Site, move: KernelMove, limits: Mapping[str, int]) -> Iterator[Finding]:
-    assert move.index is not None
-    index, most, each = move.index, limits["index_list_bytes_max"], limits["index_number_bits"] // 8
-    if index.dtype != Dtype(f"i{each * 8}"):
-        yield _refused(
-            site, f"the index holds {getattr(index.dtype, 'name', '?')}", f"an index is a tensor of i{each * 8}", index
-        )
-    if move.method == "dma_gather_unscaled":
-        entries = _entries(index)
-        if index.tier != "dm":
-            yield _refused(
-                site, f"the index of an unscaled gather lies in {index.tier}", "stage it with `to_dm`", index
-            )
-        if entries * each > most:
-            yield _refused(
-                site,
-                f"the index has {entries:,} entries, {entries * each:,} bytes; one engine's scratchpad holds {most:,}",
-                "use `dma_gather_scaled` with byte offsets in HBM, or split the index into chunks of at most "
-                f"{most // each:,} entries",
-                index,
-            )
-    elif index.tier != "hbm":
-        yield _refused(
-            site, f"the index of `{move.method}` lies in {index.tier}", "byte offsets are read from HBM", index
-        )
-    if move.method in SCATTERS:
-        if move.source.tier != "dm":
-            yield _refused(
-                site, f"the rows of a scatter lie in {move.source.tier}",
-                "stage them with `to_dm`: it writes from data memory to HBM", move.source,
-            )  # fmt: skip
-        yield from _key(site, move)
-    else:
-        yield from _replicated(site, move)
-
-
-def _keyed(site: Site, move: KernelMove) -> Finding | str | None:
-    """What parts the index from the keys of the rows that are moved; or why that is not known."""
-    assert move.index is not None
-    keys, index = key_axes(move), {p: part.expr for p, part in move.index.fields.items() if isinstance(part, Map)}
-    wanted = pair(*(move.dest.expr(place) for place in move.dest.fields)) if move.key is None else move.key.expr
-    try:
-        fault = key_fault([expr for place, expr in index.items() if place != "element"], index["element"], wanted, keys)
-    except TooManyCells:
-        return "the index has too many cells to be held against its keys"
-    if fault is None:
-        return None
-    if fault.lack is Lack.NONE and move.key is None and _copied_within(move.dest.expr("element"), index, keys):
-        return f"{fault.told}, and no source says whether a gather fills the elements that share a number"
-    hint = "give the index the mapping of the key: one number for each, and no other axis"
-    return _refused(site, fault.told, hint, move.index)
-
-
-def _copied_within(element: Expr, index: Mapping[str, Expr], keys: Iterable[str]) -> bool:
-    """Whether the lowest digits of some key, which the index lacks, all lie in the element mapping of the rows."""
-    held, listed = form_of(element), form_of(pair(*index.values()))
-    if held is None or listed is None:
-        return False
-    for key in keys:
-        lowest = min([d.weight for d in listed.digits if d.axis == key] or [1])
-        if 1 < lowest == prod(d.live for d in held.digits if d.axis == key and d.weight < lowest):
-            return True
-    return False
-
-
-def _live_axes(tensor: Value) -> dict[str, int]:
-    return {
-        a: n for part in tensor.fields.values() if isinstance(part, Map) for a, n in axes_of(part.expr).items() if n > 1
-    }
-
-
-def _entries(tensor: Value) -> int:
-    """Elements of a tensor, each once however often it is replicated."""
-    forms = [form_of(part.expr) for part in tensor.fields.values() if isinstance(part, Map)]
-    return prod(d.live for form in forms if form is not None for d in form.digits if d.axis is not None)
-
-
-def _key(site: Site, move: KernelMove) -> Iterator[Finding]:
-    """The key must lie wholly in slice and element."""
-    assert move.key is not None
-    for axis in key_axes(move):
-        size = axes_of(move.key.expr)[axis]
-        held = 1
-        for place in ("slice", "element"):
-            form = form_of(move.source.expr(place)) if place in move.source.fields else None
-            held *= prod(d.live for d in form.digits if d.axis == axis) if form is not None else 1
-        if size > 1 and held < size:
-            yield _refused(
-                site, f"the key {axis.split('~')[0]} lies only in part in the slices and elements of the source",
-                "an axis that is split over chip or cluster cannot be addressed: gather it in one place first",
-                move.source,
-            )  # fmt: skip
-
-
-def _replicated(site: Site, move: KernelMove) -> Iterator[Finding]:
-    """Places of the destination that neither index nor table name: a gather does not replicate over them."""
-    assert move.index is not None
-    known = {**_live_axes(move.index), **_live_axes(move.source)}
-    for place in ("cluster", "slice"):
-        if place not in move.dest.fields:
-            continue
-        expr = move.dest.expr(place)
-        lacking = [a for a, n in axes_of(expr).items() if n > 1 and a not in known]
-        copies = [t for t in terms_of(expr) if not axes_of(t) and t.size > 1 and _all_live(t)]
-        if lacking or copies:
-            name = lacking[0].split("~")[0] if lacking else plain(copies[0])
-            yield Finding(
-                "core/covers", Severity.ERROR,
-                f"the gather does not replicate over `{name}` of the destination's {place}: its other places stay "
-                "unwritten",
-                "dest", expr.span or site.span, source=_MEASURED, basis="measured",
-                hint="gather into one place and replicate with a second move, or give the index that axis",
-            )  # fmt: skip
-
-
-def _all_live(expr: Expr) -> bool:
-    form = form_of(expr)
-    return form is not None and not form.guards
-
-
-def _refused(site: Site, message: str, hint: str, tensor: Value) -> Finding:
-    labels = (Label(tensor.span, "declared here"),) if tensor.span is not None else ()
-    return Finding(
-        "core/indirect", Severity.ERROR, message, site.method, site.span,
-        source="furiosa-opt v0.6.0, furiosa-opt-std/src/tensor/memory.rs (gather and scatter)", hint=hint,
-        labels=labels,
-    )  # fmt: skip
-
-
-_SOURCE = "furiosa-opt v0.6.0, furiosa-opt-std/src/tensor/memory.rs (scaled and unscaled gather and scatter)"
-
-
-def wrong_values(move: KernelMove, bits: int) -> Iterator[Finding]:
-    """Values of the index that are no place of the table."""
-    assert move.index is not None
-    found, holds = table_axis(move), move.index.holds
-    if isinstance(found, str) or holds is None:
-        return
-    axis, step = found
-    table = move.dest if move.method in SCATTERS else move.source
-    rows = axes_of(table.expr("element")).get(axis, 0)
-    unit = 1 if move.method.endswith("_unscaled") else step * bits // 8
-    word = "row numbers" if unit == 1 else f"byte offsets, multiples of {unit:,} (one row)"
-    off = next((value for value in holds.values if value % unit), None)
-    if off is not None:
-        yield _finding(
-            holds, f"the index holds {off:,}; its values are {word}", {"value": off, "row": unit},
-            f"scale the row numbers: multiply by {unit:,}, the bytes of one row",
-        )  # fmt: skip
-    out = next((value for value in holds.values if not 0 <= value < rows * unit), None)
-    if out is not None and off is None:
-        yield _finding(
-            holds, f"the index holds {out:,}, beyond the {rows:,} rows of the table (values below {rows * unit:,})",
-            {"value": out, "rows": rows}, "let every value name a row of the table"
-            + (", by its number: this method scales by itself" if unit == 1 and out % (step * bits // 8) == 0 else ""),
-        )  # fmt: skip
-    if holds.repeats and move.method in SCATTERS and off is None and out is None:
-        yield _finding(
-            holds, "the index names one row of the table more than once: which of the rows stays is not defined", {},
-            "scatter each row once, or in kernels that follow one another",
-        )  # fmt: skip
-
-
-def _finding(holds: Held, message: str, values: dict[str, int], hint: str) -> Finding:
-    labels = (Label(holds.span, "the values are written here"),) if holds.span is not None else ()
-    return Finding(
-        "core/indirect", Severity.ERROR, message, "index", holds.span, values, source=_SOURCE, hint=hint, labels=labels
-    )
-
-
-def index_note(move: KernelMove, bits: int) -> tuple[str, bool]:
-    """What the values of the index must be, and whether they are known to be."""
-    found = table_axis(move)
-    if isinstance(found, str) or move.index is None:
-        return "", True
-    row = found[1] * bits // 8
-    word = "row numbers" if move.method.endswith("_unscaled") else f"byte offsets, multiples of {row:,} (one row),"
-    once = ", each once" if move.method in SCATTERS else ""
-    return f"the values of the index are {word} within the table{once}", move.index.holds is not None
+def _indexed(site: Site, move: KernelMove, machine: Target, options: Options) -> LegalityFindings:
+    """What is wrong with the index of a gather or scatter; what its values must be, where they are not known."""
+    made = indirect_of(site, move, machine)
+    if isinstance(made, str):
+        return LegalityFindings((), (made,))
+    case = IndexCase(made, target=machine, options=options, axes={})
+    case.judge_alone()
+    promised = [said for said in case.assumptions if said.endswith(RUN_TIME)]
+    labels = (Label(move.index.span, "the index"),) if move.index is not None and move.index.span is not None else ()
+    found = tuple(replace(one, labels=one.labels or labels) for one in case.findings)
+    return LegalityFindings(found, tuple(said for said in case.assumptions if said not in promised), tuple(promised))

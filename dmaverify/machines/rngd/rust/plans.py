@@ -18,7 +18,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from dmaverify.errors import InputError, Span
-from dmaverify.language.expr import ONE, Expr, Kind, Padding, Symbol, axes_of, rebuilt, terms_of
+from dmaverify.language.expr import ONE, Expr, Kind, Padding, Symbol, axes_of, pair, rebuilt, terms_of
+from dmaverify.language.served import TooManyCells, count_of
 from dmaverify.machines.rngd.rust.kernel import KernelFile, read_kernel, read_kernel_text
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
@@ -28,6 +29,7 @@ from dmaverify.machines.rngd.rust.values import RustTensor as Value
 from dmaverify.machines.rngd.rust.views import kept_whole, plain
 from dmaverify.plan.plan import Plan, PlanTransfer
 from dmaverify.program.access import PlanProblem
+from dmaverify.program.indirect import IndexList, Indirect
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target, load_target
@@ -157,7 +159,10 @@ def transfer_of(
         if isinstance(one, Dtype) and one.name not in machine.dtypes:
             known = ", ".join(machine.dtypes)
             return f"`{one.name}` is no element type of {machine.name}'s memory (known: {known})"
-    bits = machine.dtypes[dtype.name]
+    bits, listed = machine.dtypes[dtype.name], None if move.index is None else move.index.dtype
+    if isinstance(listed, Dtype) and listed.name not in machine.dtypes:
+        said = f"the index holds {listed.name}, which no memory of {machine.name} does"
+        problems.append(PlanProblem(said, site.span, "an index is a tensor of i32", fatal=False))
     source, dest = _fields(move.source), _fields(move.dest)
     start: Mapping[str, Numbers] = move.source.window.at
     if move.method in GATHERS or move.method in SCATTERS:
@@ -289,6 +294,43 @@ def _indirect(
     for key in key_axes(move):
         data = {p: substituted(e, key, Kind.TOP) for p, e in data.items()}
     return data, out, step
+
+
+def indirect_of(site: Site, move: KernelMove, machine: Target) -> Indirect | str:
+    """A gather or scatter with its index, whose numbers are promised to name rows where they are not known; or why
+    there is none.
+    """
+    found, index, dtype = table_axis(move), move.index, move.source.dtype
+    assert index is not None
+    assert isinstance(dtype, Dtype)
+    listed_as, scatter, holds = getattr(index.dtype, "name", ""), move.method in SCATTERS, index.holds
+    fields = [_fields(value) for value in (move.source, move.dest, index)]
+    form = form_of(fields[scatter]["element"])
+    if isinstance(found, str) or form is None or listed_as not in machine.dtypes:
+        return "the rows of the table or the numbers of the index have no form that is known"
+    try:
+        entries = count_of(pair(*fields[2].values()), key_axes(move))
+    except TooManyCells:
+        return "the index has too many cells to be held against its keys"
+    rows = prod(digit.live for digit in form.digits if digit.axis == found[0])
+    keyed = pair(*fields[1].values()) if move.key is None else move.key.expr
+    names = _display(*fields, {"key": keyed})
+    at = [one.window.at for one in (move.source, move.dest, index)]
+    source, dest, listed = (
+        _tensor(one, own, names, start, machine, 0)
+        for one, own, start in zip((move.source, move.dest, index), fields, at, strict=True)
+    )
+    told = () if holds is None else holds.values
+    spans = () if holds is None or holds.span is None else (holds.span,) * len(told)
+    numbers = IndexList(
+        listed, listed_as, not move.method.endswith("_unscaled"), entries, None, 0, rows - 1, scatter,
+        value_spans=spans, told=told, repeats=holds is not None and holds.repeats,
+    )  # fmt: skip
+    return Indirect(
+        site.method, machine.name, scatter, dtype.name, source, dest, names[found[0]],
+        tuple(names[axis] for axis in key_axes(move)), renamed(keyed, names), rows, numbers, span=site.span,
+        key_said=move.key is not None,
+    )  # fmt: skip
 
 
 def indirect_rows(move: KernelMove) -> tuple[int, bool] | None:

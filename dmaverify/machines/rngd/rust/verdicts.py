@@ -18,8 +18,8 @@ from dmaverify.language import wellformed
 from dmaverify.lower.programs import space_of
 from dmaverify.machines.rngd.rust.code import first_error
 from dmaverify.machines.rngd.rust.comments import expectations
-from dmaverify.machines.rngd.rust.legality import index_note, judge
-from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site, Supposed
+from dmaverify.machines.rngd.rust.legality import judge
+from dmaverify.machines.rngd.rust.moves import KernelMove, Site, Supposed
 from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, widest
 from dmaverify.machines.rngd.rust.values import Dtype, RustTensor
 from dmaverify.machines.rngd.rust.views import live_cells
@@ -94,7 +94,7 @@ def _supposed(plan: KernelPlan, site: Site, supposed: Supposed, options: Options
         if LEVEL not in options.readings and plan.library.asserts_layouts:
             found += _asserted(item, machine, options)
         spaces = (space_of(machine, item.transfer.source.tier), space_of(machine, item.transfer.dest.tier))
-        own = judge(made, move, item.transfer, machine, spaces, plan.library)
+        own = judge(made, move, item.transfer, machine, spaces, options, plan.library)
         return [*found, *own.findings], own.open
 
     return GenericCall(plan, site, supposed, replace(options, repair=False), judge_one, beside).verdict()
@@ -125,15 +125,13 @@ def _judged(
         if LEVEL not in options.readings and plan.library.asserts_layouts:
             findings += _asserted(item, machine, options)
         spaces = (space_of(machine, item.transfer.source.tier), space_of(machine, item.transfer.dest.tier))
-        own = judge(site, move, item.transfer, machine, spaces, plan.library)
+        own = judge(site, move, item.transfer, machine, spaces, options, plan.library)
         findings, opened = _together(findings, own.findings), own.open
+        conditions += own.given
         if options.full and not opened and verdict.status is Status.PROVED:
             verdict = _consumed(verdict, findings, item, machine, spaces, options, asked)
     findings = [_labelled(finding, item) for finding in findings]
     said = [f"for {move.generics}"] if move.generics else []
-    if move.method in GATHERS or move.method in SCATTERS:
-        note, shown = index_note(move, machine.dtypes[item.transfer.dtype])
-        (said if shown else conditions).extend([note] if note else [])
     return _settled(verdict, findings, opened, time.perf_counter() - started, said), conditions
 
 
