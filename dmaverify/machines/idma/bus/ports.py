@@ -18,7 +18,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from dmaverify.errors import InputError
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, field
 
 AXI_CHANNELS = ("ar", "r", "aw", "w", "b")
 OBI_CHANNELS = ("a_read", "r_read", "a_write", "r_write")
@@ -54,6 +54,7 @@ class Ports:
     clock_name: str
     reset: str = ""
     running: int = 1
+    reset_name: str = ""
 
 
 def ports_of(
@@ -61,29 +62,35 @@ def ports_of(
     word: int | None,
 ) -> Ports:  # fmt: skip
     """The ports of a dump that have `channels`, of a bus of `word` bytes; `widths` are bits of signals by code, `scope`
-    is PREFIX, or PREFIX@CLOCK. Raises InputError where there is none, or more than one.
+    is PREFIX, or PREFIX@CLOCK; of several ports PREFIX,PREFIX. A port's whole prefix goes before others that begin with
+    it, and a scope is all that lies in it. Raises InputError where there is none, or more than one.
     """
     scope, _, asked = scope.partition("@")
+    said = _Said(file, [one.strip() for one in scope.split(",") if one.strip()])
     placed = _placed(names, widths)
     axi, obi = ({prefix: {key: min(own) for key, own in port.items()} for prefix, port in kind.items()}
                 for kind in placed)  # fmt: skip
     needed = {(channel, wire) for channel in channels if channel in AXI_CHANNELS for wire in ("valid", "ready")}
-    prefixes, own_axi = _axi(file, axi, scope, needed) if needed else ([], {})
+    ways = [way for way in ("read", "write") if f"a_{way}" in channels]
+    said.know((*axi, *_joined(axi)) if needed else (), obi if ways else ())
+    prefixes, own_axi = _axi(said, axi, needed) if needed else ([], {})
     own_obi: dict[str, Signals] = {}
     around = list(prefixes)
     _check(file, own_axi, placed[0], prefixes, widths, word)
-    for way in [way for way in ("read", "write") if f"a_{way}" in channels]:
-        prefixes, port, whole = _obi(file, obi, scope, way)
+    for way in ways:
+        prefixes, port, whole = _obi(said, obi, way)
         around += prefixes
         own_obi["both" if whole else way] = port
         _check(file, port, placed[1], prefixes, widths, word)
+    said.all_used()
     bits = [(name, code) for code, own in names.items() for name in own if widths[code] == 1]
     clock_name, clock = _clock(file, bits, around, asked)
     near = _nearest([one for one in bits if _RESET.search(one[0].lower())], around)
     if len({code for _, code in near}) != 1:
         return Ports(own_axi, own_obi, clock, clock_name)
     found = _RESET.search(near[0][0].lower())
-    return Ports(own_axi, own_obi, clock, clock_name, near[0][1], int(found is not None and found[1] is not None))
+    running = int(found is not None and found[1] is not None)
+    return Ports(own_axi, own_obi, clock, clock_name, near[0][1], running, near[0][0])
 
 
 def _placed(names: Mapping[str, list[str]], widths: Mapping[str, int]) -> tuple[Placed, Placed]:
@@ -108,10 +115,11 @@ def _check(
     file: str, port: Signals, placed: Placed, prefixes: Sequence[str], widths: Mapping[str, int], word: int | None
 ) -> None:
     """Raises InputError for a signal of a port that may be another one, or is not as wide as the bus."""
+    bare = set(prefixes)
     for key, code in port.items():
         wire = "_".join(key)
         for prefix, own in placed.items():
-            rivals = own.get(key, {}) if prefix.startswith(tuple(prefixes)) else {}
+            rivals = own.get(key, {}) if re.sub(r"(read|write)_$", "", prefix) in bare or prefix in bare else {}
             if code in rivals and len(rivals) > 1:
                 said = f"{file}: {wire} may be {', or '.join(sorted(rivals.values()))}"
                 raise InputError(said, None, "dump one of them alone")
@@ -128,6 +136,8 @@ def _clock(file: str, bits: Sequence[Named], prefixes: Sequence[str], asked: str
         near = [one for one in bits if one[0] == asked]
         if not near:
             raise InputError(f"{file} has no signal {asked} of one bit", None, f"by its full name, {such}")
+        if len({code for _, code in near}) != 1:
+            raise InputError(f"{file} has {len(near)} signals {asked}", None, "dump one of them alone")
     else:
         clocks = [one for one in bits if _CLOCK.search(one[0].lower())]
         if not clocks:
@@ -151,28 +161,72 @@ def _nearest(signals: Sequence[Named], prefixes: Sequence[str]) -> list[Named]:
     return list(dict.fromkeys(out))
 
 
-def _axi(
-    file: str, ports: Mapping[str, Signals], scope: str, needed: Collection[tuple[str, str]]
-) -> tuple[list[str], Signals]:
+@dataclass(slots=True)
+class _Said:
+    """The names that a path gives ports by: whole prefixes, or scopes that hold them."""
+
+    file: str
+    names: Sequence[str]
+    whole: frozenset[str] = frozenset()
+    """Those that are the prefix of some port."""
+    used: set[str] = field(default_factory=set)
+
+    def know(self, *kinds: Collection[str]) -> None:
+        """Sorts names by the prefixes that there are, of all kinds. Raises InputError for one that names nothing."""
+        every = [prefix for kind in kinds for prefix in kind]
+        self.whole = frozenset(name for name in self.names if any(_bare(name) == _bare(prefix) for prefix in every))
+        for name in self.names:
+            if name not in self.whole and not any(_holds(name, prefix) for prefix in every):
+                there = ", ".join(f"{self.file}::{prefix}" for prefix in sorted(set(every))) or "none"
+                raise InputError(f"{self.file} has no port, and no scope with one, {name}", None, f"there are: {there}")
+
+    def chosen(self, *groups: Mapping[str, Signals]) -> Mapping[str, Signals]:
+        """The ports that names allow, of the first group that has some: a port by its whole name before all, then
+        those in the scopes that are named, where there are such.
+        """
+        bare = {_bare(name) for name in self.whole}
+        scopes = [name for name in self.names if name not in self.whole]
+        by_name = [{p: port for p, port in group.items() if _bare(p) in bare} for group in groups]
+        by_scope = [{p: port for p, port in group.items() if not scopes or any(_holds(one, p) for one in scopes)}
+                    for group in groups]  # fmt: skip
+        found = next((group for group in (*by_name, *by_scope) if group), {})
+        self.used |= {name for name in self.names for p in found if _bare(name) == _bare(p) or _holds(name, p)}
+        return found
+
+    def all_used(self) -> None:
+        """Raises InputError where a name had no part in what was chosen."""
+        for name in self.names:
+            if name not in self.used:
+                said = f"{self.file}::{name} is no port that these transfers use"
+                raise InputError(said, None, "a port with all the handshakes of their channels, or leave it out")
+
+
+def _bare(prefix: str) -> str:
+    return prefix.rstrip("._")
+
+
+def _holds(scope: str, prefix: str) -> bool:
+    return prefix.startswith(scope.rstrip(".") + ".")
+
+
+def _axi(said: _Said, ports: Mapping[str, Signals], needed: Collection[tuple[str, str]]) -> tuple[list[str], Signals]:
     every = {prefix: port for prefix, port in ports.items() if set(needed) <= set(port)}
-    whole = {prefix: port for prefix, port in _joined(every).items() if prefix.startswith(scope)}
-    whole = whole or {prefix: port for prefix, port in every.items() if prefix.startswith(scope)}
+    whole = said.chosen(_joined(every), every)
     count = "all five" if len(needed) == 2 * len(AXI_CHANNELS) else ", ".join(sorted({one for one, _ in needed}))
-    return _one(file, whole, f"AXI ports with {count} handshakes",
+    return _one(said.file, whole, f"AXI ports with {count} handshakes",
                 "signals such as axi_ar_valid, axi_ar_ready, axi_ar_addr")  # fmt: skip
 
 
-def _obi(file: str, ports: Mapping[str, Signals], scope: str, way: str) -> tuple[list[str], Signals, bool]:
+def _obi(said: _Said, ports: Mapping[str, Signals], way: str) -> tuple[list[str], Signals, bool]:
     """The OBI port of a direction, and whether it is one for both."""
-    every = {prefix: port for prefix, port in ports.items() if set(port) >= _OBI_NEEDS and prefix.startswith(scope)}
-    own = {prefix: port for prefix, port in every.items() if prefix.rstrip("._").lower().endswith(way)}
+    every = {prefix: port for prefix, port in ports.items() if set(port) >= _OBI_NEEDS}
+    own = {prefix: port for prefix, port in every.items() if _bare(prefix).lower().endswith(way)}
     other = "write" if way == "read" else "read"
-    shared = {
-        p: port for p, port in every.items() if not p.rstrip("._").lower().endswith(other) and ("a", "we") in port
-    }
-    prefixes, found = _one(file, own or shared, f"OBI ports to {way} with request, grant and response",
+    shared = {p: port for p, port in every.items() if not _bare(p).lower().endswith(other) and ("a", "we") in port}
+    chosen = said.chosen(own, {p: port for p, port in shared.items() if p not in own})
+    prefixes, found = _one(said.file, chosen, f"OBI ports to {way} with request, grant and response",
                          f"signals such as obi_{way}_req, obi_{way}_gnt, obi_{way}_rvalid")  # fmt: skip
-    return prefixes, found, not own
+    return prefixes, found, not any(prefix in own for prefix in prefixes)
 
 
 def _one(file: str, found: Mapping[str, Signals], what: str, such: str) -> tuple[list[str], Signals]:
@@ -180,7 +234,8 @@ def _one(file: str, found: Mapping[str, Signals], what: str, such: str) -> tuple
     distinct = {tuple(sorted(port.items())): prefix for prefix, port in found.items()}
     if len(distinct) != 1:
         seen = ", ".join(f"{file}::{prefix}" for prefix in sorted(distinct.values())) or "none"
-        raise InputError(f"{file} has {len(distinct)} {what}", None, f"{such}; name one: {seen}")
+        raise InputError(f"{file} has {len(distinct)} {what}", None,
+                         f"{such}; name one (of each kind, with a comma between): {seen}")  # fmt: skip
     return sorted(found), next(iter(found.values()))
 
 
