@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby, pairwise
 from math import gcd
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ ZERO, ONE = (0, 0), (1, 0)
 
 DUMPS = (".vcd", ".fst", ".ghw")
 MOST_BYTES, MOST_BITS = 1 << 28, 1 << 16
+_TIME = re.compile(rb"^[ \t]*#(\d{1,20})", re.MULTILINE)
 _WIDTH = re.compile(rb"\$var\s+\w+\s+(\d{1,20})\s")
 
 
@@ -47,7 +49,7 @@ _WIDTH = re.compile(rb"\$var\s+\w+\s+(\d{1,20})\s")
 class Beat:
     """One handshake: when, on which channel, the fields that the trace has; `undefined` are bits of `data`, 0 there.
     `cycle` counts edges of the clock; a table's clock is the greatest period that all its times keep. `broken`: it is
-    none, but what the channel did in its place.
+    none, but what the channel did in its place. `shown`: since which edge valid was up for it, -1 if that is not known.
     """
 
     time: int
@@ -57,6 +59,12 @@ class Beat:
     undefined: int = 0
     cycle: int = 0
     broken: str = ""
+    shown: int = -1
+
+    @property
+    def since(self) -> int:
+        """When the channel first showed it, as far as the trace tells."""
+        return self.shown if self.shown >= 0 else self.time
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +100,7 @@ def _table(source: Source) -> list[Beat]:
     if twice := sorted({name for name in header if name and header.count(name) > 1}):
         raise InputError(f"{source.name} has two columns {', '.join(twice)}", None, "one column a field")
     out: list[Beat] = []
+    last: dict[str, int] = {}
     for number, line in enumerate(lines[1:], 1):
         if not line.strip():
             continue
@@ -107,6 +116,13 @@ def _table(source: Source) -> list[Beat]:
         time, open_ = _number(row["time"], "time", span)
         if open_ or (out and time < out[-1].time):
             raise InputError("the times of a table do not fall", span, "sort it by time")
+        if time == last.get(channel):
+            raise InputError(
+                f"two beats of {channel} at time {time}: a channel has one an edge",
+                span,
+                "one line a handshake, at the time of its edge",
+            )
+        last[channel] = time
         out.append(_beat(time, channel, shown, span))
     period = gcd(*(beat.time - out[0].time for beat in out)) or 1
     return [replace(beat, cycle=(beat.time - out[0].time) // period) for beat in out]
@@ -146,11 +162,11 @@ def _dump(file: str, scope: str, channels: Collection[str], word: int | None) ->
     if Path(file).stat().st_size > MOST_BYTES:
         raise InputError(f"{file} is longer than {MOST_BYTES >> 20} MiB", None, "dump the port alone")
     if file.endswith(".vcd"):
-        wide = next(
-            (int(bits[1]) for bits in _WIDTH.finditer(read_bytes(file, MOST_BYTES)) if int(bits[1]) > MOST_BITS), 0
-        )
+        text = read_bytes(file, MOST_BYTES)
+        wide = next((int(bits[1]) for bits in _WIDTH.finditer(text) if int(bits[1]) > MOST_BITS), 0)
         if wide:
             raise InputError(f"{file} has a signal of {wide:,} bits", None, f"at most {MOST_BITS:,}")
+        _rising(file, text)
     names: dict[str, list[str]] = {}
     signals: dict[str, Any] = {}
     try:
@@ -165,13 +181,38 @@ def _dump(file: str, scope: str, channels: Collection[str], word: int | None) ->
             changes: dict[int, Levels] = {}
             wires = {code for own in (ports.axi, *ports.obi.values()) for code in own.values()}
             for code in {*wires, ports.clock, *filter(None, [ports.reset])}:
-                for time, value in signals[code].tv:
-                    changes.setdefault(time, {})[code] = (value, 0) if isinstance(value, int) else _read(str(value))
+                values = [(t, (v, 0) if isinstance(v, int) else _read(str(v))) for t, v in signals[code].tv]
+                if code == ports.clock:
+                    _no_hidden_edge(ports.clock_name, values)
+                for time, value in values:
+                    changes.setdefault(time, {})[code] = value
     except (KeyboardInterrupt, SystemExit, InputError):
         raise
     except BaseException as error:  # the library panics at damaged files, which is no Exception
         raise InputError(f"{file} is no dump: {error}", None, "a .vcd, .fst or .ghw that a simulator wrote") from None
     return BusTrace(list(_sampled(changes, ports)), ports.clock_name)
+
+
+def _rising(file: str, text: bytes) -> None:
+    """Raises InputError where the times of a VCD go back: the library leaves out what stands there."""
+    before = -1
+    for found in _TIME.finditer(text, max(0, text.find(b"$enddefinitions"))):
+        time = int(found[1])
+        if time < before:
+            said = f"{file} goes from time {before} back to {time}: it is damaged, or two runs in one file"
+            raise InputError(said, None, "a dump of one run")
+        before = time
+
+
+def _no_hidden_edge(name: str, values: Iterable[tuple[int, Value]]) -> None:
+    """Raises InputError where the clock rises and falls at one time: that edge has no values before it."""
+    before: Value = (0, -1)
+    for time, group in groupby(values, key=lambda one: one[0]):
+        levels = [before, *(level for _, level in group)]
+        rises = sum(pair == (ZERO, ONE) for pair in pairwise(levels))
+        if time and rises != ((before, levels[-1]) == (ZERO, ONE)):
+            raise InputError(f"the clock {name} rises and falls at time {time}", None, "a dump in finer steps")
+        before = levels[-1]
 
 
 @contextmanager
@@ -190,12 +231,15 @@ def _hushed() -> Iterator[None]:
 
 
 def _sampled(changes: Mapping[int, Levels], ports: Ports) -> Iterator[Beat]:
-    """Handshakes at rising edges, by the values just before each. Raises InputError."""
+    """Handshakes at rising edges, by the values just before each. Raises InputError, also for a reset amid them: what
+    comes before one and behind it is not one run.
+    """
     held: Levels = {}
     asked: list[str] = []  # directions of what one OBI port for both was asked and has not answered
     waiting: dict[str, Mapping[str, Value]] = {}  # what an AXI channel showed that nobody has taken
-    seen: set[str] = set()  # channels whose handshake was 0 or 1 once
-    cycle, stopped, begun = 0, False, False
+    seen: set[str] = set()  # channels whose handshake was 0 or 1 once; before, an undefined valid may be an idle one
+    up: dict[str, int] = {}  # since which edge valid is up, without a handshake
+    cycle, stopped, begun, reset_at = 0, False, False, -1
     axi = [c for c in AXI_CHANNELS if (c, "valid") in ports.axi and (c, "ready") in ports.axi]
     watched = [(c, c, ports.axi) for c in axi]
     watched += [(f"{c}_{way}", c, port) for way, port in ports.obi.items() for c in ("a", "r")]
@@ -206,31 +250,46 @@ def _sampled(changes: Mapping[int, Levels], ports: Ports) -> Iterator[Beat]:
                 said = f"the clock {ports.clock_name} is undefined before time {time}: what happened then is not seen"
                 raise InputError(said, None, "dump the whole run, without $dumpoff")
             cycle += 1
-            steady = held.get(ports.reset) == (ports.running, 0) if ports.reset else begun
+            level = _level(held, ports.reset) if ports.reset else None
+            steady = begun if level is None else level == ports.running
             for channel, wires, port in watched:
                 valid = _level(held, port[wires, "valid"])
                 ready = _level(held, port[wires, "ready"]) if (wires, "ready") in port else 1
                 shown = {name: held.get(port[wires, name], (0, -1)) for name in FIELDS if (wires, name) in port}
                 before = waiting.pop(channel, None)
                 broken = ""
-                if steady and channel in seen:
+                if steady and (channel in seen or valid == 1):
                     broken = _broken(valid, ready, shown, before)
                 if None not in (valid, ready):
                     seen.add(channel)
+                since = up.setdefault(channel, time) if valid == 1 and steady else time
+                if valid != 1 or ready == 1 or not steady:
+                    up.pop(channel, None)
                 if broken:
                     yield Beat(time, channel, {}, None, 0, cycle, broken)
                 elif valid == ready == 1:
+                    if reset_at >= 0 or level == 1 - ports.running:
+                        raise _reset_amid(ports, reset_at if reset_at >= 0 else time)
                     begun = True
                     if channel.endswith("_both"):
                         channel = f"{wires}_{_direction(wires, shown, asked)}"
-                    yield _beat(time, channel, shown, None, cycle)
+                    yield replace(_beat(time, channel, shown, None, cycle), shown=since)
                 elif valid == 1 and steady and channel in axi:
                     waiting[channel] = shown
         held.update(after)
+        if begun and reset_at < 0 and ports.reset and _level(held, ports.reset) == 1 - ports.running:
+            reset_at = time
     if not cycle:
         raise InputError(
             f"the clock {ports.clock_name} never rises from 0 to 1", None, "name another: FILE::PREFIX@CLOCK"
         )
+
+
+def _reset_amid(ports: Ports, time: int) -> InputError:
+    said = f"the reset {ports.reset_name} is {1 - ports.running} at time {time}, where beats come or behind others"
+    return InputError(
+        said, None, "a dump of one run; leave out a signal that is no reset, or is active at the other level"
+    )
 
 
 def _direction(wires: str, shown: Mapping[str, Value], asked: list[str]) -> str:
@@ -249,8 +308,10 @@ def _broken(
         return "valid is undefined"
     if valid == 1 and ready is None:
         return "ready is undefined while valid is 1"
-    if before is None or valid is None:
+    if before is None:
         return ""
+    if valid is None:
+        return "valid is undefined before ready has answered it"
     if valid == 0:
         return "valid falls before ready has answered it"
     strobes = shown.get("strb", (-1, 0))[0]
