@@ -101,7 +101,7 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
         said = f"interrupted: {done} of {_many(len(jobs), 'file')} judged; the others have no verdict"
         return CommandOutcome(outcome.out, (*outcome.err, *note, said), outcome.code or 3)
     if request.given["trace"]:
-        from dmaverify.cli.idma import traced
+        from dmaverify.cli.bus_trace import traced
 
         verdicts += [traced(request.paths, request.given["trace"], request.given["engine"], request.given["dims"])]
     if cache is not None and cache.dropped:

@@ -24,9 +24,7 @@ from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from dmaverify.jobs.fewest_copies import FewestCopies
-    from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
-    from dmaverify.verdict import Verdict
 
 Named = tuple[str, Setup, int, Iterator[Request]]
 """Name, engine, how many 1D transfers, and these."""
@@ -154,76 +152,6 @@ def _of_plan(path: str, options: Mapping[str, int | str]) -> Iterator[Named]:
         commands = api.program_of(plan, item.name)
         found = Requests(setup, commands)
         yield item.name, setup, found.count, (replace(r, last=False) for r in found.requests())
-
-
-def traced(paths: Sequence[str], trace: str, engine: Sequence[str] | None, dims: int | None) -> Verdict:
-    """The verdict on a bus trace: the transfers of one file, in order, beat by beat. Raises InputError."""
-    from dmaverify.machines.idma.bus.beats import read_trace
-    from dmaverify.machines.idma.bus.scoreboard import channels_of, judged
-    from dmaverify.machines.idma.bus.told import verdict_of_trace
-
-    if len(paths) != 1 or Path(paths[0]).is_dir():
-        raise InputError("--trace is held against one file", None, "check PLAN.toml[::NAME] --trace FILE.vcd")
-    if Path(paths[0]).suffix not in (".toml", "") and "::" not in paths[0]:
-        _without_errors(paths[0], engine_options(engine or ()), dims)
-    every = list(_requests(paths[0], engine_options(engine or ()), dims))
-    if not every:
-        raise InputError(f"{paths[0]} has no transfer for a trace", None, "a plan with target idma, or a job file")
-    setups = [setup for _, setup, _, _ in every]
-    if any(one.backend != setups[0].backend for one in setups) or setups[0].region is not None:
-        raise InputError("a trace is that of one back-end", None, "name one transfer: PATH::NAME")
-    if sum(count for _, _, count, _ in every) > MOST_LISTED:
-        raise InputError("too many 1D transfers for a trace", None, f"up to {MOST_LISTED:,}")
-    requests = [request for *_, own in every for request in own]
-    shown = read_trace(trace, channels_of(requests), setups[0].backend.word)
-    beats = shown.beats
-    found = judged(setups[0].backend, requests, beats)
-    names = [(name, count) for name, _, count, _ in every]
-    cycles = beats[-1].cycle - beats[0].cycle + 1 if beats else 0
-    law = _law_of(setups[0], requests)
-    return verdict_of_trace(trace, found, names, _tensors(paths[0]), cycles, law, shown.clock)
-
-
-def _law_of(setup: Setup, requests: Sequence[Request]) -> str:
-    """The cycles that the law has for 1D transfers back to back, in words."""
-    from dmaverify.machines.idma.price import memory_of, of_pieces
-
-    if not requests:
-        return "no transfer has a law"
-    memory = memory_of(setup)
-    cycles = of_pieces(setup, requests, memory)
-    if cycles is None:
-        return "the law was not gone through"
-    return f"the law has {cycles:,} with a memory that answers after {memory.latency} ({memory.name})"
-
-
-def _without_errors(file: str, options: Mapping[str, int | str], dims: int | None) -> None:
-    """Raises InputError for a file that plants errors: what a right engine answers then is not one trace."""
-    from dmaverify.language.toml_spans import read_source
-    from dmaverify.machines.idma.check import image_of_file
-    from dmaverify.machines.idma.setup import setup_of
-    from dmaverify.targets.target import load_target
-
-    wide = setup_of(load_target("idma"), options).backend.address_width if options else 32
-    for told in image_of_file(read_source(file), dims, wide).told:
-        if told.errors:
-            raise InputError(
-                "a job that plants errors has no one right trace: responses and what follows them are the engine's",
-                told.errors[0].span, "hold the trace against the job without its error lines",
-            )  # fmt: skip
-
-
-def _tensors(path: str) -> Mapping[str, tuple[Transfer, int]]:
-    """The transfers of a plan by name, with the bits of their elements; none of other files."""
-    if not path.partition("::")[0].endswith(".toml"):
-        return {}
-    from dmaverify import api
-
-    plan = api.load(path)
-    return {
-        item.name: (item.transfer, plan.targets[item.transfer.target].dtypes.get(item.transfer.dtype, 8))
-        for item in plan.transfers
-    }
 
 
 def utilization_shown(

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dmaverify.cli.idma import traced
+from dmaverify.cli.bus_trace import traced
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.bus.beats import read_trace
 from dmaverify.testing.axi_port import FIELDS, AxiPort

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import vcd
 
-from dmaverify.cli.idma import traced
+from dmaverify.cli.bus_trace import traced
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.bus.beats import Beat, read_trace
 from dmaverify.machines.idma.bus.scoreboard import judged
@@ -391,7 +391,7 @@ def test_the_clock_and_what_is_not_judged_are_named_in_the_verdict(tmp_path: Pat
     assert any("rising edges of tb.dut.clk_i" in one for one in found.assumptions)
     assert any("not judged: ids" in one for one in found.assumptions)
     table = verdict(simulated(ROWS), tmp_path)
-    assert any("whether valid stays until ready answers it is not shown" in one for one in table.assumptions)
+    assert any("whether it stays until ready answers it, is not shown" in one for one in table.assumptions)
     with pytest.raises(InputError, match="has 32 bits, on the bus of this engine it has 64"):
         traced([str(tmp_path / "p.toml")], file, ["data_width=64"], None)
 

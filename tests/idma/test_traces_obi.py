@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import vcd
 
-from dmaverify.cli.idma import traced
+from dmaverify.cli.bus_trace import traced
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.bus.beats import Beat, read_trace
 from dmaverify.machines.idma.bus.scoreboard import channels_of, judged

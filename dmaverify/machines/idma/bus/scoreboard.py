@@ -2,7 +2,8 @@
 
 Knows: which bursts the engine makes, what each beat of them must be, in which order. Does not know: files, plans.
 Law: all beats are as the transfers ask for, or the first one in time that is not is told. A field that the trace does
-not have is not judged, and that is said; a beat that is missing is wrong at the end of the trace.
+not have is not judged, and that is said; a beat that is missing is wrong at the end of the trace. A transfer that waits
+is shown at a later edge than the last answer to each that it waits for.
 
 Source: AMBA AXI, issue H.c, A3.3 (dependencies between channels), A3.4 (bursts, strobes); OpenHW Open Bus Interface,
 version 1.6, 4 (requests and responses in order); `legalizer`, `wire`.
@@ -10,8 +11,9 @@ version 1.6, 4 (requests and responses in order); `legalizer`, `wire`.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from dmaverify.errors import InputError
@@ -25,8 +27,10 @@ from dmaverify.values import dataclass
 MOST_BEATS = 1 << 21
 INCR = 1
 JUDGED = frozenset({AXI, OBI})
-CARRY = ("r", "w", "r_read", "a_write")
-"""Channels that carry data."""
+BEGIN = ("ar", "aw", "w", "a_read", "a_write")
+"""Channels on which an engine begins something."""
+ANSWERS = ("b", "r_write")
+"""Channels that say that something was written."""
 
 
 def channels_of(requests: Iterable[Request]) -> tuple[str, ...]:
@@ -127,20 +131,20 @@ class _Board:
         queue.append(wanted)
 
 
-def judged(backend: Backend, requests: Iterable[Request], beats: Sequence[Beat]) -> JudgedTrace:
-    """The trace against the transfers, in order. Raises InputError where these have no AXI bursts."""
+def judged(
+    backend: Backend, requests: Iterable[Request], beats: Sequence[Beat], waits: Mapping[int, int] | None = None
+) -> JudgedTrace:
+    """The trace against the transfers, in order; `waits`: before this transfer, all below the other number have their
+    last answer. Raises InputError where these have no AXI bursts.
+    """
     board = _Board(backend)
     for number, request in enumerate(requests):
         board.add(number, request)
     seen: Counter[str] = Counter()
     lacking: dict[str, None] = {}
-    before: Counter[str] = Counter()  # at earlier edges
-    asked = [0, *accumulate(one.fields["len"] + 1 for one in board.queues["ar"])]
-    ended = [0, *accumulate(one.fields["last"] for one in board.queues["w"])]
-    for at, beat in enumerate(beats):
-        if at and beat.time > beats[at - 1].time:
-            before = seen.copy()
-        wrong = _wrong(board, beat, seen, lacking) or _early(board, beat, seen, before, asked, ended)
+    order = _Dependences(board, waits or {})
+    for beat in beats:
+        wrong = _wrong(board, beat, seen, lacking) or order.wrong(beat, seen[beat.channel])
         if wrong is not None:
             return JudgedTrace(wrong, sum(seen.values()), tuple(lacking), len(board.stream[1]))
         seen[beat.channel] += 1
@@ -183,21 +187,54 @@ def _wrong(board: _Board, beat: Beat, seen: Counter[str], lacking: dict[str, Non
     return None
 
 
-def _early(
-    board: _Board, beat: Beat, seen: Counter[str], before: Counter[str], asked: Sequence[int], ended: Sequence[int]
-) -> Wrong | None:  # fmt: skip
-    """A beat that comes before what it depends on: `asked` read beats by so many AR, `ended` writes by so many W. On
-    AXI these are beats of an edge `before`; of OBI it is not judged whether a response may come with its grant.
+class _Dependences:
+    """What beats depend on, by the times of those before. On AXI an answer is shown at a later edge than the handshakes
+    that it answers; of OBI it is not judged whether a response may come with its grant.
     """
-    number = seen[beat.channel]
-    name, wanted = f"{shown_channel(beat.channel)} beat {number}", board.queues[beat.channel][number]
-    if beat.channel == "r" and number >= asked[before["ar"]]:
-        return Wrong(f"{name} does not come after the read that asks for it", beat.time, beat, wanted)
-    if beat.channel == "b" and (number >= ended[before["w"]] or number >= before["aw"]):
-        return Wrong(f"{name} does not come after the write that it answers", beat.time, beat, wanted)
-    if beat.channel.startswith("r_") and number >= seen[f"a{beat.channel[1:]}"]:
-        return Wrong(f"{name} answers a request that is not granted", beat.time, beat, wanted)
-    return None
+
+    def __init__(self, board: _Board, waits: Mapping[int, int]) -> None:
+        self.board = board
+        self.times: dict[str, list[int]] = {channel: [] for channel in CHANNELS}
+        self.asked = [0, *accumulate(one.fields["len"] + 1 for one in board.queues["ar"])]
+        self.ended = [0, *accumulate(one.fields["last"] for one in board.queues["w"])]
+        starts = sorted(at for at in waits if waits[at])
+        self.starts = starts
+        self.behind = [0, *accumulate((waits[at] for at in starts), max)]
+        self.owners = {channel: [one.transfer for one in board.queues[channel]] for channel in ANSWERS}
+
+    def wrong(self, beat: Beat, number: int) -> Wrong | None:
+        """What a beat comes before that it must come behind; the beat is then one of those before."""
+        channel, moment = beat.channel, beat.since
+        wanted = self.board.queues[channel][number]
+        said = self._early(channel, number, moment)
+        if not said and channel in BEGIN:
+            said = self._waited(wanted.transfer, moment)
+        self.times[channel].append(beat.time)
+        return Wrong(f"{shown_channel(channel)} beat {number} {said}", beat.time, beat, wanted) if said else None
+
+    def _before(self, channel: str, moment: int) -> int:
+        """Handshakes of a channel at edges before."""
+        return bisect_left(self.times[channel], moment)
+
+    def _early(self, channel: str, number: int, moment: int) -> str:
+        if channel == "r" and number >= self.asked[self._before("ar", moment)]:
+            return "does not come after the read that asks for it"
+        begun, sent = self._before("aw", moment), self._before("w", moment)
+        if channel == "b" and (number >= self.ended[sent] or number >= begun):
+            return "does not come after the write that it answers"
+        if channel.startswith("r_") and number >= len(self.times[f"a{channel[1:]}"]):
+            return "answers a request that is not granted"
+        return ""
+
+    def _waited(self, transfer: int, moment: int) -> str:
+        """Whether a transfer begins before all that it is launched behind has its last answer."""
+        behind = self.behind[bisect_right(self.starts, transfer)]
+        for channel in ANSWERS if behind else ():
+            answers = bisect_left(self.owners[channel], behind)
+            if self._before(channel, moment) < answers:
+                last = f"{shown_channel(channel)} beat {answers - 1}"
+                return f"does not come after {last}, the last answer to what it waits for"
+        return ""
 
 
 def _data(board: _Board, beats: Sequence[Beat], lacking: dict[str, None]) -> Wrong | None:
@@ -212,10 +249,10 @@ def _data(board: _Board, beats: Sequence[Beat], lacking: dict[str, None]) -> Wro
             late = f"{shown_channel(source)} beat {a}"
             message = f"{shown_channel(dest)} beat {b}: byte {to} is written before {late} brings it"
             return Wrong(message, written.time, written, board.queues[dest][b])
-    if any("data" not in beat.fields for channel in by if channel in CARRY for beat in by[channel]):
-        lacking["data"] = None
-        return None
     for read, lane, written, to, _, (dest, b) in pairs:
+        if "data" not in read.fields or "data" not in written.fields:
+            lacking["data"] = None
+            continue
         src, dst = _byte(read, lane), _byte(written, to)
         if src is None:
             lacking["data"] = None  # of a byte that memory does not know

@@ -27,10 +27,11 @@ SOURCE = "AMBA AXI, issue H.c, A3.2 to A3.4; iDMA v0.7.0, idma_legalizer"
 
 def verdict_of_trace(
     trace: str, found: JudgedTrace, names: Sequence[tuple[str, int]], tensors: Mapping[str, tuple[Transfer, int]],
-    cycles: int = 0, law: str = "", clock: str = "",
+    cycles: int = 0, law: str = "", clock: str = "", order: str = "", aside: str = "",
 ) -> Verdict:  # fmt: skip
     """What a scoreboard found, told; `names` are the transfers of the file with their numbers of 1D transfers. `cycles`
-    are those of the trace, `law` what is expected of them, in words; `clock` is that of a dump, empty of a table.
+    are those of the trace, `law` what is expected of them, in words; `clock` is that of a dump, empty of a table;
+    `order` is in which order the transfers were looked for, `aside` are ports of the engine that were not looked at.
     """
     wrong = found.wrong
     findings = () if wrong is None else (_finding(trace, wrong, names, tensors),)
@@ -38,9 +39,12 @@ def verdict_of_trace(
     status = settled(findings, ["unknown"] if blind else [])
     by = f"{found.beats:,} beats looked at, {found.bytes:,} bytes asked for"
     assumed = ["what holds of this one run: nothing is said of others"]
-    table = "beats are those of the table; whether valid stays until ready answers it is not shown and not judged"
+    table = "beats are those of the table; since when valid is up, and whether it stays until ready answers it, "
+    table += "is not shown and not judged"
+    assumed += [order] if order else []
+    assumed += [f"not looked at: ports of the engine that no transfer uses ({aside})"] if aside else []
     assumed.append(f"beats are those at rising edges of {clock}, by the values before each" if clock else table)
-    assumed.append(f"not judged: {UNASKED}, when OBI may ask and answer")
+    assumed.append(f"not judged: {UNASKED}, when OBI may ask and answer, what memory answers")
     if wrong is None and cycles:
         assumed.append(f"{cycles:,} cycles from the first address to the last answer{'; ' if law else ''}{law}")
     unseen = f"; {', '.join(found.missing)} not shown and not judged" if found.missing else ""
