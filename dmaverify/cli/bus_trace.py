@@ -118,6 +118,10 @@ def _launches(path: str, options: Options, dims: int | None) -> _Launches:
         if dims is not None:
             raise InputError(f"--dims is for job files: {file} is a plan", None, "leave it out")
         return _of_plan(file, name, options)
+    if file.endswith((".c", ".h", ".csv", ".jsonl")):
+        raise InputError(
+            f"{file} is nothing that a trace is held against", None, "a plan, a job file or a text of launches"
+        )
     if name:
         raise InputError(f"`::{name}` names nothing: {file} is judged as a whole", None, f"dmaverify check {file}")
     return _of_image(file, options, dims)
@@ -152,14 +156,9 @@ def _of_image(file: str, options: Options, dims: int | None) -> _Launches:
 def _of_plan(path: str, name: str, options: Options) -> _Launches:
     from dmaverify import api
 
-    plan = api.load(path)
-    if name and name not in plan.names:
-        api.load(path, name)  # raises, with what there is
-    transfers = [item for item in plan.transfers if name in ("", item.name)]
-    program = next((one for one in plan.programs if one.name == name), None)
-    if not name:
-        program = _covering(plan)
-    out = _Launches()
+    plan = api.load(path, name or None)
+    program = next(iter(plan.programs), None) if name else _covering(plan)
+    transfers, out = plan.transfers, _Launches()
     if program is not None:
         _of_program(plan, program, options, out)
     elif not transfers:

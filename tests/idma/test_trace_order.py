@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dmaverify.cli.bus_trace import traced
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, InputErrors
 from dmaverify.machines.idma import desc64
 from dmaverify.machines.idma.bus.beats import Beat
 from dmaverify.machines.idma.bus.scoreboard import judged
@@ -281,6 +281,19 @@ def test_channels_and_what_comes_again_have_no_one_order_on_a_port(tmp_path: Pat
         job.write_text(text)
         with pytest.raises(InputError, match=says):
             traced([str(job)], table(RIGHT, tmp_path), ["rw_axi"], None)
+
+
+def test_what_else_a_plan_holds_does_not_hinder_what_is_named(tmp_path: Path) -> None:
+    program = '[program.p]\nstep = [{ transfer = "first" }, { transfer = "second" }]\n'
+    broken = PLAN + program + move("bad", FIRST).replace("read 0x44", "read 0x41")
+    assert verdict(broken, RIGHT, tmp_path, "::p")[0] is Status.PROVED
+    assert verdict(broken, simulated([FIRST]), tmp_path, "::first")[0] is Status.PROVED
+    with pytest.raises(InputErrors):
+        verdict(broken, RIGHT, tmp_path)
+    for name in ("driver.c", "lists.csv"):
+        (tmp_path / name).write_text("\n")
+        with pytest.raises(InputError, match="nothing that a trace is held against"):
+            traced([str(tmp_path / name)], table(RIGHT, tmp_path), None, None)
 
 
 def test_bursts_that_do_not_move_on_and_accelerators_are_refused(tmp_path: Path) -> None:
