@@ -49,6 +49,10 @@ def test_a_dump_whose_times_go_back_is_refused(tmp_path: Path) -> None:
     file.write_text(text.replace("#30\n", "  #24\n"))
     with pytest.raises(InputError, match="from time 25 back to 24"):
         read_trace(str(file))
+    for time in ("-5", "1.5", "9" * 21, ""):
+        file.write_text(text.replace("#30\n", f"#{time}\n"))
+        with pytest.raises(InputError, match="no number of steps"):
+            read_trace(str(file))
     names = text.replace(" clk_i $end", " clk_i $end\n$var wire 1 Q q [0] $end\n$comment\n#99\n$end", 1)
     file.write_text(names)  # what stands before the values is no time
     assert not wrong(str(file))

@@ -41,7 +41,7 @@ ZERO, ONE = (0, 0), (1, 0)
 
 DUMPS = (".vcd", ".fst", ".ghw")
 MOST_BYTES, MOST_BITS = 1 << 28, 1 << 16
-_TIME = re.compile(rb"^[ \t]*#(\d{1,20})", re.MULTILINE)
+_TIME = re.compile(rb"^[ \t]*#(\S*)", re.MULTILINE)
 _WIDTH = re.compile(rb"\$var\s+\w+\s+(\d{1,20})\s")
 
 
@@ -197,6 +197,8 @@ def _rising(file: str, text: bytes) -> None:
     """Raises InputError where the times of a VCD go back: the library leaves out what stands there."""
     before = -1
     for found in _TIME.finditer(text, max(0, text.find(b"$enddefinitions"))):
+        if not re.fullmatch(rb"[0-9]{1,20}", found[1]):
+            raise InputError(f"{file} has a time that is no number of steps", None, "a dump that a simulator wrote")
         time = int(found[1])
         if time < before:
             said = f"{file} goes from time {before} back to {time}: it is damaged, or two runs in one file"
