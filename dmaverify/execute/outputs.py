@@ -38,6 +38,7 @@ class LanePiece:
     turn: int
     touched: list[Touched] = field(default_factory=list)
     rooms: frozenset[int] = frozenset()  # slices with banks that its DMA works in
+    context: str = ""  # of the step, where the lane is not it
 
 
 @dataclass(frozen=True)

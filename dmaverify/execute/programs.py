@@ -6,7 +6,9 @@ Law: two orders differ only where two pieces that nothing orders touch one byte,
 or left behind depends on the order, which is a race. Where no such pair exists all orders are one (a trace), so that
 one run stands for all of them; nothing is sampled.
 
-Lanes: the engines of a transfer, `tdma` without engine, the context of an access; `context` of the step overrides.
+Lanes: the engines of a transfer, `tdma` without engine, the context of an access. A `context` of the step is a queue
+besides (where it names no engine: all pieces of its step before have ended), and the lane of what names no engine. An
+engine does what several contexts give it in the written order, unless that has no end.
 Steps in a row with the same loops are the body of these loops; `after` within a body speaks of the same iteration, and
 from outside of all iterations, `earlier` of one so many before. What a lane does in a change of operation is an
 assumption: a bank's run ends there, and wherever a piece surely lies between two iterations.
@@ -70,11 +72,14 @@ class _Program:
         self.outputs: TiledOutputs = {}
         self.banks: dict[tuple[int, int], list[BankTurn]] = {}  # of each access, its iterations
         self.outcome = Outcome()
+        self.engines_known = True  # in which order an engine does what several contexts give it
 
     def run(self) -> Outcome:
         for body in dict.fromkeys(self.bodies):
             self._body([i for i, number in enumerate(self.bodies) if number == body])
         before = self._order()
+        if before is None:  # engines do not take work in the written order where that has no end
+            before, self.engines_known = self._order(across=False), False
         if before is None:
             self.outcome.break_("core/well-formed", "steps wait for each other")
             return self.outcome
@@ -137,7 +142,8 @@ class _Program:
                 return piece
             if piece.step == step and piece.turn != turn:
                 break
-        self.pieces.append(LanePiece(step, lane, turn))
+        context = self.program.steps[step].context
+        self.pieces.append(LanePiece(step, lane, turn, context="" if context == lane else context))
         return self.pieces[-1]
 
     def _moved(self, i: int, step: RunStep, run: TransferRun, turn: int, values: Mapping[str, int]) -> None:
@@ -169,24 +175,26 @@ class _Program:
 
     def _lanes(self, step: RunStep, move: RunMove, copies: Copies) -> Iterator[tuple[int | None, str]]:
         queue = self.machine.queues.get((move.source.tier, move.dest.tier), "")
-        if step.context or queue:
-            yield None, step.context or queue
+        if queue or (step.context and self.machine.context_is_engine):
+            yield None, step.context if self.machine.context_is_engine and step.context else queue
             return
+        unnamed = step.context or "tdma"
         named = [nest.engine for nest in move.nests] if move.nests else [flow.engine for flow in move.flows]
         known = list(dict.fromkeys(named))
         for engine in distinct(copies.engine).tolist():
             if move.nests:
-                yield engine, known[engine] or "tdma"
+                yield engine, known[engine] or unnamed
             elif len(known) > 1 or (known and known[0]):
-                yield engine, known[engine // 4096] or "tdma"
+                yield engine, known[engine // 4096] or unnamed
             else:
                 many = len(distinct(copies.engine)) > 1
-                yield engine, f"engine of the stream {engine}" if many else "tdma"
+                yield engine, f"engine of the stream {engine}" if many else unnamed
 
     def _rows(self, i: int, step: RunStep, run: Moved, turn: int) -> None:
         lists = [run.known()] if run.rows.values is not None else list(run.lists())
-        queue = self.machine.queues.get((run.rows.source.tier, run.rows.dest.tier), "tdma")
-        piece = self._piece(i, step.context or queue, turn)
+        queue = self.machine.queues.get((run.rows.source.tier, run.rows.dest.tier), "")
+        context = "" if queue and not self.machine.context_is_engine else step.context
+        piece = self._piece(i, context or queue or "tdma", turn)
         unit = unit_bits_of(run.rows.bits)
         sides: list[list[Numbers]] = [[], []]
         for listed in lists:
@@ -226,26 +234,34 @@ class _Program:
 
     # ------------------------------------------------------------ order
 
-    def _order(self, queues: bool = True) -> list[int] | None:
-        """Bit i of entry j: piece i ends before piece j begins; in one lane too where `queues`. None: in a circle."""
+    def _order(self, queues: bool = True, across: bool = True) -> list[int] | None:
+        """Bit i of entry j: piece i ends before piece j begins; in one lane too where `queues`, whatever contexts give
+        it work if `across`. None: in a circle.
+        """
         pieces, steps = self.pieces, self.program.steps
         index = {step.name: number for number, step in enumerate(steps)}
         of: dict[tuple[int, int], list[int]] = {}
         for number, piece in enumerate(pieces):
             of.setdefault((piece.step, piece.turn), []).append(number)
         direct = [0] * len(pieces)
-        lanes: dict[str, int] = {}
+        lanes: dict[tuple[str, str], int] = {}
+        last: dict[str, int] = {}  # by context, the pieces of the last step that all began
         mine: dict[tuple[int, str], int] = {}
         everything = 0
         for j, piece in enumerate(pieces):
-            if queues and self.program.order == "contexts" and piece.lane in lanes:
-                direct[j] |= 1 << lanes[piece.lane]
+            own, context = of[piece.step, piece.turn], piece.context or piece.lane
+            fellows = [p for p in own if (pieces[p].context or pieces[p].lane) == context]
+            lane = piece.lane, "" if across else piece.context
+            if queues and self.program.order == "contexts":
+                direct[j] |= 1 << lanes[lane] if lane in lanes else 0
+                direct[j] |= last.get(context, 0)
             if (piece.step, piece.lane) in mine:
                 direct[j] |= 1 << mine[piece.step, piece.lane]
             if self.program.order == "written":
                 direct[j] |= everything & ~mask(of[piece.step, piece.turn])
             everything |= 1 << j
-            lanes[piece.lane] = j
+            lanes[lane] = j
+            last[context] = mask(fellows) if j == fellows[-1] else last.get(context, 0)
             mine[piece.step, piece.lane] = j
             for name in steps[piece.step].after:
                 other = index[name]
@@ -272,6 +288,7 @@ class _Program:
                 continue  # the two sides of one transfer: its own business
             names = " and ".join(self.program.steps[p.step].name for p in (first, second))
             queued = before[j] >> i & 1 or before[i] >> j & 1
+            queued = queued or (not self.engines_known and first.lane == second.lane)
             if not queued and share(one.sure, other.sure):
                 self.outcome.break_(f"core/hazard-{kind}", f"{names} meet in {one.tier}")
             elif share(one.maybe, other.maybe):

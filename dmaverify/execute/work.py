@@ -48,6 +48,7 @@ class RunMachine:
     most: int = 1 << 21
     launched: bool = False  # a move may begin before what one before it in its queue writes has arrived
     queues: Mapping[tuple[str, str], str] = field(default_factory=dict)  # of moves, by their tiers
+    context_is_engine: bool = False  # a context of a step names its engine; else it is a queue before its engines
 
     def allow(self, units: int) -> None:
         """Raises Beyond where these are too many to be run."""

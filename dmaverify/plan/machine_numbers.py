@@ -36,7 +36,10 @@ def machine_of(target: Target, readings: Mapping[str, str]) -> RunMachine:
     request = geometry.get("request_bytes", 0)
     queues = {pair: route.queue for pair, route in target.routes.items() if route.queue}
     launched = target.engines.launched
-    return RunMachine(tiers, request, banks, width, allowed, own, rule, launched=launched, queues=queues)
+    named = target.engines.context_is_engine
+    return RunMachine(
+        tiers, request, banks, width, allowed, own, rule, launched=launched, queues=queues, context_is_engine=named
+    )
 
 
 def word_of(target: Target, options: Mapping[str, int | str]) -> int:

@@ -299,7 +299,7 @@ class StepTable(PlanFileTable, frozen=True):
     ] = None
     context: Annotated[
         MoveName | None,
-        Meta(description="where it runs; default: its engines, `tdma` without engines, an access's own context"),
+        Meta(description="the queue it waits in, besides its engines' (`tdma` without); on iDMA, the engine itself"),
     ] = None
     gather: Annotated[str | None, Meta(description="the name of a gather of the plan")] = None
     scatter: Annotated[str | None, Meta(description="the name of a scatter of the plan")] = None

@@ -3,12 +3,13 @@
 Knows: steps, contexts, explicit order, reachability; regions as boxes of memory with a lifetime.
 Does not know: how a program is written in a file, which bytes a step touches, machines, solvers.
 Law: two pieces of work are ordered exactly when one reaches the other over edges; a piece is one lane (an engine or a
-context) of one step. Nothing is enumerated: reachability is one bit per pair of pieces.
+context) of one step. Nothing is enumerated: reachability is one bit per pair of pieces. Edges that are supposed never
+go against those that the plan says.
 
-Edges: pieces of one lane in the written order; an `after` puts every piece of a step behind every piece of the other;
-`order = "written"` puts every step behind the one above it; `order = "none"` leaves the `after` edges alone. In a loop,
-`earlier` puts a step behind what another one of the body did so many iterations before. A loop that surely runs once is
-no loop.
+Edges: pieces of one lane, and of one context, in the written order (`queues`); an `after` puts every piece of a step
+behind every piece of the other; `order = "written"` puts every step behind the one above it; `order = "none"` leaves
+the `after` edges alone. In a loop, `earlier` puts a step behind what another one of the body did so many iterations
+before. A loop that surely runs once is no loop.
 
 Source: "DMA Engine" (Implementation Details: commands of an engine in sequence, engines in parallel), "Memory
 Performance" (Scheduling model: an operation waits for its context), docs/machines/rngd.md 7.4.
@@ -16,13 +17,21 @@ Performance" (Scheduling model: an operation waits for its context), docs/machin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from dmaverify.errors import Span
 from dmaverify.language.numbers import moves
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Transfer
+from dmaverify.program.queues import (
+    LaneWork,
+    QueueEdge,
+    context_edges,
+    context_edges_around,
+    engine_edges,
+    engine_edges_around,
+)
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.values import dataclass, field
 
@@ -123,14 +132,6 @@ class Program:
 # ---------------------------------------------------------------- order
 
 
-@dataclass(frozen=True, slots=True)
-class LaneWork:
-    """The work of one lane within one step."""
-
-    step: int
-    lane: str
-
-
 @dataclass(frozen=True)
 class Order:
     """Which piece precedes which: bit i of `before[j]` says that piece i ends before piece j begins."""
@@ -140,6 +141,8 @@ class Order:
     of_step: tuple[tuple[int, ...], ...]
     bodies: tuple[int, ...] = ()  # of each step, the number of the body that it is in, of loops that run again, or -1
     later: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see `gap`
+    queued: tuple[QueueEdge, ...] = ()  # what contexts and engines order besides what is in one queue
+    supposed: bool = False  # whether some of these are supposed
 
     def index(self, step: int, lane: str) -> int:
         return next(i for i in self.of_step[step] if self.pieces[i].lane == lane)
@@ -191,22 +194,54 @@ class Circle:
     steps: tuple[str, ...]
 
 
-def order_of(program: Program, lanes: Sequence[Sequence[str]]) -> Order | Circle:
-    """The order of a program whose step i works in `lanes[i]` (each at least one lane)."""
+def order_of(program: Program, lanes: Sequence[Sequence[str]], *, supposing: bool = True) -> Order | Circle:
+    """The order of a program whose step i works in `lanes[i]` (each at least one lane). With `supposing`, an engine
+    that several contexts give work does it in the written order, where nothing says otherwise.
+    """
     pieces: list[LaneWork] = []
     of_step: list[tuple[int, ...]] = []
     for step, names in enumerate(lanes):
         of_step.append(tuple(range(len(pieces), len(pieces) + len(names))))
-        pieces += [LaneWork(step, lane) for lane in names]
-    direct = _direct(program, pieces, of_step)
-    before = _closure(direct)
-    if isinstance(before, frozenset):
-        return Circle(tuple(dict.fromkeys(program.steps[pieces[i].step].name for i in sorted(before))))
+        pieces += [LaneWork(step, lane, program.steps[step].context or "") for lane in names]
     bodies = tuple(
         body if runs_again(step) else -1 for body, step in zip(bodies_of(program.steps), program.steps, strict=True)
     )
-    later = _later(program, pieces, of_step, before, bodies)
-    return Order(tuple(pieces), tuple(before), tuple(of_step), bodies, later)
+    inside = [
+        [p for step, of in enumerate(bodies) if of == body for p in of_step[step]] for body in sorted({*bodies} - {-1})
+    ]
+    queues = program.order == "contexts"
+    sure = [*context_edges(pieces, of_step)] if queues else []
+    sure += [edge for own in inside for edge in context_edges_around(pieces, own)] if queues else []
+
+    def over(edges: Sequence[QueueEdge], supposed: bool = False) -> Order | Circle:
+        before = _closure(_direct(program, pieces, of_step, edges))
+        if isinstance(before, frozenset):
+            return Circle(tuple(dict.fromkeys(program.steps[pieces[i].step].name for i in sorted(before))))
+        later = _later(program, pieces, of_step, before, bodies, edges)
+        return Order(tuple(pieces), tuple(before), tuple(of_step), bodies, later, tuple(edges), supposed)
+
+    said = over(sure)
+    more = [*engine_edges(pieces)] if queues and supposing else []
+    if isinstance(said, Circle) or not more:
+        return said
+    more += [edge for own in inside for edge in engine_edges_around(pieces, own)]
+    found = over([*sure, *more], supposed=True)
+    if isinstance(found, Circle) or torn_body(program, found) is not None:
+        more = _not_against(said.before, engine_edges(pieces, every=True))
+        more += [edge for own in inside for edge in engine_edges_around(pieces, own, every=True)]
+        found = over([*sure, *more], supposed=True)
+    return said if isinstance(found, Circle) or torn_body(program, found) is not None else found
+
+
+def _not_against(before: Sequence[int], edges: Iterable[QueueEdge]) -> list[QueueEdge]:
+    """Those edges, one after the other, that make no circle with what precedes what and those taken already."""
+    precedes, taken = list(before), []
+    for p, q, distance in edges:
+        if not precedes[p] >> q & 1 and not precedes[q] >> p & 1:
+            taken.append((p, q, distance))
+            ahead = precedes[p] | 1 << p
+            precedes = [mask | ahead if i == q or mask >> q & 1 else mask for i, mask in enumerate(precedes)]
+    return taken
 
 
 # ---------------------------------------------------------------- loops
@@ -258,7 +293,7 @@ def earlier_edges(program: Program, of_step: Sequence[Sequence[int]]) -> list[tu
 
 def _later(
     program: Program, pieces: Sequence[LaneWork], of_step: Sequence[tuple[int, ...]], before: Sequence[int],
-    bodies: Sequence[int],
+    bodies: Sequence[int], queued: Sequence[QueueEdge],
 ) -> dict[tuple[int, int], int]:  # fmt: skip
     """For pieces of one body, the least number of iterations after which one surely precedes the other, where it is not
     0: around the loop, a piece follows itself, a lane its own last piece, and in written order everything.
@@ -270,14 +305,15 @@ def _later(
         around = {p: {1: 1 << p} for p in members}
         lanes: dict[str, list[int]] = {}
         for p in members:
-            lanes.setdefault(pieces[p].lane, []).append(p)
+            lanes.setdefault(pieces[p].queue, []).append(p)
         if program.order == "contexts":
             for found in lanes.values():
                 around[found[0]][1] |= 1 << found[-1]
         elif program.order == "written":
             for p in of_step[steps[0]]:
                 around[p][1] |= sum(1 << q for q in of_step[steps[-1]])
-        for p, q, far in earlier_edges(program, of_step) if any(program.steps[i].earlier for i in steps) else ():
+        waits = earlier_edges(program, of_step) if any(program.steps[i].earlier for i in steps) else []
+        for p, q, far in (*waits, *(edge for edge in queued if edge[2])):
             if q in around:
                 around[q][far] = around[q].get(far, 0) | 1 << p
         own = sum(1 << p for p in members)
@@ -304,7 +340,9 @@ def _united(masks: Mapping[int, int], chosen: int) -> int:
 # ---------------------------------------------------------------- the order within an iteration
 
 
-def _direct(program: Program, pieces: Sequence[LaneWork], of_step: Sequence[tuple[int, ...]]) -> list[int]:
+def _direct(
+    program: Program, pieces: Sequence[LaneWork], of_step: Sequence[tuple[int, ...]], queued: Sequence[QueueEdge]
+) -> list[int]:
     """Bit i of entry j: an edge from piece i to piece j."""
     index = {step.name: number for number, step in enumerate(program.steps)}
     direct = [0] * len(pieces)
@@ -316,10 +354,12 @@ def _direct(program: Program, pieces: Sequence[LaneWork], of_step: Sequence[tupl
         mask = sum({1 << i for other in waits for i in of_step[other]})
         for piece in of_step[number]:
             direct[piece] |= mask
-            lane = pieces[piece].lane
-            if program.order == "contexts" and lane in last:
-                direct[piece] |= 1 << last[lane]
-            last[lane] = piece
+            queue = pieces[piece].queue
+            if program.order == "contexts" and queue in last:
+                direct[piece] |= 1 << last[queue]
+            last[queue] = piece
+    for p, q, distance in queued:
+        direct[q] |= 0 if distance else 1 << p
     return direct
 
 
@@ -355,27 +395,3 @@ def _bits(mask: int) -> list[int]:
         out.append(low.bit_length() - 1)
         mask ^= low
     return out
-
-
-def antichains(order: Order, chosen: Mapping[int, object]) -> list[tuple[int, ...]]:
-    """The maximal sets of steps of `chosen` that may all run at once, as sorted tuples."""
-    steps = sorted(chosen)
-    beside = {a: {b for b in steps if b != a and order.concurrent(a, b)} for a in steps}
-    found: list[tuple[int, ...]] = []
-    _cliques(set(), set(steps), set(), beside, found)
-    return sorted(found)
-
-
-def _cliques(
-    taken: set[int], open_: set[int], done: set[int], beside: Mapping[int, set[int]], found: list[tuple[int, ...]]
-) -> None:
-    """Bron and Kerbosch with a pivot: every maximal clique once."""
-    if not open_ and not done:
-        if taken:
-            found.append(tuple(sorted(taken)))
-        return
-    pivot = max(open_ | done, key=lambda step: len(beside[step] & open_))
-    for step in sorted(open_ - beside[pivot]):
-        _cliques(taken | {step}, open_ & beside[step], done & beside[step], beside, found)
-        open_ = open_ - {step}
-        done = done | {step}

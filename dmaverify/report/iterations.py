@@ -111,7 +111,8 @@ def _laid(
     pieces = [[order.pieces[i] for i in own] for own in order.of_step]
     flat = unrolled(program, turns)
     if program.order == "none":  # a piece of work follows itself alone: each has a lane of its own
-        flat = replace(flat, program=replace(flat.program, order="contexts"))
+        alone = tuple(replace(step, context=None) for step in flat.program.steps)
+        flat = replace(flat, program=replace(flat.program, steps=alone, order="contexts"))
         pieces = [[replace(p, lane=f"{p.lane}@{step}") for p in own] for step, own in enumerate(pieces)]
     found = order_of(flat.program, [[p.lane for p in pieces[step]] for step, _ in flat.of])
     if isinstance(found, Circle):

@@ -52,6 +52,7 @@ class DrawnStep:
     engine: int | None = None
     context: str = ""
     slices: int = 1
+    given: str = ""  # the context that a transfer's step names
 
     def touched(self) -> Iterator[tuple[bool, str, set[int]]]:
         """(writes, tier, bytes)"""
@@ -80,6 +81,8 @@ class DrawnProgram:
         body += ["[program.p]", f'order = "{self.order}"']
         for step in self.steps:
             body += ["[[program.p.step]]", f'{"transfer" if step.kind == "transfer" else "access"} = "{step.name}"']
+            if step.given:
+                body.append(f'context = "{step.given}"')
             if step.after:
                 body.append(f"after = [{', '.join(repr(self.steps[i].name) for i in step.after)}]".replace("'", '"'))
         return "\n".join([*lines, *body, ""])
@@ -97,7 +100,8 @@ class DrawnProgram:
                 before[j - 1][j] = True
             if self.order == "contexts":
                 for i in range(j):
-                    before[i][j] = before[i][j] or self.steps[i].lane == step.lane
+                    given = bool(step.given) and self.steps[i].given == step.given
+                    before[i][j] = before[i][j] or given or self.steps[i].lane == step.lane
         for k, i, j in product(range(n), repeat=3):
             before[i][j] = before[i][j] or (before[i][k] and before[k][j])
         return before
@@ -180,7 +184,9 @@ def _step_text(number: int, step: DrawnStep) -> list[str]:
 
 
 def draw_program(draw: random.Random) -> DrawnProgram:
-    """2 to 6 steps in little memory, so that they often meet; transfers by the first engine or by none."""
+    """2 to 6 steps in little memory, so that they often meet; transfers by one of two engines or by none, some in
+    contexts: an engine does its steps in the written order, whoever gives them.
+    """
     steps: list[DrawnStep] = []
     for number in range(draw.randint(2, 6)):
         after = tuple(i for i in range(number) if draw.random() < 0.15)
@@ -188,9 +194,11 @@ def draw_program(draw: random.Random) -> DrawnProgram:
             counts = [draw.randint(1, 4) for _ in range(draw.randint(0, 3))]
             packet = draw.choice([1, 2, 4, 8, 16])
             read, write = (_side(draw, counts, packet, draw.choice(["hbm", "dm", "dm"])) for _ in range(2))
-            engine = draw.choice([None, None, 0])
-            lane = "tdma" if engine is None else "engine 0"
-            steps.append(DrawnStep(f"t{number}", "transfer", lane, after, read, write, engine))
+            engine, given = draw.choice([None, None, 0, 0]), draw.choice(["", "", "x", "y"])
+            if engine is not None and read.tier == write.tier == "hbm":  # on data memory, engine 1 has its own slices
+                engine = draw.choice([0, 1])
+            lane = given or "tdma" if engine is None else f"engine {engine}"
+            steps.append(DrawnStep(f"t{number}", "transfer", lane, after, read, write, engine, given=given))
         else:
             kind, context = draw.choice(["fetch", "commit"]), draw.choice(["main", "sub"])
             counts = [draw.choice([1, 2, 3, 5, 16, 33]) for _ in range(draw.randint(0, 2))]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dmaverify.plan.read import InputErrors, read_plan_text
-from dmaverify.program.schedule import Circle, Order, Program, Step, antichains, earlier_edges, order_of
+from dmaverify.program.antichains import antichains
+from dmaverify.program.schedule import Circle, Order, Program, Step, earlier_edges, order_of
 
 
 def program(*steps: Step, order: str = "contexts") -> Program:

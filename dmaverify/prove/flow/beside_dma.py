@@ -19,8 +19,9 @@ from math import prod
 
 from dmaverify.lower.adapters import bank_bytes, memory_text
 from dmaverify.program.access import Access
+from dmaverify.program.antichains import antichains
 from dmaverify.program.command import Command
-from dmaverify.program.schedule import Order, Step, antichains
+from dmaverify.program.schedule import Order, Step
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, Runs, bank_runs, nest_of
 from dmaverify.prove.flow.iterations import (
     TurnWindow,

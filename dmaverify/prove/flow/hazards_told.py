@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dmaverify.program.schedule import DMA_CONTEXT, Order, Program, order_of
+from dmaverify.program.schedule import DMA_CONTEXT, Circle, Order, Program, order_of
 from dmaverify.prove.flow.hazards import Hazard, Hazards, hazards
 from dmaverify.prove.flow.touches import StepWork, flat_weights, named, where
 from dmaverify.targets.target import Target, load_obligations
@@ -27,6 +27,9 @@ _WORDS = {
 
 
 SHARED = "share one engine (they name none; the documents leave the choice to the compiler)"
+ONE_ENGINE = "transfers that name no engine share one (which orders them; the documents leave that to the compiler)"
+IN_ORDER = "are done in the written order (an engine does things as it is given them; nothing orders its contexts)"
+CONTEXTS_IN_ORDER = "engines are given the work of several contexts in the written order (nothing orders contexts)"
 
 
 def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
@@ -94,26 +97,55 @@ def _iterations_between(hazard: Hazard) -> int:
     return max(1, numbers[1] - numbers[0])
 
 
-def one_engine(program: Program, works: Sequence[StepWork], result: Hazards, rlimit: int, target: Target) -> list[str]:
-    """Under which conditions transfers that name no engine are ordered: where that rests on their sharing one."""
-    loose = engines_apart(program, works)
-    if loose is None:
-        return []
-    more = hazards(program, *loose, rlimit, launched=target.engines.launched).pairs - result.pairs
-    steps = [(program.steps[first].name, program.steps[second].name) for first, second in sorted(more)]
-    return [f"`{first}` and `{second}` {SHARED}" for first, second in dict.fromkeys(steps)]
+def order_rests_on(
+    program: Program, works: Sequence[StepWork], result: Hazards, rlimit: int, target: Target
+) -> list[str]:
+    """Under which conditions steps are in order: that transfers which name no engine share one, that an engine is given
+    the work of several contexts in the written order.
+    """
+    told, out = {*result.pairs}, list[str]()
+    for loose, one, every in (
+        (engines_apart(program, works), SHARED, ONE_ENGINE),
+        (contexts_apart(program, works), IN_ORDER, CONTEXTS_IN_ORDER),
+    ):
+        if loose is None:
+            continue
+        found = hazards(program, *loose, rlimit, launched=target.engines.launched)
+        names = [(program.steps[p].name, program.steps[q].name) for p, q in sorted(found.pairs - told)]
+        out += [f"`{first}` and `{second}` {one}" for first, second in dict.fromkeys(names)]
+        out += [every] if found.why and not result.why else []
+        told |= found.pairs
+    return out
+
+
+def contexts_apart(program: Program, works: Sequence[StepWork]) -> tuple[list[StepWork], Order] | None:
+    """As `engines_apart`, and nothing says in which order an engine is given the work of several contexts; None where
+    no engine is.
+    """
+    order = order_of(program, [work.lanes for work in works])
+    if isinstance(order, Circle) or not order.supposed:
+        return None
+    return _in_lanes(program, works, _own_lanes(program, works), supposing=False)
 
 
 def engines_apart(program: Program, works: Sequence[StepWork]) -> tuple[list[StepWork], Order] | None:
     """The steps, those that name no engine on one of their own each, and their order; None where that is the same."""
-    lanes = [
+    lanes = _own_lanes(program, works)
+    free = sum(own != work.lanes for own, work in zip(lanes, works, strict=True))
+    return None if free < 2 or program.order != "contexts" else _in_lanes(program, works, lanes)
+
+
+def _own_lanes(program: Program, works: Sequence[StepWork]) -> list[tuple[str, ...]]:
+    return [
         tuple(f"{lane} {i}" if lane == DMA_CONTEXT and step.context is None else lane for lane in work.lanes)
         for i, (step, work) in enumerate(zip(program.steps, works, strict=True))
     ]
-    free = sum(own != work.lanes for own, work in zip(lanes, works, strict=True))
-    if free < 2 or program.order != "contexts":
-        return None
-    alone = order_of(program, lanes)
+
+
+def _in_lanes(
+    program: Program, works: Sequence[StepWork], lanes: Sequence[tuple[str, ...]], *, supposing: bool = True
+) -> tuple[list[StepWork], Order]:
+    alone = order_of(program, lanes, supposing=supposing)
     assert isinstance(alone, Order), "less order makes no circle"
     apart = [
         replace(work, lanes=own, touches=tuple(replace(t, lane=own[work.lanes.index(t.lane)]) for t in work.touches))

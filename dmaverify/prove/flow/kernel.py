@@ -17,13 +17,14 @@ from dmaverify.program.access import Access
 from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Circle, Order, Program, Step, order_of, torn_body
 from dmaverify.prove.flow.begun import there_at_start
-from dmaverify.prove.flow.concurrency import SECTION, Starvation, Starving, says, starvation
+from dmaverify.prove.flow.concurrency import Starvation, starvation
 from dmaverify.prove.flow.declarations import may_share, read_otherwise
 from dmaverify.prove.flow.hazards import HAZARDS, Hazards, hazards
-from dmaverify.prove.flow.hazards_told import hazard_finding, one_engine
+from dmaverify.prove.flow.hazards_told import CONTEXTS_IN_ORDER, hazard_finding, order_rests_on
 from dmaverify.prove.flow.hops import hop_findings
 from dmaverify.prove.flow.index_lists import shared_lists
 from dmaverify.prove.flow.regions import REGIONS, region_findings
+from dmaverify.prove.flow.starving_told import starving_finding
 from dmaverify.prove.flow.tile_outputs import Output, outputs
 from dmaverify.prove.flow.tiles import Together, worse
 from dmaverify.prove.flow.tiles import judge as judge_tiles
@@ -41,7 +42,7 @@ from dmaverify.prove.smt import Session
 from dmaverify.targets.modules import kept_memory
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
-from dmaverify.verdict import Finding, Label, Severity, Status, Verdict
+from dmaverify.verdict import Finding, Severity, Status, Verdict
 
 TILES = ("core/tiles-once", "core/tiles-cover")
 
@@ -133,7 +134,7 @@ class _Case(Judgement):
         self.findings += [hazard_finding(hazard, self.program, self.target) for hazard in result.found]
         self._untold(result)
         self.findings += [finding for index in range(len(works)) for finding in self._kept(index, works)]
-        self.conditions += one_engine(self.program, works, result, limit, self.target)
+        self.conditions += order_rests_on(self.program, works, result, limit, self.target)
         self.conditions += read_otherwise(self.program.steps, works, order, may_share, self.target)
         for step, work in zip(self.program.steps, works, strict=True):
             if step.indirect is not None:
@@ -247,6 +248,19 @@ class _Case(Judgement):
 
     # ------------------------------------------------------------ regions, starvation, hops
 
+    def bare(self, works: list[StepWork]) -> None:
+        """What besides hazards differs where nothing says in which order an engine is given the work of contexts."""
+        order = order_of(self.program, [work.lanes for work in works], supposing=False)
+        assert isinstance(order, Order), "less order makes no circle"
+        case = _Case(
+            self.program, Session(self.options.rlimit), target=self.target, options=self.options, axes=self.axes
+        )
+        for part in (case.lists, case.at_start, case.tiles, case.regions, case.starvation):
+            part(works, order)
+        worse_now = any(status != self.status.get(rule) for rule, status in case.status.items())
+        if worse_now or not {*case.conditions} <= {*self.conditions} or not {*case.assumptions} <= {*self.assumptions}:
+            self.conditions.append(CONTEXTS_IN_ORDER)
+
     def regions(self, works: list[StepWork], order: Order) -> None:
         if not self.program.regions:
             return
@@ -271,7 +285,7 @@ class _Case(Judgement):
         self.by[rule] = (
             f"at most {result.worst} of {result.limit.allowed} beside DMA, {result.proved} longest runs proved"
         )
-        self.findings += [self._starving(one, result) for one in result.found]
+        self.findings += [starving_finding(one, result, self.program, self.target) for one in result.found]
         said = "a change of operation within a context ends a run of accesses to a bank (no document says so"
         if result.chained:
             many = f"up to {result.chained:,}" if result.chained > 0 else "more than were counted"
@@ -281,48 +295,6 @@ class _Case(Judgement):
         self.assumptions += [
             f"`{name}`: no size of access fits its packets, so its runs are not known" for name in result.unfit
         ]
-
-    def _starving(self, one: Starving, result: Starvation) -> Finding:
-        assert result.limit is not None
-        section = self.target.raw[SECTION]
-        dma = self.program.steps[one.dma]
-        words = {"total": one.sum.total, "bank": one.sum.bank, "allowed": result.limit.allowed}
-        culprits = [
-            f"{c.access.context} {c.access.engine} `{c.access.name}`: {c.run.length} accesses in a row to bank "
-            f"{c.run.bank}, from counters {list(c.run.start)}"
-            for c in one.culprits
-        ]
-        layouts = [
-            f"`{c.access.name}` with rows `{c.row}` makes {c.proposal.runs.longest.length} in a row, "
-            f"{c.proposal.total} in all"
-            for c in one.culprits
-            if c.proposal is not None
-        ]
-        names = ", ".join(f"`{self.program.steps[s].name}`" for s in one.steps)
-        hint = f"serialise {names} with `{dma.name}`: `after` keeps them apart"
-        if layouts:
-            hint += f"; or pad: {layouts[0]}"
-        witness = {
-            "dma": dma.name,
-            "outcome": "serialise",
-            "runs": {c.access.name: c.run.length for c in one.culprits},
-            "dma_request": one.sum.dma,
-        }
-        span = self.program.steps[one.culprits[0].step].span if one.culprits else dma.span
-        return Finding(
-            result.limit.rule,
-            Severity.ERROR if says(section, "basis") == "documented" else Severity.WARNING,
-            says(section, "says").format(**words),
-            f"beside {dma.name}",
-            span,
-            {**words, "outcome": "serialise"},
-            witness,
-            says(section, "source"),
-            says(section, "basis"),
-            hint,
-            (*culprits, *layouts[1:], says(section, "why")),
-            (Label(dma.span, "DMA runs here"),) if dma.span else (),
-        )
 
 
 def check_program(
@@ -389,6 +361,8 @@ def _judge(case: _Case) -> None:
         return
     for part in (case.hazards, case.lists, case.at_start, case.tiles, case.regions, case.starvation):
         part(works, order)
+    if order.supposed:
+        case.bare(works)
     case.ask(works, order)
     if not any(work.troubles for work in works):
         case.findings += hop_findings(program, order, case.target, case.axes, case.options)

@@ -41,7 +41,7 @@ class Times:
         self.reach = max(order.later.values(), default=0)
         if self.apart:
             bodies = [self._body(piece) for piece in range(len(order.pieces))]
-            far = max((d for _, _, d in earlier_edges(program, order.of_step)), default=1)
+            far = max((d for _, _, d in self._waits()), default=1)
             self.reach = (
                 max((bodies.count(body) for body in {*bodies} - {-1}), default=0) + far if max(bodies) >= 0 else 0
             )
@@ -139,11 +139,16 @@ class Times:
             yield from self._one_behind(self._all_of(p, q))
         for p, q in lane_edges(self.program, self.order):
             yield from self._one_behind(self._alike(p, q))
-        for p, q, far in earlier_edges(self.program, self.order.of_step):
+        for p, q, far in self._waits():
             for one, other in self._all_of(p, q):
                 yield from ((self.at(one, i), self.at(other, i + far)) for i in range(self.reach + 1 - far))
         for one, other in self._around():
             yield from ((self.at(one, i), self.at(other, i + 1)) for i in range(self.reach))
+
+    def _waits(self) -> list[tuple[int, int, int]]:
+        """Pieces of one body of which all of the first ends before the second begins, so many iterations later."""
+        own = earlier_edges(self.program, self.order.of_step)
+        return [*own, *(edge for edge in self.order.queued if edge[2])]
 
     def _one_behind(self, pairs: Sequence[tuple[TimedWork, TimedWork]]) -> Iterator[tuple[str, str]]:
         """Of one body in each iteration, of others in any two."""
@@ -177,23 +182,26 @@ class Times:
             elif self.program.order == "contexts":
                 lanes: dict[str, list[int]] = {}
                 for p in pieces:
-                    lanes.setdefault(order.pieces[p].lane, []).append(p)
+                    lanes.setdefault(order.pieces[p].queue, []).append(p)
                 for found in lanes.values():
                     yield from self._alike(found[-1], found[0])
 
 
 def edges(program: Program, order: Order) -> list[tuple[int, int]]:
-    """Pieces of which the plan says that all of the first ends before the second begins: `after`, the written order."""
+    """Pieces of which the plan says that all of the first ends before the second begins: `after`, the written order,
+    steps of one context, commands of one engine.
+    """
     index = {step.name: number for number, step in enumerate(program.steps)}
     before = [(index[name], number) for number, step in enumerate(program.steps) for name in step.after]
     before += [(n - 1, n) for n in range(1, len(program.steps)) if program.order == "written"]
-    return [(p, q) for a, b in before for p in order.of_step[a] for q in order.of_step[b]]
+    queued = [(p, q) for p, q, distance in order.queued if not distance]
+    return [*queued, *((p, q) for a, b in before for p in order.of_step[a] for q in order.of_step[b])]
 
 
 def lane_edges(program: Program, order: Order) -> list[tuple[int, int]]:
-    """Each piece of a lane with the next."""
+    """Each piece of a queue with the next."""
     found, lanes = [], dict[str, int]()
     for q, piece in enumerate(order.pieces) if program.order == "contexts" else ():
-        found += [(lanes[piece.lane], q)] if piece.lane in lanes else []
-        lanes[piece.lane] = q
+        found += [(lanes[piece.queue], q)] if piece.queue in lanes else []
+        lanes[piece.queue] = q
     return found

@@ -66,7 +66,9 @@ class StepEvents:
             for p in self.order.of_step[index[name]]
             for q in self.order.of_step[number]
         ]
+        self._edges += [(p, q) for p, q, distance in self.order.queued if not distance]
         self._earlier = earlier_edges(self.program, self.order.of_step)
+        self._earlier += [edge for edge in self.order.queued if edge[2]]
         blocks: dict[int, list[int]] = {}
         for number, body in enumerate(self.order.bodies):
             blocks.setdefault(number if body < 0 else body, []).append(number)
@@ -153,8 +155,8 @@ class StepEvents:
 
     def _parts(self, piece: int, made: Sequence[tuple[Touch, Walk]]) -> list[tuple[str, list[tuple[Touch, Walk]]]]:
         """What a piece does on which pipe."""
-        lane = self.order.pieces[piece].lane
-        pipe = lane if self.program.order == "contexts" else f"{lane} of {piece}"
+        lane, queue = self.order.pieces[piece].lane, self.order.pieces[piece].queue
+        pipe = queue if self.program.order == "contexts" else f"{lane} of {piece}"
         if not self.launched or self.works[self.order.pieces[piece].step].accesses:
             return [(pipe, list(made))]
         ports = self._ports.get(lane, {})  # of all its work: what was waited for has landed through every one of them

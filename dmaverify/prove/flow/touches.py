@@ -27,6 +27,7 @@ from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Loop
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Transfer
+from dmaverify.program.queues import engine_lane
 from dmaverify.program.schedule import DMA_CONTEXT, Box, Step, box_of
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
@@ -124,8 +125,10 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
         said = "nothing orders the iterations of this step: an arbiter, or several back-ends, carry them out"
         return StepWork(("",), (), troubles=(Trouble(said, step.span, "write it without the loop, with `after`"),))
     base = DMA_CONTEXT if queue == "" else f"step {index}" if queue is None else queue
+    if step.context and (target.engines.context_is_engine or queue == ""):
+        base = step.context
     if found is None:
-        lane = step.context or base
+        lane = base
         touches = [
             *_region(index, lane, transfer.source, bits, target, False, read_whole(transfer, step.indirect, target),
                      view=_view(transfer, "source")),
@@ -138,10 +141,11 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
             touches += _region(index, lane, step.indirect.index.tensor, index_bits, target, False, (), INDEX)
         return StepWork((lane,), tuple(replace(t, port=port) for t in touches), whole=True)
     if isinstance(found, list):
-        return StepWork((step.context or base,), (), troubles=tuple(found))
+        return StepWork((base,), (), troubles=tuple(found))
     own = target.routes.get((transfer.source.tier, transfer.dest.tier))
-    fixed = own is not None and own.queue  # where the machine says it, no plan names another one
-    lanes = [step.context or (base if fixed or command.engine is None else lane_of(command)) for command in found]
+    fixed = own is not None and bool(own.queue)  # where the machine says it, no plan names another one
+    fixed = fixed or (step.context is not None and target.engines.context_is_engine)
+    lanes = [base if fixed or command.engine is None else lane_of(command) for command in found]
     touches = [
         touch
         for number, (command, lane) in enumerate(zip(found, lanes, strict=True))
@@ -183,7 +187,7 @@ def runs_of(values: Sequence[int]) -> list[tuple[int, int, int]]:
 
 
 def lane_of(command: Command) -> str:
-    return DMA_CONTEXT if command.engine is None else f"engine {command.engine}"
+    return DMA_CONTEXT if command.engine is None else engine_lane(command.engine)
 
 
 def _command_touches(

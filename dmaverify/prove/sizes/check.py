@@ -20,7 +20,7 @@ from dmaverify.program.access import Access
 from dmaverify.program.schedule import Program
 from dmaverify.prove.flow.begun import STATED
 from dmaverify.prove.flow.hazards import HAZARDS
-from dmaverify.prove.flow.hazards_told import SHARED
+from dmaverify.prove.flow.hazards_told import CONTEXTS_IN_ORDER, IN_ORDER, ONE_ENGINE, SHARED
 from dmaverify.prove.flow.kernel import TILES, check_program
 from dmaverify.prove.move.check import EACH_ITERATION, check_access, check_transfer
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask
@@ -29,7 +29,6 @@ from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import Attempt, attempt
 from dmaverify.prove.sizes.complete import confirmed, smallest_outside
 from dmaverify.prove.sizes.facts import SizedEntry, SizeFact, SizeRegion, Template
-from dmaverify.prove.sizes.programs import ONE_ENGINE
 from dmaverify.prove.sizes.samples import pins, samples
 from dmaverify.prove.sizes.search import MOST_BOXES, NOTHING, OPEN, SizeSearch
 from dmaverify.prove.sizes.trace import Stuck
@@ -266,6 +265,7 @@ def _proved(cover: SizeCover) -> Verdict:
     by += "; z3: no admitted sizes are left out" if asked and symbolic else ""
     single = ("what is a warning or an advice is looked for at single sizes only",) if symbolic else ()
     rests = [one for one in cover.rests if one == ONE_ENGINE or ONE_ENGINE not in cover.rests or SHARED not in one]
+    rests = [one for one in rests if CONTEXTS_IN_ORDER not in rests or IN_ORDER not in one]
     said = (*rests, *dict.fromkeys(left), *single)
     names = ["core/well-formed", *OBLIGATIONS, "core/overlap"]
     if template.kind == "program":

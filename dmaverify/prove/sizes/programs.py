@@ -24,7 +24,7 @@ from dmaverify.prove.flow.begun import there_at_sizes
 from dmaverify.prove.flow.concurrency import SECTION
 from dmaverify.prove.flow.declarations import read_otherwise
 from dmaverify.prove.flow.hazards import KINDS, unordered
-from dmaverify.prove.flow.hazards_told import engines_apart
+from dmaverify.prove.flow.hazards_told import CONTEXTS_IN_ORDER, ONE_ENGINE, contexts_apart, engines_apart
 from dmaverify.prove.flow.tile_outputs import cutting, dtypes_of, plain, sides_of, whole_reader
 from dmaverify.prove.flow.touches import StepWork, Touch
 from dmaverify.prove.meet import Walk
@@ -33,8 +33,6 @@ from dmaverify.prove.sizes.judge import ladder, need
 from dmaverify.prove.sizes.trace import Trace, plainly
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
-
-ONE_ENGINE = "transfers that name no engine share one (which orders them; the documents leave that to the compiler)"
 
 
 def judge_together(
@@ -69,9 +67,14 @@ def judge_together(
     found = there_at_sizes(program, works, order, target)
     need(not found.denied, "core/definite", "".join(found.denied[:1]))
     rests += found.supposed
-    loose = engines_apart(program, works)
-    more = unordered(program, *loose, launched=launched) if loose else None
-    rests += [ONE_ENGINE] if loose and (more is None or len(more) > len(pairs or ())) else []
+    many = len(pairs or ())
+    for loose, said in (
+        (engines_apart(program, works), ONE_ENGINE),
+        (contexts_apart(program, works), CONTEXTS_IN_ORDER),
+    ):
+        more = unordered(program, *loose, launched=launched) if loose else None
+        rests += [said] if loose and (more is None or len(more) > many) else []
+        many = len(more or ()) if loose else many
     return tuple(rests)
 
 
