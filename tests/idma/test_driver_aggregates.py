@@ -314,4 +314,5 @@ def test_objects_of_arguments_are_judged_for_all_values(
     (tmp_path / "d.c").write_text(f"{HEAD}{text}\n".replace("uint8_t len", "uint32_t len"))
     verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
     assert verdict is not None
-    assert (verdict.status.value, verdict.conditional) == (status, conditional), verdict.conditions
+    own = [one for one in verdict.conditions if not one.startswith("no launch is in flight")]
+    assert (verdict.status.value, bool(own)) == (status, conditional), own

@@ -324,7 +324,8 @@ def test_functions_of_the_file_are_run_as_they_stand_there(
     (tmp_path / "d.c").write_text(f"{text}\n")
     verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
     assert verdict is not None
-    assert (verdict.status.value, list(verdict.conditions)) == (status, conditions)
+    own = [one for one in verdict.conditions if not one.startswith("no launch is in flight")]
+    assert (verdict.status.value, own) == (status, conditions)
 
 
 DESCRIPTOR = """#include <stdint.h>
@@ -478,8 +479,9 @@ def test_arguments_are_judged_for_all_values(
     verdict = verdict_of_file(str(tmp_path / "d.c"), engine=["manticore"])
     assert verdict is not None
     assert verdict.status.value == status
-    assert conditions is None or list(verdict.conditions) == conditions
-    assert conditions is not None or verdict.conditional
+    own = [one for one in verdict.conditions if not one.startswith("no launch is in flight")]
+    assert conditions is None or own == conditions
+    assert conditions is not None or own
 
 
 @pytest.mark.parametrize("carried", ["p += q; q += 64;", "g(&p);"])

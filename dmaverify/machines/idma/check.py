@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
 from dmaverify.language.files import read_text
+from dmaverify.machines.idma.between import CalledFunction, in_flight
 from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import NAMES
 from dmaverify.machines.idma.forms import period_facts, read_image
@@ -112,6 +113,12 @@ def _of_driver(
     driver = read_driver(source, values, front_end, fetch)
     more: list[str] = []
     supposed: list[str] = []
+    ran: list[CalledFunction] = []
+
+    def searched(name: str) -> tuple[Symbols, ArgumentSearch]:
+        symbols = Symbols({name: _range(text) for name, text in ranges.items()})
+        function = FunctionOfFile(source, values, front_end, name, symbols, fetch, driver.written)
+        return symbols, ArgumentSearch(function, target, lambda told: setup_for(told, target, given), readings or {})
 
     def own_items(entry: FunctionLaunches) -> Iterator[ListedItem | InputError]:
         for item in _items(entry.image, target, given):
@@ -132,12 +139,11 @@ def _of_driver(
         for read in driver.entries:
             entry, why = read, ""
             if read.doubts and read.name != "file":
-                symbols = Symbols({name: _range(text) for name, text in ranges.items()})
-                function = FunctionOfFile(source, values, front_end, read.name, symbols, fetch, driver.written)
-                search = ArgumentSearch(function, target, lambda told: setup_for(told, target, given), readings or {})
+                symbols, search = searched(read.name)
                 found = settled(search, broken)
                 if found is not None:
                     entry = found.shown
+                    ran.append(CalledFunction(read.name, tuple(search.flown), exact=False))
                     supposed.extend([found.condition] if found.condition else [])
                     supposed.extend(search.supposed)
                     more.extend(search.assumed)
@@ -145,6 +151,8 @@ def _of_driver(
                     more.extend(f"{read.name}: {text}" for text in (*met, *search.stated))
                 else:
                     why = next((run.why for run in search.runs if run.why), "")
+            if not read.doubts and read.name != "file":
+                ran.append(CalledFunction(read.name, (read,)))
             yield from own_items(entry)
             for doubt in entry.doubts:
                 more_of, why = f"; with arguments: {why}" if why and doubt.why not in why else "", ""
@@ -157,6 +165,16 @@ def _of_driver(
     name = Path(source.name).stem
     verdict = judge_listed(items(), target, name=name, path=source.name, unit="launches", readings=readings)
     taken = dict.fromkeys((*verdict.assumptions, NO_MOVE, *driver.assumed, *driver.defined, *more))
+    if verdict.status is Status.PROVED:
+        for read in driver.inner:
+            search = searched(read.name)[1] if read.doubts else None
+            if search is not None:
+                search.search()
+            known = search is None or (search.complete and all(one.status != "open" for one in search.runs))
+            runs = (read,) if search is None else tuple(search.flown)
+            ran.append(CalledFunction(read.name, runs, exact=search is None, known=known))
+        apart = [one for one in ran if one.name not in driver.alone]
+        supposed += in_flight(apart, lambda told: setup_for(told, target, given), front_end == "desc64")
     conditions = dict.fromkeys((*verdict.conditions, *driver.conditions, *supposed))
     return replace(verdict, assumptions=tuple(taken), conditions=tuple(conditions))
 

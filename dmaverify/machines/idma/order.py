@@ -146,6 +146,12 @@ def meetings(image: Image, setups: Sequence[Setup]) -> list[OrderInstances]:
     return [_instances(image, setups[n], n, found.get(n, ())) for n in range(len(image.told))]
 
 
+def meets_from(image: Image, setups: Sequence[Setup], first: int) -> bool:
+    """Whether some launch from `first` on meets one before it, or may, while nothing orders the two."""
+    found = _unwaited(image, setups, frozenset(range(first)))
+    return any(number >= first and hits for number, hits in found.items())
+
+
 def _instances(image: Image, setup: Setup, number: int, hits: Sequence[tuple[int, str, int | None]]) -> OrderInstances:
     if not hits:
         return OrderInstances()

@@ -8,7 +8,8 @@ launches and is not run is told.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import registers
@@ -30,6 +31,8 @@ class Driver:
     defined: tuple[str, ...] = field(default=())
     conditions: tuple[str, ...] = field(default=())  # what was taken to be so, and nobody said
     written: frozenset[tuple[int, int]] = frozenset()  # pages of registers, and registers, that are written
+    inner: tuple[FunctionLaunches, ...] = ()  # functions that entries call, and other files may
+    alone: frozenset[str] = frozenset()  # static functions that nobody calls or names
 
 
 def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "", fetch: int = 64) -> Driver:
@@ -49,6 +52,7 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
         launcher.ever, launcher.conditions = frozenset(launcher.wrote), before
         runs = _all_run(launcher)
     runs = [one for one in runs if one.told or one.doubts]
+    inner = _inner(launcher, runs)
     launcher.fresh()
     for whole in launcher.tables:
         if whole in launcher.shared:
@@ -78,7 +82,13 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
         launcher.conditions[f"no launch leaves {launcher.arrays[name]}{name}"] = None
     defined = tuple(f"{name} is {defines[name]}" for name in sorted(defines) if " ".join(name.split()) in launcher.seen)
     return Driver(
-        tuple(entries), tuple(launcher.assumed), defined, tuple(launcher.conditions), frozenset(launcher.wrote)
+        tuple(entries),
+        tuple(launcher.assumed),
+        defined,
+        tuple(launcher.conditions),
+        frozenset(launcher.wrote),
+        tuple(inner),
+        _alone(root, file),
     )
 
 
@@ -145,6 +155,31 @@ def _ran(launcher: Launcher, name: str) -> FunctionLaunches:
     launcher.steps = 0
     launcher.entered(name, None)
     return _entry(launcher, name)
+
+
+def _inner(launcher: Launcher, runs: Sequence[FunctionLaunches]) -> list[FunctionLaunches]:
+    """What functions launch that entries call and other files may call too; none where `main` is all that begins. What
+    these runs take to be so is said by those of their callers.
+    """
+    functions = launcher.file.functions
+    if _entries(launcher.file) == ["main"]:
+        return []
+    kept = dict(launcher.conditions), copy(launcher.assumed), copy(launcher.wrote)
+    known = {one.name for one in runs}
+    names = [name for name in functions if name in launcher.ran and name not in known]
+    found = [_ran(launcher, name) for name in names if not _is_static(functions[name])]
+    launcher.conditions, launcher.assumed, launcher.wrote = kept
+    return [one for one in found if one.told or one.doubts]
+
+
+def _alone(root: Part, file: File) -> frozenset[str]:
+    """Static functions that nothing in the file names but their definition: nobody can call them."""
+    named = set()
+    for part in root.every():
+        above = part.node.parent
+        if part.type == "identifier" and (above is None or above.type != "function_declarator"):
+            named.add(str(part))
+    return frozenset(name for name, part in file.functions.items() if name not in named and _is_static(part))
 
 
 KEYWORDS = frozenset((

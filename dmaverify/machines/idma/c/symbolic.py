@@ -67,6 +67,7 @@ class ArgumentSearch:
     stated: dict[str, None] = field(default_factory=dict)
     supposed: dict[str, None] = field(default_factory=dict)  # in the runs, beside what they state
     assumed: dict[str, None] = field(default_factory=dict)
+    flown: list[FunctionLaunches] = field(default_factory=list)  # what was launched, of every run that was followed
     complete: bool = False
     looped: Sequence[object] = ()  # loops of any count in the last run
 
@@ -150,6 +151,7 @@ class ArgumentSearch:
             return SymbolicRun("open", arguments.values, trace.region(), why=why)
         self.supposed |= dict.fromkeys(found.supposed)
         self.assumed |= dict.fromkeys(found.assumed)
+        self.flown.append(found)
         image = found.image
         for told in image.told:
             self._points(told)
