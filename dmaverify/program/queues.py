@@ -26,6 +26,11 @@ def engine_lane(engine: object) -> str:
     return f"engine {engine}"
 
 
+def shared_lane(step: int) -> str:
+    """The lane of a step that an arbiter or several engines share out: it is in no queue, and in no context's."""
+    return f"shared {step}"
+
+
 def is_engine(lane: str) -> bool:
     return lane.startswith("engine ")
 
@@ -46,7 +51,9 @@ class LaneWork:
 
     @property
     def given_by(self) -> str:
-        """The context that begins it; none of a piece that names its engine alone."""
+        """The context that begins it; none of a piece that names its engine alone, or that is shared out."""
+        if self.lane.startswith("shared "):
+            return ""
         return self.context or ("" if is_engine(self.lane) else self.lane)
 
 

@@ -235,3 +235,30 @@ def test_hazards_of_engines_in_contexts_are_those_of_every_row(block: int) -> No
         assert {rule for rule in run.wrong if "hazard" in rule} == enumerated(drawn), seed
         seen += bool(supposed(verdict))
     assert seen > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ("", Status.PROVED),
+        (", channels = 2, channel = 1", Status.PROVED),
+        (', channels = 2, arbitration = "round-robin"', Status.REFUTED),
+    ],
+)
+@pytest.mark.parametrize("context", ["", ', context = "dma"'])
+def test_a_context_orders_nothing_that_an_arbiter_shares_out(context: str, options: str, status: Status) -> None:
+    """On iDMA a context names the engine; which of its back-ends does what, and when, the arbiter decides."""
+    text = 'schema = 1\ntarget = "idma"\naxes = { A = 256 }\n'
+    for name, source, dest in (("a", 0x1000, 0x3000), ("b", 0x2000, 0x3000)):
+        text += f"""
+[transfer.{name}]
+dtype = "i8"
+source = {{ tier = "mem", base = {source}, element = "A" }}
+dest = {{ tier = "mem", base = {dest}, element = "A" }}
+options = {{ data_width = 64{options} }}
+read = "[A=256:1]:256 @{source}"
+write = "[A=256:1]:256 @{dest}"
+"""
+    text += f'[program.p]\nstep = [{{ transfer = "a"{context} }}, {{ transfer = "b"{context} }}]\n'
+    found = next(one for one in verdicts_of(read_plan_text(text), Options()) if one.name == "p")
+    assert found.status is status, found.findings

@@ -27,7 +27,7 @@ from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Loop
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Transfer
-from dmaverify.program.queues import engine_lane
+from dmaverify.program.queues import engine_lane, shared_lane
 from dmaverify.program.schedule import DMA_CONTEXT, Box, Step, box_of
 from dmaverify.program.space import unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
@@ -124,8 +124,8 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
     if queue is None and step.loops:
         said = "nothing orders the iterations of this step: an arbiter, or several back-ends, carry them out"
         return StepWork(("",), (), troubles=(Trouble(said, step.span, "write it without the loop, with `after`"),))
-    base = DMA_CONTEXT if queue == "" else f"step {index}" if queue is None else queue
-    if step.context and (target.engines.context_is_engine or queue == ""):
+    base = DMA_CONTEXT if queue == "" else shared_lane(index) if queue is None else queue
+    if step.context and queue is not None and (target.engines.context_is_engine or queue == ""):
         base = step.context
     if found is None:
         lane = base
