@@ -14,8 +14,8 @@ from dmaverify.values import dataclass, field
 
 @dataclass(frozen=True)
 class WayChoice:
-    """One arm of a decision. `about` names the parameters that it hangs on where both ways are certain to occur;
-    `loose` where every turn of a loop that is read once decides anew.
+    """One arm of a decision; `names` tell all of its arms. `about` names the parameters that it hangs on where both
+    ways are certain to occur; `loose` where every turn of a loop that is read once decides anew.
     """
 
     decision: str
@@ -24,6 +24,10 @@ class WayChoice:
     names: tuple[str, ...] = field(default=(), compare=False)
     about: frozenset[int] = field(default=frozenset(), compare=False)
     loose: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.names and len(self.names) != self.arms:
+            raise ValueError(f"{self.arms} arms of a decision, {len(self.names)} names")
 
 
 Way = tuple[WayChoice, ...]

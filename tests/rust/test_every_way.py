@@ -210,10 +210,13 @@ UNKNOWN += [
     (f"if cfg!(feature = \"q\") {{ {ALL} }} fill(x, &mut y);", "", ""),
     (f"{Z} {ALL} std::mem::swap(&mut y, &mut z);", "", ""), (f"{ALL} let z = std::mem::take(&mut y);", "", ""),
 ]  # fmt: skip
-GIVEN = [
-    (f"{Z} let w = if c {{ &mut z }} else {{ &mut y }}; {ALL.replace('y.view', 'w.view')}", "c: bool", ""), (f"{Z} let (a, mut b) = (y, z); {ALL.replace('y.view', 'b.view')} y = a;", "", ""),
-    (f"let mut t = vec![{HBM.replace('HbmTensor<', 'HbmTensor::<')}::new(); 2]; {ALL.replace('y.view', 't[0].view')} let y = t.pop().unwrap();", "", ""), ("fill(x, &mut y); " + NEW + LOAD, "", ""),
+UNKNOWN += [  # which tensor is meant is open, and nothing but this text writes one
+    (f"{Z} let (a, mut b) = (y, z); {ALL.replace('y.view', 'b.view')} y = a;", "", ""),
+    (f"let mut t = vec![{HBM.replace('HbmTensor<', 'HbmTensor::<')}::new(); 2]; {ALL.replace('y.view', 't[0].view')} let y = t.pop().unwrap();", "", ""),
     (f"{Z} let mut t = [y, z]; {ALL.replace('y.view', 't[n].view')} let [a, b] = t; let y = a;", "n: usize", ""),
+]  # fmt: skip
+GIVEN = [
+    (f"{Z} let w = if c {{ &mut z }} else {{ &mut y }}; {ALL.replace('y.view', 'w.view')}", "c: bool", ""), ("fill(x, &mut y); " + NEW + LOAD, "", ""),
 ]  # fmt: skip
 
 

@@ -31,7 +31,7 @@ class Effect:
 class HeldNeed:
     """What a buffer holds is used: `after` so many effects, by a transfer (`site`), or by code that gets the tensor.
 
-    `soft` where only some of the ways on from here use it.
+    `soft` where only some of the ways on from here use it. `leaves`: the function that is read by itself gives it back.
     """
 
     after: int
@@ -39,6 +39,7 @@ class HeldNeed:
     when: OnWay
     site: Site | None = None
     soft: bool = False
+    leaves: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,23 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.accesses import Unjudged
-from dmaverify.machines.rngd.rust.buffers import EffectLedger
+from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
+from dmaverify.machines.rngd.rust.carries import may_hold
 from dmaverify.machines.rngd.rust.cfg import built
-from dmaverify.machines.rngd.rust.code import arguments_in, child, label_of, named, parse_fragment
-from dmaverify.machines.rngd.rust.expressions import Expressions
-from dmaverify.machines.rngd.rust.flow import ITEMS
+from dmaverify.machines.rngd.rust.code import child, label_of, named
+from dmaverify.machines.rngd.rust.flow import ITEMS, first_of
+from dmaverify.machines.rngd.rust.invocations import Invocations
 from dmaverify.machines.rngd.rust.later import Later
-from dmaverify.machines.rngd.rust.macros import expand
 from dmaverify.machines.rngd.rust.module import Item, NameScope, fill
 from dmaverify.machines.rngd.rust.paths import WayWalk
-from dmaverify.machines.rngd.rust.sites import is_host, is_kernel, speaks_of_tensors, takes_numbers, told_by_calls
+from dmaverify.machines.rngd.rust.sites import (
+    is_host,
+    is_kernel,
+    moves,
+    speaks_of_tensors,
+    takes_numbers,
+    told_by_calls,
+)
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Numbers,
@@ -34,9 +41,8 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
     changing,
     known,
-    sources_of,
 )
-from dmaverify.verdict import Severity
+from dmaverify.verdict import Finding, Severity
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -50,14 +56,13 @@ _THROUGH = {
     "return_expression", "break_expression", "const_block", "unsafe_block", "expression_statement",
     "labeled_expression", "else_clause", "try_block",
 }  # fmt: skip
-_STOPS = {"panic", "unreachable", "todo", "unimplemented"}
 _NUMERIC = {
     "binary_expression", "boolean_literal", "integer_literal", "type_cast_expression", "scoped_identifier",
     "unary_expression",
 }  # fmt: skip
 
 
-class Bodies(Expressions):
+class Bodies(Invocations):
     """Evaluates bodies. One instance reads everything that is asked for in one run."""
 
     # ------------------------------------------------------------ functions
@@ -96,57 +101,79 @@ class Bodies(Expressions):
             elif one.type == "self_parameter" and own is not None:
                 frame.locals["self"] = self.anew(self.instance_of(own) if isinstance(own, Record) else own)
         self.unrolled = self.unrolling = 0
-        self.ledger.give(self._given_by(item, body, frame, instance), self.walk.when)
+        self.ledger.give(self._given_by(item, body, frame, instance), self.walk.when, leaves=True)
         self._conclude(item)
 
     def _given_by(self, item: Item, body: Node, frame: Frame, instance: str) -> Value:
         """What a body gives."""
         result = item.node.child_by_field_name("return_type")
         expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
-        before = self.result, self.instance, self.item, self.let
-        self.result, self.instance, self.item, self.let = expected, instance, item, ""
+        before = self.result, self.instance, self.item, self.let, self.returned
+        self.result, self.instance, self.item, self.let, self.returned = expected, instance, item, "", []
         self.stack.append(item)
+        passed = self.walk.dead
         try:
-            return self.settled(self.block(item.code, body, frame, expected), expected)
+            last = self.block(item.code, body, frame, expected)
+            as_told = self.settled if isinstance(expected, Opaque) else self.merged
+            if len(self.stack) == 1 or not self.returned:  # what leaves the outermost function is asked for there
+                return as_told(last, expected)
+            ends = [] if self.walk.dead and not passed else [last]
+            every = [as_told(one, expected) for one in (*ends, *self.returned)]
+            for one in every if len(every) > 1 else ():
+                self.ledger.give(one, self.walk.when, soft=True)  # any of them may be what it gives
+            return first_of(every) if len(every) > 1 else every[0]
         finally:
             self.stack.pop()
-            self.result, self.instance, self.item, self.let = before
+            self.result, self.instance, self.item, self.let, self.returned = before
 
     def _conclude(self, item: Item) -> None:
         """Says what the effects of a function come to."""
         listed = [effect.site for effect in self.ledger.effects if effect.site.number >= 0]
+        inner = None if is_kernel(item) else list(self.ledger.remarks(inner=True))
         for told, finding in self.ledger.remarks():
+            given = inner is not None and (told, finding) not in inner
             if told is None or told.number < 0:  # what the Tensor Unit commits has no verdict of its own
                 told = listed[-1] if listed else self.unmoved(item, finding)
             if told is None:
                 continue
             site = told
-            if isinstance(finding, Unjudged):
-                site.leave_open(finding)
-            elif finding.severity is Severity.WARNING and not is_kernel(item):
+            warns = isinstance(finding, Finding) and finding.severity is Severity.WARNING
+            if given or (warns and not is_kernel(item)):
                 site.alone.append((item, finding))  # what counts is what callers make of it, where there are any
+            elif isinstance(finding, Unjudged):
+                site.leave_open(finding)
             else:
                 site.remark(finding)
         if listed and len(self.ledger.born) > 1:
             listed[-1].ledgers.append((item.name, self.ledger))
 
-    def inlines(self, item: Item, bound: Mapping[str, Value], telling: bool = False) -> bool:
-        """Whether a call is read with what it passes: every generic argument is known, and it is no recursion.
+    def judged_alone(self, item: Item, values: list[Value]) -> bool:
+        """Whether a function has verdicts of its own that say all there is of a call with these arguments: a kernel, or
+        one that moves whole tensors for the host and gets none that the caller made and may not have written.
+        """
+        if takes_numbers(item) or any(isinstance(one, RustTensor) and one.holds is not None for one in values):
+            return False
+        if is_kernel(item):
+            return not item.generics
+        kernel = any(map(is_kernel, self.stack))
+        host = bool(self.stack) and not kernel and is_host(self.stack[0])
+        made = {one.buffer.serial for value in values for one in tensors_in(value) if one.buffer is not None}
+        return host and moves(item) and not made & (self.ledger.empty | self.ledger.received.keys())
 
-        `telling`: it passes an index whose values are known.
+    def inlines(self, item: Item, bound: Mapping[str, Value], passed: list[Value]) -> bool:
+        """Whether a call is read with what it passes, which begins with `self` and ends with what it gives: something
+        of that can hold a tensor, every generic argument is known, and it is no recursion.
         """
         body = item.node.child_by_field_name("body")
         if body is None or body.has_error or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
             return False
         if any(name not in bound or not known(bound[name]) for name in told_by_calls(item)):
             return False
-        if is_kernel(item) and not item.generics and not takes_numbers(item) and not telling:
-            return False  # it is read by itself
-        if self.stack and is_host(self.stack[0]) and not takes_numbers(item) and not telling:
-            return False  # the host moves whole tensors: types say all there is
+        if self.judged_alone(item, passed[:-1]):
+            return False
         if item not in self.telling:
             self.telling[item] = speaks_of_tensors(item)
-        if not self.telling[item]:
+        if not self.telling[item] and not any(may_hold(self.types, one) for one in passed):
             return False
         self.spent += 1
         return self.spent <= MAX_INLINED
@@ -173,7 +200,7 @@ class Bodies(Expressions):
         frame = Frame(item.scope, bound, {}, own)
         said = [instance] if instance else []
         parameters = item.parameters
-        if own is not None:
+        if own is not None and parameters and parameters[0].type == "self_parameter":
             frame.locals["self"] = self.passed(item, parameters[0], "self", own, own, own)
         for one, value in zip((p for p in parameters if p.type == "parameter"), values, strict=True):
             pattern = one.child_by_field_name("pattern")
@@ -201,6 +228,10 @@ class Bodies(Expressions):
 
     def block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """The value of the last expression of a block."""
+        return self.statements(code, node, self.opened(code, node, frame), expected)
+
+    def opened(self, code: Code, node: Node, frame: Frame) -> Frame:
+        """The inside of a block, with the items that are declared in it."""
         key = code, node.start_byte, node.end_byte, frame.scope
         scope = self.blocks.get(key)  # its functions are the same each time that it is read
         if scope is None:
@@ -208,9 +239,12 @@ class Bodies(Expressions):
             fill(scope, code, node.children)
         for item in scope.functions:
             self.found(item)
-        inside = frame.inside(scope)
+        return frame.inside(scope)
+
+    def statements(self, code: Code, node: Node, inside: Frame, expected: Value | None) -> Value:
+        """The value of the last of the statements of a block."""
         value: Value = Opaque("()")
-        statements = self.built(code, node, frame)
+        statements = self.built(code, node, inside)
         for number, (one, condition) in enumerate(statements):
             if condition:
                 self.unsure(code, one, condition, inside)
@@ -297,7 +331,8 @@ class Bodies(Expressions):
     def _leaves(self, code: Code, node: Node, value: Value) -> None:
         """`return`, `break`: what stands behind does not run on this way."""
         if node.type == "return_expression":
-            self.ledger.give(value, self.walk.when, soft=len(self.stack) > 1)
+            self.ledger.give(value, self.walk.when, soft=len(self.stack) > 1, leaves=len(self.stack) == 1)
+            self.returned.append(value)
             self.walk.leave("function")
         elif node.type == "break_expression":
             self.ledger.give(value, self.walk.when, soft=True)
@@ -342,47 +377,6 @@ class Bodies(Expressions):
         if any(one.type != "label" for end in ends for one in named(end)):
             return Unknown(f"the value of a block that `break {label}` may leave", code.span(node))
         return found
-
-    # ------------------------------------------------------------ macros and patterns
-
-    def _macro_invocation(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        """A known `macro_rules!` is expanded; the arguments of any other are read as expressions."""
-        name, body = node.child_by_field_name("macro"), child(node, "token_tree")
-        if name is None or body is None:
-            return Unknown("")
-        called = code.text(name).split("::")[-1]
-        if called == "m":
-            return self.types.mapping(code, node, frame)
-        if called in _STOPS:
-            self.walk.leave("program")
-        if called.removeprefix("debug_").startswith("assert"):
-            self.asserted(code, called, code.text(body)[1:-1], body.start_byte + 1, frame)
-        rules = frame.scope.macro(called)
-        if rules is not None and self.expansions < 400:
-            self.expansions += 1
-            made = expand(rules[0], code, body)
-            if made is not None:
-                return self._expanded(made[0], frame, expected)
-        text = code.text(body)[1:-1]
-        if called == "vec":
-            again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){[", "];}")
-            made_list = next((one for one in walk(tree) if one.type == "array_expression"), None)
-            return self.value(again, made_list, frame, expected) if made_list is not None else Unknown("")
-        if "." not in text or called in ("axes", "i"):
-            return Opaque(f"{called}!")
-        again, given = arguments_in(code, text, body.start_byte + 1)
-        parts = [self.value(again, one, frame, None) for one in given]
-        return Opaque(f"{called}!", frozenset().union(*map(sources_of, parts)))
-
-    def _expanded(self, code: Code, frame: Frame, expected: Value | None) -> Value:
-        """The statements of an expansion, in the scope of the invocation."""
-        text = code.data.decode("utf-8", "replace")
-        again, root = parse_fragment(code, text, 0, "fn f(){", "}")
-        again = Code(code.source, again.data, 0, code.at, object())
-        self.discover(again, root)
-        item = child(root, "function_item")
-        body = item.child_by_field_name("body") if item is not None else None
-        return self.block(again, body, frame, expected) if body is not None else Unknown("")
 
 
 def _told(numbers: Numbers) -> str:

@@ -23,6 +23,7 @@ from dmaverify.machines.rngd.rust.order import unordered_effects
 from dmaverify.machines.rngd.rust.values import Record, RustTensor, Tuple, Value
 from dmaverify.machines.rngd.rust.values import Sequence as RustSequence
 from dmaverify.program.ways import OnWay
+from dmaverify.prove.flow.buffers import BufferJudge
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
@@ -50,7 +51,7 @@ class EffectLedger:
     borrowed: dict[int, int] = field(default_factory=dict)  # mutable views made, less those that transfers wrote
     escaped: set[int] = field(default_factory=set)
     unread: set[int] = field(default_factory=set)  # those that went to code of the input, which is not followed
-
+    received: dict[int, RustTensor] = field(default_factory=dict)  # what such code gives: nobody knows who wrote it
     beside: list[Site] = field(default_factory=list)  # transfers that do not run as the constants are
 
     # what is made here and how long it is needed
@@ -92,11 +93,17 @@ class EffectLedger:
             if last > start >= self.born[serial][0]:
                 self._until_now(serial)
 
-    def give(self, value: Value | None, when: OnWay, *, soft: bool = False) -> None:
+    def give(self, value: Value | None, when: OnWay, *, soft: bool = False, leaves: bool = False) -> None:
         """Enters that a value leaves the function, or is read beside the transfers; `soft`: that it may be."""
         for tensor in tensors_in(value):
             if tensor.buffer is not None and tensor.view != "view_mut":
-                self.needs.append(HeldNeed(len(self.effects), tensor, when, soft=soft))
+                self.needs.append(HeldNeed(len(self.effects), tensor, when, soft=soft, leaves=leaves))
+
+    def receive(self, tensor: RustTensor, *, here: bool) -> None:
+        """Enters a tensor that something gives which is not followed; `here`: something that the input says."""
+        if tensor.buffer is not None and tensor.tier != "host":
+            self.received[tensor.buffer.serial] = tensor
+            self.unread |= {tensor.buffer.serial} if here else set()
 
     def lose(self, value: Value | None) -> None:
         """Enters that something may be written under a name that is not followed."""
@@ -112,6 +119,7 @@ class EffectLedger:
         if value.count != 1:
             self.give(value, when, soft=True)
             self.lose(value)
+            self.leave([value])
 
     def stopped(self, start: int) -> None:
         """The loop whose effects begin at `start` is read once and may stop before its last turn."""
@@ -157,34 +165,43 @@ class EffectLedger:
                 out.append(f"{size:>9,} bytes  {line}  {tensor.buffer.name if tensor.buffer is not None else ''}")
         return out[:MOST_LINES]
 
-    def remarks(self) -> Iterator[tuple[Site | None, Finding | Unjudged]]:
-        """Findings and what was left open, with the site that each belongs to; None where nothing is moved at all."""
-        yield from self._judged()
+    def remarks(self, *, inner: bool = False) -> Iterator[tuple[Site | None, Finding | Unjudged]]:
+        """Findings and what was left open, with the site that each belongs to; None where nothing is moved at all.
+        `inner`: those that do not hang on what the function gives back.
+        """
+        yield from self._judged(inner)
         yield from self._hazards()
 
     def _others(self, serial: int) -> bool:
         """Whether somebody else may write a buffer."""
         return serial in self.escaped or self.borrowed.get(serial, 0) > 0
 
-    def _needs(self, serial: int) -> list[HeldNeed]:
+    def _needs(self, serial: int, inner: bool) -> list[HeldNeed]:
         """The uses of a buffer in the order of the text."""
         reads = [
             HeldNeed(at, e.tensor, e.when, e.site)
             for at, e in enumerate(self.effects)
             if not e.writes and e.tensor.buffer and e.tensor.buffer.serial == serial
         ]
-        given = [need for need in self.needs if need.tensor.buffer and need.tensor.buffer.serial == serial]
+        given = [
+            need
+            for need in self.needs
+            if need.tensor.buffer and need.tensor.buffer.serial == serial and not (inner and need.leaves)
+        ]
         return sorted((*reads, *given), key=lambda need: need.after)
 
-    def _judged(self) -> Iterator[tuple[Site | None, Finding | Unjudged]]:
-        """Of every buffer that is written, and of those that were made without content."""
+    def _judged(self, inner: bool) -> Iterator[tuple[Site | None, Finding | Unjudged]]:
+        """Of every buffer that is written, and of those that nobody is known to have written."""
         written: dict[int, list[tuple[int, Effect]]] = {}
         for at, effect in enumerate(self.effects):
             if effect.writes and effect.tensor.buffer is not None:
                 written.setdefault(effect.tensor.buffer.serial, []).append((at, effect))
         last = self.effects[-1].site if self.effects else self.beside[-1] if self.beside else None
-        for serial in dict.fromkeys((*written, *sorted(self.empty))):
-            writes, needs = written.get(serial, []), self._needs(serial)
+        for serial in dict.fromkeys((*written, *sorted(self.empty), *self.received)):
+            writes, needs = written.get(serial, []), self._needs(serial, inner)
+            if serial in self.received:
+                yield from self._of_received(serial, writes, needs, writes[-1][1].site if writes else last)
+                continue
             own = serial in self.empty and self.born[serial][1].tier != "host"
             whole = self.born[serial][1] if own else self.whole.get(serial)
             tiled = any(e.tensor.window.tiled or not e.when.always for _, e in writes)
@@ -200,6 +217,18 @@ class EffectLedger:
             alone = own and whole.tier == "hbm" and not any(need.site is not None for need in needs)
             held = held_buffer(whole, writes, needs, own=own, alone=alone)
             yield from ToldBuffer(whole, held, site).told()
+
+    def _of_received(
+        self, serial: int, writes: list[tuple[int, Effect]], needs: list[HeldNeed], site: Site | None
+    ) -> Iterator[tuple[Site | None, Finding | Unjudged]]:
+        """Of a tensor that comes from what is not followed: it may be one that nobody wrote."""
+        whole, here = self.received[serial], serial in self.unread
+        held = held_buffer(whole, writes, needs, own=True, alone=False)
+        if needs and (self._others(serial) or any(BufferJudge(held).judge())):
+            name = whole.buffer.name if whole.buffer is not None and whole.buffer.name else "a tensor"
+            said = f"that all of `{name}` is written is not judged: it comes from what is not followed"
+            given = "" if here else f"the code that gives `{name}` writes all of it"
+            yield site, Unjudged("core/definite", said, here, given, whole.buffer.span if whole.buffer else None)
 
     def _hazards(self) -> Iterator[tuple[Site, Finding]]:
         for earlier, later in unordered_effects(self.effects):

@@ -17,7 +17,9 @@ from dmaverify.machines.rngd.rust.accesses import Effect
 from dmaverify.machines.rngd.rust.assignments import Assignments
 from dmaverify.machines.rngd.rust.code import named
 from dmaverify.machines.rngd.rust.lists import element, elements, in_loop, listed, mapped, reshaped_list
+from dmaverify.machines.rngd.rust.module import NameScope
 from dmaverify.machines.rngd.rust.moves import SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
+from dmaverify.machines.rngd.rust.sites import GROWN
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -58,6 +60,19 @@ _APPLIES = {
 }  # fmt: skip
 _CONSUMES = {"collect", "for_each", "count", "sum", "product", "fold", "last", "unzip", "max", "min"}
 _ASKS = {"len", "is_empty", "iter", "contains", "get", "first", "last"}
+_OF_OPTION = {
+    "unwrap_or",
+    "or",
+    "xor",
+    "and",
+    "replace",
+    "insert",
+    "get_or_insert",
+    "zip",
+    "map_or",
+    "filter",
+    "or_else",
+}
 MOVES = re.compile(rb"\b(?:to_|dma_|tile|view)\w*|\w\s*\(\s*(?:&mut\s*\*?\s*)?ctx\b|\w+!")  # in a text
 _BEGINS = ("begin", "begin_interleaved")
 _CASTS = {"fetch_cast", "cast", "commit_cast", "commit_cast_relu", "fetch_table_lookup"}
@@ -83,8 +98,10 @@ class Calls(Assignments):
             return self._method(code, node, function, generics, arguments, frame, expected)
         if function.type in ("identifier", "scoped_identifier"):
             return self._path_call(code, node, function, generics, arguments, frame, expected)
-        values = [self.value(code, one, frame, None) for one in (function, *arguments)]
-        return self.expected(expected, frozenset().union(*map(sources_of, values)))
+        called = self.value(code, function, frame, None)
+        values = self.handed(code, arguments, frame)
+        self.ledger.leave(values)
+        return self.expected(expected, sources_of(called).union(*map(sources_of, values)), here=True)
 
     def _method(
         self, code: Code, node: Node, function: Node, generics: Node | None, arguments: list[Node], frame: Frame,
@@ -242,27 +259,33 @@ class Calls(Assignments):
             made, given = self._of_sequence(code, name, receiver, arguments, frame, expected)
             if made is not None:
                 return made
+        adds = name in _ADDS and (isinstance(receiver, Sequence) or receiver == Opaque(GROWN))
         values: list[Value] = []
         for one in arguments if given is None else ():
             if one.type == "closure_expression" and name in _APPLIES:
                 with self.walk.perhaps():
                     values.append(self.closure(code, one, frame, receiver, None))
             else:
-                values += [self.value(code, one, frame, None)] if name in _BEGINS else self.handed(code, [one], frame)
+                kept = name in _BEGINS or adds
+                values += [self.value(code, one, frame, None)] if kept else self.handed(code, [one], frame)
         if given is not None:
-            values = self.handed(code, arguments, frame, given)
+            values = given if adds else self.handed(code, arguments, frame, given)
         if name in _SAME and known(receiver):
             return receiver
         if name not in _ASKS:
             self.ledger.lose(receiver)
             if isinstance(receiver, (Sequence, Tuple)):
+                self.ledger.leave([receiver])  # a method of the standard library: it moves elements, and writes none
                 self.unsettled(code, node, frame)
+        here = name in _OF_OPTION or adds or _is_method(frame.scope, name)
+        if here:
+            self.ledger.leave([receiver, *values])
         for value in values:
-            self.ledger.give(value, self.walk.when)
+            self.ledger.give(value, self.walk.when, soft=adds)  # what a list holds may be written in it
         if name in _BEGINS and values and isinstance(values[0], RustTensor):
             begun = values[0].with_field("element", Unknown("")) if values[0].tier == "dm" else values[0]
             return Pipeline(begun, frozenset().union(*map(sources_of, values)))
-        return self.expected(expected, sources_of(receiver).union(*map(sources_of, values)))
+        return self.expected(expected, sources_of(receiver).union(*map(sources_of, values)), here=here)
 
     def _of_pipeline(
         self, code: Code, name: str, line: Pipeline, generics: Node | None, arguments: list[Node], frame: Frame,
@@ -345,6 +368,15 @@ class Calls(Assignments):
             return value
         self.ledger.any_of(value, self.walk.when)
         return in_loop(value.part, -self.serial if value.falling else self.serial)
+
+
+def _is_method(scope: NameScope | None, name: str) -> bool:
+    """Whether the crate has a method of that name in sight: what is called is not foreign."""
+    while scope is not None:
+        if any(item.kind == "method" and item.name == name for item in scope.functions):
+            return True
+        scope = scope.around
+    return False
 
 
 def _consumed(code: Code, closure: Node) -> bool:

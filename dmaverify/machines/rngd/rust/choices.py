@@ -16,7 +16,7 @@ from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import arguments_in, named, places
 from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.numbers import Look, number_of, split_top, truth_of
-from dmaverify.machines.rngd.rust.patterns import Partition, of_truths, partition
+from dmaverify.machines.rngd.rust.patterns import Partition, of_truths, partition, told_pattern
 from dmaverify.machines.rngd.rust.questions import INTEGERS, AskedCondition, Conditions
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 
 RANGE = re.compile(r"^(.*?)\.\.(=?)(.*)$", re.DOTALL)
+_CAPTURED = re.compile(r"^_?[a-z]\w*\s*@\s*(?!\()")  # `x @` before a pattern, which decides alone
 _OPPOSITE = {"!=": "==", ">=": "<", ">": "<="}
 _OF_ONE = re.compile(r"#(\d+)|\(#(\d+) (==|<) (-?\d+)\)")  # a question over one value
 _ASSERTS = {"assert": "", "assert_eq": "==", "assert_ne": "!="}
@@ -220,7 +221,8 @@ class Choices(Conditions):
         asked, about = (asked, about) if sure else (replace(asked, pure=False), frozenset())
         loose = self._anew(asked)
         if parts is None:
-            key, arm_names = self._decision("", replace(asked, pure=False)), (f"`{text}` is another",)
+            key = self._decision("", replace(asked, pure=False))
+            arm_names = tuple(f"`{text}` is {told_pattern(code, arm)}" for arm in arms)
             return [OnWay((WayChoice(key, number, len(arms), arm_names, loose=loose),)) for number in range(len(arms))]
         key, names = self._decision(parts.key, asked), tuple(f"`{text}` is {one}" for one in parts.parts)
         about, turn = frozenset() if loose else about, -1 if asked.turned else 1
@@ -322,7 +324,7 @@ def chosen_arm(code: Code, arms: list[Node], value: Value, look: Look) -> int | 
         text = code.text(pattern).strip() if pattern is not None else ""
         if text == "_" or re.fullmatch(r"[a-z_]\w*", text.replace("true", "1").replace("false", "0")):
             return arm.id
-        held = [_holds(part.strip(), value.low, look) for part in text.split("|")]
+        held = [_holds(_CAPTURED.sub("", part.strip()), value.low, look) for part in text.split("|")]
         if None in held:
             return None
         if True in held:

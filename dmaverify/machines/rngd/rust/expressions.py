@@ -19,6 +19,7 @@ from dmaverify.machines.rngd.rust.later import is_open
 from dmaverify.machines.rngd.rust.lists import MAX_LISTED, elements, listed, loose
 from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.numbers import truth_of
+from dmaverify.machines.rngd.rust.sites import GROWN
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -97,14 +98,16 @@ class Expressions(ControlFlow):
             }
             dtype = wanted.dtype if isinstance(wanted.dtype, Dtype) else value.dtype
             return replace(value, fields=fields, dtype=dtype)
+        if isinstance(value, Opaque) and value.what == GROWN and isinstance(wanted, Sequence):
+            return self.filled_list(wanted)
         if isinstance(value, Tuple) and isinstance(wanted, Tuple) and len(value.parts) == len(wanted.parts):
             return Tuple(tuple(self.merged(a, b) for a, b in zip(value.parts, wanted.parts, strict=True)))
         if isinstance(wanted, RustTensor) and not isinstance(value, RustTensor):
-            return self.fresh(wanted, sources_of(value))
+            return self.received(wanted, sources_of(value), here=True)
         if isinstance(wanted, Opaque):
             same = isinstance(value, Record) or value == wanted
             return value if same else Opaque(wanted.what, sources_of(value))
-        return value if known(value) and not isinstance(value, Opaque) else wanted
+        return value if known(value) and not isinstance(value, Opaque) else self.unfollowed(wanted)
 
     def _field_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         given, name = node.child_by_field_name("value"), node.child_by_field_name("field")
@@ -227,6 +230,7 @@ class Expressions(ControlFlow):
             return self._rest(code, node, frame)
         wanted = self.value(code, left, frame, None)
         self.ledger.lose(wanted)  # the name may stand for something else from here on
+        self.ledger.leave([wanted])
         value = self.merged(self.value(code, right, frame, wanted if isinstance(wanted, (RustTensor, Tuple)) else None),
                             wanted if isinstance(wanted, (RustTensor, Tuple)) else None)  # fmt: skip
         if left.type == "identifier" and code.text(left) in self.live:
@@ -238,7 +242,10 @@ class Expressions(ControlFlow):
             )
         else:
             self.ledger.give(value, self.walk.when, soft=True)
-            self.unsettled(code, left, frame)
+            self.ledger.lose(value)
+            self.ledger.leave([value])
+            for one in named(left) if left.type in ("tuple_expression", "array_expression") else (left,):
+                self.unsettled(code, one, frame)
         return Opaque("()")
 
     def _compound_assignment_expr(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:

@@ -105,7 +105,7 @@ class ControlFlow(Counters):
                 branches.append(self.merged(self.value(code, arm, inside, expected), expected))
             elif not self.unrolling:
                 self._aside(code, arm, inside, expected, why)
-        return _first(branches)
+        return first_of(branches)
 
     def _binary_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -332,8 +332,16 @@ class ControlFlow(Counters):
             own = given if not isinstance(given, list) else given[number] if number < len(given) else Unknown("")
             value = own if declared is None else self.typed(own, self.types.read(code, declared, frame))
             self.bind(code, one.child_by_field_name("pattern") or one, value, inside)
-        with self.walk.within("function"):
-            return self.value(code, body, inside, expected) if body is not None else Unknown("")
+        before, self.returned = self.returned, []
+        try:
+            with self.walk.within("function"):
+                found = self.value(code, body, inside, expected) if body is not None else Unknown("")
+            every = [found, *self.returned]
+            for result in every if len(every) > 1 else ():
+                self.ledger.give(result, self.walk.when, soft=True)
+            return first_of(every) if len(every) > 1 else found
+        finally:
+            self.returned = before
 
 
 def _asked_of_build(code: Code, condition: Node) -> tuple[str, bool] | None:
@@ -355,7 +363,7 @@ def _is_empty(value: Value) -> bool:
     return isinstance(value, Opaque) and value.what in ("()", "None", "Err")
 
 
-def _first(branches: list[Value]) -> Value:
+def first_of(branches: list[Value]) -> Value:
     """The first branch that is a tensor or holds one, with what all of them depend on; numbers are any of them. What
     one of the branches gives that is not known may be another tensor.
     """
@@ -372,4 +380,6 @@ def _first(branches: list[Value]) -> Value:
     one = joined(tuple(b for b in branches if isinstance(b, type(best))))
     if isinstance(one, RustTensor):
         return replace(one, sources=frozenset().union(*map(sources_of, branches)))
+    if not known(one) and isinstance(best, Record) and not variant:
+        return Unknown("one of several structs")
     return one if known(one) else changing(best, Unknown("a number that depends on a condition"))

@@ -17,7 +17,7 @@ from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.impls import is_standard
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
-from dmaverify.machines.rngd.rust.sites import Sites, is_kernel, takes_numbers, told_by_calls
+from dmaverify.machines.rngd.rust.sites import GROWN, Sites, is_kernel, takes_numbers, told_by_calls
 from dmaverify.machines.rngd.rust.types import LISTS, SCALARS, TENSORS, WRAPPERS, Frame
 from dmaverify.machines.rngd.rust.unify import unify
 from dmaverify.machines.rngd.rust.values import (
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 CELLS = re.compile(rb"\bmut\b|Cell|Atomic|Mutex|Lock|static")
 MAX_CLOSURES = 8  # within one another
 _HOLDERS = {*WRAPPERS, *LISTS, "Cell", "RefCell", "UnsafeCell", "OnceCell", "Mutex", "RwLock", "Pin"}
+_BEGIN_LIST = ("new", "with_capacity", "default")
 EMPTY = ("new", "uninit", "new_uninit", "empty")
 MAX_INSTANCES = 64  # sets of generic arguments for which one function is visited
 
@@ -83,6 +84,9 @@ class Functions(Sites):
             made_here = expected if isinstance(expected, Record) and expected.item is named_type else None
             return self._built(made_here or Record(named_type, {}), arguments, code, frame)
         holder = code.text(path).split("<")[0] if path is not None else ""
+        if path is not None and name in _BEGIN_LIST and parts_of(holder)[-1:] and parts_of(holder)[-1] in LISTS:
+            self.handed(code, arguments, frame)
+            return self.filled_list(expected)
         if len(arguments) == 1 and _holds_its_argument(frame.scope, parts_of(holder), name):
             inner = self.value(code, arguments[0], frame, expected)
             shared = path is not None and CELLS.search(code.text(path).encode()) is not None
@@ -99,13 +103,15 @@ class Functions(Sites):
             finally:
                 self.closing.pop()
         values = self.handed(code, arguments, frame)
-        if closure is not None or "mem" in parts[-2:-1]:
-            self.ledger.leave(values)  # a swap is of tensors that are known here
+        standard = "mem" in parts[-2:-1] or (item is None and is_standard(frame.scope, parts))
+        here = standard or hidden or closure is not None
+        if here:
+            self.ledger.leave(values)  # a swap is of tensors that are known here, and the standard library writes none
         if parts[-2:] in (("process", "exit"), ("process", "abort")):
             self.walk.leave("program")
         if path is None and name == "Err":
             return Opaque("Err")
-        return self.expected(expected, sources_of(value).union(*map(sources_of, values)))
+        return self.expected(expected, sources_of(value).union(*map(sources_of, values)), here=here)
 
     def handed(self, code: Code, arguments: list[Node], frame: Frame, values: list[Value] | None = None) -> list[Value]:
         """What goes to code that is not followed, read before or not: it may write whatever it gets, but for `&x`."""
@@ -147,7 +153,8 @@ class Functions(Sites):
             deps |= sources_of(self.settled(part, wanted))
         result = item.node.child_by_field_name("return_type")
         made = self.types.read(item.code, result, inside) if result is not None else Opaque("()")
-        return self._result(made, None, deps)
+        self.ledger.give(packed, self.walk.when, soft=True)
+        return self._result(made, None, deps, told=is_kernel(item))
 
     def _associated(
         self, code: Code, path: Node, name: str, generics: Node | None, arguments: list[Node], frame: Frame,
@@ -237,17 +244,22 @@ class Functions(Sites):
         made: Value = Opaque("()")
         if result is not None:
             made = self.types.read(item.code, result, Frame(item.scope, {**inside.generics, **bound}, {}, own))
-        telling = any(isinstance(value, RustTensor) and value.holds is not None for value in values)
-        if len(values) == len(types) and self.inlines(item, every, telling):
+        passed = [own if own is not None else Opaque("()"), *values, made]
+        if len(values) == len(types) and self.inlines(item, every, passed):
             self.later.setdefault(item, item)
             self.ledger.escaped = lent  # what the call does is read
             text = ", ".join(f"{n} = {_text(every[n])}" for n, _ in names if n in every)
             found = self.inlined(item, every, own, values, text)
             return self._result(made, expected, deps | sources_of(found), found) if result is not None else found
-        if item.node.child_by_field_name("body") is not None and not is_kernel(item):
+        alone, here = self.judged_alone(item, passed[:-1]), item.node.child_by_field_name("body") is not None
+        if here and not is_kernel(item):
             self.ledger.leave(values)
+        for value in () if alone and not is_kernel(item) else values:
+            self.ledger.give(value, self.walk.when, soft=True)  # it may read it, or give it back
         self._ask(item, names, every, own)
-        return self._result(made, expected, deps) if result is not None else Opaque("()", deps)
+        self.relied |= {item} if alone else set()
+        told = alone or is_kernel(item)
+        return self._result(made, expected, deps, told=told, here=here) if result is not None else Opaque("()", deps)
 
     def mentioned(self, code: Code, function: Node, generics: Node | None, frame: Frame) -> None:
         """Enters that a function is handed on as a value: it may be called with whatever its parameters take."""
@@ -263,29 +275,47 @@ class Functions(Sites):
         elif takes_numbers(item):
             self.later_uses.lacking[item, ""] = item, {}, self._self_of(item), ""
 
-    def _result(self, made: Value, expected: Value | None, deps: frozenset[int], found: Value | None = None) -> Value:
-        """The result of a call by its type; `found` is what the body gives, where that was read."""
+    def _result(
+        self, made: Value, expected: Value | None, deps: frozenset[int], found: Value | None = None, *,
+        told: bool = False, here: bool = True,
+    ) -> Value:  # fmt: skip
+        """The result of a call by its type; `found` is what the body gives, where that was read. `told`: verdicts of
+        its own say that what the function makes is written; `here`: the input has its body.
+        """
         if isinstance(made, RustTensor):
             if isinstance(found, RustTensor) and found.tier == made.tier and found.buffer is not None:
                 fields = {p: own if isinstance(own, Map) else found.fields[p] for p, own in made.fields.items()}
                 return replace(found, fields=fields, sources=deps)
             if isinstance(expected, RustTensor) and expected.tier == made.tier:
                 made = made.filled(expected)
-            return self.fresh(made, deps)
+            return self.fresh(made, deps) if told else self.received(made, deps, here=here)
         if isinstance(made, Tuple):
             wanted = expected.parts if isinstance(expected, Tuple) else (None,) * len(made.parts)
             given = found.parts if isinstance(found, Tuple) else (None,) * len(made.parts)
             parts = zip(made.parts, wanted, given, strict=False)
-            return Tuple(tuple(self._result(a, b, deps, c) for a, b, c in parts))
+            return Tuple(tuple(self._result(a, b, deps, c, told=told, here=here) for a, b, c in parts))
         if isinstance(made, Record) and isinstance(found, Record) and found.item is made.item:
             return found
+        if isinstance(made, Sequence) and isinstance(found, Sequence):
+            return found
+        if isinstance(made, Sequence) and found == Opaque(GROWN):
+            return self.filled_list(made)
+        if isinstance(made, Sequence) and isinstance(made.part, (RustTensor, Record, Tuple, Sequence)):
+            return self.any_element(made, self._result(made.part, None, deps, told=told, here=here))
         if isinstance(made, Opaque):
-            return found if isinstance(found, Pipeline) else Opaque(made.what, deps)
+            kept = isinstance(found, (Pipeline, Record, RustTensor, Tuple, Sequence))
+            return found if kept and found is not None else Opaque(made.what, deps)
         if isinstance(made, Record):
-            return self.instance_of(made)
+            return self.instance_of(made, foreign=not told)
         if isinstance(found, Numbers):
             return found
-        return made if known(made) else self.expected(expected, deps)
+        if known(made):
+            return made
+        if found is not None and known(found):
+            return found
+        if isinstance(expected, (RustTensor, Tuple, Sequence, Record)):
+            return self._result(expected, None, deps, told=told, here=here)
+        return self.expected(expected, deps)
 
     def _ask(self, item: Item, names: list[tuple[str, str]], bound: dict[str, Value], own: Value | None) -> None:
         """Queues a generic function for these arguments, once; one whose arguments are not all known comes last."""

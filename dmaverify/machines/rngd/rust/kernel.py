@@ -18,6 +18,7 @@ from dmaverify.errors import InputError, Source
 from dmaverify.language.expr import Symbol
 from dmaverify.language.files import text_of
 from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.accesses import Unjudged
 from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.builds import left_out, over_builds
 from dmaverify.machines.rngd.rust.code import parse_file
@@ -85,12 +86,20 @@ def _session(file: Path, name: str) -> CrateSession:
 def read_kernel(path: str | Path) -> KernelFile:
     """All transfer calls of a file. Raises InputError where it cannot be read."""
     file = Path(path)
-    session = _session(file, str(path))
+    try:
+        return _read(file, str(path))
+    except BaseException:
+        _sessions.clear()  # what is half read says nothing of this file when it is asked for again, nor of another one
+        raise
+
+
+def _read(file: Path, path: str) -> KernelFile:
+    session = _session(file, path)
     reader = session.reader
     code, tree, own = _own_sites(session, file)
     read = {code.source.name: code, **{one.source.name: one for _, one, _ in session.crate.read.values()}}
     texts = [one.source.text for one in read.values()]
-    own = over_builds(own, session.crate.features, texts, partial(_read_in, session, file, str(path)))
+    own = over_builds(own, session.crate.features, texts, partial(_read_in, session, file, path))
     return _file(code, tree, own, len(reader.sites), reader.library)
 
 
@@ -352,7 +361,11 @@ def _told_alone(sites: Sequence[Site], reader: Bodies) -> None:
     """What helpers do by themselves is said where nobody calls them."""
     for site in sites:
         for item, finding in site.alone:
-            if item not in reader.entered:
+            if item in reader.entered and item not in reader.relied:
+                continue
+            if isinstance(finding, Unjudged):
+                site.leave_open(finding)
+            else:
                 site.remark(finding)
 
 

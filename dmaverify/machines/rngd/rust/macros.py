@@ -10,6 +10,7 @@ expanded stands at its invocation.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,9 @@ _TOKEN = re.compile(
     r"|::|=>|->|\.\.=?|&&|\|\||[<>=!]=|\S",
     re.DOTALL,
 )
-_DECLARED = re.compile(r"\b(?:let|for)\s+(?:mut\s+)?([a-z_]\w*)|\|\s*([a-z_]\w*)\s*[,|:]")
+_DECLARED = re.compile(r"\blet\s+([^=;]+)|\bfor\s+([^{};]+?)\s+in\b|\|([^|;{}]*)\||[{,]([^{},;=]+)=>")
+"""Patterns that bind names: of `let`, loops, closures and arms."""
+_VARIABLE = re.compile(r"(?<![$\w.:])([a-z_]\w*)\b(?!\s*(?:::|!|\())")
 _OPERATORS = {"+", "-", "*", "/", "%", "&", "|", "^", "as", "&&", "||"}
 _OPEN, _CLOSE = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
 _ANGLED = {"ty", "path"}
@@ -48,6 +51,10 @@ class _Bound:
     rounds: list[tuple[tuple[str, ...], list[_Bound]]]
 
 
+_Parts = list[tuple[str, bool]]
+"""Texts of an expansion, and whether the caller wrote each."""
+
+
 def tokens_of(text: str) -> list[str]:
     return [found[0] for found in _TOKEN.finditer(text) if not found[0].startswith(("//", "/*"))]
 
@@ -64,14 +71,35 @@ def read_rules(code: Code, node: Node) -> Rules:
     return Rules(code.text(name) if name is not None else "", tuple(arms))
 
 
-def expand(rules: Rules, code: Code, body: Node) -> tuple[Code, Node] | None:
-    """The tree of what `name! { body }` becomes; None where no arm matches."""
+@dataclass(frozen=True)
+class Expansion:
+    """What an invocation becomes; `ranges` are the bytes of it that the caller wrote."""
+
+    code: Code
+    root: Node
+    ranges: tuple[tuple[int, int], ...]
+
+    def given(self, shift: int) -> Callable[[Node], bool]:
+        """Whether a node is the caller's, in a tree whose text begins `shift` bytes before this one."""
+        return lambda node: any(a + shift <= node.start_byte and node.end_byte <= b + shift for a, b in self.ranges)
+
+
+def expand(rules: Rules, code: Code, body: Node) -> Expansion | None:
+    """What `name! { body }` becomes; None where no arm matches."""
     given = tokens_of(code.text(body)[1:-1])
     for pattern, text in rules.arms:
         bound = _Bound({}, [])
         if _match(list(pattern), given, bound):
-            made = _transcribe(_hygienic(text, set(given)), bound)
-            return None if len(made) > MAX_TEXT else parse_made(code.source, made, code.span(body))
+            parts = _transcribe(_hygienic(text, set(given)), bound)
+            made, ranges = "".join(text for text, _ in parts), list[tuple[int, int]]()
+            if len(made) > MAX_TEXT:
+                return None
+            at = 0
+            for text, own in parts:
+                end = at + len(text.encode("utf-8", "replace"))
+                ranges += [(at, end)] if own else []
+                at = end
+            return Expansion(*parse_made(code.source, made, code.span(body)), tuple(ranges))
     return None
 
 
@@ -186,40 +214,43 @@ def _operates(tokens: list[str]) -> bool:
 
 def _hygienic(text: str, given: set[str]) -> str:
     """A body whose own variables have other names than what it is given."""
-    for name in {one or other for one, other in _DECLARED.findall(text)} & given:
+    patterns = (next(filter(None, found)) for found in _DECLARED.findall(text))
+    for name in {name for one in patterns for name in _VARIABLE.findall(one)} & given:
         text = re.sub(rf"(?<![$\w.']){re.escape(name)}\b(?!\s*!)", f"{name}_own", text)
     return text
 
 
-def _transcribe(text: str, bound: _Bound) -> str:
+def _transcribe(text: str, bound: _Bound) -> _Parts:
     """The body with its variables put in; repetitions once for each round."""
-    out: list[str] = []
+    out: _Parts = []
     at = 0
     while at < len(text) and len(out) < MAX_TEXT:
         sign = text.find("$", at)
         if sign < 0:
-            out.append(text[at:])
+            out.append((text[at:], False))
             break
-        out.append(text[at:sign])
+        out.append((text[at:sign], False))
         at = _variable(text, sign, bound, out)
-    return "".join(out)
+    return out
 
 
-def _variable(text: str, sign: int, bound: _Bound, out: list[str]) -> int:
+def _variable(text: str, sign: int, bound: _Bound, out: _Parts) -> int:
     found = re.compile(r"\$([A-Za-z_]\w*)").match(text, sign)
     if found is not None:
-        out.append(bound.texts.get(found[1], found[0] if found[1] != "crate" else "crate"))
+        own = found[1] in bound.texts
+        out.append((bound.texts[found[1]] if own else found[0] if found[1] != "crate" else "crate", own))
         return found.end()
     if text[sign : sign + 2] != "$(":
-        out.append("$")
+        out.append(("$", False))
         return sign + 1
     close = _close_text(text, sign + 1)
     inner = text[sign + 2 : close]
     tail = re.compile(r"\s*([^\s*+?\w]?)\s*([*+?])").match(text, close + 1)
     names = set(re.findall(r"\$([A-Za-z_]\w*)", inner))
     rounds = next((rounds for own, rounds in bound.rounds if names & set(own)), [])
-    parts = [_transcribe(inner, _Bound({**bound.texts, **one.texts}, one.rounds)) for one in rounds]
-    out.append((f"{tail[1] if tail else ''} ").join(parts))
+    for number, one in enumerate(rounds):
+        out.append((f"{tail[1] if tail else ''} " if number else "", False))
+        out += _transcribe(inner, _Bound({**bound.texts, **one.texts}, one.rounds))
     return tail.end() if tail is not None else close + 1
 
 

@@ -374,9 +374,9 @@ def _invoke(scope: NameScope, code: Code, node: Node) -> None:
         return
     made = expand(rules[0], code, body)
     if made is not None:
-        module.expanded.append(made)
+        module.expanded.append((made.code, made.root))
         module.nested += 1
-        fill(scope, made[0], made[1].children)
+        fill(scope, made.code, made.root.children)
         module.nested -= 1
 
 

@@ -92,7 +92,7 @@ class Site:
     pending: list[KernelMove] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     remarks: list[Finding] = field(default_factory=list)
-    alone: list[tuple[Any, Finding]] = field(default_factory=list)  # of helpers that were read by themselves
+    alone: list[tuple[Any, Any]] = field(default_factory=list)  # of helpers that were read by themselves
     ledgers: list[tuple[str, Any]] = field(default_factory=list)  # what functions make and need
     open: list[Any] = field(default_factory=list)  # what could not be said of the buffer that it writes
     dead: str = ""  # why the call that is being read does not run

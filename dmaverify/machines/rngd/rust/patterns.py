@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import child, named, parts_of
+from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.numbers import Look, number_of
 from dmaverify.machines.rngd.rust.questions import imports_in_block
@@ -95,7 +96,16 @@ def _inner(arm: Node) -> Node | None:
     return next((one for one in whole.children if one.is_named or one.type == "_"), None) if whole is not None else None
 
 
+def told_pattern(code: Code, arm: Node) -> str:
+    """How a finding names the arm of a `match` by its pattern."""
+    pattern = _inner(arm)
+    text = " ".join(code.text(pattern).split()) if pattern is not None else "_"
+    return "none of the others" if text == "_" else f"`{clip(text)}`"
+
+
 def _alternatives(pattern: Node) -> Iterator[Node]:
+    if pattern.type == "captured_pattern":  # `x @ pattern` takes what the pattern takes
+        pattern = next(one for one in reversed(pattern.children) if one.is_named or one.type == "_")
     if pattern.type != "or_pattern":
         yield pattern
         return

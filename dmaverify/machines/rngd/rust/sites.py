@@ -8,19 +8,19 @@ Law: a call of a transfer in the text has one site, whether or not anything lead
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import Span
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.cfg import built
-from dmaverify.machines.rngd.rust.code import above, in_build, named
+from dmaverify.machines.rngd.rust.code import in_build, named
+from dmaverify.machines.rngd.rust.in_text import TRANSFER_NAME, statement_around, transfers_called
 from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.module import Item, NameScope
-from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site, resolve
+from dmaverify.machines.rngd.rust.moves import Site, resolve
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.paths import WayWalk
 from dmaverify.machines.rngd.rust.types import Frame, Types
@@ -31,6 +31,7 @@ from dmaverify.machines.rngd.rust.values import (
     Pending,
     Record,
     RustTensor,
+    Sequence,
     Tuple,
     Unknown,
     Value,
@@ -42,10 +43,10 @@ from dmaverify.values import replace
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+GROWN = "a list that begins without elements"
 _DEVICE = re.compile(r"#\[\s*(?:\w+::)*device\b")
 _DEVICE_SIZES = re.compile(r"\b(chip|pe)\s*=\s*([^,()]+)")
 _TENSORS = re.compile(rb"Tensor|Context\b")
-_TRANSFER = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(name.encode() for name in TRANSFERS)))
 
 
 _TEST = re.compile(r"#\[\s*(?:(?:\w+::)*(?:\w*_|rs)?test(?:_\w+)?\s*[\](]|cfg\b.*\btest\b)", re.DOTALL)
@@ -76,9 +77,14 @@ def takes_numbers(item: Item) -> bool:
 
 
 def speaks_of_tensors(item: Item) -> bool:
-    """Whether the text of a function names tensors, contexts or transfers: other functions move nothing."""
+    """Whether the text of a function names tensors, contexts or transfers."""
     text = item.code.data[item.node.start_byte : item.node.end_byte]
-    return _TENSORS.search(text) is not None or _TRANSFER.search(text) is not None
+    return _TENSORS.search(text) is not None or moves(item)
+
+
+def moves(item: Item) -> bool:
+    """Whether a transfer stands in the text of a function."""
+    return TRANSFER_NAME.search(item.code.data[item.node.start_byte : item.node.end_byte]) is not None
 
 
 def told_by_calls(item: Item) -> list[str]:
@@ -111,6 +117,7 @@ class Sites:
         self.stack: list[Item] = []  # functions that are being read, the innermost last
         self.entered: set[Item] = set()  # functions that were read with the arguments of a call
         self.result: Value | None = None
+        self.returned: list[Value] = []  # by `return`, of the function that is being read
         self.instance, self.let = "", ""
         self.item: Item | None = None
         self.left: dict[Item, Item] = {}  # functions that this build does not have
@@ -124,6 +131,9 @@ class Sites:
         self.closing: list[str] = []  # closures that are being read
         self.kept: list[Value] = []  # what `counters` and `closures` know by its identity
         self.structs: dict[tuple[int, Item, str], int] = {}  # buffers of fields, by the instance of their struct
+        self.foreign: set[int] = set()  # instances of structs that something gives which is not followed
+        self.elements: set[int] = set()  # and those that stand for every element of a list
+        self.relied: set[Item] = set()  # functions whose own verdicts callers rely on
         self.crowded: set[str] = set()  # functions called with more sets of arguments than are visited
         self.ledger = EffectLedger()
         self.walk = WayWalk()
@@ -141,7 +151,8 @@ class Sites:
     known_as: Callable[[Code, Node, Value, Frame], Value]
     merged: Callable[[Value, Value | None], Value]
     built: Callable[[Code, Node, Frame], list[tuple[Node, str]]]
-    inlines: Callable[[Item, Mapping[str, Value], bool], bool]
+    inlines: Callable[[Item, Mapping[str, Value], list[Value]], bool]
+    judged_alone: Callable[[Item, list[Value]], bool]
     inlined: Callable[[Item, dict[str, Value], Value | None, list[Value], str], Value]
     transfer_call: Callable[..., Value]
     one_by_one: Callable[..., tuple[Value, ...] | None]
@@ -155,7 +166,7 @@ class Sites:
 
     def discover(self, code: Code, tree: Node) -> None:
         """Makes a site of every transfer call in the text, in macros too (but not in their definitions)."""
-        for node, around in _called(code, tree):
+        for node, around in transfers_called(code, tree):
             self.site(code, node, around)
 
     def site(self, code: Code, name: Node, around: tuple[Span, int] | None = None) -> Site:
@@ -166,7 +177,7 @@ class Sites:
         key = (span.source.name, span.start) if code.at is None else (code.origin, code.character(name.start_byte))
         if key not in self.by_place:
             made = self._enter(key, Site(len(self.sites), code.text(name), span))
-            made.statement, made.function_line = around or _around(code, name, None)
+            made.statement, made.function_line = around or statement_around(code, name, None)
         return self.by_place[key]
 
     def _enter(self, key: tuple[Any, ...], site: Site) -> Site:
@@ -238,6 +249,40 @@ class Sites:
         self.serial += 1
         return replace(wanted, sources=sources, buffer=Buffer(self.serial, name or self.let, True, wanted.span))
 
+    def received(self, wanted: RustTensor, sources: frozenset[int], *, here: bool) -> RustTensor:
+        """A tensor of a type that something gives which is not followed: it may be one that nobody wrote."""
+        made = self.fresh(wanted, sources)
+        self.ledger.receive(made, here=here)
+        return made
+
+    def unfollowed(self, wanted: Value) -> Value:
+        """What is known by its type alone: its tensors are received."""
+        match wanted:
+            case RustTensor():
+                return self.received(wanted, frozenset(), here=True)
+            case Tuple(parts):
+                return Tuple(tuple(map(self.unfollowed, parts)))
+            case Sequence(part):
+                return self.any_element(wanted, self.unfollowed(part))
+            case Record():
+                return self.instance_of(wanted, foreign=True)
+            case _:
+                return wanted
+
+    def any_element(self, whole: Sequence, one: Value) -> Sequence:
+        """A list of which each element is like `one`, but one of its own: what is written of one is not of another."""
+        self.ledger.lose(one)
+        self.elements |= {one.serial} if isinstance(one, Record) else set()
+        return replace(whole, part=one)
+
+    def filled_list(self, wanted: Value | None) -> Value:
+        """A list that begins without elements: whatever is put into it is asked to be written where that happens."""
+        if not isinstance(wanted, Sequence):
+            return Opaque(GROWN)
+        one = wanted.part
+        made = self.fresh(one, frozenset()) if isinstance(one, RustTensor) else self.unfollowed(one)
+        return self.any_element(wanted, made)
+
     def settled(self, value: Value, expected: Value | None) -> Value:
         """A pending transfer with the type that its place expects."""
         if isinstance(value, Pending) and isinstance(expected, RustTensor):
@@ -292,71 +337,28 @@ class Sites:
         key = (record.serial, record.item, name)
         number = self.structs.setdefault(key, -1 - len(self.structs))
         if isinstance(value, Record):
+            for kind in (self.foreign, self.elements):
+                kind |= {number} if record.serial in kind else set()
             return replace(value, serial=number if record.serial else 0)
         made = replace(value, buffer=Buffer(number, name))
-        if not record.serial:
+        if not record.serial or record.serial in self.elements:
             self.ledger.lose(made)
+        if record.serial in self.foreign:
+            self.ledger.receive(made, here=True)
         return made
 
-    def expected(self, expected: Value | None, sources: frozenset[int]) -> Value:
-        """The result of something that is not understood: what its place expects."""
+    def expected(self, expected: Value | None, sources: frozenset[int], *, here: bool = False) -> Value:
+        """The result of something that is not understood: what its place expects; `here`: nothing foreign gives it."""
         if isinstance(expected, RustTensor):
-            return self.fresh(expected, sources)
+            return self.received(expected, sources, here=here)
         if isinstance(expected, Tuple):
-            return Tuple(tuple(self.expected(part, sources) for part in expected.parts))
+            return Tuple(tuple(self.expected(part, sources, here=here) for part in expected.parts))
         if isinstance(expected, Opaque) or not known(expected) or expected is None:
             return Opaque(expected.what if isinstance(expected, Opaque) else "", sources)
-        return self.instance_of(expected) if isinstance(expected, Record) else expected
+        return self.unfollowed(expected)
 
-    def instance_of(self, record: Record) -> Record:
-        """A struct with buffers of its own."""
+    def instance_of(self, record: Record, *, foreign: bool = False) -> Record:
+        """A struct with buffers of its own; `foreign`: of something that is not followed."""
         self.serial += 1
+        self.foreign |= {self.serial} if foreign else set()
         return replace(record, serial=self.serial)
-
-
-@lru_cache(maxsize=16)
-def _called(code: Code, tree: Node) -> tuple[tuple[Node, tuple[Span, int]], ...]:
-    """The names of transfers that are called in a text, each with what it stands in."""
-    found = (tree.descendant_for_byte_range(at.start(), at.end()) for at in _TRANSFER.finditer(code.data))
-    return tuple((node, _around(code, node, tree)) for node in found if node is not None and _is_called(node))
-
-
-def _is_called(node: Node) -> bool:
-    """Whether a name is that of a call: `x.to_dm(..)`, `HbmTensor::to_dm(&x, ..)`, `.to_dm(` among a macro's tokens
-    (but not within a macro's definition).
-    """
-    parent = node.parent
-    if parent is None:
-        return False
-    if parent.type in ("field_expression", "scoped_identifier"):
-        outer = parent.parent
-        if outer is not None and outer.type == "generic_function":
-            parent, outer = outer, outer.parent
-        function = (
-            outer.child_by_field_name("function") if outer is not None and outer.type == "call_expression" else None
-        )
-        return function == parent
-    before, after = node.prev_sibling, node.next_sibling
-    if before is None or after is None or before.type not in (".", "::") or after.type not in ("token_tree", "::"):
-        return False
-    return all(one.type != "macro_definition" for one in _ancestors(node))
-
-
-def _around(code: Code, node: Node, tree: Node | None) -> tuple[Span, int]:
-    """The statement that a node stands in, and the line where its function begins; 0 outside of one."""
-    inner, line, statement = node, 0, None
-    for outer in _ancestors(node) if tree is None else reversed(above(tree, node)):
-        if outer.type in ("block", "source_file", "declaration_list") and statement is None:
-            statement = inner
-        if outer.type == "function_item":
-            line = code.span(outer).line
-            break
-        inner = outer
-    return code.span(statement if statement is not None else inner), line
-
-
-def _ancestors(node: Node) -> Iterator[Node]:
-    parent = node.parent
-    while parent is not None:
-        yield parent
-        parent = parent.parent

@@ -67,6 +67,7 @@ class Frame:
     locals: dict[str, Value] = field(default_factory=dict)
     own: Value | None = None
     outer: Frame | None = None
+    bound: set[str] = field(default_factory=set)  # names that expansions of macros gave it
 
     def inside(self, scope: NameScope) -> Frame:
         """The same place within a block: names that it adds do not leave it."""
