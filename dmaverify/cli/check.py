@@ -26,7 +26,7 @@ from dmaverify.cli.request import (
     present,
 )
 from dmaverify.errors import InputError
-from dmaverify.jobs.judge import Job, nothing_judged, rendered, run_jobs, what_next
+from dmaverify.jobs.judge import Job, listened_job, nothing_judged, rendered, run_jobs, what_next
 from dmaverify.language.files import write_text
 from dmaverify.report.write import WITH_FIXES, WITHOUT_CODE
 
@@ -44,20 +44,15 @@ def judged(jobs: Sequence[Job], workers: int, cache: Any, tick: Tick) -> Iterato
     if cache is None:
         yield from run_jobs(jobs, workers, tick)
         return
-    from dmaverify.jobs.cache import key_of
-
-    crates: dict[Path, bytes] = {}
-    keys = [key_of(job, crates) for job in jobs]
-    known = {key: found for key in keys if key is not None and (found := cache.get(key)) is not None}
-    fresh = run_jobs([job for job, key in zip(jobs, keys, strict=True) if key not in known], workers, tick)
-    for key in keys:
-        if key in known:
-            yield list(known[key]), {}
-            continue
-        result = next(fresh)
-        if key is not None:
-            cache.put(key, result[0])
-        yield result
+    answers: dict[Any, str] = {}
+    known = [cache.find(job, answers) for job in jobs]
+    left = [job for job, found in zip(jobs, known, strict=True) if found is None]
+    fresh = run_jobs(left, workers, tick, listened_job)
+    for job, found in zip(jobs, known, strict=True):
+        if found is None:
+            found, asked = next(fresh)
+            cache.keep(job, found, asked)
+        yield found, {}
 
 
 def _cache(request: CheckRequest) -> Any:
@@ -176,7 +171,7 @@ def finished(
         err.append(f"warning: {_many(_undecided(verdicts), 'verdict')} UNKNOWN, which --unknown=warn lets pass")
     sealed: tuple[str, ...] = ()
     if request.given["certify"] is not None:
-        code, said, wrong = _certified(request.given["certify"], request.jobs, code)
+        code, said, wrong = _certified(request.given["certify"], request.jobs, code, verdicts)
         sealed, err = (said,), [*err, *wrong]
     code = 0 if request.given["exit_zero"] and code in (1, 3) else code
     code = max(code if verdicts else 3, 3, key=(0, 3, 1, 2, 4).index) if interrupted else code
@@ -326,12 +321,13 @@ def _told(request: CheckRequest, verdicts: Sequence[Any], code: int, terminal: T
     return out
 
 
-def _certified(folder: str, jobs: Sequence[Job], code: int) -> tuple[int, str, list[str]]:
+def _certified(folder: str, jobs: Sequence[Job], code: int, verdicts: Sequence[Any]) -> tuple[int, str, list[str]]:
     """Writes the certificate and lets cvc5 answer it again; 4 where it contradicts z3, 3 where it cannot answer."""
-    from dmaverify.jobs.sealed import write_certificate
+    from dmaverify.jobs.sealed import held_to, write_certificate
     from dmaverify.prove.certify.certificate import recheck
 
     files = write_certificate(Path(folder), jobs)
+    left = held_to(Path(folder), verdicts)
     results = recheck(files)
     bad = [r for r in results if r.contradicts]
     open_ = [r for r in results if not r.contradicts and not r.agrees]
@@ -340,7 +336,7 @@ def _certified(folder: str, jobs: Sequence[Job], code: int) -> tuple[int, str, l
     said = f"certificate: {total} questions in {len(files)} files in {folder}, cvc5 agrees on {agreed} files"
     said += f"\n             dmaverify certificate check {folder}"
     wrong = [f"internal error: {r.path}: z3 says {r.expected}, cvc5 says {r.answer}" for r in bad]
-    wrong += [f"not confirmed: {r.path}: {r.answer}" for r in open_]
+    wrong += [*(f"not confirmed: {r.path}: {r.answer}" for r in open_), *left]
     return max(code, 4 if bad else 3 if open_ else 0, key=(0, 3, 1, 2, 4).index), said, wrong
 
 

@@ -2,7 +2,9 @@
 
 Knows: what a verdict depends on, SQLite.
 Does not know: how a verdict comes about, formats, exit codes.
-Law: an entry is found only for the same text at the same path, the same machine data, settings, code and libraries;
+Law: an entry is found only for the same question (file, settings, code, libraries), and where the disk answers all that
+was asked of it for that verdict as it did then: every text, every file that was looked for and not there, every link
+and folder. Nothing guesses what may be read: what was asked is noted where it is asked (`language/asked.py`).
 UNKNOWN for want of time, unreadable input and disagreements are never kept. An entry counts only with a code made by a
 key that lies with the user and in no checkout, so that no file of a project can be taken for a proof; others are
 dropped and counted. A cache that cannot be used is no error: the work is done again.
@@ -16,30 +18,30 @@ import json
 import os
 import sqlite3
 import sys
-import tomllib
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.record import BadRecord, Unrecordable, record_of, verdicts_of
-from dmaverify.jobs.walk import is_cargo_output
-from dmaverify.language.files import is_inside, read_bytes, write_text
+from dmaverify.language.asked import CHANGED, TEXT, AskedLog, Question
+from dmaverify.language.files import allowing, asked_again, read_bytes, write_text
 from dmaverify.machines.rngd.rust.cfg import asked_features
 from dmaverify.verdict import Status, Verdict
 
-FORMAT = 3
+FORMAT = 4
 FILE = "proofs.sqlite"
 UNRESOLVED = "core/unresolved-transfer"
 MOST_ENTRIES = 20_000
 MOST_STEPS = 20_000_000  # of the database's machine, of one visit
-MOST_BYTES = 10_000_000  # of one file, as of a plan
-MOST_FILES = 5_000  # of one package
+MOST_QUESTIONS = 20_000  # to the disk, of one file that is judged
+MOST_LISTS = 8  # of questions that one file asked at different times
 LIBRARIES = ("z3_solver-", "numpy-", "tree_sitter_toml-", "tree_sitter_rust-", "tree_sitter-", "msgspec-")
-_TABLE = "create table if not exists proof (key text primary key, digest text not null, body blob not null, used int)"
+_TABLE = "create table if not exists {} (key text primary key, digest text not null, body blob not null, used int)"
+_Table = Literal["proof", "asked"]
 
 
 # ---------------------------------------------------------------- keys
@@ -68,122 +70,28 @@ def installed() -> set[str]:
     return found
 
 
-def key_of(job: Job, crates: dict[Path, bytes] | None = None) -> str | None:
-    """The key of a job, over everything that its verdicts depend on; None for one that is always done anew.
-
-    `crates` remembers, within one run, the digests of the crates of Rust files.
-    """
+def base_of(job: Job) -> str | None:
+    """What a job asks, before anything is read; None for one that is always done anew."""
     path, name, target, settings = job
-    try:
-        if Path(path).suffix not in (".toml", ".rs") or Path(path).stat().st_size > MOST_BYTES:
-            return None
-        text = read_bytes(path)
-        kernel = Path(path).suffix == ".rs"
-        machines = (
-            _crate(Path(path), {} if crates is None else crates)
-            if kernel
-            else list(_machines(text, Path(path).parent, target))
-        )
-        machines += [b"\0".join(_machines(b"", Path(), target))] if kernel and target else []
-    except (OSError, ValueError, RuntimeError):  # too deep, or the home of a user that does not exist
+    if not path.endswith((".toml", ".rs")):
         return None
-    features = asked_features() if kernel else ""
-    asked = json.dumps([path, name, target, settings, *([features] if features else [])], sort_keys=True)
-    digest = hashlib.sha256(code_version().encode())
-    for part in (asked.encode(), text, *machines):
-        digest.update(len(part).to_bytes(8, "big") + part)
-    return digest.hexdigest()
+    features = asked_features() if path.endswith(".rs") else ""
+    asked = json.dumps([path, name, target, settings, features, os.path.expanduser("~")], sort_keys=True)
+    return hashlib.sha256(f"{code_version()}\0{asked}".encode()).hexdigest()
 
 
-def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
-    """The files of every machine that a plan names by a path; those that ship are part of `code_version`."""
-    data = tomllib.loads(text.decode("utf-8-sig"))
-    tables = [t for kind in data.values() for t in _tables(kind)]
-    for name in files_beside(data):
-        yield name.encode() + b"\0" + _whole(_inside(folder / name, folder))
-    inner = [step[kind] for step in _steps(data) for kind in ("transfer", "access") if isinstance(step.get(kind), dict)]
-    named = [target] if target else [table.get("target") for table in (data, *tables, *inner)]
-    for name in sorted({name for name in named if isinstance(name, str) and not _ships(name)}):
-        base = Path() if target else folder
-        where = base / Path(name).expanduser()
-        for file in sorted((where if target else _inside(where, base)).glob("*")):
-            if file.is_file() and file.suffix in (".toml", ".smt2"):
-                yield f"{name}/{file.name}".encode() + b"\0" + _whole(file)
+def key_of(base: str, asked: AskedLog) -> str:
+    """The key of what was judged: the job with all that it asked of the disk, and the answers."""
+    told = json.dumps([base, sorted([*question, answer] for question, answer in asked.items())])
+    return hashlib.sha256(told.encode()).hexdigest()
 
 
-def files_beside(plan: Mapping[str, Any]) -> list[str]:
-    """The files of kernels and engines that a plan names, as it names them."""
-    kernels = [kernel.get("file") for kernel in _tables(plan.get("kernel"))]
-    inner = [step["transfer"] for step in _steps(plan) if isinstance(step.get("transfer"), dict)]
-    engines = [move.get("options", {}).get("engine") for move in (*_tables(plan.get("transfer")), *inner)
-               if isinstance(move.get("options", {}), dict)]  # fmt: skip
-    return [*(one for one in kernels if isinstance(one, str)),
-            *(one.partition("::")[0] for one in engines if isinstance(one, str))]  # fmt: skip
-
-
-def _steps(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The steps of programs that are tables; what else stands there the plan's reader complains of."""
-    lists = [steps for program in _tables(plan.get("program")) if isinstance(steps := program.get("step"), list)]
-    return [step for steps in lists for step in steps if isinstance(step, dict)]
-
-
-def _inside(file: Path, folder: Path) -> Path:
-    """A file that a plan names. Raises ValueError for one outside of its project: such a plan has no key."""
-    if not is_inside(file, folder):
-        raise ValueError(f"{file} lies outside of the project")
-    return file
-
-
-def _crate(path: Path, known: dict[Path, bytes]) -> list[bytes]:
-    """What a kernel may depend on beside its own text: the Rust files and manifests of its package and of those that it
-    names by a path, and the working folder, from which places in other files are named.
-    """
-    from dmaverify.machines.rngd.rust.crate import crate_of
-    from dmaverify.machines.rngd.rust.library import dependencies, library_of
-
-    root, _ = crate_of(path)
-    package = next((p for p in (root, *root.parents) if (p / "Cargo.toml").is_file()), root)
-    every = [package]
-    for one in every:
-        every += [other for other in map(Path.resolve, dependencies(one).values()) if other not in every]
-        if one not in known:
-            known[one] = _tree(one) + repr(library_of(one)).encode()
-    return [*(known[one] for one in every), str(Path().resolve()).encode("utf-8", "surrogateescape")]
-
-
-def _ships(name: str) -> bool:
-    """Whether a machine of that name ships: then its data are part of `code_version`."""
-    package = Path(__file__).resolve().parents[1]
-    roots = (package / "_encodings", package.parent / "encodings")
-    return name.isidentifier() and any((root / name / "target.toml").is_file() for root in roots)
-
-
-def _tree(package: Path) -> bytes:
-    """A hash of names and contents, without Cargo's build output. Raises ValueError for more than MOST_FILES."""
-    digest, count = hashlib.sha256(), 0
-    for folder, inner, names in os.walk(package):
-        inner[:] = sorted(n for n in inner if not n.startswith(".") and not is_cargo_output(Path(folder, n)))
-        for name in sorted(names):
-            if name.endswith(".rs") or name == "Cargo.toml":
-                data = _whole(Path(folder, name))
-                count += 1
-                if count > MOST_FILES:
-                    raise ValueError(f"{package} has more than {MOST_FILES} files")
-                where = os.path.relpath(os.path.join(folder, name), package)
-                digest.update(f"\0{where}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
-    return digest.digest()
-
-
-def _whole(file: Path) -> bytes:
-    """A regular file. Raises OSError, ValueError for one that is too long to be a part of a key."""
-    data = read_bytes(file, MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"{file} is too long")
-    return data
-
-
-def _tables(value: Any) -> list[dict[str, Any]]:
-    return [part for part in value.values() if isinstance(part, dict)] if isinstance(value, dict) else []
+def has_heard(job: Job, asked: AskedLog) -> bool:
+    """Whether these are the questions of that job, each with one answer: its own text is among them."""
+    if CHANGED in asked.values() or len(asked) > MOST_QUESTIONS:
+        return False
+    own = os.path.realpath(job[0])
+    return any(kind == TEXT and os.path.realpath(path) == own for kind, path, _ in asked)
 
 
 def keepable(verdicts: Sequence[Verdict]) -> bool:
@@ -211,33 +119,75 @@ class Cache:
     def file(self) -> Path:
         return self.folder / FILE
 
-    def get(self, key: str) -> list[Verdict] | None:
-        if not self.file.exists():
-            return None
+    def find(self, job: Job, known: dict[tuple[Any, Question], str]) -> list[Verdict] | None:
+        """The verdicts on a job whose questions have the answers that they had. `known` remembers answers of a run."""
+        base = base_of(job)
+        allow = tuple(job[3].get("allow", ()))
+        for questions in self._lists(base) if base is not None else ():
+            asked: AskedLog = {}
+            with allowing(allow):
+                for question in questions:
+                    if (allow, question) not in known:
+                        known[allow, question] = asked_again(question)
+                    asked[question] = known[allow, question]
+            assert base is not None
+            if (found := self.get(key_of(base, asked))) is not None:
+                return found
+        return None
+
+    def keep(self, job: Job, verdicts: Sequence[Verdict], asked: AskedLog) -> None:
+        """Keeps the verdicts on a job, with all that was asked of the disk for them."""
+        base = base_of(job)
+        if base is None or not keepable(verdicts) or not has_heard(job, asked):
+            return
+        self.put(key_of(base, asked), verdicts)
+        lists = self._lists(base)
+        if (new := sorted(asked)) not in lists:
+            self._put("asked", base, json.dumps([new, *lists][:MOST_LISTS]))
+
+    def _lists(self, base: str) -> list[list[Question]]:
+        """What jobs of that base asked, the latest first."""
         try:
-            with closing(self._open()) as database:
-                row = database.execute("select digest, body from proof where key = ?", (key,)).fetchone()
-            if row is None:
-                return None
-            if not hmac.compare_digest(_code(key, row[1]), str(row[0])):
-                self._drop(key)
-                return None
-            found = verdicts_of(json.loads(zlib.decompress(row[1])))
-        except (BadRecord, ValueError, TypeError, zlib.error):
-            self._drop(key)
-            return None
-        except (sqlite3.Error, OSError):
+            found = json.loads(self._body("asked", base) or "[]")
+            return [[(str(kind), str(path), str(more)) for kind, path, more in questions] for questions in found]
+        except (ValueError, TypeError):
+            return []
+
+    def get(self, key: str) -> list[Verdict] | None:
+        text = self._body("proof", key)
+        try:
+            found = verdicts_of(json.loads(text)) if text is not None else []
+        except (BadRecord, ValueError, TypeError):
+            self._drop("proof", key)
             return None
         if not keepable(found):
             return None
         self.hits += 1
         return found
 
-    def _drop(self, key: str) -> None:
+    def _body(self, table: _Table, key: str) -> bytes | None:
+        """The text of a row that this user wrote; others are dropped."""
+        if not self.file.exists():
+            return None
+        try:
+            with closing(self._open()) as database:
+                row = database.execute(f"select digest, body from {table} where key = ?", (key,)).fetchone()
+            if row is None:
+                return None
+            if hmac.compare_digest(_code(table + key, row[1]), str(row[0])):
+                return zlib.decompress(row[1])
+        except (ValueError, TypeError, zlib.error):
+            pass
+        except (sqlite3.Error, OSError):
+            return None
+        self._drop(table, key)
+        return None
+
+    def _drop(self, table: _Table, key: str) -> None:
         """Takes an entry away that is no proof of this user."""
         self.dropped += 1
         with suppress(sqlite3.Error, OSError), closing(self._open()) as database, database:
-            database.execute("delete from proof where key = ?", (key,))
+            database.execute(f"delete from {table} where key = ?", (key,))
 
     def put(self, key: str, verdicts: Sequence[Verdict]) -> None:
         if not keepable(verdicts):
@@ -246,16 +196,19 @@ class Cache:
             text = json.dumps(record_of(verdicts), separators=(",", ":"), allow_nan=False)
         except (Unrecordable, ValueError):
             return
+        self._put("proof", key, text)
+
+    def _put(self, table: _Table, key: str, text: str) -> None:
         body = zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
         try:
-            digest = _code(key, body)
-            self._write(key, digest, body)
+            digest = _code(table + key, body)
+            self._write(table, key, digest, body)
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 return  # locked, full or read-only: the next run tries again
             with suppress(OSError, sqlite3.Error):  # not a database any more
                 self.file.unlink(missing_ok=True)
-                self._write(key, digest, body)
+                self._write(table, key, digest, body)
         except OSError:
             return
 
@@ -267,21 +220,18 @@ class Cache:
         database.set_progress_handler(lambda: next(calls, None) is None, 100_000)  # a view or trigger may never end
         return database
 
-    def _write(self, key: str, digest: str, body: bytes) -> None:
+    def _write(self, table: _Table, key: str, digest: str, body: bytes) -> None:
         if not self.folder.is_dir():
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_text(self.folder / ".gitignore", "*\n")
         with closing(self._open()) as database, database:
             database.execute("pragma synchronous = off")
-            database.execute(_TABLE)
+            database.execute(_TABLE.format(table))
             database.execute(
-                "insert or replace into proof values (?, ?, ?, (select coalesce(max(used), 0) + 1 from proof))",
+                f"insert or replace into {table} values (?, ?, ?, (select coalesce(max(used), 0) + 1 from {table}))",
                 (key, digest, body),
             )
-            database.execute(
-                "delete from proof where used <= (select max(used) from proof) - ?",
-                (MOST_ENTRIES,),
-            )
+            database.execute(f"delete from {table} where used <= (select max(used) from {table}) - ?", (MOST_ENTRIES,))
 
     def clear(self) -> int:
         """Forgets everything; how many bytes that were."""

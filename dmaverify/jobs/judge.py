@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dmaverify.errors import InputError
+from dmaverify.language.asked import AskedLog, asking
 from dmaverify.language.files import is_text, named
 from dmaverify.report.write import FORMATS as WRITTEN
 from dmaverify.verdict import Verdict
@@ -100,6 +101,9 @@ def is_copy_text(path: str) -> bool:
 Result = tuple[list[Any], dict[str, Any]]
 """Verdicts of a file, and the questions asked, by name."""
 
+Work = Callable[[Job], tuple[list[Any], Any]]
+"""What is done for each job."""
+
 
 def check_job(job: Job) -> Result:
     """Verdicts of one file, whatever is wrong with it, and the questions asked."""
@@ -119,6 +123,13 @@ def check_job(job: Job) -> Result:
             return [listed] if listed is not None else check(path, name, target=target, options=options, keep=keep)
 
     return guarded(judge, options.limits, name=Path(path).stem, path=path), keep
+
+
+def listened_job(job: Job) -> tuple[list[Any], AskedLog]:
+    """Verdicts of one file, and all that was asked of the disk for them."""
+    with asking() as asked:
+        verdicts, _ = check_job(job)
+    return verdicts, asked
 
 
 def listed_verdict(
@@ -149,21 +160,23 @@ def listed_verdict(
 WANTED = "plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer, *.pto, *.mlir)"
 
 
-def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> Iterator[Result]:
-    """What `check_job` gives for each job, in order. `tick` is told how many are done.
+def run_jobs(
+    jobs: Sequence[Job], workers: int, tick: Callable[[int], None], work: Work | None = None
+) -> Iterator[Result]:
+    """What `check_job`, or other `work`, gives for each job, in order. `tick` is told how many are done.
 
     A process that is ended from outside spoils the verdict that it was at, and no other.
     """
     if workers <= 1 or len(jobs) < 2:
         with _beside(jobs):
             for number, job in enumerate(jobs, 1):
-                yield check_job(job)
+                yield (work or check_job)(job)
                 tick(number)
         return
     size = max(1, len(jobs) // (4 * workers))
     chunks = [list(jobs[at : at + size]) for at in range(0, len(jobs), size)]
     done = 0
-    for results in _in_processes(chunks, min(workers, len(jobs))):
+    for results in _in_processes(chunks, min(workers, len(jobs)), work):
         yield from results
         done += len(results)
         tick(done)
@@ -178,7 +191,7 @@ def _beside(jobs: Sequence[Job]) -> AbstractContextManager[None]:
     return beside_wanted()
 
 
-def _in_processes(chunks: Sequence[Sequence[Job]], workers: int) -> Iterator[list[Result]]:
+def _in_processes(chunks: Sequence[Sequence[Job]], workers: int, work: Work | None) -> Iterator[list[Result]]:
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
@@ -191,7 +204,7 @@ def _in_processes(chunks: Sequence[Sequence[Job]], workers: int) -> Iterator[lis
     while at < len(chunks):
         shared = pool(workers)
         try:
-            futures = [shared.submit(_check_chunk, chunk) for chunk in chunks[at:]]
+            futures = [shared.submit(_check_chunk, chunk, work) for chunk in chunks[at:]]
             for future in futures:
                 yield future.result()
                 at += 1
@@ -228,8 +241,8 @@ def _context() -> Any:
     return get_context("fork")
 
 
-def _check_chunk(jobs: Sequence[Job]) -> list[Result]:
-    return [check_job(job) for job in jobs]
+def _check_chunk(jobs: Sequence[Job], work: Work | None = None) -> list[Result]:
+    return [(work or check_job)(job) for job in jobs]
 
 
 def without_interrupts() -> None:

@@ -18,8 +18,8 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.cache import files_beside
 from dmaverify.jobs.judge import Job, check_job
+from dmaverify.jobs.reach import files_beside
 from dmaverify.language.files import text_of, write_bytes, write_text
 from dmaverify.prove.certify.certificate import (
     MANIFEST,
@@ -27,7 +27,7 @@ from dmaverify.prove.certify.certificate import (
     write_questions,
 )
 from dmaverify.values import dataclass, field
-from dmaverify.verdict import OURS
+from dmaverify.verdict import OURS, Status, Verdict
 
 PLANS = "plans"
 SCHEMA = 4
@@ -52,8 +52,20 @@ class Findings:
 # ---------------------------------------------------------------- what a plan gives
 
 
-def facts_of(job: Job) -> tuple[dict[str, Any], dict[str, list[tuple[str, str, str]]]]:
-    """Everything of one file that its text decides, as data, and its questions."""
+Facts = tuple[dict[str, Any], dict[str, list[tuple[str, str, str]]]]
+
+
+def facts_of(job: Job) -> Facts:
+    """Everything of one file that its text decides, as data, and its questions. A kernel is read apart from any crate
+    around it: what a folder above a certificate holds decides nothing.
+    """
+    from dmaverify.machines.rngd.rust.kernel import texts_apart
+
+    with texts_apart():
+        return _facts_in_place(job)
+
+
+def _facts_in_place(job: Job) -> Facts:
     verdicts, keep = check_job(job)
     told = [_verdict(verdict, job[0]) for verdict in verdicts]
     keep = {name: [q for q in asked if q[2] != "unknown"] for name, asked in keep.items()}  # they prove nothing
@@ -171,9 +183,9 @@ def write_certificate(
 ) -> list[Question]:  # fmt: skip
     """Plans, questions with answers, and a manifest that binds them. The plans are judged anew, in full, from the
     copies in the certificate, beside copies of the kernels and engines that they name; one that needs other files
-    beside it is judged where it is, and that is said. `extra` are further keys of the manifest, `files` those of the
-    folder that it binds as well, `more` further questions; `called`
-    is the path that the manifest gives of a plan, where that is not its own.
+    beside it, or of which its crate decides anything, is judged where it is, and that is said. `extra` are further keys
+    of the manifest, `files` those of the folder that it binds as well, `more` further questions; `called` is the path
+    that the manifest gives of a plan, where that is not its own.
     """
     plans: list[dict[str, Any]] = []
     asked: dict[str, list[tuple[str, str, str]]] = {}
@@ -188,8 +200,10 @@ def write_certificate(
         beside = _copied_beside(Path(job[0]), copied)
         facts, keep = facts_of((str(copied), *job[1:]))
         alone = not any(finding[0] == "core/input" for verdict in facts["verdicts"] for finding in verdict["findings"])
-        if not alone:
-            facts, keep = facts_of(job)
+        if not alone or job[0].endswith(".rs"):  # modules, features and the library of its crate may decide
+            there = _facts_in_place(job)
+            alone = alone and there == (facts, keep)
+            facts, keep = there
         head = {"path": called or job[0], "name": job[1], "target": job[2]}
         plans.append({**head, "file": file, "sha256": hash_of(text), "beside": beside, "alone": alone, **facts})
         asked |= {f"{number:03d}.{name}": questions for name, questions in keep.items()}
@@ -204,6 +218,27 @@ def write_certificate(
     internal = [f"{rule}: {message}" for rule, message, *_ in found if rule in OURS]
     seal_manifest(folder, plans, jobs[0][3] if jobs else {}, internal, extra)
     return written
+
+
+def held_to(folder: Path, printed: Iterable[Verdict]) -> list[str]:
+    """What is to be said of the certificate in a folder, which proves nothing that was not proved in print: there it is
+    taken away. Raises InputError.
+    """
+    plans = json.loads(text_of(folder / MANIFEST))["plans"]
+    said = {(verdict.path, verdict.name): verdict.status for verdict in printed}
+    unread = {path for (path, _), status in said.items() if status is Status.ERROR}
+    for plan in plans:
+        for verdict in plan["verdicts"]:
+            silent = Status.ERROR if plan["path"] in unread else None  # an entry that was left out is told by nobody
+            own = said.get((plan["path"], verdict["name"]), silent)
+            if verdict["status"] == "proved" and own in (Status.REFUTED, Status.ERROR):
+                (folder / MANIFEST).unlink()
+                told = f"{plan['path']}::{verdict['name']} is {own.value} where it lies and proved in a certificate"
+                raise InputError(f"no certificate: {told}", None, "something beside it decides: links, other files")
+    left = [plan["path"] for plan in plans if not plan["alone"]]
+    return [
+        f"not sealed: {path}: files beside it or features decide, which a certificate does not hold" for path in left
+    ]
 
 
 def copied_name(number: int, path: str) -> str:

@@ -143,9 +143,9 @@ def _texts(job: Job, crates: dict[Path, bytes]) -> str:
     """A digest of what a job reads: a plan with the files and machines that it names, a kernel with its crate; of what
     cannot be read so the file alone, or nothing.
     """
-    from dmaverify.jobs.cache import key_of
+    from dmaverify.jobs.reach import texts_digest
 
-    if (key := key_of(job, crates)) is not None:
+    if (key := texts_digest(job, crates)) is not None:
         return key
     try:
         return hashlib.sha256(read_bytes(job[0], MOST_TEXT)).hexdigest()

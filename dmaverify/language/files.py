@@ -3,11 +3,13 @@
 Knows: regular files, links, the root of a project, paths that the user allows besides.
 Does not know: what is in a file.
 Law: what is no regular file is never opened to wait; a file that an input names lies below the folder of that input or
-the root of its project once every link is resolved, or below a path that the user, and no file, has allowed.
+the root of its project once every link is resolved, or below a path that the user, and no file, has allowed. Whatever
+the answer of the disk decides is asked here, where it is noted (`asked`), and can be asked again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +18,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from dmaverify.errors import nearest
+from dmaverify.language.asked import FILE, HERE, INSIDE, NAMES, REAL, TEXT, Question, asking, listening, note
 
 MOST_BYTES = 10_000_000
 ROOTS = (".git", "dmaverify.toml", "pyproject.toml", "Cargo.toml")
@@ -41,6 +44,19 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """At most `most` bytes of a regular file. Raises OSError, also for what is none and for a link that leads out of
     its project; ValueError for no file name.
     """
+    if not listening():
+        return _bytes_of(path, most)
+    question = (TEXT, str(path), str(most))
+    try:
+        data = _bytes_of(path, most)
+    except (OSError, ValueError) as error:
+        note(question, f"none: {getattr(error, 'errno', '')}")
+        raise
+    note(question, hashlib.sha256(data).hexdigest())
+    return data
+
+
+def _bytes_of(path: str | Path, most: int) -> bytes:
     if (unsaved := _unsaved.get()) and (text := unsaved.get(os.path.abspath(path))) is not None:
         return text.encode("utf-8", "surrogatepass")[:most]
     if os.path.islink(path) and not is_inside(path, Path(path).parent):
@@ -53,6 +69,63 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
         if not stat.S_ISREG(kind):
             raise OSError(22, "no regular file", str(path))
         return file.read(most)
+
+
+def is_file(path: str | Path) -> bool:
+    """Whether a regular file lies there, or a link to one."""
+    found = os.path.isfile(path)
+    note((FILE, str(path), ""), str(found))
+    return found
+
+
+def resolved(path: str | Path) -> Path:
+    """A path in full, every link resolved. Raises OSError, RuntimeError for links that end nowhere."""
+    found = Path(path).resolve()
+    note((REAL, str(path), ""), str(found))
+    return found
+
+
+def called_from_here(path: str | Path) -> str:
+    """A path from the working folder."""
+    note((HERE, "", ""), os.getcwd())
+    return os.path.relpath(path)
+
+
+def walk(root: str | Path, suffix: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """As `os.walk`, with the files of that suffix alone, and all in order."""
+
+    def unread(error: OSError) -> None:
+        note((NAMES, str(error.filename), suffix), "none")
+
+    for folder, inside, names in os.walk(root, onerror=unread):
+        inside.sort()
+        found = sorted(name for name in names if name.endswith(suffix))
+        if listening():
+            told = "\0".join([*inside, "", *found]).encode("utf-8", "surrogateescape")
+            note((NAMES, folder, suffix), hashlib.sha256(told).hexdigest())
+        yield folder, inside, found
+
+
+def asked_again(question: Question) -> str:
+    """What the disk answers now; nothing for what is no question."""
+    kind, path, more = question
+    with asking() as log:
+        try:
+            if kind == TEXT:
+                read_bytes(path, int(more))
+            elif kind == FILE:
+                is_file(path)
+            elif kind == INSIDE:
+                is_inside(path, more)
+            elif kind == REAL:
+                resolved(path)
+            elif kind == NAMES:
+                next(walk(path, more), None)
+            elif kind == HERE:
+                called_from_here(".")
+        except (OSError, RuntimeError, ValueError):
+            pass  # noted, where that is the answer
+    return log.get(question, "")
 
 
 def read_text(path: str | Path) -> str:
@@ -101,6 +174,12 @@ def near_file(path: str | Path) -> str | None:
 
 def is_inside(file: str | Path, folder: str | Path) -> bool:
     """Whether a file that an input in `folder` names may be read; every link is resolved first."""
+    found = _may_be_read(file, folder)
+    note((INSIDE, str(file), str(folder)), str(found))
+    return found
+
+
+def _may_be_read(file: str | Path, folder: str | Path) -> bool:
     try:
         real, home = Path(file).expanduser().resolve(), Path(folder).resolve()
     except (OSError, RuntimeError, ValueError):

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.language.files import read_text
+from dmaverify.language.files import is_file, read_text, resolved
 from dmaverify.targets.facts import EVERY_PORT, SCOPES, Fact, Scope
 from dmaverify.targets.parts import Engines, Knob, Route, Tier, _engines, _figures, _knob, _routes, _tier
 from dmaverify.targets.rule import Figure, Readings, Rule
@@ -168,8 +168,8 @@ def _find(name_or_path: str, relative_to: Path | None) -> Path:
             if (root / name_or_path / "target.toml").is_file():
                 return root / name_or_path
         folder = Path(relative_to or "") / Path(name_or_path).expanduser()
-        if (folder / "target.toml").is_file():
-            return folder.resolve()
+        if is_file(folder / "target.toml"):
+            return resolved(folder)
     names = available_targets()
     hint = suggestion(name_or_path, names) or f"known: {', '.join(names)}; or the path of a folder with a target.toml"
     raise InputError(f"no target {name_or_path!r}", hint=hint)
@@ -186,6 +186,8 @@ def load_target(name_or_path: str, relative_to: Path | None = None) -> Target:
         raise InputError(f"{name_or_path!r} is not the name or the path of a machine", None, 'write a text: "rngd"')
     folder = _find(name_or_path, relative_to)
     files = (folder / "target.toml", folder / "rules.smt2")
+    if folder.parent not in _roots():  # of the user's own: read each time, so that who uses it has asked for it
+        return _of_texts(folder, *(_read(file).text for file in files))
     return _load(folder, tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in files))
 
 
@@ -200,6 +202,12 @@ def _read(file: Path) -> Source:
 def _load(folder: Path, stamp: tuple[int, ...]) -> Target:
     del stamp  # part of the key: changed files are read again
     return read_target(_read(folder / "target.toml"), _read(folder / "rules.smt2"), folder)
+
+
+@lru_cache(maxsize=32)
+def _of_texts(folder: Path, data: str, predicates: str) -> Target:
+    own = Source(str(folder / "target.toml"), data)
+    return read_target(own, Source(str(folder / "rules.smt2"), predicates), folder)
 
 
 # ------------------------------------------------------------------------------------------ target.toml to values

@@ -9,8 +9,8 @@ import pytest
 
 from dmaverify import api
 from dmaverify.errors import InputErrors
-from dmaverify.jobs.cache import key_of
 from dmaverify.jobs.certify import check_certificate
+from dmaverify.jobs.reach import texts_digest
 from dmaverify.jobs.sealed import FULL, write_certificate
 from dmaverify.plan.read import read_plan
 
@@ -64,12 +64,12 @@ def test_commands_in_a_form_are_those_of_the_engine_that_a_file_describes(
 def test_a_file_that_changed_is_read_anew(tmp_path: Path) -> None:
     file = plan(tmp_path, 'engine = "jobs.json::mine"', 32)
     job = (str(file), None, None, dict(FULL))
-    before = key_of(job)
+    before = texts_digest(job)
     assert status(file) == "proved"
     plan(tmp_path, 'engine = "jobs.json::mine"', 20)
     assert status(file) == "refuted"
     assert before is not None
-    assert key_of(job) not in (before, None)
+    assert texts_digest(job) not in (before, None)
 
 
 def test_a_certificate_holds_the_engine_that_its_plan_names(tmp_path: Path) -> None:

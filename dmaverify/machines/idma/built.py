@@ -18,11 +18,10 @@ import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.language.files import read_text
+from dmaverify.language.files import read_text, resolved
 from dmaverify.targets.table import suggestion
 
 SUFFIXES = (".json", ".mk", ".yml", ".yaml", ".rdl")
@@ -47,7 +46,7 @@ def built_options(word: str, of: str = "") -> Options:
     """The options of an engine as its generator is told, for a file that is checked. Raises InputError."""
     path, _, name = word.partition("::")
     try:
-        text = _text(path)
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}", None, "a file of iDMA's generator") from None
     if path.endswith(".json"):
@@ -57,17 +56,6 @@ def built_options(word: str, of: str = "") -> Options:
     if path.endswith(".rdl"):
         return _registers(path, text)
     return _protocol(path, text)
-
-
-def _text(path: str) -> str:
-    """The text of a file, read anew when it has changed."""
-    found = Path(path).stat()
-    return _text_as_of(path, found.st_mtime_ns, found.st_size)
-
-
-@lru_cache(maxsize=8)
-def _text_as_of(path: str, _changed: int, _size: int) -> str:
-    return read_text(path)
 
 
 @lru_cache(maxsize=8)
@@ -88,7 +76,7 @@ def _entry(path: str, text: str, name: str, of: str) -> Options:
     """The engine of an entry: by its name, else by the file that it lists."""
     entries = _entries(path, text)
     if not name:
-        folder, file = Path(path).resolve().parent, Path(of).resolve()
+        folder, file = resolved(path).parent, resolved(of)
         jobs = {own: [(folder / str(job)).resolve() for job in _table(path, own, one, "jobs").values()]
                 for own, one in entries.items()}  # fmt: skip
         listing = [own for own, files in jobs.items() if file in files] or [

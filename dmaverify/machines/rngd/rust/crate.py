@@ -8,13 +8,12 @@ there, unless it is the one that was asked for.
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
-from dmaverify.language.files import OUTSIDE, is_inside
+from dmaverify.language.files import OUTSIDE, called_from_here, is_file, is_inside, resolved, walk
 from dmaverify.language.toml_spans import read_source
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.cfg import asked_features, features_of
@@ -47,7 +46,8 @@ class Folder:
         if name in self.absent:
             return None
         for file in (self.path / f"{name}.rs", self.path / name / "mod.rs"):
-            if file.is_file():
+            self.crate.stamps.setdefault(file, stamp(file))  # there or not: another time it may be
+            if is_file(file):
                 return self.crate.module(file, name, self.scope)
         self.absent.add(name)
         return None
@@ -55,7 +55,8 @@ class Folder:
     def at(self, name: str, path: str) -> NameScope | None:
         """The module whose file `#[path = ..]` names, from the folder of the file that declares it."""
         file = (self.home or self.path) / path
-        return self.crate.module(file, name, self.scope, named=True) if file.is_file() else None
+        self.crate.stamps.setdefault(file, stamp(file))
+        return self.crate.module(file, name, self.scope, named=True) if is_file(file) else None
 
     def below(self, name: str) -> Folder:
         return Folder(self.crate, self.path / name)
@@ -73,7 +74,7 @@ class Crate:
     display: dict[Path, str] = field(default_factory=dict)
     read: dict[Path, tuple[NameScope, Code, Node]] = field(default_factory=dict)
     failed: dict[Path, InputError] = field(default_factory=dict)
-    stamps: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    stamps: dict[Path, tuple[int, int, int]] = field(default_factory=dict)
     others: dict[str, Crate | None] = field(default_factory=dict)  # libraries that the package names by a path
     asked: str = field(default_factory=asked_features)
     toggled: frozenset[str] = frozenset()  # features that this build has or lacks beside those of the package
@@ -131,11 +132,11 @@ class Crate:
             return None
         if package[1] == name:
             library = package[0] / "src" / "lib.rs"
-            return self.module(library, name, None) if library.is_file() else None
+            return self.module(library, name, None) if is_file(library) else None
         if name not in self.others:
             folder = self.libraries.get(name)
-            library = (folder / "src" / "lib.rs").resolve() if folder is not None else Path()
-            known = folder is not None and library.is_file()
+            library = resolved(folder / "src" / "lib.rs") if folder is not None else Path()
+            known = folder is not None and is_file(library)
             self.others[name] = Crate(library.parent, library, self.absolute, self.display) if known else None
         other = self.others[name]
         return other.top if other is not None else None
@@ -144,7 +145,7 @@ class Crate:
         """The module of a file, which `#[path = ..]` may have `named`; None where it cannot be read (then `failed`
         says why).
         """
-        key = file.resolve()
+        key = resolved(file)
         if key in self.read:
             return self.read[key][0]
         if key in self.failed or len(self.read) >= MOST_FILES:
@@ -168,11 +169,11 @@ class Crate:
         return scope
 
     def _called(self, file: Path) -> str:
-        return str(file) if self.absolute else os.path.relpath(file)
+        return str(file) if self.absolute else called_from_here(file)
 
     def at(self, file: Path) -> tuple[NameScope, Code, Node]:
         """The module that a file of this crate is. Raises InputError where it cannot be read."""
-        key = file.resolve()
+        key = resolved(file)
         if key not in self.read:
             self._reach(key)
         if key not in self.read:
@@ -195,20 +196,20 @@ class Crate:
 
 def crate_of(file: Path) -> tuple[Path, Path | None]:
     """(folder of the root, root file) of the crate that a file belongs to."""
-    file = file.resolve()
+    file = resolved(file)
     if file.name in _ROOTS:
         return file.parent, file
     for folder in file.parents:
-        if folder.name in _OWN_CRATES and (folder == file.parent or (file.parent / "mod.rs").is_file()):
+        if folder.name in _OWN_CRATES and (folder == file.parent or is_file(file.parent / "mod.rs")):
             return folder, file if folder == file.parent else None
         for name in _ROOTS:
-            if (folder / name).is_file():
+            if is_file(folder / name):
                 return folder, folder / name
-        if (folder / "Cargo.toml").is_file():
+        if is_file(folder / "Cargo.toml"):
             inside = folder / "src"
             return (inside, None) if inside in file.parents else (file.parent, None)
     folder = file.parent
-    while (folder / "mod.rs").is_file() and folder.parent != folder:
+    while is_file(folder / "mod.rs") and folder.parent != folder:
         folder = folder.parent
     return folder, None
 
@@ -218,9 +219,9 @@ def rust_files(root: Path) -> tuple[list[Path], bool]:
     fill are passed over.
     """
     found: list[Path] = []
-    for number, (folder, inside, names) in enumerate(os.walk(root)):
-        inside[:] = sorted(name for name in inside if name != "target" and not name.startswith("."))
-        found += [Path(folder, name) for name in sorted(names) if name.endswith(".rs")]
+    for number, (folder, inside, names) in enumerate(walk(root, ".rs")):
+        inside[:] = [name for name in inside if name != "target" and not name.startswith(".")]
+        found += [Path(folder, name) for name in names]
         if number >= MOST_FOLDERS or len(found) > MOST_SEARCHED:
             return sorted(found)[:MOST_SEARCHED], False
     return sorted(found), True
@@ -230,16 +231,16 @@ def _package(folder: Path) -> tuple[Path, str] | None:
     """The folder and the library name of the package around `folder`."""
     for one in (folder, *folder.parents):
         file = one / "Cargo.toml"
-        if file.is_file():
+        if is_file(file):
             name = said_in(manifest_of(one) or {}, "package", "name")
             return (one, name.replace("-", "_")) if isinstance(name, str) else None
     return None
 
 
-def stamp(file: Path) -> tuple[int, int]:
-    """What changes when a file changes; zeros where it is gone."""
+def stamp(file: Path) -> tuple[int, int, int]:
+    """What changes when a file changes, even one as long and no younger; zeros where it is gone."""
     try:
         found = file.stat()
     except OSError:
-        return (0, 0)
-    return found.st_mtime_ns, found.st_size
+        return (0, 0, 0)
+    return found.st_ctime_ns, found.st_mtime_ns, found.st_size

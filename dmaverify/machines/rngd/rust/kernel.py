@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source
+from dmaverify.language.asked import AskedLog, join, listening
 from dmaverify.language.expr import Symbol
-from dmaverify.language.files import text_of
+from dmaverify.language.files import resolved, text_of
+from dmaverify.language.toml_spans import read_source
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.accesses import Unjudged
 from dmaverify.machines.rngd.rust.bodies import Bodies
@@ -63,6 +67,7 @@ class CrateSession:
     reader: Bodies
     searched: set[Item] = field(default_factory=set)
     others: dict[frozenset[str], CrateSession] = field(default_factory=dict)  # by the features that are changed
+    asked: AskedLog | None = None  # all that was asked for it; None where somebody did who did not listen
 
 
 _sessions: dict[tuple[Path, Path | None], CrateSession] = {}
@@ -75,16 +80,37 @@ def _session(file: Path, name: str) -> CrateSession:
     seen = known.crate.read.get(file.resolve()) if known is not None else None
     renamed = seen is not None and seen[1].source.name != name
     every = [known.crate, *(other.crate for other in known.others.values())] if known is not None else []
-    if known is None or renamed or not all(crate.current for crate in every):
+    unheard = known is not None and known.asked is None and listening()
+    if known is None or renamed or unheard or not all(crate.current for crate in every):
         crate = Crate(root, entry, file.is_absolute(), {file.resolve(): name})
-        known = CrateSession(crate, Bodies(crate.library))
+        asked: AskedLog = {}
+        join(asked)
+        known = CrateSession(crate, Bodies(crate.library), asked=asked)
         _sessions.clear()
         _sessions[root, entry] = known
+    elif known.asked is not None:
+        join(known.asked)
+    known.asked = known.asked if listening() else None
     return known
+
+
+_apart: ContextVar[bool] = ContextVar("apart", default=False)
+
+
+@contextmanager
+def texts_apart() -> Iterator[None]:
+    """Reads every file as a text that belongs to no crate: no module, no manifest and no feature decides."""
+    token = _apart.set(True)
+    try:
+        yield
+    finally:
+        _apart.reset(token)
 
 
 def read_kernel(path: str | Path) -> KernelFile:
     """All transfer calls of a file. Raises InputError where it cannot be read."""
+    if _apart.get():
+        return read_kernel_text(read_source(path).text, str(path))
     file = Path(path)
     try:
         return _read(file, str(path))
@@ -234,7 +260,7 @@ def _callers(session: CrateSession, own: Path, code: Code) -> None:
         session.crate.watch(file)
         text = ""
         try:
-            text = text_of(file) if file.resolve() != own.resolve() else ""
+            text = text_of(file) if resolved(file) != resolved(own) else ""
             if any(item.name in text for item in waiting):
                 _visit(reader, session.crate.at(file)[0])
         except (OSError, InputError, ValueError) as error:
