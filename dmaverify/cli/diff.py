@@ -2,7 +2,8 @@
 
 Knows: options, revisions as git names them.
 Does not know: how transfers are judged or compared.
-Law: exit 1 where something that changed is refuted now, 3 where it is open, else 0; nothing changed is 0 and said.
+Law: exit 1 where something that changed is refuted now, 3 where it is open, else 0; nothing changed is 0 and said. What
+is open in both revisions is said; it changed where anything that is read for it did.
 """
 
 from __future__ import annotations
@@ -41,7 +42,15 @@ def diff(revisions: str, format_: str, no_cost: bool, **given: Any) -> None:
 
 def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, int]:
     """The report on a change, and the exit code. Raises InputError."""
-    from dmaverify.jobs.revisions import changes, checked_out, inside, judged_in, merge_base, repository_of
+    from dmaverify.jobs.revisions import (
+        changes,
+        checked_out,
+        inside,
+        judged_in,
+        merge_base,
+        open_in_both,
+        repository_of,
+    )
     from dmaverify.report.changes import changes_data, changes_github, changes_markdown, changes_text
     from dmaverify.verdict import Status
 
@@ -69,9 +78,10 @@ def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, 
     if not before and not after:
         said = f"no transfer to compare in {', '.join(request.paths) or 'the repository'}"
         raise InputError(said, None, "name what `check` judges; drivers, jobs and lists of folders need --engine")
+    still = open_in_both(before, after)
     text = {
-        "full": lambda: changes_text(found),
-        "summary": lambda: changes_markdown(found),
+        "full": lambda: changes_text(found, still),
+        "summary": lambda: changes_markdown(found, still),
         "github": lambda: changes_github(found),
         "json": lambda: json.dumps(changes_data(found), indent=2),
     }[form]()

@@ -4,12 +4,15 @@ Knows: git's files of a revision, how a transfer is recognised again (file and n
 around it.
 Does not know: how anything is judged, how changes are shown.
 Law: a transfer counts as changed when its mappings, its element type, its commands or its verdict differ, or what is
-expected of it; both revisions are judged by this dmaverify, whole, so that a change in one file that reaches another
-is seen. The working tree is never written.
+expected of it; both revisions are judged by this dmaverify, whole and with all their files, so that a change in one
+file that reaches another is seen. What neither revision has an answer for counts as unchanged only where all that was
+read for it is the same. The working tree is never written.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError, Span
-from dmaverify.jobs.judge import Job, plan_files, run_jobs
+from dmaverify.jobs.judge import Job, listened_job, plan_files, run_jobs
 from dmaverify.jobs.walk import SUFFIXES
-from dmaverify.language.files import is_inside, write_bytes
+from dmaverify.language.asked import FILE, TEXT, AskedLog
+from dmaverify.language.files import MOST_BYTES, is_below, is_inside
 from dmaverify.machines.idma.built import SUFFIXES as ENGINES
 from dmaverify.machines.idma.check import SUFFIXES as LISTS
 from dmaverify.values import dataclass, fields, is_dataclass, replace
@@ -28,7 +32,9 @@ from dmaverify.verdict import Status, Verdict
 
 KEPT = (*SUFFIXES, *LISTS, *ENGINES, ".smt2", ".gitignore")
 """What is judged, what describes machines and engines, and what says which files are not meant."""
-TEXT = "text: "
+TOLD = "text: "
+OPEN = (Status.UNKNOWN, Status.ERROR)
+MOST_AT_ONCE = 500  # files that git is asked for at once
 LINK = "120000"  # git's mode of a symbolic link
 MOST_COSTED = 24
 """Changed moves whose best cost is looked for on both sides."""
@@ -36,12 +42,15 @@ MOST_COSTED = 24
 
 @dataclass(frozen=True)
 class JudgedTransfer:
-    """One entry of one revision: its verdict, what it moves as text, the plan it stands in, and all that it says."""
+    """One entry of one revision: its verdict, what it moves as text, the plan it stands in, all that it says, and a
+    digest of what else was read for it.
+    """
 
     verdict: Verdict
     move: str
     plan: Any = None
     whole: str = ""
+    read: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,8 +77,8 @@ class TransferChange:
         if self.before.verdict.as_expected != self.after.verdict.as_expected:
             return "now as expected" if self.after.verdict.as_expected else "no longer as expected"
         if self.before.whole == self.after.whole:
-            return "other findings"
-        return "other text" if self.after.whole.startswith(TEXT) else "moves otherwise"
+            return f"still {new.value}" if new in OPEN else "other findings"
+        return "other text" if self.after.whole.startswith(TOLD) else "moves otherwise"
 
     @property
     def fails(self) -> bool:
@@ -105,18 +114,34 @@ def merge_base(repository: Path, one: str, other: str) -> str:
 def checked_out(repository: Path, revision: str) -> Iterator[Path]:
     """A folder with the plans and kernels of a revision, for as long as it is needed."""
     _git(repository, "rev-parse", "--verify", f"{revision}^{{commit}}")
-    rows = [row.partition("\t") for row in _git(repository, "ls-tree", "-r", "-z", revision).decode().split("\0")]
-    kept = [(*said.split()[:3:2], name) for said, _, name in rows if name.endswith(KEPT) and said.split()[1] == "blob"]
+    told = os.fsdecode(_git(repository, "ls-tree", "-r", "-l", "-z", revision)).split("\0")
+    rows = [(*said.split(), name) for said, _, name in (row.partition("\t") for row in told) if said]
+    kept = [(mode, blob, name) for mode, kind, blob, size, name in rows if kind == "blob" and int(size) <= MOST_BYTES]
     with tempfile.TemporaryDirectory(prefix="dmaverify-") as folder:
-        for (mode, _, name), data in zip(kept, _blobs(repository, [blob for _, blob, _ in kept]), strict=True):
-            file = Path(folder, name)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            if mode != LINK:
-                write_bytes(file, data)
-            elif is_inside(file.parent / data.decode(), Path(folder)):
-                file.symlink_to(data.decode())
-        Path(folder, ".git").mkdir(exist_ok=True)  # where the project ends, for machines and .gitignore
+        Path(folder, ".git").mkdir()  # where the project ends, for machines and .gitignore
+        links: list[tuple[Path, str]] = []
+        for at in range(0, len(kept), MOST_AT_ONCE):
+            some = kept[at : at + MOST_AT_ONCE]
+            for (mode, _, name), data in zip(some, _blobs(repository, [blob for _, blob, _ in some]), strict=True):
+                file = Path(folder, name)
+                if mode == LINK:
+                    links.append((file, os.fsdecode(data)))
+                elif is_below(file, folder):
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_bytes(data)
+        _link(links, Path(folder))
         yield Path(folder)
+
+
+def _link(links: Sequence[tuple[Path, str]], folder: Path) -> None:
+    """Makes the links of a revision, behind its files; none is left that leads out of the folder."""
+    for file, target in links:
+        if is_below(file, folder) and not os.path.lexists(file):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.symlink_to(target)
+    for file, _ in links:
+        if file.is_symlink() and not is_inside(file, folder):
+            file.unlink()
 
 
 def _blobs(repository: Path, names: Sequence[str]) -> Iterator[bytes]:
@@ -141,18 +166,37 @@ def judged_in(
         files = []
     jobs: list[Job] = [(file, name, target, dict(options)) for file, name in files]
     out: dict[tuple[str, str], JudgedTransfer] = {}
-    for job, (verdicts, _) in zip(jobs, run_jobs(jobs, workers, lambda _: None), strict=True):
+    results: list[Any] = list(run_jobs(jobs, workers, lambda _: None, listened_job))
+    for job, (verdicts, asked) in zip(jobs, results, strict=True):
         plan, moves, wholes = _moves(job)
         beside = [one.source.text for one in plan.kernels] if plan is not None else []
         marks = ("//",) if job[0].endswith((".c", ".h")) else ("# ", "//")  # of C, `# define` is none
         every = _without_comments(marks, Path(job[0]).read_text(encoding="utf-8", errors="replace"), *beside)
+        read = _read_for(job, asked, root, "" if job[0].endswith(".toml") else every)
         for verdict in verdicts:
             at = Path(job[0]).relative_to(root).as_posix()
             move, whole = moves.get(verdict.name, ""), wholes.get(verdict.name, every)
             whole = whole.replace(f"{root}/", "")  # of a machine named by its path
             said = tuple(replace(f, message=f.message.replace(f"{root}/", "")) for f in verdict.findings)
-            out[at, verdict.name] = JudgedTransfer(replace(verdict, path=at, findings=said), move, plan, whole)
+            out[at, verdict.name] = JudgedTransfer(replace(verdict, path=at, findings=said), move, plan, whole, read)
     return out
+
+
+def _read_for(job: Job, asked: AskedLog, root: Path, own: str) -> str:
+    """A digest of what was read for a job beside its own file, of which `own` stands: texts and what was looked for,
+    by their paths from the root; nothing where that is not known.
+    """
+    roots = tuple(f"{one}{os.sep}" for one in dict.fromkeys((str(root), str(root.resolve()))))
+    rows: list[tuple[str, str, str]] = []
+    for (kind, path, _), answer in asked.items():
+        if os.path.realpath(path) == os.path.realpath(job[0]) or kind not in (TEXT, FILE):
+            continue
+        inner = next((path[len(one) :] for one in roots if path.startswith(one)), None)
+        if inner is not None or (
+            kind == TEXT and not answer.startswith("none")
+        ):  # what lies around a checkout is not of it
+            rows.append((kind, path if inner is None else inner, answer))
+    return hashlib.sha256(repr((own, sorted(rows))).encode("utf-8", "surrogateescape")).hexdigest() if asked else ""
 
 
 def _moves(job: Job) -> tuple[Any, dict[str, str], dict[str, str]]:
@@ -179,7 +223,7 @@ def _without_comments(marks: tuple[str, ...], *texts: str) -> str:
     """All that an entry says which is known by its verdict alone: the lines of its files."""
     lines = (line.strip() for text in texts for line in text.splitlines())
     said = [line for line in lines if line and ("dmaverify:" in line or not line.startswith(marks))]
-    return TEXT + "\n".join(said)
+    return TOLD + "\n".join(said)
 
 
 def _whole(value: Any) -> str:
@@ -224,13 +268,20 @@ def changes(
     return sorted(found, key=lambda one: (not one.fails, one.after is None, one.path, one.name))
 
 
+def open_in_both(old: Mapping[tuple[str, str], JudgedTransfer], new: Mapping[tuple[str, str], JudgedTransfer]) -> int:
+    """How many did not change and have no answer."""
+    both = [(old[key], new[key]) for key in old if key in new]
+    return sum(1 for a, b in both if b.verdict.status in OPEN and _same(a, b))
+
+
 def _same(a: JudgedTransfer, b: JudgedTransfer) -> bool:
     def said(one: JudgedTransfer) -> tuple[Any, ...]:
         now = one.verdict
         found = {(f.rule, f.severity, f.message, f.excuse is None) for f in now.findings}
         return one.whole, now.status, now.as_expected, now.expect, set(now.conditions), now.scope, found
 
-    return said(a) == said(b)
+    answered = a.verdict.status not in OPEN
+    return said(a) == said(b) and (answered or a.read == b.read != "")
 
 
 def _costed(change: TransferChange) -> TransferChange:

@@ -44,6 +44,16 @@ def asking() -> Iterator[AskedLog]:
         _logs.reset(token)
 
 
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Tells nobody: for what ships with the code, is read once a process, and is part of its version."""
+    token = _logs.set(())
+    try:
+        yield
+    finally:
+        _logs.reset(token)
+
+
 def join(log: AskedLog) -> None:
     """Tells those who listen all that a memory rests on, and the memory all that is asked from now on."""
     listeners = _logs.get()

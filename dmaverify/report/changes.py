@@ -16,17 +16,18 @@ from dmaverify.report.text import render_verdict
 from dmaverify.verdict import Status
 
 
-def changes_text(found: Sequence[Any], width: int = 100, colour: bool = False) -> str:
-    """A line a change; what fails in full before."""
+def changes_text(found: Sequence[Any], still: int = 0, width: int = 100, colour: bool = False) -> str:
+    """A line a change; what fails in full before. `still` is how many did not change and have no answer."""
     lines = [render_verdict(one.after.verdict, "full", width=width, colour=colour) + "\n" for one in found if one.fails]
     lines += [f"{_word(one):<16} {visible(f'{one.path}::{one.name}')}{_tail(one)}" for one in found]
-    return "\n".join([*lines, *([""] if lines else []), counted(found)])
+    return "\n".join([*lines, *([""] if lines else []), counted(found, still)])
 
 
-def counted(found: Sequence[Any]) -> str:
+def counted(found: Sequence[Any], still: int = 0) -> str:
     kinds = Counter(_word(one) for one in found)
     told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    return f"changed {len(found)}: {told}" if found else "no transfer changed"
+    left = f"; {still} not decided in both, of the same text" if still else ""
+    return (f"changed {len(found)}: {told}" if found else "no transfer changed") + left
 
 
 def _word(one: Any) -> str:
@@ -43,9 +44,9 @@ def _tail(one: Any) -> str:
     return said
 
 
-def changes_markdown(found: Sequence[Any]) -> str:
+def changes_markdown(found: Sequence[Any], still: int = 0) -> str:
     """A table for the page of a pull request."""
-    lines = [f"## dmaverify: {counted(found)}", ""]
+    lines = [f"## dmaverify: {counted(found, still)}", ""]
     if found:
         lines += ["| what | transfer | before | after | cycles |", "| --- | --- | --- | --- | --- |"]
     for one in found:

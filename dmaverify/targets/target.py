@@ -10,13 +10,14 @@ that ships.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.asked import unheard
 from dmaverify.language.files import is_file, read_text, resolved
 from dmaverify.targets.facts import EVERY_PORT, SCOPES, Fact, Scope
 from dmaverify.targets.parts import Engines, Knob, Route, Tier, _engines, _figures, _knob, _routes, _tier
@@ -193,7 +194,8 @@ def load_target(name_or_path: str, relative_to: Path | None = None) -> Target:
 
 def _read(file: Path) -> Source:
     try:
-        return Source(str(file), read_text(file))
+        with unheard() if file.parent.parent in _roots() else nullcontext():
+            return Source(str(file), read_text(file))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 

@@ -135,14 +135,19 @@ COPY = (Path(__file__).parents[2] / "examples" / "pto" / "example-1.mlir").read_
     ],
 )
 def test_what_has_no_mapping_is_compared_by_its_text(tmp_path, monkeypatch, capsys, name, old, new):
+
+    def unchanged() -> bool:
+        code, out = run(capsys, "diff", "HEAD", name, "--no-cost")
+        return (code, out.partition(";")[0].strip()) == (0, "no transfer changed")
+
     monkeypatch.chdir(tmp_path)
     git(tmp_path, "init", "-q")
     Path(name).write_text(old, encoding="utf-8")
     git(tmp_path, "add", "-A")
     git(tmp_path, "commit", "-q", "-m", "first")
-    assert run(capsys, "diff", "HEAD", name, "--no-cost") == (0, "no transfer changed\n")
+    assert unchanged()
     Path(name).write_text(f"// a comment\n{old}" if name == "k.pto" else f"# a comment\n{old}", encoding="utf-8")
-    assert run(capsys, "diff", "HEAD", name, "--no-cost") == (0, "no transfer changed\n")
+    assert unchanged()
     Path(name).write_text(new, encoding="utf-8")
     assert "1 other text" in run(capsys, "diff", "HEAD", name, "--no-cost")[1]
 
@@ -304,3 +309,114 @@ def test_a_check_of_nothing_that_changed_writes_its_reports(repository, capsys):
     assert run(capsys, "check", ".", "--since", "second", "--certify", "c")[0] == 2
     Path("Cargo.toml").write_text('[package]\nname = "k"\n[package.metadata.dmaverify]\n', encoding="utf-8")
     assert "same-y" in run(capsys, "check", ".", "--since", "second", "--verbose")[1]
+
+
+NAMED = """use furiosa_opt_std::prelude::*;
+{mod}
+axes![A = 256, B = 64];
+type Chip = m![1];
+type Cluster = m![1 # 2];
+fn one(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {{
+    let y: DmTensor<i8, Chip, Cluster, m![A], shp::Elem> = x.to_dm(&mut ctx.tdma);
+}}
+"""
+WHOLE, HALF = (f"use crate::*;\npub type Elem = m![{elem}];\n" for elem in ("B", "B = 32"))
+PLACES = {
+    "mod shp;": "k/src/shp.rs",
+    '#[path = "x.inc"] mod shp;': "k/src/x.inc",
+    '#[path = ".made/x"] mod shp;': "k/src/.made/x",
+    '#[path = "../../common/x.txt"] mod shp;': "common/x.txt",
+    '#[path = "link/x.inc"] mod shp;': "common/x.inc",
+}
+
+
+@pytest.fixture
+def workspace(tmp_path, monkeypatch):
+    """Commits a workspace with these files; None takes one away."""
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q")
+    package = '[package]\nname = "k"\nversion = "0.1.0"\n'
+    base = {"Cargo.toml": '[workspace]\nmembers = ["k"]\n', "k/Cargo.toml": package}
+
+    def committed(tag: str, files: dict[str, str | None]) -> None:
+        for name, text in {**base, **files}.items():
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            if text is None:
+                Path(name).unlink()
+            else:
+                Path(name).write_text(text, encoding="utf-8")
+        git(tmp_path, "add", "-A", "-f")
+        git(tmp_path, "commit", "-q", "-m", tag, "--allow-empty")
+        git(tmp_path, "tag", tag)
+
+    return committed
+
+
+@pytest.mark.parametrize("mod", PLACES)
+def test_a_revision_is_judged_with_every_file_that_a_kernel_names(mod, workspace, tmp_path, capsys):
+    Path("k/src").mkdir(parents=True)
+    Path("k/src/link").symlink_to("../../common")
+    workspace("good", {"k/src/lib.rs": NAMED.format(mod=mod), PLACES[mod]: WHOLE})
+    workspace("bad", {PLACES[mod]: HALF})
+    code, out = run(capsys, "diff", "good..bad", "--no-cost")
+    assert (code, "now refuted      k/src/lib.rs::one-y" in out) == (1, True), out
+    assert run(capsys, "diff", "bad..good", "--no-cost")[0] == 0
+    assert run(capsys, "diff", "good..good") == (0, "no transfer changed\n")
+    assert run(capsys, "check", "k", "--since", "good", "--no-execute")[0] == 1
+
+
+def test_what_is_open_in_both_revisions_is_said_and_changed_where_anything_read_for_it_did(workspace, capsys):
+    """A file that nobody reads, and a comment, are none of that."""
+    text = NAMED.format(mod="mod shp;\nmod other;")
+    lost = text.replace("shp::Elem", "nowhere::Elem")
+    workspace("one", {"k/src/lib.rs": lost, "k/src/shp.rs": WHOLE, "k/src/other.rs": "", "k/README": ""})
+    workspace("aside", {"k/README": "changed", "k/src/lib.rs": "// a comment\n" + lost})
+    workspace("two", {"k/src/lib.rs": lost + "pub fn two() {}\n"})
+    open_ = "no transfer changed; 1 not decided in both, of the same text\n"
+    assert run(capsys, "diff", "one..one") == (0, open_)
+    assert run(capsys, "diff", "one..aside") == (0, open_)
+    code, out = run(capsys, "diff", "aside..two", "--no-cost")
+    assert (code, "other text       k/src/lib.rs::one-y" in out) == (3, True), out
+    workspace("whole", {"k/src/lib.rs": text})
+    assert run(capsys, "diff", "two..whole", "--no-cost")[0] == 0
+
+
+def test_a_module_that_changed_for_what_is_open_in_both_revisions_is_a_change(workspace, capsys):
+    text = NAMED.format(mod="mod shp;")
+    workspace("one", {"k/src/lib.rs": text, "k/src/shp.rs": "// nothing\n"})
+    workspace("two", {"k/src/shp.rs": "// nothing yet\n"})
+    workspace("three", {"k/src/shp.rs": None})
+    workspace("four", {"k/src/shp/mod.rs": ""})
+    for revisions in ("one..two", "two..three", "three..four"):
+        code, out = run(capsys, "diff", revisions, "--no-cost")
+        assert (code, "still unknown" in out) == (3, True), out
+    markdown = run(capsys, "diff", "one..one", "--format", "summary")
+    assert markdown[0] == 0
+    assert "1 not decided in both" in markdown[1]
+
+
+def test_links_of_a_revision_lead_nowhere_out_of_it(workspace, tmp_path, capsys):
+    """Alone, or by way of another link that is made later."""
+    from dmaverify.jobs.revisions import checked_out
+
+    Path("a/b").mkdir(parents=True)
+    Path("q").mkdir()
+    targets = {"a/b/x": "../../q", "a/b/y": "x/../..", "far": "/", "root": ".", "plain": "q/f", "gone": "none"}
+    for name, target in targets.items():
+        Path(name).symlink_to(target)
+    workspace("one", {"q/f": "text", "big": "x" * 10_000_001, "most": "x" * 10_000_000})
+    with checked_out(tmp_path, "one") as folder:
+        assert {name for name in targets if (folder / name).is_symlink()} == {"a/b/x", "root", "plain", "gone"}
+        assert (folder / "plain").read_text(encoding="utf-8") == "text"
+        assert (folder / "most").is_file()
+        assert not (folder / "big").exists()
+
+
+def test_more_files_than_git_is_asked_for_at_once_are_all_of_the_revision(workspace, tmp_path, monkeypatch):
+    from dmaverify.jobs import revisions
+
+    workspace("one", {f"f{number}": str(number) for number in range(7)})
+    for most in (1, 3, 7, 9, 10):
+        monkeypatch.setattr(revisions, "MOST_AT_ONCE", most)
+        with revisions.checked_out(tmp_path, "one") as folder:
+            assert [(folder / f"f{number}").read_text(encoding="utf-8") for number in range(7)] == list("0123456")

@@ -373,6 +373,7 @@ def test_every_file_that_is_opened_while_a_job_is_judged_is_among_its_questions(
         own = {name for name in seen if name.startswith(str(shell.folder.resolve()))}
         assert own or job == jobs[0], job  # what the process remembers is not opened again
         assert own <= told, job
+        assert not any(name.startswith(str(ROOT / "encodings")) for name in told), "these are part of the version"
         assert has_heard(job, asked), job
 
 
