@@ -91,7 +91,7 @@ def has_heard(job: Job, asked: AskedLog) -> bool:
     if CHANGED in asked.values() or len(asked) > MOST_QUESTIONS:
         return False
     own = os.path.realpath(job[0])
-    return any(kind == TEXT and os.path.realpath(path) == own for kind, path, _ in asked)
+    return any(kind == TEXT and os.path.realpath(path) == own for kind, path, _ in asked if "\0" not in path)
 
 
 def keepable(verdicts: Sequence[Verdict]) -> bool:

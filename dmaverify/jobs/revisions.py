@@ -24,7 +24,7 @@ from dmaverify.errors import InputError, Span
 from dmaverify.jobs.judge import Job, listened_job, plan_files, run_jobs
 from dmaverify.jobs.walk import SUFFIXES
 from dmaverify.language.asked import FILE, TEXT, AskedLog
-from dmaverify.language.files import MOST_BYTES, is_below, is_inside
+from dmaverify.language.files import MOST_BYTES, is_below, is_inside, write_bytes
 from dmaverify.machines.idma.built import SUFFIXES as ENGINES
 from dmaverify.machines.idma.check import SUFFIXES as LISTS
 from dmaverify.values import dataclass, fields, is_dataclass, replace
@@ -128,7 +128,7 @@ def checked_out(repository: Path, revision: str) -> Iterator[Path]:
                     links.append((file, os.fsdecode(data)))
                 elif is_below(file, folder):
                     file.parent.mkdir(parents=True, exist_ok=True)
-                    file.write_bytes(data)
+                    write_bytes(file, data)
         _link(links, Path(folder))
         yield Path(folder)
 

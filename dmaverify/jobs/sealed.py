@@ -226,10 +226,11 @@ def held_to(folder: Path, printed: Iterable[Verdict]) -> list[str]:
     """
     plans = json.loads(text_of(folder / MANIFEST))["plans"]
     said = {(verdict.path, verdict.name): verdict.status for verdict in printed}
-    unread = {path for (path, _), status in said.items() if status is Status.ERROR}
+    known = {(plan["path"], verdict["name"]) for plan in plans for verdict in plan["verdicts"]}
+    unread = {one[0] for one, status in said.items() if status is Status.ERROR and one not in known}  # as a whole
     for plan in plans:
         for verdict in plan["verdicts"]:
-            silent = Status.ERROR if plan["path"] in unread else None  # an entry that was left out is told by nobody
+            silent = Status.ERROR if plan["path"] in unread else None
             own = said.get((plan["path"], verdict["name"]), silent)
             if verdict["status"] == "proved" and own in (Status.REFUTED, Status.ERROR):
                 (folder / MANIFEST).unlink()
