@@ -326,7 +326,7 @@ def _said_before(error: Exception) -> str:
 
 def _answers(said: str) -> list[str]:
     """The answers of z3 up to the first line that is none, and that as an error."""
-    answers = []
+    answers: list[str] = []
     for line in filter(None, map(str.strip, said.splitlines())):
         if line not in ANSWERS:
             return [*answers, f"error: {line}"]
