@@ -3,7 +3,7 @@
 Knows: arguments, exit codes, the form in which findings are told.
 Does not know: what a certificate holds or how it is checked.
 Law: 0 only where everything was asked again and confirmed; 1 where anything was refused; 3 where something stays open
-or is not covered.
+or is not covered. What a certificate says is printed on one line, whatever its paths hold.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ def check_(folder: str, no_cvc5: bool, as_json: bool) -> None:
     from dmaverify.cli.screen import Stop, say
     from dmaverify.jobs.certify import check_certificate
     from dmaverify.report.data import dumps
+    from dmaverify.report.snippet import visible
 
     found = check_certificate(Path(folder), solver=not no_cvc5)
     word = {0: "CONFIRMED", 1: "REFUSED", 3: "NOT CONFIRMED"}[found.code]
+    said, open_, refused = (list(map(visible, texts)) for texts in (found.said, found.open, found.refused))
     if as_json:
-        say(dumps({"folder": folder, "status": word.lower(), "refused": found.refused, "open": found.open,
-                   "said": found.said}))  # fmt: skip
+        say(dumps({"folder": folder, "status": word.lower(), "refused": refused, "open": open_, "said": said}))
         raise Stop(found.code)
-    lines = [f"{word}  {folder}", *(f"  {text}" for text in found.said)]
-    lines += [f"  open: {text}" for text in found.open] + [f"  refused: {text}" for text in found.refused]
+    lines = [f"{word}  {visible(folder)}", *(f"  {text}" for text in said)]
+    lines += [f"  open: {text}" for text in open_] + [f"  refused: {text}" for text in refused]
     say("\n".join(lines))
     raise Stop(found.code)

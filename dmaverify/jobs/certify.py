@@ -10,7 +10,9 @@ cannot be asked again is said, and a certificate with anything left out is never
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module, util
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,11 @@ from typing import Any
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.manifest import check_files, read_manifest, same
-from dmaverify.jobs.sealed import PLANS, Findings, beside_paths, data_of, facts_of, hash_of, named_beside
+from dmaverify.jobs.sealed import CHOSEN, PLANS, Findings, beside_paths, data_of, facts_of, hash_of, named_beside
 from dmaverify.language.files import text_of
 from dmaverify.prove.certify.certificate import cvc5_answer, file_names, question_text, said_of
+
+FEATURES = "DMAVERIFY_FEATURES"
 
 # ---------------------------------------------------------------- checking
 
@@ -35,8 +39,7 @@ def check_certificate(folder: Path, *, solver: bool = True) -> Findings:
     _versions(manifest, found)
     if found.refused:
         return found
-    chosen = manifest["options"]["readings"].items()
-    found.said += [f"under the reading {rule}={name}, which its writer chose" for rule, name in sorted(chosen)]
+    found.said += _chosen(manifest["options"])
     wanted: dict[str, list[tuple[str, str, str]]] = {}
     apart: list[str] = []  # how the names of questions begin that are not made again
     for number, plan in enumerate(manifest["plans"]):
@@ -49,7 +52,9 @@ def check_certificate(folder: Path, *, solver: bool = True) -> Findings:
     elif manifest.get("kind") == "synth" and not found.refused:
         from dmaverify.jobs.certify_synth import check_synthesis
 
-        wanted["bound"] = check_synthesis(folder, manifest, found)
+        of_bound = check_synthesis(folder, manifest, found)
+        wanted |= {"bound": of_bound} if of_bound is not None else {}
+        apart += ["bound"] if of_bound is None else []
     if manifest.get("kind") == "copies" and not found.refused:
         from dmaverify.jobs.certify_copies import check_copies
 
@@ -62,6 +67,21 @@ def check_certificate(folder: Path, *, solver: bool = True) -> Findings:
     return found
 
 
+def _chosen(options: Mapping[str, Any]) -> list[str]:
+    """What its writer chose, of all that decides verdicts, where that is not what is done without a choice."""
+    said = [
+        f"under the reading {rule}={name}, which its writer chose" for rule, name in sorted(options["readings"].items())
+    ]
+    others = [
+        (key, options[key]) for key, usual in CHOSEN.items() if key != "readings" and not same(options[key], usual)
+    ]
+    return said + [f"under {key} {_plain(value)}, which its writer chose" for key, value in others]
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else "without limit" if value is None else str(value)
+
+
 def _versions(manifest: Mapping[str, Any], found: Findings) -> None:
     from dmaverify.prove.smt import solver_version
 
@@ -70,7 +90,7 @@ def _versions(manifest: Mapping[str, Any], found: Findings) -> None:
         found.refused.append(f"written by dmaverify {manifest['dmaverify']}, this is {own}: check it with that one")
     if manifest["solver"] != solver_version():
         found.open.append(f"answered by {manifest['solver']}, asked again of {solver_version()}")
-    now = data_of(key.partition("/")[0] for key in manifest["data"])
+    now = data_of(str(row["target"]) for plan in manifest["plans"] for row in _rows(plan["verdicts"]))
     for name in sorted({*now, *manifest["data"]}):
         if now.get(name) != manifest["data"].get(name):
             found.refused.append(f"the machine's data {name} is not what the certificate speaks of")
@@ -81,24 +101,30 @@ def _plan_again(
 ) -> dict[str, list[tuple[str, str, str]]] | None:
     """The plan judged from its text alone; what it gives must be what is written. None where it is not judged."""
     if plan.get("alone") is not True:
-        found.open.append(f"{plan['path']}: is judged with files beside it, which a certificate does not hold")
+        wrong = [m for v in _rows(plan["verdicts"]) for rule, _, m, *_ in v["findings"] if rule == "core/input"]
+        why = "is judged with files beside it, which a certificate does not hold"
+        found.open.append(f"{plan['path']}: {f'is not judged: {wrong[0]}' if wrong else why}")
         return None
     if sorted(plan["beside"]) != sorted(set(named_beside(folder / PLANS / plan["file"]))):
         found.refused.append(f"{plan['path']}: the files beside it are not those that it names")
         return {}
-    options = {**manifest["options"], "cross_check": 1 << 16, "prove": "full"}
+    options = {key: value for key, value in manifest["options"].items() if key != "features"}
+    options |= {"cross_check": 1 << 16, "prove": "full"}
     path = str(folder / PLANS / plan["file"])
     job: Job = (path, plan["name"], plan["target"], options)
     foreign = _foreign(job)
     if foreign:
         found.open.append(f"{plan['path']}: judged by the machine in {foreign}, whose data a certificate does not hold")
         return None
-    facts, keep = facts_of(job)
+    with _features(manifest["options"]["features"]):
+        facts, keep = facts_of(job)
     said = json.loads(json.dumps(facts))
     names = {v["name"] for v in (*said["verdicts"], *_rows(plan["verdicts"]))}
     for name in sorted(map(str, names)):
         now, then = ([v for v in _rows(rows) if v.get("name") == name] for rows in (said["verdicts"], plan["verdicts"]))
-        _compare(f"{plan['path']}::{name}", now, then, found)
+        _compare(f"{plan['path']}::{name}", now, then, found, _other_machine(job))
+    if not names:
+        found.open.append(f"{plan['path']}: there is nothing in it to judge")
     for key in ("commands", "digits"):
         if not same(said[key], plan[key]):
             found.refused.append(f"{plan['path']}: the {key} are not those of the plan")
@@ -106,9 +132,43 @@ def _plan_again(
     told = [(original, plan["file"], plan["sha256"])]
     told += [(original.parent / Path(name).name, name, digest) for name, digest in beside_paths(plan).items()]
     for file, kept, digest in told if "kind" not in manifest else ():
-        if file.is_file() and hash_of(file.read_bytes()) != digest:
+        try:
+            now_there = hash_of(file.read_bytes()) if file.is_file() else None
+        except OSError:
+            now_there = None
+        if now_there is None:
+            found.said.append(f"{file} is not there: the certificate speaks of the text in {PLANS}/{kept}")
+        elif now_there != digest:
             found.open.append(f"{file} has changed since: the certificate speaks of the text in {kept}")
     return {f"{number:03d}.{name}": questions for name, questions in keep.items()}
+
+
+@contextmanager
+def _features(chosen: str) -> Iterator[None]:
+    """While it lasts, crates are built with these features."""
+    before = os.environ.get(FEATURES)
+    os.environ[FEATURES] = chosen
+    try:
+        yield
+    finally:
+        os.environ.pop(FEATURES)
+        if before is not None:
+            os.environ[FEATURES] = before
+
+
+def _other_machine(job: Job) -> str:
+    """That the machine is not the one that the text names, in words; empty where it is."""
+    from dmaverify.jobs.load import load
+
+    if job[2] is None or not job[0].endswith(".toml"):
+        return ""
+    try:
+        named = {*load(job[0], job[1]).targets}
+        chosen = {*load(job[0], job[1], target=job[2]).targets}
+    except InputError:
+        named, chosen = set(), {job[2]}
+    own = f"its text says {' and '.join(sorted(named))}" if named else "its text names none that is known"
+    return "" if named == chosen else f", which its writer chose ({own})"
 
 
 def _foreign(job: Job) -> str:
@@ -134,7 +194,7 @@ def _rows(rows: Any) -> list[dict[str, Any]]:
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
-def _compare(where: str, now: list[dict[str, Any]], then: list[dict[str, Any]], found: Findings) -> None:
+def _compare(where: str, now: list[dict[str, Any]], then: list[dict[str, Any]], found: Findings, chosen: str) -> None:
     if len(now) != 1 or len(then) != 1:
         found.refused.append(f"{where}: {len(then)} verdicts are written, the plan has {len(now)}")
         return
@@ -148,7 +208,8 @@ def _compare(where: str, now: list[dict[str, Any]], then: list[dict[str, Any]], 
         found.open.append(f"{where}: {said['status']}")
     found.open += [f"{where}: not covered: {what}" for what in said["not_covered"]]
     only = f" if {' and '.join(said['conditions'])}" if said["status"] == "proved" and said["conditions"] else ""
-    found.said.append(f"{where}: {said['status']}{only}")
+    machine = f" on {said['target']}{chosen}" if said["target"] else ""
+    found.said.append(f"{where}: {said['status']}{machine}{only}")
     if said["status"] == "proved" and said["claim"].startswith("for all "):
         found.said.append(f"{where}: rests on its text being read alike at all sizes of which one script speaks")
 

@@ -2,8 +2,9 @@
 
 Knows: the files of such a certificate, how the search is played again.
 Does not know: how copies are found or judged, the terminal.
-Law: everything is what the search gives for the move in request.toml, file by file and letter by letter. A kernel is
-judged by events, not by questions from definitions, so that such a certificate always says what is not covered.
+Law: everything is what the search gives for the move in request.toml, file by file and letter by letter. What of the
+kernel has no question from definitions is said, and then the certificate is not confirmed; that fewer instructions are
+not enough has none, and is searched and counted again.
 """
 
 from __future__ import annotations
@@ -105,4 +106,7 @@ def check_copies(folder: Path, manifest: Mapping[str, Any], found: Findings) -> 
     if wrong:
         return
     recount(folder, found)
-    found.said.append(f"the search was played again: {again['issues']} instructions, the bound is {again['bound']}")
+    from dmaverify.synth.result import of_plans_with
+
+    claim = f"{again['issues']} instructions, the bound is {again['bound']}{of_plans_with(again['restricted'])}"
+    found.said.append(f"the search was played again: {claim}")

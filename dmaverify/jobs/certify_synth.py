@@ -36,10 +36,10 @@ OF_THE_INPUT = ("before", "seconds")
 AS_GIVEN = "as given"
 OF_THE_WINNER = (
     "plan", "split", "evidence", "cycles", "engines", "commands", "evaluations", "optimal", "gap", "claim", "bound",
-    "simulation",
+    "simulated", "band",
 )  # fmt: skip
 ADVICE = ("why",)
-"""What a search tells besides, where it was asked to; compared where the certificate says how the search was made."""
+"""What a search tells besides; held where the certificate says how the search was made."""
 
 
 def write_synthesis(folder: Path, found: Synthesis, settings: SynthSettings | None) -> list[Question]:
@@ -48,9 +48,10 @@ def write_synthesis(folder: Path, found: Synthesis, settings: SynthSettings | No
 
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / "plan.toml", found.plan)
-    write_text(folder / "bound.json", json.dumps(claims_of(found), indent=1, sort_keys=True) + "\n")
+    told = settings is not None
+    write_text(folder / "bound.json", json.dumps(claims_of(found, told=told), indent=1, sort_keys=True) + "\n")
     write_text(folder / "recount.py", _script())
-    write_text(folder / "README.txt", _readme(found, told=settings is not None))
+    write_text(folder / "README.txt", _readme(found, told=told))
     readings = dict((settings.reading if settings is not None else None) or {})
     job: Job = (str(folder / "plan.toml"), None, None, {**FULL, "readings": readings})
     searched = None if settings is None else {k: v for k, v in asdict(settings).items() if k != "reading"}
@@ -85,13 +86,15 @@ def _script() -> str:
     return SCRIPT
 
 
-def claims_of(found: Synthesis) -> dict[str, Any]:
-    """What bound.json holds."""
+def claims_of(found: Synthesis, *, told: bool) -> dict[str, Any]:
+    """What bound.json holds; `told`: with what the search tells besides."""
     from dmaverify.report.synth import NOT_COVERED
     from dmaverify.synth.recount import counts_of
 
     data = found.as_data()
-    data = {key: value for key, value in data.items() if key not in OF_THE_INPUT}
+    data = {
+        key: value for key, value in data.items() if key not in (OF_THE_INPUT if told else (*OF_THE_INPUT, *ADVICE))
+    }
     data["not_covered"] = list(found.not_covered or NOT_COVERED)
     data["counted"] = counts_of(found.floor, found.prices) if found.floor is not None else {}
     return json.loads(json.dumps(data, sort_keys=True))  # type: ignore[no-any-return]
@@ -189,8 +192,10 @@ def _whole(value: Fraction) -> str:
 # ---------------------------------------------------------------- checking
 
 
-def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) -> Asked:
-    """Plays the search again and compares; the questions of the bound. Findings are added."""
+def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) -> Asked | None:
+    """Plays the search again and compares; the questions of the bound, None where they cannot be made again. Findings
+    are added.
+    """
     from dmaverify.jobs.sealed import holds_its_plan, recount
 
     if not holds_its_plan(folder, manifest, found):
@@ -207,19 +212,25 @@ def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) 
     if not again.found:
         found.refused.append("the search finds no plan")
         return []
-    if (manifest["search"] or {}).get("budget") is not None:
+    told, timed = manifest["search"] is not None, (manifest["search"] or {}).get("budget") is not None
+    given = isinstance(said, dict) and said.get("split") == AS_GIVEN
+    if timed:
         found.open.append("searched by the clock (--budget): the search cannot be played again")
-    without: tuple[str, ...] = () if manifest["search"] else ADVICE
-    if isinstance(said, dict) and said.get("split") == AS_GIVEN:
-        without = (*ADVICE, *OF_THE_WINNER)
+    if given:
         found.open.append(
             "the plan is the one that was given, which the certificate does not hold: its rank stays open"
         )
-    _same_claims(said, claims_of(again), without, found)
-    if OF_THE_WINNER[0] not in without and text_of(folder / "README.txt") != _readme(again, told=not without):
+    whole = not (timed or given)
+    _same_claims(said, claims_of(again, told=told), () if whole else (*ADVICE, *OF_THE_WINNER), found)
+    if text_of(folder / "plan.toml") != (again.plan if whole else said.get("plan") if isinstance(said, dict) else None):
+        found.refused.append(f"plan.toml is not the plan that {'the search gives' if whole else 'bound.json holds'}")
+    if whole and text_of(folder / "README.txt") != _readme(again, told=told):
         found.refused.append("README.txt is not what the search gives")
     recount(folder, found)
-    found.said.append(f"the search was played again: {again.evaluations} commands priced, {said.get('claim')}")
+    claim = f", {again.claim}, profile {again.profile}" if whole else ""
+    found.said.append(f"the search was played again: {again.evaluations} commands priced{claim}")
+    if timed:
+        return None
     asked = bound_questions(again, settings)
     found.refused += contradicted(asked)
     return asked

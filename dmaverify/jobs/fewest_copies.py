@@ -134,6 +134,7 @@ def synthesize_copies(plan: Plan, name: str) -> dict[str, Any]:
         "optimal": found.optimal,
         "gap": found.issues - found.bound,
         "cycles": least,
+        "restricted": [f"the move's own limit {name} = {value:,}" for name, value in transfer.limits],
         "evidence": list(found.evidence),
         "not_covered": list(NOT_COVERED),
         "space": space_of(found),

@@ -28,7 +28,10 @@ KINDS: dict[str, tuple[str, ...]] = {
     "copies": ("request.toml", "plan.toml", "bound.json", "recount.py", "README.txt"),
 }
 """Kinds of certificates of synthesis, with their files."""
-OPTIONS = {"readings": dict, "rlimit": int}
+OWN = [["plan.toml", None, None]]
+"""The plan of such a certificate: path, name and target."""
+OPTIONS = {"readings": dict, "rlimit": int, "timeout": (int, float, type(None)), "memory": (int, type(None)),
+           "engine": list, "dims": (int, type(None)), "defines": list, "features": str}  # fmt: skip
 PLAN = {"path": str, "name": (str, type(None)), "target": (str, type(None)), "file": str, "alone": bool, "sha256": str,
         "beside": dict, "verdicts": list, "commands": dict, "digits": dict}  # fmt: skip
 VERDICT = {"name": str, "target": str, "status": str, "claim": str, "obligations": list, "findings": list,
@@ -107,13 +110,16 @@ def _misshapen(manifest: Mapping[str, Any]) -> list[str]:
             said.append(f"`plans` {number}: the copy of {plan['path']} is {copied_name(number, plan['path'])}")
         said += [f"`plans` {number}: `{key}` is empty" for key in ("name", "target") if plan[key] == ""]
     texts = [*manifest["options"]["readings"].values(), *manifest["data"].values(), *manifest.get("files", {}).values()]
+    texts += [*manifest["options"]["engine"], *manifest["options"]["defines"]]
     texts += [text for plan in manifest["plans"] for text in plan["beside"].values()]
     if not all(isinstance(text, str) for text in texts):
-        said.append("readings, data, files and what lies beside plans are texts")
+        said.append("readings, engines, definitions, data, files and what lies beside plans are texts")
     if not manifest["plans"]:
         said.append("`plans` is empty")
     if manifest["logic"] != LOGIC:
         said.append(f"`logic` is {LOGIC}")
+    if "kind" in manifest and [[plan[key] for key in ("path", "name", "target")] for plan in manifest["plans"]] != OWN:
+        said.append("`plans`: a certificate of synthesis has one, plan.toml, of the machine that it names")
     if "kind" in manifest and manifest["files"].keys() != set(KINDS.get(manifest["kind"], ())):
         said.append(f"`kind` and `files`: a certificate of {' or '.join(KINDS)} with its own files")
     files = [row["file"] for row in manifest["questions"]]

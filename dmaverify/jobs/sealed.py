@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,17 +23,25 @@ from dmaverify.jobs.judge import Job, check_job
 from dmaverify.jobs.reach import files_beside
 from dmaverify.language.files import text_of, write_bytes, write_text
 from dmaverify.prove.certify.certificate import (
+    DECIDED,
     MANIFEST,
     Question,
     write_questions,
 )
+from dmaverify.prove.limits import MEMORY, TIMEOUT
+from dmaverify.prove.smt import RLIMIT
 from dmaverify.values import dataclass, field
 from dmaverify.verdict import OURS, Status, Verdict
 
 PLANS = "plans"
-SCHEMA = 4
+SCHEMA = 5
 FULL: Mapping[str, Any] = {"readings": {}, "rlimit": 20_000_000, "cross_check": 1 << 16, "prove": "full"}
 """How plans are judged for a certificate, where nothing else was asked for."""
+CHOSEN: Mapping[str, Any] = {
+    "readings": {}, "rlimit": RLIMIT, "timeout": TIMEOUT, "memory": MEMORY, "engine": [], "dims": None, "defines": [],
+    "features": "",
+}  # fmt: skip
+"""What its writer may choose and what decides verdicts, each with the value that needs no word."""
 CORE_FILES = ("mapping.smt2", "sequencer.smt2", "obligations.toml")
 
 
@@ -68,9 +77,14 @@ def facts_of(job: Job) -> Facts:
 def _facts_in_place(job: Job) -> Facts:
     verdicts, keep = check_job(job)
     told = [_verdict(verdict, job[0]) for verdict in verdicts]
-    keep = {name: [q for q in asked if q[2] != "unknown"] for name, asked in keep.items()}  # they prove nothing
+    keep = {name: [q for q in asked if _is_decided(q[2])] for name, asked in keep.items()}
     commands, digits = _commands(job, {v.name for v in verdicts if v.status.value == "proved"})
     return {"verdicts": told, "commands": commands, "digits": digits}, keep
+
+
+def _is_decided(answers: str) -> bool:
+    """Whether every answer to a question is `sat` or `unsat`: any other proves nothing, and is no fact of a text."""
+    return bool(answers) and set(answers.split()) <= set(DECIDED)
 
 
 def _verdict(verdict: Any, path: str) -> dict[str, Any]:
@@ -282,7 +296,7 @@ def seal_manifest(
     targets = [v["target"] for plan in plans for v in plan["verdicts"] if v["target"]]
     manifest |= {
         "schema": SCHEMA,
-        "options": {"readings": dict(options.get("readings", {})), "rlimit": options.get("rlimit", 20_000_000)},
+        "options": _chosen(options),
         "plans": list(plans),
         "data": data_of(targets),
         "internal": list(internal),
@@ -290,6 +304,13 @@ def seal_manifest(
     }
     manifest["seal"] = seal_of(manifest)
     write_text(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")
+
+
+def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides verdicts, of the options of a run and of its environment."""
+    features = os.environ.get("DMAVERIFY_FEATURES", "")
+    found = {key: options.get(key, usual) for key, usual in CHOSEN.items()} | {"features": features}
+    return json.loads(json.dumps(found))  # type: ignore[no-any-return]
 
 
 def seal_of(manifest: Mapping[str, Any]) -> str:

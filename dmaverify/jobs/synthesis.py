@@ -124,6 +124,39 @@ def synthesize_move(
     in a `kernel` is written into its text as well. Raises InputError for a move without meaning, a reading that the
     target has not, a fixed part that makes no sense.
     """
+    found = _search_of(move, target, axes, settings, advise, kernel)
+    return replace(found, restricted=_restrictions(move, target, settings or SynthSettings()))
+
+
+def _restrictions(move: Transfer, target: Target, chosen: SynthSettings) -> tuple[str, ...]:
+    """What was fixed of the plans that are searched, in words: by settings, and by the move's own limits."""
+    from dmaverify.cost.simple import simple_cost
+    from dmaverify.targets.modules import part_of
+
+    said = {
+        "packets of {:,} bytes": chosen.packet,
+        "at most {:,} engines of a chip": chosen.engines,
+        "at most {:,} loop entries a side": chosen.entries,
+        "at most {:,} commands": chosen.commands,
+        "{} outermost": ", ".join(chosen.prefix) or None,
+    }
+    found = [text.format(value) for text, value in said.items() if value is not None]
+    found += [f"the move's own limit {name} = {value:,}" for name, value in move.limits]
+    found += [f"the reading {rule}={name}" for rule, name in sorted((chosen.reading or {}).items())]
+    searched = part_of(target, "search") is None and simple_cost(target) is None  # routes are
+    return (*found, "no route through another memory") if searched and not _tries_routes(chosen) else tuple(found)
+
+
+def _tries_routes(chosen: SynthSettings) -> bool:
+    fixed = (chosen.packet, chosen.commands, chosen.entries, *chosen.prefix)
+    return chosen.routes and all(one is None for one in fixed)
+
+
+def _search_of(
+    move: Transfer, target: Target, axes: Mapping[str, int], settings: SynthSettings | None, advise: bool,
+    kernel: Plan | None,
+) -> Synthesis:  # fmt: skip
+    """What the search of the machine finds."""
     from dmaverify.cost.simple import simple_cost
     from dmaverify.prove.move.preconditions import require
     from dmaverify.targets.modules import part_of
@@ -159,8 +192,7 @@ def synthesize_move(
     _has_prices(move)
     began = time.monotonic()
     direct = _direct(move, target, axes, chosen, readings, advise=advise)
-    fixed = (chosen.packet, chosen.commands, chosen.entries, *chosen.prefix)
-    if not chosen.routes or any(one is not None for one in fixed):
+    if not _tries_routes(chosen):
         return direct
     found = _route(move, target, axes, chosen, readings, direct, began) or direct
     if found.route is None or kernel is None or not kernel.is_kernel:

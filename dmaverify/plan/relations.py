@@ -4,7 +4,7 @@ Knows: clauses and sums over names, and over marked names (`%n`) where a kernel'
 Does not know: which names are sizes, plan files.
 Law: a relation holds at sizes exactly when its facts do.
 
-    clause   := sum { ("<=" | "<" | ">=" | ">" | "==") sum } | sum "|" sum          clauses are joined by `and`
+    clause   := sum { ("<=" | "<" | ">=" | ">" | "==" | "!=") sum } | sum "|" sum          clauses are joined by `and`
     sum      := see `arithmetic`
 
 Source: the plan file format, Symbols.
@@ -22,7 +22,7 @@ from dmaverify.plan.arithmetic import Cursor
 from dmaverify.prove.sizes.facts import FactReason, FloorQuotient, SizeFact, floor_name
 
 _JOIN = re.compile(r"\band\b")
-_SIGN = re.compile(r"<=|>=|==|<|>|\|")
+_SIGN = re.compile(r"<=|>=|==|!=|<|>|\|")
 _MARKED = re.compile(r"%([A-Za-z_]\w*)")
 _ASSUMED = FactReason("assume", "the plan")
 
@@ -115,6 +115,9 @@ def relations_in(text: str, source: Source, offset: int) -> list[SizeFact]:
     floors: dict[str, FloorQuotient] = {}
     known = {name: SizeTerm(Poly.symbol(name), floors) for name in _MARKED.findall(text)}
     facts = clauses_of(_MARKED.sub(r" \1", text), known, source, offset)
+    if any(fact.op in ("ne", "ndiv") for fact in facts):
+        said = "a relation of a kernel's numbers says what they are, not what they are not"
+        raise InputError(said, Span(source, offset, offset + len(text)), "state `<`, `>`, `==` or a range")
     if any(name in floors for fact in facts for name in (*fact.poly.symbols, *(fact.by.symbols if fact.by else ()))):
         said = "a relation of a kernel's numbers has sums, products and remainders alone"
         raise InputError(said, Span(source, offset, offset + len(text)), "multiply by the divisor instead")
@@ -143,11 +146,12 @@ def _fact(
     left, right = pair
     if sign == "|":
         return SizeFact("div", _poly(right), _poly(left), _ASSUMED)
-    if sign == "==":
+    if sign in ("==", "!="):
         cut = _remainder(texts[0], known, source, offset)
-        if cut is not None and not isinstance(right, SizeTerm):
-            return SizeFact("div", cut[0] - Poly.of(right), cut[1], _ASSUMED)
-        return SizeFact("eq", _poly(left) - _poly(right), None, _ASSUMED)
+        never = sign == "!=" and right != 0  # `C % 32 != 40` holds always, and not only where C - 40 has a rest
+        if cut is not None and not isinstance(right, SizeTerm) and not never:
+            return SizeFact("div" if sign == "==" else "ndiv", cut[0] - Poly.of(right), cut[1], _ASSUMED)
+        return SizeFact("eq" if sign == "==" else "ne", _poly(left) - _poly(right), None, _ASSUMED)
     if sign in ("<", "<="):
         left, right = right, left
     one = Poly.of(1 if sign in ("<", ">") else 0)

@@ -20,6 +20,7 @@ from dmaverify.prove import limits
 from dmaverify.values import dataclass, field
 
 RLIMIT = 20_000_000
+ANSWERS = ("sat", "unsat", "unknown")
 _PLANS_PER_CONTEXT = 500
 _SMALLER = 2_000_000  # units that a smaller counterexample is worth
 _ONE_SMALLER = 500_000  # units that one question of up to 64 variables on the way to it is worth
@@ -298,27 +299,39 @@ def _renamed(ranges: dict[str, tuple[int | None, int | None]], parts: list[tuple
 
 
 def answers_to(scripts: Iterable[str], rlimit: int = RLIMIT) -> Iterator[list[str]]:
-    """What z3 says to every `(check-sat)` of each script, in order; an `error: ...` in place of what it cannot read.
+    """What z3 says to every `(check-sat)` of each script, in order; where z3 fails at one (a limit that runs out
+    within a scope, a text that it cannot read), a last `error: ...` in place of that answer and all that follow.
 
-    Scripts share a context that is reset before each, and nothing else.
+    Each script has a context of its own: its answers depend on no script, and no plan, that was asked before.
     """
     import z3
 
-    context = _contexts.pop() if _contexts else z3.Context()
     for script in scripts:
-        limited = f"{_AFRESH}(set-option :rlimit {rlimit})\n{script}(set-option :rlimit 0)"  # it outlives its context
+        limited = f"(set-option :rlimit {rlimit})\n{script}(set-option :rlimit 0)"  # it outlives its context
+        context = z3.Context()
         try:
             said = z3.Z3_eval_smtlib2_string(context.ref(), limited)
-        except z3.Z3Exception as error:  # a limit that ran out within a scope, for one
-            said = f"error: {error}"
+        except z3.Z3Exception as error:
+            said = _said_before(error)
             context = z3.Context()
             z3.Z3_eval_smtlib2_string(context.ref(), "(set-option :rlimit 0)")
-        yield [line.strip() for line in said.splitlines() if line.strip()]
-    _contexts.append(context)
+        yield _answers(said)
 
 
-_contexts: list[Any] = []  # for scripts, made once: that takes as long as a few answers
-_AFRESH = "(reset)(set-info :status unknown)"  # a reset keeps the status that the script before was said to have
+def _said_before(error: Exception) -> str:
+    """What z3 had said until an error, and the error, one a line."""
+    told = error.args[0] if error.args else ""
+    return told.decode(errors="replace") if isinstance(told, bytes) else str(told)
+
+
+def _answers(said: str) -> list[str]:
+    """The answers of z3 up to the first line that is none, and that as an error."""
+    answers: list[str] = []
+    for line in filter(None, map(str.strip, said.splitlines())):
+        if line not in ANSWERS:
+            return [*answers, f"error: {line}"]
+        answers.append(line)
+    return answers
 
 
 def _checked(solver: Any) -> str:

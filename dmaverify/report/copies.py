@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dmaverify.synth.result import of_plans_with
+
 
 def synthesis_text(found: Mapping[str, Any]) -> str:
     """A synthesis for people."""
@@ -18,6 +20,7 @@ def synthesis_text(found: Mapping[str, Any]) -> str:
     legal = "proved under every reading" if not needs else (
         f"proved under the default readings and {others - len(needs)} of {others} others"
     )  # fmt: skip
+    word += of_plans_with(found["restricted"])
     copies = f"{found['copies']:,} cop{'ies' if found['copies'] != 1 else 'y'} in the text"
     lines = [
         f"{found['name']}   {count:,} instruction{'s' if count != 1 else ''} issued by {copies}",

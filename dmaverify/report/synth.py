@@ -46,7 +46,7 @@ def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
     yield f"{move.name}   {tensor_text(move.source)} -> {tensor_text(move.dest)}     {move.dtype}"
     if not result.found:
         searched = all(rule != "synth/not-searched" for rule, _, _ in result.refused)
-        yield "NO PLAN" if searched else "NOT SEARCHED"
+        yield f"NO PLAN{result.restriction}" if searched else "NOT SEARCHED"
         for rule, message, hint in result.refused:
             yield f"  {rule}: {message}"
             if hint:
@@ -60,7 +60,7 @@ def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
     word = (
         result.claim
         if result.optimal
-        else f"GAP {100 * result.gap:.1f} % (best bound {result.bound:,.1f})"
+        else f"GAP {100 * result.gap:.1f} % (best bound {result.bound:,.1f}){result.restriction}"
         if result.bound
         else "NO BOUND, the answer is none of the space that was searched"
     )

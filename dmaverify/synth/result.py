@@ -11,7 +11,7 @@ Source: the plan file format, `schema = 1`; docs/design.md (JSON of `synth`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmaverify.cost.bands import Band, band_of
@@ -132,6 +132,7 @@ class Synthesis:
     route: TwoHops | None = None
     written: RouteDiff | None = None
     readings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    restricted: tuple[str, ...] = ()  # what was fixed of the plans that were searched: the claim is of these alone
 
     @property
     def prices(self) -> CostData:
@@ -150,13 +151,20 @@ class Synthesis:
 
     @property
     def claim(self) -> str:
-        """What is said of the plan: OPTIMAL of every share where the floor is met, else among the shares tried."""
+        """What is said of the plan: OPTIMAL of every share where the floor is met, else among the shares tried; in
+        either case of the plans that were asked for alone.
+        """
         if not self.optimal:
-            return f"within {100 * self.gap:.2f} % of the bound"
+            return f"within {100 * self.gap:.2f} % of the bound{self.restriction}"
         if self.floor is None or self.floor.cycles >= self.cycles - HAIR:
-            return "OPTIMAL for this model"
+            return f"OPTIMAL for this model{self.restriction}"
         least = f"no share can beat {self.floor.cycles:,.1f} cycles"
-        return f"OPTIMAL for this model among the shares of engines that are tried ({least})"
+        return f"OPTIMAL for this model among the shares of engines that are tried ({least}){self.restriction}"
+
+    @property
+    def restriction(self) -> str:
+        """The plans that a claim is of, in words, where something of them was fixed."""
+        return of_plans_with(self.restricted)
 
     @property
     def band(self) -> Band | None:
@@ -186,6 +194,7 @@ class Synthesis:
                 "gap": None,
                 "evidence": list(self.evidence),
                 "seconds": self.seconds,
+                "restricted": list(self.restricted),
                 "refused": reasons,
             }
         data: dict[str, Any] = {
@@ -195,6 +204,7 @@ class Synthesis:
             "bound": self.bound,
             "optimal": self.optimal,
             "claim": self.claim,
+            "restricted": list(self.restricted),
             "gap": self.gap,
             "evidence": list(self.evidence),
             "seconds": self.seconds,
@@ -245,6 +255,11 @@ class Synthesis:
                     "proved": change.proved,
                 }
         return data
+
+
+def of_plans_with(restricted: Sequence[str]) -> str:
+    """The plans that a claim is of, in words; nothing where it is of all."""
+    return f", of plans with {' and '.join(restricted)}" if restricted else ""
 
 
 def _term(term: Any) -> dict[str, Any]:

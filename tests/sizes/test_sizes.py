@@ -9,13 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import dmaverify.api as api
+from dmaverify.errors import InputError, Source
+from dmaverify.language.numbers import Poly
 from dmaverify.plan.read import InputErrors, read_plan_text
+from dmaverify.plan.relations import SizeTerm, clauses_of, relations_in
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import attempt
 from dmaverify.prove.sizes.check import check_template, samples, verdict_at
 from dmaverify.prove.sizes.conditions import conditions
 from dmaverify.prove.sizes.divisors import traced
-from dmaverify.prove.sizes.facts import Template, with_floors
+from dmaverify.prove.sizes.facts import FactReason, FloorQuotient, SizeFact, Template, with_floors
 from dmaverify.prove.sizes.shadow import number_of
 from dmaverify.report.guards import guard
 from dmaverify.testing import symbolic_plans
@@ -392,3 +395,67 @@ def test_a_move_without_a_stream_is_judged_for_all_sizes_as_at_each_by_itself(
     for size in (1, 2, 4, 8, 12, 248, 255, 256, 257, 504, 511, 512, 513, 520, 2048):
         held = any(all(f.holds({"A": size}) for f in facts) for facts in found.any)
         assert verdict_at(one, {"A": size}, Options()).status is (Status.PROVED if held else Status.REFUTED), size
+
+
+# ---------------------------------------------------------------- the language of `assume`
+
+
+def _drawn_fact(rng: random.Random) -> SizeFact:
+    def poly() -> Poly:
+        terms: dict[tuple[str, ...], int] = {}
+        for _ in range(rng.randint(1, 3)):
+            terms[tuple(sorted(rng.choices("ABC", k=rng.randint(0, 2))))] = rng.choice([-6, -3, -1, 1, 2, 4, 32])
+        return Poly(terms)
+
+    op = rng.choice(["ge", "eq", "ne", "div", "ndiv"])
+    divisors = [{(): 32}, {(): 3}, {("B",): 1}, {("B",): 4}, {("A", "B"): 1}, {("B",): 1, (): 1}]
+    by = Poly(rng.choice(divisors)) if op in ("div", "ndiv") else None
+    return SizeFact(op, poly(), by, FactReason("core/covers", ""))
+
+
+def test_assume_reads_every_clause_that_conditions_writes() -> None:
+    rng = random.Random(5)
+    seen: Counter[str] = Counter()
+    for _ in range(1_500):
+        fact = _drawn_fact(rng)
+        floors: dict[str, FloorQuotient] = {}
+        known = {name: SizeTerm(Poly.symbol(name), floors) for name in "ABC"}
+        (read,) = clauses_of(fact.text, known, Source("drawn", fact.text), 0)
+        seen[read.op] += 1
+        for _ in range(12):
+            values = {name: rng.randint(1, 40) for name in "ABC"}
+            assert read.holds(with_floors(values, floors.values())) == fact.holds(values), (fact.text, values)
+    assert min(seen[op] for op in ("ge", "eq", "ne", "div", "ndiv")) > 50
+
+
+@pytest.mark.parametrize("drawn", range(12))
+def test_the_conditions_of_a_drawn_plan_are_assumptions_under_which_it_is_proved(drawn: int) -> None:
+    text = random_template(random.Random(drawn)).text
+    (found,) = (conditions(one, Options()) for one in read_plan_text(text).templates)
+    for facts in found.any[:2]:
+        if not facts:
+            continue
+        assumed = "assume = [" + ", ".join(f'"{fact.text}"' for fact in facts) + "]\n"
+        assert "assume" not in text
+        again = read_plan_text(text.replace("[axes]", f"{assumed}[axes]", 1))
+        assert [check_template(one, Options()).status for one in again.templates] == [Status.PROVED]
+
+
+@pytest.mark.parametrize(
+    ("assume", "value", "holds"),
+    [
+        ("A != 3", 3, False), ("A != 3", 4, True), ("A % 4 != 0", 8, False), ("A % 4 != 0", 9, True),
+        ("A % 4 != 1", 5, False), ("A % 4 != 1", 8, True), ("A % 4 != 9", 5, True), ("A % 4 != 9", 9, True),
+        ("1 != A", 1, False), ("2 * A != 7", 3, True),
+    ],
+)  # fmt: skip
+def test_what_a_size_is_not_is_an_assumption(assume: str, value: int, holds: bool) -> None:
+    floors: dict[str, FloorQuotient] = {}
+    facts = clauses_of(assume, {"A": SizeTerm(Poly.symbol("A"), floors)}, Source("one", assume), 0)
+    assert all(fact.holds(with_floors({"A": value}, floors.values())) for fact in facts) is holds
+
+
+def test_numbers_of_a_kernel_are_not_assumed_to_be_unlike() -> None:
+    for text in ("%n != 3", "%n % 4 != 0"):
+        with pytest.raises(InputError, match="not what they are not"):
+            relations_in(text, Source("one", text), 0)

@@ -13,7 +13,7 @@ import pytest
 
 from dmaverify.cli import app
 from dmaverify.jobs.certify import check_certificate
-from dmaverify.jobs.sealed import seal_of
+from dmaverify.jobs.sealed import FULL, seal_of, write_certificate
 from dmaverify.prove.certify.certificate import MANIFEST, cvc5_answer
 
 pytestmark = pytest.mark.xdist_group("sealed_synthesis")
@@ -111,6 +111,16 @@ def in_search(key: str, value: Any) -> Change:
     return change
 
 
+def in_plan(key: str, value: Any) -> Change:
+    def change(folder: Path) -> None:
+        manifest = json.loads((folder / MANIFEST).read_text())
+        assert manifest["plans"][0][key] != value
+        manifest["plans"][0][key] = value
+        (folder / MANIFEST).write_text(json.dumps(manifest))
+
+    return change
+
+
 def in_bound_besides(key: str, value: Any) -> Change:
     def change(folder: Path) -> None:
         data = json.loads((folder / "bound.json").read_text())
@@ -165,6 +175,13 @@ TAMPERS: dict[str, Change] = {
     "optimality as a number": in_bound("optimal", lambda old: int(old)),
     "what a reader is told": in_file("README.txt", "certificate   ", "certificate   OPTIMAL for all models, "),
     "the cycles that a reader is told": in_file("README.txt", "cycles ", "cycles 1 "),
+    "the target of its plan": in_plan("target", "toy"),
+    "the name of its plan": in_plan("name", "turn"),
+    "the path of its plan": in_plan("path", "/etc/plan.toml"),
+    "what was fixed of the plans": in_bound("restricted", []),
+    "the claim that a reader is told, of all plans": in_file(
+        "README.txt", ", of plans with at most 1 engines of a chip", ""
+    ),
     "a file besides": lambda folder: (folder / "proof.txt").write_text("it holds") and None,
     "a file besides in the list": added_file,
 }
@@ -195,6 +212,57 @@ def test_a_forged_synthesis_is_refused_though_everything_is_sealed_anew(
     TAMPERS[name](folder)
     sealed_anew(folder)
     assert check_certificate(folder, solver=False).code == 1
+
+
+def of_another_plan(certificate: Path, folder: Path, text: str) -> None:
+    """The certificate with everything about its plan made anew for another text, and all about the search kept."""
+    manifest = json.loads((certificate / MANIFEST).read_text())
+    folder.mkdir()
+    for name in manifest["files"]:
+        shutil.copy(certificate / name, folder / name)
+    (folder / "plan.toml").write_text(text)
+    rows = [row for row in manifest["questions"] if row["plan"] == "bound"]
+    texts = [(certificate / row["file"]).read_text().split("\n", 4)[4] for row in rows]
+    bound = [(r["question"], t.removesuffix("\n(check-sat)\n"), r["status"]) for r, t in zip(rows, texts, strict=True)]
+    extra = {"kind": manifest["kind"], "search": manifest["search"]}
+    job = (str(folder / "plan.toml"), None, None, dict(FULL))
+    write_certificate(folder, [job], extra, list(manifest["files"]), "plan.toml", {"bound": bound})
+
+
+SLOW = PLAN + 'stream = { time = "B, A, C / 16", packet = "C % 16" }\n'
+MORE = PLAN.partition("[transfer.turn]")[2].replace('base = 0, element = "B', 'base = 4096, element = "B')
+
+
+@pytest.mark.parametrize("change", [None, "slow", "two"])
+def test_a_plan_that_the_search_does_not_find_is_refused_beside_its_bound(
+    certificate: Path, tmp_path: Path, change: str | None
+) -> None:
+    text = (certificate / "plan.toml").read_text()
+    text = {None: text, "slow": SLOW, "two": f"{text}[transfer.more]{MORE}"}[change]
+    of_another_plan(certificate, tmp_path / "cert", text)
+    found = check_certificate(tmp_path / "cert", solver=False)
+    assert found.code == (0 if change is None else 1)
+    assert ("plan.toml is not the plan that the search gives" in found.refused) is (change is not None)
+
+
+def test_the_claim_that_is_told_is_of_the_plans_that_were_searched(certificate: Path) -> None:
+    (said,) = (one for one in check_certificate(certificate, solver=False).said if "played again" in one)
+    assert "of plans with at most 1 engines of a chip" in said
+    assert said.endswith(", profile book")
+
+
+def test_a_search_by_the_clock_is_open_and_what_it_claims_is_not_repeated(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(PLAN)
+    arguments = ["synth", str(tmp_path / "plan.toml"), "--no-simulate", "--engines", "1", "--budget", "30"]
+    assert app.invoke([*arguments, "--certificate", str(tmp_path / "cert")]) == 0
+    found = check_certificate(tmp_path / "cert", solver=False)
+    assert (found.refused, found.code) == ([], 3)
+    assert not any("OPTIMAL" in one for one in found.said)
+    file = tmp_path / "cert" / "plan.toml"
+    file.write_text(SLOW)
+    (tmp_path / "cert" / "plans" / "000" / "plan.toml").write_text(SLOW)
+    sealed_anew(tmp_path / "cert")
+    assert check_certificate(tmp_path / "cert", solver=False).code == 1
 
 
 def test_the_bound_follows_from_counts_by_a_question_that_can_be_false(certificate: Path) -> None:

@@ -188,3 +188,53 @@ def test_a_rule_is_said_to_break_every_plan_only_where_every_plan_was_tried() ->
     said = [api.synthesize(text, simulate=False, routes=False, evaluations=n).refused[0][1] for n in (1, None)]
     assert said[0].startswith("every plan that was tried (the budget ended) breaks it")
     assert said[1].startswith("every plan breaks it")
+
+
+# ---------------------------------------------------------------- what a claim is of
+
+
+MANY = GOOD.replace("R = 5\nC = 32", "R = 8\nC = 512")
+
+
+@pytest.mark.parametrize(
+    ("fixed", "words"),
+    [
+        ({}, []),
+        ({"simulate": False, "evaluations": 50, "profile": "book"}, []),
+        ({"routes": False}, ["no route through another memory"]),
+        ({"engines": 1}, ["at most 1 engines of a chip"]),
+        ({"packet": 64}, ["packets of 64 bytes", "no route through another memory"]),
+        ({"entries": 2, "commands": 9}, ["at most 2 loop entries a side", "at most 9 commands",
+                                         "no route through another memory"]),
+        ({"prefix": ("R",), "packet": 512}, ["packets of 512 bytes", "R outermost", "no route through another memory"]),
+        ({"reading": {"rngd/packet-max": "unenforced"}}, ["the reading rngd/packet-max=unenforced"]),
+    ],
+)  # fmt: skip
+def test_a_claim_says_what_was_fixed_of_the_plans_that_it_is_of(fixed: dict[str, object], words: list[str]) -> None:
+    from dmaverify.report.synth import synth_text
+
+    found = api.synthesize(api.load(MANY), **{"simulate": False, **fixed})
+    said = f", of plans with {' and '.join(words)}" if words else ""
+    assert list(found.restricted) == found.as_data()["restricted"] == words
+    (line,) = (one for one in synth_text(found).split("\n") if one.startswith(("certificate", "NO PLAN")))
+    assert ("of plans with" in line) is bool(words)
+    assert said in line
+    assert not found.found or found.claim.endswith(said)
+
+
+def test_a_claim_says_which_limits_the_move_has_of_its_own() -> None:
+    for limits in ("", "limits = { packet_max = 128 }\n"):
+        found = api.synthesize(api.load(MANY + limits), simulate=False)
+        assert ("of plans with the move's own limit packet_max = 128" in found.claim) is bool(limits)
+
+
+def test_a_machine_that_has_no_routes_has_none_to_leave_out() -> None:
+    assert api.synthesize(api.load(IDMA), routes=False).restricted == ()
+    assert api.synthesize(api.load(IDMA), commands=3).restricted == ("at most 3 commands",)
+
+
+def test_a_bound_that_is_not_met_and_no_plan_are_of_the_plans_that_were_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    invoke(["synth", plan(tmp_path, NOWHERE), "--engines", "1"])
+    assert "NO PLAN, of plans with at most 1 engines of a chip" in capsys.readouterr().out

@@ -86,7 +86,7 @@ class SizeFact:
         """In the language of `assume`."""
         if self.by is not None:
             by = text_of(self.by)
-            if len(self.by.terms) > 1:
+            if " " in by:
                 by = f"({by})"
             whole = text_of(self.poly)
             whole = f"({whole})" if len(self.poly.terms) > 1 or " " in whole else whole
