@@ -101,7 +101,10 @@ def _plan_again(
 ) -> dict[str, list[tuple[str, str, str]]] | None:
     """The plan judged from its text alone; what it gives must be what is written. None where it is not judged."""
     if plan.get("alone") is not True:
-        wrong = [m for v in _rows(plan["verdicts"]) for rule, _, m, *_ in v["findings"] if rule == "core/input"]
+        formed = [
+            one for v in _rows(plan["verdicts"]) for one in v["findings"] if isinstance(one, list) and len(one) == 3
+        ]
+        wrong = [message for rule, _, message in formed if rule == "core/input"]
         why = "is judged with files beside it, which a certificate does not hold"
         found.open.append(f"{plan['path']}: {f'is not judged: {wrong[0]}' if wrong else why}")
         return None

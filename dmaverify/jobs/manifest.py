@@ -114,6 +114,8 @@ def _misshapen(manifest: Mapping[str, Any]) -> list[str]:
     texts += [text for plan in manifest["plans"] for text in plan["beside"].values()]
     if not all(isinstance(text, str) for text in texts):
         said.append("readings, engines, definitions, data, files and what lies beside plans are texts")
+    if not re.fullmatch(r"[\w,/. +-]*", manifest["options"]["features"], re.ASCII):
+        said.append("`features` are names with commas between")
     if not manifest["plans"]:
         said.append("`plans` is empty")
     if manifest["logic"] != LOGIC:

@@ -121,6 +121,20 @@ def test_an_option_that_is_missing_or_of_a_wrong_kind_is_refused(tmp_path: Path,
     assert check_certificate(tmp_path / "other", solver=False).code == 1
 
 
+@pytest.mark.parametrize("features", ["a\0b", "\udc80", "a\nb"])
+def test_features_that_no_environment_can_hold_are_refused(tmp_path: Path, features: str) -> None:
+    folder = certified(tmp_path, COPY, target="toy")
+    resealed(folder, lambda m: m["options"].update({"features": features}))
+    assert check_certificate(folder, solver=False).refused == [f"{MANIFEST}: `features` are names with commas between"]
+
+
+@pytest.mark.parametrize("findings", [[1], ["core/input"], [[]], [["core/input"]], [{"core/input": 1}]])
+def test_a_finding_that_is_none_leaves_a_plan_that_was_not_judged_open(tmp_path: Path, findings: list[Any]) -> None:
+    folder = certified(tmp_path, COPY.replace("source = ", "sauce = "))
+    resealed(folder, lambda m: m["plans"][0]["verdicts"][0].update({"findings": findings}))
+    assert check_certificate(folder, solver=False).code == 3
+
+
 # ---------------------------------------------------------------- answers
 
 
