@@ -22,10 +22,10 @@ CONDITIONS = [
     ('if !cfg!(feature = "a") && (n > 4) { ALL }', "", "unknown"), ('if !cfg!(feature = "a") { ALL }', "", "proved"),
     ('if cfg!(feature = "a") || (n > 4) {} else { ALL }', "", "unknown"), ('if (!(cfg!(feature = "a"))) { ALL }', "", "proved"),
     ('if !cfg!(feature = "a") { ALL } else if (n > 4) {}', "", "proved"), ('if !!cfg!(feature = "a") { ALL }', "", "refuted"),
-    ("if !F < 3 { ALL }", "const F: usize = 5;", "unknown"), ("if !(F < 3) { ALL }", "const F: usize = 5;", "proved"),
-    ("if !(F > 3) { ALL }", "const F: usize = 5;", "refuted"), ("match !F { 0 => { ALL } _ => {} }", "const F: usize = 5;", "unknown"),
-    ("match !F { 5 => { ALL } _ => {} }", "const F: usize = 5;", "unknown"), ("match F { 5 => { ALL } _ => {} }", "const F: usize = 5;", "proved"),
-    ("let k = !F; match k { 5 => { ALL } _ => {} }", "const F: usize = 5;", "unknown"), ("put(ctx, x, &mut y, !false);", PUT, "proved"),
+    ("if !F < 3 { ALL }", "const F: usize = 5;", "refuted"), ("if !(F < 3) { ALL }", "const F: usize = 5;", "proved"),
+    ("if !(F > 3) { ALL }", "const F: usize = 5;", "refuted"), ("match !F { 0 => { ALL } _ => {} }", "const F: usize = 5;", "refuted"),
+    ("match !F { 5 => { ALL } _ => {} }", "const F: usize = 5;", "refuted"), ("match F { 5 => { ALL } _ => {} }", "const F: usize = 5;", "proved"),
+    ("let k = !F; match k { 5 => { ALL } _ => {} }", "const F: usize = 5;", "refuted"), ("put(ctx, x, &mut y, !false);", PUT, "proved"),
     ("put(ctx, x, &mut y, !true);", PUT, "refuted"),
     ("match !(F < 3) { true => { ALL } false => {} }", "const F: usize = 5;", "proved"),
     (f"match 0 {{ {OS} 0 => {{ ALL }} _ => {{}} }}", "", "unknown"), (f"match 0 {{ {OS} 1 => {{}} 0 => {{ ALL }} _ => {{}} }}", "", "proved"),
@@ -63,7 +63,7 @@ NAMES = [
     ("max(4, 1)", "use elsewhere::max;", "unknown"), ("elsewhere::max(4, 1)", "", "unknown"), ("std::cmp::max(4, 1)", "", "proved"), ("usize::max(4, 1)", "", "proved"),
     ("f()", "const fn f() -> usize { let mut r = 1; { r = 4; let r = 9; } r }", "proved"), ("f()", "const fn f() -> usize { let mut r = 1; { let r = 4; } r }", "refuted"),
     ("f()", "const fn f() -> usize { let mut r = 1; { r = 3; let r = 4; } r }", "refuted"),
-    ("f(3)", "const fn f(a: i32) -> usize { if a.saturating_sub(5) < 0 { 4 } else { 0 } }", "unknown"), ("f(3)", "const fn f(a: usize) -> usize { a.saturating_sub(5) + 4 }", "proved"),
+    ("f(3)", "const fn f(a: i32) -> usize { if a.saturating_sub(5) < 0 { 4 } else { 0 } }", "proved"), ("f(3)", "const fn f(a: usize) -> usize { a.saturating_sub(5) + 4 }", "proved"),
     ("((7 as f32 / 2 as f32 * 2 as f32) as usize - 3)", "", "unknown"), ("((7 as u32 / 2 as u32 * 2 as u32) as usize - 2)", "", "proved"),
 ]  # fmt: skip
 

@@ -100,7 +100,7 @@ def test_numbers_of_different_loops_reach_their_ends_together(text: str, ends: b
 @pytest.mark.parametrize("value", [0, 1, 44, 127, 128, 255, 256, 300, 65535, 70000, 2**31, 2**32 + 4, 2**63, 2**64 + 3])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_cast_keeps_the_low_bits(bits: int, value: int, sign: int) -> None:
-    text = f"({value})" if sign > 0 else f"(0 - {value})"
+    text = f"({value})" if sign > 0 else f"(0 - {value}i128)"
     low = sign * value % (1 << bits)
     for kind, wanted in (("u", low), ("i", low - (low >> bits - 1 << bits))):
         found = number_of(f"{text} as {kind}{bits}", lambda *_: None)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.buffers import tensors_in
 from dmaverify.machines.rngd.rust.code import named
+from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.functions import Functions
 from dmaverify.machines.rngd.rust.lists import joined
-from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import Pending, Record, RustTensor, Sequence, Tuple, Unknown, Value, known
 from dmaverify.values import replace
 

@@ -18,6 +18,7 @@ from dmaverify.machines.rngd.rust.carries import may_hold
 from dmaverify.machines.rngd.rust.cfg import built
 from dmaverify.machines.rngd.rust.code import child, label_of, named
 from dmaverify.machines.rngd.rust.flow import ITEMS, first_of
+from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.invocations import Invocations
 from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.module import Item, NameScope, fill
@@ -30,7 +31,6 @@ from dmaverify.machines.rngd.rust.sites import (
     takes_numbers,
     told_by_calls,
 )
-from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Numbers,
     Opaque,

@@ -16,11 +16,12 @@ from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.accesses import Effect
 from dmaverify.machines.rngd.rust.assignments import Assignments
 from dmaverify.machines.rngd.rust.code import named
+from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.integers import INTEGERS, typed
 from dmaverify.machines.rngd.rust.lists import element, elements, in_loop, listed, mapped, reshaped_list
 from dmaverify.machines.rngd.rust.module import NameScope
 from dmaverify.machines.rngd.rust.moves import SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
 from dmaverify.machines.rngd.rust.sites import GROWN
-from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
     Map,
@@ -96,6 +97,10 @@ class Calls(Assignments):
             return Unknown("a call of nothing", code.span(node))
         if function.type == "field_expression":
             return self._method(code, node, function, generics, arguments, frame, expected)
+        if function.type == "scoped_identifier" and code.text(function).split("::")[0] in INTEGERS:
+            number = self.types.number(code, node, frame)  # `usize::from(n)`
+            if number is not None:
+                return number
         if function.type in ("identifier", "scoped_identifier"):
             return self._path_call(code, node, function, generics, arguments, frame, expected)
         called = self.value(code, function, frame, None)
@@ -201,7 +206,9 @@ class Calls(Assignments):
         frame: Frame, expected: Value | None,
     ) -> Value:  # fmt: skip
         place = TILES[name]
+        self.types.left = ""
         values = [self.value(code, one, frame, None) for one in arguments]
+        doubt = self.types.left
         if place not in tensor.fields:
             return tensor.with_field("element", Unknown(f"{tensor.tier} has no {place} to tile", code.span(node)))
         index, length, new = (*generics, Unknown(""), Unknown(""), Unknown(""))[:3]
@@ -212,14 +219,18 @@ class Calls(Assignments):
             and place in expected.fields
         ):
             new = expected.fields[place]
-        start = values[0] if values and isinstance(values[0], Numbers) else None
+        start = typed(values[0], "usize") if values and isinstance(values[0], Numbers) else None
         as_map = [v if isinstance(v, (Map, Unknown)) else Unknown("no mapping", code.span(node)) for v in (index, new)]
         if isinstance(as_map[1], Unknown) and not as_map[1].reason:
             as_map[1] = Unknown("the mapping of the tile is left to inference", code.span(node))
+        if start is None and not doubt:
+            names = re.findall(r"[a-z_]\w*", code.text(arguments[0])) if arguments else ()
+            values = [frame.locals.get(name, Unknown("")) for name in names]
+            doubt = next((one.reason for one in values if isinstance(one, Unknown) and " may leave " in one.reason), "")
         size = length.single if isinstance(length, Numbers) else None
         at = code.span(arguments[0]) if arguments else code.span(node)
         when = (self.walk.when.loose, self.walk.dead)
-        call = TileCall(place, as_map[0], size, as_map[1], start, code.span(node), at, self.library, *when)
+        call = TileCall(place, as_map[0], size, as_map[1], start, code.span(node), at, self.library, *when, doubt)
         return tiled(tensor, call)
 
     def _reshape(

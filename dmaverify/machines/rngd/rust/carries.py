@@ -8,8 +8,9 @@ Law: it errs to the side of a tensor: what is not known may hold one.
 from __future__ import annotations
 
 from dmaverify.machines.rngd.rust.code import in_build
+from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.module import Item
-from dmaverify.machines.rngd.rust.types import Frame, Types
+from dmaverify.machines.rngd.rust.types import Types
 from dmaverify.machines.rngd.rust.values import Dtype, Map, Numbers, Opaque, Record, Sequence, Tuple, Value
 
 _NOTHING = ("()", "bool", "lifetime", "None")

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import arguments_in, named, places
+from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.numbers import Look, number_of, split_top, truth_of
 from dmaverify.machines.rngd.rust.patterns import Partition, of_truths, partition, told_pattern
-from dmaverify.machines.rngd.rust.questions import INTEGERS, AskedCondition, Conditions
-from dmaverify.machines.rngd.rust.types import Frame
+from dmaverify.machines.rngd.rust.questions import AskedCondition, Conditions
 from dmaverify.machines.rngd.rust.values import (
     Buffer,
     Dtype,
@@ -111,7 +112,7 @@ class Choices(Conditions):
                 self.later_uses.bound(code, pattern.start_byte, value)
             item = frame.scope.find(code.text(pattern), values=True)
             if item is None or item.kind != "const":  # else it is the constant
-                frame.locals[code.text(pattern)] = value
+                frame.locals[code.text(pattern)] = self.types.sized(code, pattern, value, frame)
         elif kind in ("mut_pattern", "ref_pattern", "reference_pattern", "captured_pattern"):
             inner = [one for one in named(pattern) if one.type != "mutable_specifier"]
             for one in inner:

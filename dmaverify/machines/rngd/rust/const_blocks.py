@@ -8,17 +8,20 @@ Law: a statement that is not known gives None, never a guess. Every turn of a lo
 from __future__ import annotations
 
 import re
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import named
+from dmaverify.machines.rngd.rust.integers import typed
 from dmaverify.machines.rngd.rust.numbers import Look, number_of, truth_of
 from dmaverify.machines.rngd.rust.values import Numbers, Value
 from dmaverify.values import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    Sized = Callable[[Node, Value], Value]
 
 MOST_STATEMENTS = 10_000
 _CHANGE = re.compile(r"([a-z_]\w*)\s*([-+*/%&|^]|<<|>>)?=(?!=)\s*(.+?);?", re.DOTALL)
@@ -33,10 +36,12 @@ class _NotKnown(Exception):
     """A statement that says nothing here."""
 
 
-def const_block(code: Code, body: Node, known: MutableMapping[str, Value], look: Look) -> Numbers | None:
-    """The number that a block gives, where `look` reads the variables in `known`; None where that is not known."""
+def const_block(code: Code, body: Node, known: MutableMapping[str, Value], look: Look, sized: Sized) -> Numbers | None:
+    """The number that a block gives, where `look` reads the variables in `known` and `sized` gives a variable its type;
+    None where that is not known.
+    """
     try:
-        return _ConstBlock(code, known, look).block(body)
+        return _ConstBlock(code, known, look, sized).block(body)
     except _Returned as found:
         return found.value
     except (_NotKnown, RecursionError):
@@ -48,6 +53,7 @@ class _ConstBlock:
     code: Code
     known: MutableMapping[str, Value]
     look: Look
+    sized: Sized
     spent: int = 0
 
     def block(self, node: Node) -> Numbers | None:
@@ -76,7 +82,9 @@ class _ConstBlock:
         name = self.code.text(pattern) if pattern is not None else ""
         if given is None or not name.isidentifier() or node.child_by_field_name("alternative") is not None:
             raise _NotKnown
-        value = self.number(given)
+        value = self.sized(pattern, self.number(given)) if pattern is not None else None
+        if not isinstance(value, Numbers):
+            raise _NotKnown
         shadowed.setdefault(name, self.known.get(name))
         self.known[name] = value
 
@@ -122,6 +130,8 @@ class _ConstBlock:
         if found is None or found[1] not in self.known:
             raise _NotKnown
         value = number_of(f"{found[1]} {found[2]} ({found[3]})" if found[2] else found[3], self.look)
+        before = self.known[found[1]]
+        value = typed(value, before.type) if value is not None and isinstance(before, Numbers) else None
         if value is None or value.single is None:
             raise _NotKnown
         self.known[found[1]] = value

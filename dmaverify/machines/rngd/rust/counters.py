@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.choices import RANGE, Choices
 from dmaverify.machines.rngd.rust.code import above, child, named
+from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.integers import like, operated, settled, typed, unified
 from dmaverify.machines.rngd.rust.lists import range_of
 from dmaverify.machines.rngd.rust.numbers import number_of
-from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import Numbers, Sequence, Unknown, Value
 from dmaverify.values import dataclass
 
@@ -82,7 +83,11 @@ class Counters(Choices):
         high = bound.low - (0 if sign == "<=" else 1)
         if high < start.low or leaves(body):
             return None
-        return name, Numbers(start.low, high - (high - start.low) % step.low, step.low if high > start.low else 0)
+        end = high - (high - start.low) % step.low
+        beyond = operated("+", like(Numbers.of(end), [start]), step)  # the loop ends by it
+        if unified(start, bound) is None or beyond is None or settled(beyond) is None:
+            return None
+        return name, like(Numbers(start.low, end, step.low if high > start.low else 0), [start])
 
     def counters_of(self, code: Code, node: Node, body: Node, frame: Frame) -> dict[str, Numbers | None] | None:
         """The numbers that a loop changes, with what they begin with; None where one is changed on some ways only, or
@@ -103,7 +108,8 @@ class Counters(Choices):
         """`i += 1`, `i = j`: a number that a loop is read by."""
         turn = next((number for number, kind, _ in reversed(self.walk.scopes) if kind == "turn"), -1)
         left = any(scope == turn for scope, _ in self.walk.exits) and not self.walk.dead
-        value = number_of(text, self.types.look(frame)) if not left else None
+        value, before = number_of(text, self.types.look(frame)) if not left else None, self.live[name]
+        value = typed(value, before.type) if value is not None and before is not None else None
         self.live[name] = value if value is not None and value.single is not None else None
         frame.locals[name] = self.live[name] or Unknown("a variable that changes")
 
@@ -136,7 +142,8 @@ class Counters(Choices):
         if parts is None or not parts[3].strip():
             return None
         low, high = number_of(parts[1] or "0", look), number_of(parts[3], look)
-        if low is None or high is None or low.single is None or high.single is None:
+        both = unified(low, high) if low is not None and high is not None else None
+        if low is None or high is None or both is None or low.single is None or high.single is None:
             return None
         last = high.low - (0 if parts[2] else 1)
         if last < low.low:
@@ -147,7 +154,7 @@ class Counters(Choices):
             far = (last - first) // apart * apart
             first, last = (last - far, last) if falling else (first, first + far)
             falling = falling is not (step == 0)
-        return range_of(Numbers(first, last, apart if last > first else 0), falling=falling)
+        return range_of(like(Numbers(first, last, apart if last > first else 0), list(both)), falling=falling)
 
     def _plain(self, text: str, frame: Frame) -> tuple[str, list[int]]:
         """A range without what is done to it, and that, the last first: the steps that are taken, 0 to turn round."""

@@ -15,12 +15,13 @@ from dmaverify.machines.rngd.rust.code import child, named, parts_of
 from dmaverify.machines.rngd.rust.counters import CounterStart
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.flow import ControlFlow
+from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.later import is_open
 from dmaverify.machines.rngd.rust.lists import MAX_LISTED, elements, listed, loose
+from dmaverify.machines.rngd.rust.lookups import as_declared
 from dmaverify.machines.rngd.rust.module import Item
 from dmaverify.machines.rngd.rust.numbers import truth_of
 from dmaverify.machines.rngd.rust.sites import GROWN
-from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
     Map,
@@ -60,7 +61,10 @@ class Expressions(ControlFlow):
                 self.kept.append(deferred)
                 self.bind(code, pattern, deferred, frame)
                 return Opaque("()")
+            self.types.left = ""
             value = self.value(code, given, frame, open_type) if given is not None else wanted or Unknown("")
+            if self.types.left and isinstance(value, Opaque):
+                value = Unknown(self.types.left, code.span(node))
             if wanted is None and open_type is not None and is_open(value):
                 value = self.merged(value, open_type)
         finally:
@@ -71,6 +75,7 @@ class Expressions(ControlFlow):
                 self.value(code, other, frame, None)
         own = self.known_as(code, given, value, frame) if given is not None else value
         value = self.typed(own, wanted)
+        value = self.types.sized(code, pattern, value, frame) if pattern is not None and known(value) else value
         changes = child(node, "mutable_specifier") is not None
         if changes:
             start, value = value, changing(value, Unknown(f"`{name}` changes while the kernel runs", code.span(node)))
@@ -92,6 +97,11 @@ class Expressions(ControlFlow):
             return self.settled(value, wanted)
         if not known(wanted) or wanted is None:
             return value
+        if isinstance(value, Numbers):
+            return as_declared(value, wanted) or Unknown("a number that may leave its type")
+        if isinstance(value, Sequence) and isinstance(wanted, Sequence) and isinstance(wanted.part, Dtype):
+            items = tuple(self.merged(one, wanted.part) for one in value.items) if value.items is not None else None
+            return replace(value, part=self.merged(value.part, wanted.part), items=items)
         if isinstance(value, RustTensor) and isinstance(wanted, RustTensor) and value.tier == wanted.tier:
             fields = {
                 p: wanted.fields[p] if isinstance(wanted.fields[p], Map) else value.fields[p] for p in value.fields
@@ -159,7 +169,8 @@ class Expressions(ControlFlow):
             or given.type not in ("array_expression", "reference_expression")
         ):
             return None
-        found = self.value(item.code, given, Frame(item.scope), None)
+        declared = self.types.read(item.code, item.node.child_by_field_name("type"), Frame(item.scope))
+        found = self.merged(self.value(item.code, given, Frame(item.scope), declared), declared)
         own = elements(found) if isinstance(found, Sequence) else None
         return found if own is not None and all(isinstance(one, Numbers) for one in own) else None
 

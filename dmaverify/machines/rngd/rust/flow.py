@@ -20,10 +20,10 @@ from dmaverify.machines.rngd.rust.cfg import holds
 from dmaverify.machines.rngd.rust.choices import chosen_arm
 from dmaverify.machines.rngd.rust.code import child, label_of, named, places
 from dmaverify.machines.rngd.rust.counters import Counters, below
+from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.lists import elements, joined, range_of
 from dmaverify.machines.rngd.rust.numbers import truth_of
 from dmaverify.machines.rngd.rust.sites import is_host
-from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Numbers,
     Opaque,

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import child, parts_of
 from dmaverify.machines.rngd.rust.escapes import clip
+from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import is_standard
+from dmaverify.machines.rngd.rust.lookups import SCALARS
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
 from dmaverify.machines.rngd.rust.sites import GROWN, Sites, is_kernel, takes_numbers, told_by_calls
-from dmaverify.machines.rngd.rust.types import LISTS, SCALARS, TENSORS, WRAPPERS, Frame
+from dmaverify.machines.rngd.rust.types import LISTS, TENSORS, WRAPPERS
 from dmaverify.machines.rngd.rust.unify import unify
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -308,7 +310,7 @@ class Functions(Sites):
         if isinstance(made, Record):
             return self.instance_of(made, foreign=not told)
         if isinstance(found, Numbers):
-            return found
+            return self.merged(found, made)
         if known(made):
             return made
         if found is not None and known(found):

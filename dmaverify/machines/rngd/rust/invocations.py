@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.code import arguments_in, child, named, parse_fragment
 from dmaverify.machines.rngd.rust.expressions import Expressions
+from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.macros import Expansion, expand
-from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import Opaque, Unknown, Value, sources_of
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from math import gcd
 
+from dmaverify.machines.rngd.rust.integers import like
 from dmaverify.machines.rngd.rust.values import Numbers, Record, RustTensor, Sequence, Tuple, Unknown, Value
 from dmaverify.values import replace
 
@@ -31,7 +32,7 @@ def listed(parts: tuple[Value, ...] | list[Value], wanted: Value | None = None) 
     every = range(low, high + 1, step or 1)  # never written out: its ends may lie far apart
     exact = len(every) == len(singles) and sorted(singles) == list(every)
     order = frozenset() if exact and singles == list(every) else _NO_ORDER
-    return Sequence(Numbers(low, high, step, exact, order), len(items), kept)
+    return Sequence(like(Numbers(low, high, step, exact, order), numbers), len(items), kept)
 
 
 def joined(values: tuple[Value, ...]) -> Value:
@@ -65,7 +66,7 @@ def _any_number(values: list[Numbers]) -> Numbers:
         return first
     low, high = min(value.low for value in values), max(value.high for value in values)
     step = gcd(*(value.step for value in values), *(value.low - low for value in values))
-    return Numbers(low, high, step, low == high, turns=max(value.turns for value in values))
+    return like(Numbers(low, high, step, low == high, turns=max(value.turns for value in values)), values)
 
 
 def _any_tensor(values: list[RustTensor]) -> RustTensor:
@@ -98,7 +99,7 @@ def elements(value: Sequence) -> tuple[Value, ...] | None:
     part = value.part
     if isinstance(part, Numbers) and _in_order(value, part) and part.count <= MAX_SPREAD:
         found = range(part.low, part.high + 1, part.step or 1)
-        return tuple(map(Numbers.of, found[::-1] if value.falling else found))
+        return tuple(like(Numbers.of(one), [part]) for one in (found[::-1] if value.falling else found))
     return None
 
 
@@ -145,7 +146,8 @@ def reshaped_list(name: str, value: Sequence, given: list[Value]) -> Sequence | 
         return listed(both) if both and all(isinstance(one, Numbers) for one in both) else None
     if name == "enumerate":
         count = value.count
-        places = range_of(Numbers(0, count - 1, int(count > 1))) if count else Sequence(Unknown("its place in a list"))
+        own_places = Numbers(0, count - 1, int(count > 1), type="usize") if count else None
+        places = range_of(own_places) if own_places is not None else Sequence(Unknown("its place in a list"))
         return _pairs(places, value)
     if name == "rev":
         kept = value.items[::-1] if value.items is not None else None
@@ -180,7 +182,8 @@ def _begun(value: Sequence, count: int | None) -> Value:
         return loose(value).part
     far = (count - 1) * part.step
     low = part.high - far if value.falling else part.low
-    return Numbers(low, low + far, part.step if far else 0, loops=_NO_ORDER if value.falling else frozenset())
+    loops = _NO_ORDER if value.falling else frozenset()
+    return like(Numbers(low, low + far, part.step if far else 0, loops=loops), [part])
 
 
 def _cut(name: str, own: tuple[Value, ...], number: int) -> Sequence:

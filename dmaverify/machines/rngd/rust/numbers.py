@@ -1,9 +1,9 @@
 """Constant expressions of Rust as numbers: literals, arithmetic, constants, `<m![A]>::SIZE`, `size_of::<bf16>()`.
 
 Knows: the operators of integers, their precedence, the few calls that kernels use in sizes and tile starts.
-Does not know: names; a `look` function gives the numbers behind paths and types.
-Law: a loop variable is all its values at once; what is not known gives None, never a guess. Division truncates as on
-unsigned integers. No exception leaves, whatever the text.
+Does not know: names; a `look` function gives the numbers behind paths and types. What operations give (`integers`).
+Law: a loop variable is all its values at once; what is not known gives None, never a guess, and so does what may leave
+its type. No exception leaves, whatever the text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,21 @@ import re
 from collections.abc import Callable
 
 from dmaverify.language.notation import Token
+from dmaverify.machines.rngd.rust.integers import (
+    ANY,
+    INTEGERS,
+    called,
+    cast,
+    negated,
+    operated,
+    settled,
+    turned,
+    typed,
+    unified,
+    width_of,
+)
 from dmaverify.machines.rngd.rust.values import Numbers
+from dmaverify.values import replace
 
 MAX_VALUE = 1 << 70
 MAX_DEPTH = 60
@@ -25,12 +39,12 @@ _TOKEN = re.compile(
 _PATH = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
 _NEGATED = re.compile(r"!\s*(?:!\s*)*(?:[A-Za-z_][\w:]*|\(.*\))", re.DOTALL)
 """What `!` turns round: it binds tighter than a comparison."""
-_SIGNED = re.compile(r"(?<![A-Za-z_])\d*_?i(?:8|16|32|64|128|size)\b")
+_LITERAL = re.compile(r"(0x[0-9a-fA-F_]+|0b[01_]+|0o[0-7_]+|\d[\d_]*?)_*([iu](?:8|16|32|64|128|size))?")
 _LEVELS = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
 
 Look = Callable[[str, str], Numbers | None]
 """Look(kind, text): `path` for `A::B`, `size` for the mapping type before `::SIZE`, `bytes` for `size_of::<T>`, `own`
-for a function that is not the standard library's, `signed` for a constant of a signed type.
+for a function that is not the standard library's; `left` is told what may leave its type.
 """
 
 
@@ -39,13 +53,17 @@ def number_of(text: str, look: Look) -> Numbers | None:
     if len(text) > MAX_TEXT:
         return None
     if text.isdecimal() and text.isascii() and len(text) < 20:
-        return Numbers.of(int(text))
+        return _literal(int(text))
     try:
         reader = _NumberReader(text, look)
         value = reader.sum(0, 0)
         return value if reader.done else None
     except (_Stop, ZeroDivisionError, OverflowError):
         return None
+
+
+def _literal(value: int, kind: str = "") -> Numbers:
+    return Numbers(value, value, type=kind, held=None if kind else (value, value))
 
 
 def truth_of(text: str, look: Look) -> bool | None:
@@ -90,6 +108,8 @@ def split_top(text: str, sign: str) -> list[str]:
 
 
 def _compared(sign: str, a: Numbers | None, b: Numbers | None) -> bool | None:
+    both = unified(a, b) if a is not None and b is not None else None
+    a, b = (settled(one) for one in both) if both is not None else (None, None)
     if a is None or b is None:
         return None
     if sign in ("==", "!="):
@@ -113,10 +133,12 @@ class _NumberReader:
         self.text = text
         self.look = look
         self.tokens: list[Token] = []
+        self.checked = False  # whether the last method gave an option
         for found in _TOKEN.finditer(text):
             kind = found.lastgroup if found.lastgroup != "suffix" else "number"
             if kind in ("number", "word", "sign"):
-                self.tokens.append(Token(kind, found[kind], found.start(kind), found.end()))
+                text_of = found[kind] + ((found["suffix"] or "") if kind == "number" else "")
+                self.tokens.append(Token(kind, text_of, found.start(kind), found.end()))
         self.at = 0
 
     @property
@@ -136,56 +158,64 @@ class _NumberReader:
         """A run of operators of `level` or tighter."""
         if depth > MAX_DEPTH:
             raise _Stop
-        value = self.cast(self.unary(depth))
+        start = self.at
+        value = self.cast(self.unary(depth), start)
         while True:
             sign = self.peek()
             own = _LEVELS.get(sign, 0)
             if own == 0 or own <= level:
                 return value
             self.at += 1
-            value = _small(_operate(sign, value, self.sum(own, depth + 1)))
+            value = self.inside(start, value, operated(sign, value, self.sum(own, depth + 1)))
 
-    def cast(self, value: Numbers) -> Numbers:
+    def inside(self, start: int, of: Numbers, made: Numbers | None) -> Numbers:
+        """What an operation that begins at the token `start` gives; it is told where that may leave its type."""
+        if made is None:
+            text = " ".join(self.text[self.tokens[start].start : self.tokens[self.at - 1].end].split())
+            self.look("left", f"`{text}` may leave {f'`{of.type}`' if of.type in INTEGERS else 'its type'}")
+        return _small(made)
+
+    def cast(self, value: Numbers, start: int) -> Numbers:
+        """`value as u8`, of an operand that begins at the token `start`."""
         while self.peek() == "as":
-            kind = re.fullmatch(r"([ui])(8|16|32|64|128|size)", self.peek(1))
-            signed = kind is not None and kind[1] == "i"
-            bits = int((kind[2] if kind is not None else "0").replace("size", "64")) - signed
-            if kind is None:
-                raise _Stop
-            if value.high >> bits > 0 or value.low < (-(1 << bits) if signed else 0):
-                if value.single is None:
-                    raise _Stop
-                below = signed << bits
-                value = _small(Numbers.of((value.low + below) % (1 << bits + signed) - below))
+            alone = [one for one in self.tokens[start : self.at] if one.text not in ("(", ")", "-")]
+            literal = len(alone) == 1 and alone[0].kind == "number"
+            made = cast(value, self.peek(1), literal=literal and not value.type)
+            value = self.inside(start, value, made) if settled(value) is None else _small(made)
             self.at += 2
         return value
 
     def method(self, value: Numbers) -> Numbers:
         name = self.peek(1)
         self.at += 3
-        given = None if self.peek() == ")" else self.sum(0, 1)
+        given = [value]
+        if self.peek() != ")":
+            given.append(self.sum(0, 1))
         self.take(")")
-        if given is None:
-            if name in ("into", "clone", "get"):
-                return value
+        if name == "unwrap" and len(given) == 1 and self.checked:
+            return value
+        self.checked = name.startswith("checked_")
+        if self.checked and (self.peek(), self.peek(1)) != (".", "unwrap"):
             raise _Stop
-        return self.library(name, [value, given])
-
-    def library(self, name: str, given: list[Numbers]) -> Numbers:
-        """What a method of numbers gives; below zero `saturating_sub` stops at zero only where no type is signed."""
-        below = name == "saturating_sub" and len(given) == 2 and given[0].low < given[1].high
-        if below and (_SIGNED.search(self.text) or any(self.look("signed", one.text) for one in self.tokens)):
-            raise _Stop
-        return _small(_called(name, given))
+        return _small(called(name, given))
 
     def unary(self, depth: int) -> Numbers:
         sign = self.peek()
+        if sign in ("-", "!") and depth >= MAX_DEPTH:
+            raise _Stop
         if sign == "-":
             self.at += 1
-            return self.unary(depth + 1).times(-1) if depth < MAX_DEPTH else self._refuse()
+            if self.tokens[self.at :] and self.tokens[self.at].kind == "number" and self.peek(1) != ".":
+                return self.literal(-1)
+            start, value = self.at - 1, self.unary(depth + 1)
+            return self.inside(start, value, negated(value))
+        if sign == "!":
+            self.at += 1
+            return _small(turned(self.unary(depth + 1)))
         if sign in ("&", "*"):
             self.at += 1
             return self.unary(depth + 1) if depth < MAX_DEPTH else self._refuse()
+        self.checked = False
         value = self.atom(depth)
         while self.peek() == "." and self.peek(2) == "(":
             value = self.method(value)
@@ -199,9 +229,7 @@ class _NumberReader:
             raise _Stop
         token = self.tokens[self.at]
         if token.kind == "number":
-            self.at += 1
-            prefixed = token.text[:2].lower() in ("0x", "0b", "0o")
-            return _small(Numbers.of(int(token.text.replace("_", ""), 0 if prefixed else 10)))
+            return self.literal()
         if token.text in ("(", "{") or (token.text == "const" and self.peek(1) == "{"):
             self.at += 2 if token.text == "const" else 1
             value = self.sum(0, depth + 1)
@@ -212,6 +240,16 @@ class _NumberReader:
         if token.kind == "word":
             return self.path(depth)
         raise _Stop
+
+    def literal(self, sign: int = 1) -> Numbers:
+        """A number as it is written, with the type that stands behind it."""
+        found = _LITERAL.fullmatch(self.tokens[self.at].text)
+        self.at += 1
+        if found is None:
+            raise _Stop
+        prefixed = found[1][:2].lower() in ("0x", "0b", "0o")
+        value = _small(_literal(sign * int(found[1].replace("_", ""), 0 if prefixed else 10)))
+        return _small(typed(value, found[2] or ""))
 
     def qualified(self) -> Numbers:
         """`<TYPE>::SIZE`, `<TYPE as M>::SIZE`."""
@@ -238,7 +276,7 @@ class _NumberReader:
         words = [self.peek()]
         self.at += 1
         if words[0] in ("true", "false"):
-            return Numbers.of(int(words[0] == "true"))
+            return replace(Numbers.of(int(words[0] == "true")), type="bool")
         if words == ["m"] and self.peek() == "!":
             raise _Stop
         generic = ""
@@ -260,8 +298,8 @@ class _NumberReader:
             if words[-1] == "size_of":
                 return self.found("bytes", generic)
             if self.look("own", "::".join(words)) is None:
-                return self.library(words[-1], given)
-            return _small(self.look("call " + "::".join(words), _singles(given)))
+                return self.library(words, given)
+            return self.known(self.look("call " + "::".join(words), _singles(given)))
         if self.peek() == "." and self.peek(2) != "(" and self.peek(1) not in ("", "."):
             while self.peek() == "." and self.peek(2) != "(":
                 words[-1] += "." + self.peek(1)
@@ -270,13 +308,32 @@ class _NumberReader:
         if words[-1] == "SIZE" and len(words) > 1:
             head = "::".join(words[:-1])
             return self.found("size", f"{head}<{generic}>" if generic else head)
+        ends = INTEGERS.get(words[-2]) if len(words) in (2, 4) and words[:-2] in ([], ["std", "primitive"]) else None
+        if ends is not None and words[-1] in ("MIN", "MAX", "BITS") and self.look("path", "::".join(words)) is None:
+            if words[-1] == "BITS":
+                return _literal(width_of(words[-2]), "u32")
+            return _literal(ends[0] if words[-1] == "MIN" else ends[1] - 1, words[-2])
         return self.found("path", "::".join(words))
 
+    def library(self, words: list[str], given: list[Numbers]) -> Numbers:
+        """What a function of the standard library gives: `usize::from(n)`, `min(a, b)`, `u8::wrapping_add(a, b)`."""
+        kind = words[-2] if len(words) > 1 else ""
+        if kind in INTEGERS and words[-1] == "from" and len(given) == 1:
+            own = settled(given[0])
+            wide = cast(own, kind) if own is not None else None
+            return _small(wide if own is not None and wide is not None and wide.low == own.low else None)
+        given = [_small(typed(one, kind)) for one in given[:1]] + given[1:] if kind in INTEGERS else given
+        return _small(None if words[-1].startswith("checked_") else called(words[-1], given))  # that is an option
+
     def found(self, kind: str, text: str) -> Numbers:
-        value = self.look(kind, text.strip())
-        if value is None:
-            raise _Stop
-        return value
+        return self.known(self.look(kind, text.strip()))
+
+    def known(self, value: Numbers | None) -> Numbers:
+        """What a name stands for: of a type that something gave it, whether that is known here or not."""
+        value = _small(value)
+        if value.type:
+            return value
+        return replace(value, type=ANY, held=value.held or ((value.low, value.high) if value.seen is None else None))
 
 
 def _singles(given: list[Numbers]) -> str:
@@ -289,60 +346,3 @@ def _small(value: Numbers | None) -> Numbers:
     if value is None or max(abs(value.low), abs(value.high)) > MAX_VALUE:
         raise _Stop
     return value
-
-
-def _operate(sign: str, a: Numbers, b: Numbers) -> Numbers | None:
-    if sign == "+":
-        return a.plus(b)
-    if sign == "-":
-        return a.plus(b.times(-1))
-    if sign == "*":
-        if b.single is not None:
-            return a.times(b.single)
-        return b.times(a.single) if a.single is not None else None
-    if a.single is not None and b.single is not None:
-        return _single(sign, a.single, b.single)
-    if b.single is None or b.single <= 0 or a.low < 0:
-        return None
-    n, often, form = b.single, max(a.turns, a.count), (sign, b.single, a.shape)
-    if sign == "/":
-        whole = a.low % n == 0 and a.step % n == 0
-        exact = a.exact and (whole or a.step == 1)
-        loops = a.loops if whole else a.loops | {0}
-        return Numbers(a.low // n, a.high // n, a.step // n if whole else 1, exact, loops, a.reached, often, form)
-    if sign == "%":
-        if a.step % n == 0:
-            return Numbers.of(a.low % n)
-        if a.low // n == a.high // n:
-            return Numbers(a.low % n, a.high % n, a.step, a.exact, a.loops, turns=a.turns, form=form)
-        whole = a.exact and a.step == 1 and a.high - a.low >= n - 1
-        return Numbers(0, n - 1, 1, whole, a.loops | {0}, turns=often, form=form)
-    return None
-
-
-def _single(sign: str, a: int, b: int) -> Numbers | None:
-    if sign in ("<<", ">>") and not 0 <= b <= 64:
-        return None
-    if sign in ("/", "%"):
-        if b == 0:
-            return None
-        whole = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-        return Numbers.of(whole if sign == "/" else a - whole * b)
-    return Numbers.of({"<<": lambda: a << b, ">>": lambda: a >> b, "&": lambda: a & b, "|": lambda: a | b,
-                       "^": lambda: a ^ b}[sign]())  # fmt: skip
-
-
-def _called(name: str, given: list[Numbers]) -> Numbers | None:
-    """`min`, `max`, `div_ceil`, `pow` and their like on two single numbers."""
-    if len(given) != 2:
-        return None
-    a, b = given[0].single, given[1].single
-    if a is None or b is None:
-        return None
-    if name in ("div_ceil", "next_multiple_of") and b > 0:
-        parts = -(-a // b)
-        return Numbers.of(parts if name == "div_ceil" else parts * b)
-    if name == "pow" and 0 <= b <= 64:
-        return Numbers.of(a**b)
-    return {"min": Numbers.of(min(a, b)), "max": Numbers.of(max(a, b)),
-            "saturating_sub": Numbers.of(max(0, a - b)), "abs_diff": Numbers.of(abs(a - b))}.get(name)  # fmt: skip

@@ -15,21 +15,16 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.calls import Calls
 from dmaverify.machines.rngd.rust.code import child, named, parts_of
+from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.functions import CELLS
+from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.module import Item, NameScope
-from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import Dtype, Numbers, Opaque, Record, Sequence, Tuple, Unknown, Value
 from dmaverify.values import dataclass, replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-INTEGERS = {
-    f"{sign}{bits}": ((-(1 << (width - 1)), 1 << (width - 1)) if sign == "i" else (0, 1 << width))
-    for sign in "iu"
-    for bits, width in (("8", 8), ("16", 16), ("32", 32), ("64", 64), ("128", 128), ("size", 64))
-}
-"""The integer types, with the least value of each and the first beyond them."""
 _LITERALS = {"boolean_literal", "char_literal", "float_literal", "string_literal", "integer_literal"}
 _ARITHMETIC = {"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"}
 _COMPARED = {"==", "!=", "<", "<=", ">", ">="}

@@ -16,6 +16,7 @@ from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.cfg import built
 from dmaverify.machines.rngd.rust.code import in_build, named
+from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.in_text import TRANSFER_NAME, statement_around, transfers_called
 from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
@@ -23,7 +24,7 @@ from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import Site, resolve
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.paths import WayWalk
-from dmaverify.machines.rngd.rust.types import Frame, Types
+from dmaverify.machines.rngd.rust.types import Types
 from dmaverify.machines.rngd.rust.values import (
     Buffer,
     Numbers,

@@ -9,7 +9,6 @@ cannot be resolved is an `Unknown` that says which name or text was the reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,17 +16,17 @@ from dmaverify.errors import InputError, Source
 from dmaverify.language.expr import Expr, Symbol
 from dmaverify.language.parse import parse
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.code import child, in_build, named, parse_fragment, parts_of
-from dmaverify.machines.rngd.rust.const_blocks import const_block
+from dmaverify.machines.rngd.rust.code import child, in_build, named, parse_fragment
 from dmaverify.machines.rngd.rust.escapes import Escapes, as_map, axes_around, clip, constructed, no_size
-from dmaverify.machines.rngd.rust.impls import associated, is_standard, parts_and_trait
+from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.impls import parts_and_trait
+from dmaverify.machines.rngd.rust.lookups import MAX_DEPTH, SCALARS, Lookups
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.values import (
     PLACES,
     Dtype,
     Map,
-    Numbers,
     Opaque,
     Record,
     RustTensor,
@@ -37,7 +36,7 @@ from dmaverify.machines.rngd.rust.values import (
     Value,
 )
 from dmaverify.targets.table import suggestion
-from dmaverify.values import dataclass, field, replace
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -47,41 +46,19 @@ TENSORS = {
     "DmTensor": ("dm", ""), "DmTensorView": ("dm", "view"), "DmTensorViewMut": ("dm", "view_mut"),
     "HostTensor": ("host", ""),
 }  # fmt: skip
-SCALARS = {  # bits of the types that `size_of` is asked of
-    "i4": 4, "f4e2m1": 4, "i5": 8, "i8": 8, "u8": 8, "f8e4m3": 8, "f8e5m2": 8, "i9": 16, "i16": 16, "bf16": 16,
-    "f16": 16, "i32": 32, "u32": 32, "f32": 32, "i64": 64, "u64": 64, "f64": 64, "usize": 64, "bool": 8, "u16": 16,
-}  # fmt: skip
 WRAPPERS = {"Box", "Rc", "Arc", "Option", "Result", "MutexGuard", "Ref", "RefMut", "Cow", "ManuallyDrop"}
 LISTS = {"Vec", "VecDeque", "Iter", "IntoIter"}
-_SIGNED = re.compile(r"\bi(?:8|16|32|64|128|size)\b")
 _NAME = re.compile(r"[A-Z][A-Za-z0-9_]*")
-MAX_DEPTH = 40
 
 
-@dataclass
-class Frame:
-    """Where a text stands: its scope, what generic parameters and local variables are, what `Self` is."""
-
-    scope: NameScope
-    generics: Mapping[str, Value] = field(default_factory=dict)
-    locals: dict[str, Value] = field(default_factory=dict)
-    own: Value | None = None
-    outer: Frame | None = None
-    bound: set[str] = field(default_factory=set)  # names that expansions of macros gave it
-
-    def inside(self, scope: NameScope) -> Frame:
-        """The same place within a block: names that it adds do not leave it."""
-        return Frame(scope, self.generics, dict(self.locals), self.own, self)
-
-
-class Types:
+class Types(Lookups):
     """Reads types and mappings. `axes` numbers the declarations of axes in the order in which they are met."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.axes: dict[tuple[NameScope, str], str] = {}
         self.aliases: dict[Item, Value] = {}
         self.variants: dict[tuple[Item, str], Item] = {}
-        self.depth = 0
 
     # ------------------------------------------------------------ types
 
@@ -249,100 +226,6 @@ class Types:
     def axis_size(self, item: Item) -> int | None:
         value = number_of(item.text, self.look(Frame(item.scope)))
         return value.single if value is not None and (value.single or 0) >= 0 else None
-
-    def number(self, code: Code, node: Node, frame: Frame) -> Numbers | None:
-        """The value of a constant expression."""
-        return number_of(code.text(node), self.look(frame, code, node.start_byte))
-
-    def look(self, frame: Frame, code: Code | None = None, byte: int = 0) -> Callable[[str, str], Numbers | None]:
-        """What names in constant expressions stand for, at this place."""
-
-        def found(kind: str, text: str) -> Numbers | None:
-            if self.depth > MAX_DEPTH:
-                return None
-            self.depth += 1
-            try:
-                if kind == "path":
-                    return self._path(text, frame)
-                if kind == "field":
-                    return self._field_number(text, frame)
-                if kind in ("own", "signed"):
-                    asks = self._is_own if kind == "own" else self._is_signed
-                    return Numbers.of(1) if asks(text, frame) else None
-                if kind.startswith("call "):
-                    return self._called(kind[5:], text, frame)
-                value = self.fragment(text, frame, code, byte)
-                if kind == "size":
-                    return Numbers.of(value.expr.size) if isinstance(value, Map) else None
-                bits = SCALARS.get(value.name, 0) if isinstance(value, Dtype) else 0
-                return Numbers.of(bits // 8) if bits >= 8 else None
-            finally:
-                self.depth -= 1
-
-        return found
-
-    def _path(self, text: str, frame: Frame) -> Numbers | None:
-        parts, trait = parts_and_trait(text)
-        if len(parts) == 1:
-            for names in (frame.locals, frame.generics):
-                if parts[0] in names:
-                    value = names[parts[0]]
-                    return value if isinstance(value, Numbers) else None
-        item = frame.scope.path(parts, values=True) if not trait else None
-        if item is None and len(parts) > 1:
-            item = self._associated(parts, frame, "const_item", trait)
-        if item is None or item.kind != "const":
-            return None
-        value_node = item.node.child_by_field_name("value")
-        return None if value_node is None else self.number(item.code, value_node, Frame(item.scope))
-
-    def _is_own(self, path: str, frame: Frame) -> bool:
-        """Whether a function of numbers is the crate's, or may be that of another one: no standard library's."""
-        parts = parts_of(path)
-        return parts[0] in frame.locals or not is_standard(frame.scope, parts)
-
-    def _is_signed(self, name: str, frame: Frame) -> bool:
-        """Whether a constant is of a signed type."""
-        item = frame.scope.find(name, values=True) if name.isidentifier() and name not in frame.locals else None
-        declared = item.node.child_by_field_name("type") if item is not None and item.kind == "const" else None
-        return item is not None and declared is not None and _SIGNED.search(item.code.text(declared)) is not None
-
-    def _associated(self, parts: tuple[str, ...], frame: Frame, kind: str, trait: str = "") -> Item | None:
-        """`S::N`, `Self::N`, `T::N`, `<S as B>::N`: a constant or a type in an `impl` of the type."""
-        name = parts[-2]
-        known = frame.own if name == "Self" else frame.generics.get(name)
-        owner = known.item if isinstance(known, Record) else frame.scope.path(parts[:-1])
-        if owner is None:
-            return None
-        return associated(owner, parts[-1], kind, trait, name in frame.generics)
-
-    def _field_number(self, text: str, frame: Frame) -> Numbers | None:
-        """`pair.1`, `job.count`: a number within a tuple or struct."""
-        first, *names = text.split(".")
-        value: Value | None = frame.locals.get(first)
-        for name in names:
-            if isinstance(value, Tuple) and name.isdigit() and int(name) < len(value.parts):
-                value = value.parts[int(name)]
-            else:
-                value = value.parts.get(name) if isinstance(value, Record) else None
-        return value if isinstance(value, Numbers) else None
-
-    def _called(self, path: str, given: str, frame: Frame) -> Numbers | None:
-        """The value of a function over numbers: `let` and `if` over one another, and an expression at the end."""
-        parts = parts_of(path)
-        item = frame.scope.path(parts, values=True)
-        body = item.node.child_by_field_name("body") if item is not None and item.kind == "fn" else None
-        if item is None or body is None or item.generics:
-            return None
-        parameters = [one for one in item.parameters if one.type == "parameter"]
-        values = [Numbers.of(int(one)) for one in given.split(",") if one]
-        names = [one.child_by_field_name("pattern") for one in parameters]
-        if len(values) != len(names):
-            return None
-        if b"saturating_sub" in (body.text or b"") and _SIGNED.search(item.head):
-            return None
-        known: dict[str, Value] = {item.code.text(n): v for n, v in zip(names, values, strict=True) if n is not None}
-        return const_block(item.code, body, known, self.look(Frame(item.scope, {}, known)))
 
     def fragment(self, text: str, frame: Frame, code: Code | None, byte: int) -> Value:
         """The value of a type that stands within other text."""

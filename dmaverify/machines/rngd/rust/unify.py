@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from dmaverify.language.expr import terms_of
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import child, named
-from dmaverify.machines.rngd.rust.types import TENSORS, WRAPPERS, Frame
+from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.types import TENSORS, WRAPPERS
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
     Map,

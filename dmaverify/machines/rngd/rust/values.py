@@ -52,7 +52,8 @@ class Numbers:
     `exact` where every one of them occurs (and not only lies in the range); `loops` are the loops that move it,
     negative where it falls while the loop goes on; 0 is among them where it is no progression of its loop. `ends` where
     the first and the last one occur, and perhaps not all between. `turns` are those of the loops that move it, 0 where
-    each gives a value of its own. `form` is how a number that is no progression of its loop was made.
+    each gives a value of its own. `form` is how a number that is no progression of its loop was made. `type` is its
+    type where that is known (`integers`), else `held` are the literals that it has, `seen` what was computed in it.
     """
 
     low: int
@@ -63,6 +64,9 @@ class Numbers:
     ends: bool = field(default=False, compare=False, repr=False)
     turns: int = field(default=0, compare=False, repr=False)
     form: Hashable = field(default_factory=object, compare=False, repr=False)
+    type: str = field(default="", compare=False, repr=False)
+    held: tuple[int, int] | None = field(default=None, compare=False, repr=False)
+    seen: tuple[int, int] | None = field(default=None, compare=False, repr=False)
 
     @property
     def shape(self) -> Hashable:

@@ -66,6 +66,7 @@ class TileCall:
     library: Library = NEWEST
     guarded: bool = False  # a condition of each turn of a loop decides whether it is made
     passed: bool = False  # this turn is left before
+    doubt: str = ""  # why its start is not known, where something in it may leave its type
 
 
 def live_cells(expr: Expr) -> int:
@@ -114,7 +115,8 @@ def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
 def _range_of(tile: TileCall, last: int) -> str:
     index = f" of `{plain(tile.index.expr)}`" if isinstance(tile.index, Map) else ""
     starts = f"in 0..={last}" if last else "0"
-    return f"the start of the tile{index} in line {tile.span.line} is {starts}"
+    why = f" ({tile.doubt})" if tile.doubt and tile.start is None else ""
+    return f"the start of the tile{index} in line {tile.span.line} is {starts}{why}"
 
 
 def positions(expr: Expr, index: Expr, start: Numbers) -> Numbers | None:
