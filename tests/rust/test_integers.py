@@ -3,14 +3,16 @@
 # ruff: noqa: E501  (kernel text reads best on one line)
 
 import random
+import re
 from collections.abc import Callable
 
 import pytest
 from kernels import HBM, NEW, plan, verdicts
 
 from dmaverify.machines.rngd.rust.integers import INTEGERS
+from dmaverify.machines.rngd.rust.lists import elements, listed
 from dmaverify.machines.rngd.rust.numbers import number_of, truth_of
-from dmaverify.machines.rngd.rust.values import Numbers
+from dmaverify.machines.rngd.rust.values import Numbers, Sequence
 
 OF_TYPE = {
     "b": Numbers(200, 200, type="u8"), "z": Numbers(0, 0, type="u8"), "s": Numbers(-128, -128, type="i8"), "m": Numbers(-1, -1, type="i8"),
@@ -309,10 +311,10 @@ def test_a_parameter_is_of_the_type_that_its_function_declares(kind: str, status
     assert found == {status}
 
 
-@pytest.mark.parametrize(("kind", "status"), [("u8", "unknown"), ("usize", "proved")])
+@pytest.mark.parametrize(("kind", "status"), [("u8", "unknown"), ("u16", "proved"), ("usize", "proved")])
 def test_a_constant_parameter_is_of_the_type_that_is_declared_for_it(kind: str, status: str) -> None:
     move = "x.view().tile::<m![B], 16, m![A, B = 16 # 64]>(AT).to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![B], 16, m![A, B = 16 #{!} 64]>(AT));"
-    helper = f"fn put<const N: {kind}>(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}) {{ for i in 0..4 {{ {move.replace('AT', '(i * N) as usize / 8')} }} }}"
+    helper = f"fn put<const N: {kind}>(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}) {{ for i in 0..4 {{ {move.replace('AT', '(N * 4) as usize / 32 * i')} }} }}"
     text = f"{helper}\n#[device(chip = 1)]\nfn f(ctx: &mut Context, x: &{HBM}) -> {HBM} {{ let mut y = {NEW}; put::<128>(ctx, x, &mut y); y }}"
     assert {v.status.value for v in verdicts(plan(text))} == {status}
 
@@ -332,7 +334,7 @@ WAYS_OUT = [
     "other::take(i);", "x.other(i);", "let q = Q { i };", "let q = other!(i);", "let q = &i; other::take(q);", "let t = [i]; other::take(t);", "let t = (i, 1); other::take(t);",
     "let t = [i, 1]; for j in t { other::take(j); }", "match 3 { n if other::take(i) => {} _ => {} }", "match i { other::N => {} _ => {} }", "let c = |n| other::take(n + i);", "let t = 0..i; other::take(t);",
     "let j = other::give() + i;", "let j: Option<_> = other::give(i);", "let t: Other = [i].into();", "if i == other::N {}", "let mut j = i; other::take(&mut j);", "let t = [i]; let u = other::one_of(t);",
-    "for j in 0..i { other::take(j); }", "let (a, b) = (i, 2); other::take(a);", "let j = if x.is() { i } else { other::give() };", "let v = vec![i];", "fn own<T>(n: T) {} own(i);", "let t = [[i]]; other::take(t);",
+    "let mut t = [i]; t = other::give();", "for j in 0..i { other::take(j); }", "let (a, b) = (i, 2); other::take(a);", "let j = if x.is() { i } else { other::give() };", "let v = vec![i];", "fn own<T>(n: T) {} own(i);", "let t = [[i]]; other::take(t);",
 ]  # fmt: skip
 
 
@@ -349,11 +351,28 @@ def test_what_unknown_code_gets_has_no_type_that_is_known(use: str) -> None:
     )
 
 
-def test_a_constant_of_a_block_gives_its_type() -> None:
-    lines = (
-        "const S: {} = 1; let i = 4; let j = i + S; let m = (i * 64) as usize / 32; for n in 0..m {{ COPY(n * 64); }}"
-    )
-    assert [told(lines.format(kind)) for kind in ("u8", "u16")] == ["unknown", "proved"]
+@pytest.mark.parametrize(
+    ("lines", "before"),
+    [
+        ("let i = 4; {{ const S: {0} = 1; let j = i + S; }}", ""), ("{{ const S: u16 = 1; let q = S; }} let i = 4; let j = i + S;", "const S: {0} = 1;"),
+        ("{{ const S: u16 = 1; let q = 3; }} let i = 4; if i == S {{}}", "const S: {0} = 1;"), ("let i = 4; take(i);", "fn take(i: {0}) {{}}"),
+    ],
+)  # fmt: skip
+def test_a_name_gives_the_type_that_it_has_where_it_stands(lines: str, before: str) -> None:
+    rest = " let m = (i * 64) as usize / 32; for n in 0..m { COPY(n * 64); }"
+    assert [told(lines.format(kind) + rest, before.format(kind)) for kind in ("u8", "u16")] == ["unknown", "proved"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "fn take(i: u8) {} let i = 4; take(i);", "let i = 4; { fn take(i: u8) {} take(i); }", "use inner::take; let i = 4; take(i);", "use inner::*; let i = 4; take(i);",
+        "type B = u8; let i = 4; let j: B = i;", "names!(); let i = 4; take(i);",
+    ],
+)  # fmt: skip
+def test_a_name_of_a_block_hides_those_around(lines: str) -> None:
+    before = "fn take(i: u16) {}\ntype B = u16;\nmod inner { pub fn take(i: u8) {} }\nmacro_rules! names { () => { fn take(i: u8) {} } }\n"
+    assert told(f"{lines} let m = (i * 64) as usize / 32; for n in 0..m {{ COPY(n * 64); }}", before) == "unknown"
 
 
 def test_what_a_const_fn_gives_is_of_its_type() -> None:
@@ -363,18 +382,32 @@ def test_what_a_const_fn_gives_is_of_its_type() -> None:
 
 
 def test_elements_keep_the_type_of_their_list() -> None:
-    """Two lists side by side, read turn by turn, in a text that a macro made: no declaration says the types."""
-    at = "(i * 64) as usize"
-    move = f"$x.view().tile::<m![D], 64, m![D = 64 # 512, B]>({at}).to_hbm_view(&mut $c.tdma, $y.view_mut().tile::<m![D], 64, m![D = 64 #{{!}} 512, B]>({at}))"
-    before = (
-        "macro_rules! all { ($x:expr, $y:expr, $c:expr) => { for (i, j) in (0..8KIND).zip((0..8KIND).rev()) { "
-        + move
-        + "; } } }\n"
-    )
-    assert [told("all!(x, y, ctx);", before.replace("KIND", kind)) for kind in ("u8", "u16")] == ["unknown", "proved"]
+    own = elements(Sequence(Numbers(0, 7, 1, type="u8"), 8)) or ()
+    assert [one.type for one in own if isinstance(one, Numbers)] == ["u8"] * 8
+    both = listed((*own, Numbers(3, 3))).part
+    assert isinstance(both, Numbers)
+    assert both.type == "u8"
 
 
 def test_a_macro_binds_what_its_range_says() -> None:
     move = "$x.view().tile::<m![D], 64, m![D = 64 # 512, B]>((i * 64) as usize).to_hbm_view(&mut $c.tdma, $y.view_mut().tile::<m![D], 64, m![D = 64 #{!} 512, B]>((i * 64) as usize))"
     before = "macro_rules! all { ($x:expr, $y:expr, $c:expr) => { for i in 0..8KIND { " + move + "; } } }\n"
     assert [told("all!(x, y, ctx);", before.replace("KIND", kind)) for kind in ("u8", "u16")] == ["unknown", "proved"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        ("for i in 0..8 { let j = i * 64; AT(usize::from(j)); }", "unknown"), ("for i in 0..8 { AT(usize::from(i * 64)); }", "unknown"), ("for i in 0..8 { let j: usize = (i * 64).into(); AT(j); }", "unknown"),
+        ("for i in 0..8 { let j = i * 64; let k: usize = j.into(); AT(k); }", "unknown"), ("for i in 0..8 { let k: usize = i.into(); AT(k * 64); }", "proved"), ("for i in 0..8 { AT(usize::from(i) * 64); }", "proved"),
+        ("for i in 0..8 { AT(i * 64); }", "proved"), ("for i in 0..8 { let j = i * 64; AT(j); }", "proved"), ("for i in 0..8 { AT((i * 64) as usize); }", "unknown"), ("let mut i = 0; while i < 512 { AT(i); i += 64; }", "proved"),
+        ("for i in 0..8 { match i * 64 { 448 => { AT(448); } _ => { AT(i * 64); } } }", "proved"), ("for i in 0..8 { match i { 7 => { AT(448); } _ => { AT(i * 64); } } }", "proved"),
+    ],
+)  # fmt: skip
+def test_in_a_text_that_a_macro_made_a_variable_has_a_type_only_where_its_place_gives_it(
+    lines: str, status: str
+) -> None:
+    move = "$x.view().tile::<m![D], 64, m![D = 64 # 512, B]>({0}).to_hbm_view(&mut $c.tdma, $y.view_mut().tile::<m![D], 64, m![D = 64 #{{!}} 512, B]>({0}))"
+    text = re.sub(r"AT(\(.*?\));", lambda found: move.format(found[1]) + ";", lines)
+    before = "macro_rules! all { ($x:expr, $y:expr, $c:expr) => { " + text + " } }\n"
+    assert told("all!(x, y, ctx);", before) == status

@@ -17,7 +17,7 @@ from dmaverify.machines.rngd.rust.accesses import Effect
 from dmaverify.machines.rngd.rust.assignments import Assignments
 from dmaverify.machines.rngd.rust.code import named
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.integers import INTEGERS, typed
+from dmaverify.machines.rngd.rust.integers import INTEGERS, called, typed
 from dmaverify.machines.rngd.rust.lists import element, elements, in_loop, listed, mapped, reshaped_list
 from dmaverify.machines.rngd.rust.module import NameScope
 from dmaverify.machines.rngd.rust.moves import SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
@@ -101,6 +101,9 @@ class Calls(Assignments):
             number = self.types.number(code, node, frame)  # `usize::from(n)`
             if number is not None:
                 return number
+            if code.text(function).endswith("::from"):
+                self.handed(code, arguments, frame)
+                return Unknown("a number that may leave its type", code.span(node))
         if function.type in ("identifier", "scoped_identifier"):
             return self._path_call(code, node, function, generics, arguments, frame, expected)
         called = self.value(code, function, frame, None)
@@ -281,6 +284,8 @@ class Calls(Assignments):
                 values += [self.value(code, one, frame, None)] if kept else self.handed(code, [one], frame)
         if given is not None:
             values = given if adds else self.handed(code, arguments, frame, given)
+        if name == "into" and isinstance(receiver, Numbers):
+            return called(name, [receiver]) or Unknown("a number that may leave its type", code.span(node))
         if name in _SAME and known(receiver):
             return receiver
         if name not in _ASKS:

@@ -84,8 +84,9 @@ class Counters(Choices):
         if high < start.low or leaves(body):
             return None
         end = high - (high - start.low) % step.low
-        beyond = operated("+", like(Numbers.of(end), [start]), step)  # the loop ends by it
-        if unified(start, bound) is None or beyond is None or settled(beyond) is None:
+        both = unified(start, bound)
+        beyond = operated("+", like(Numbers.of(end), list(both)), step) if both is not None else None
+        if beyond is None or settled(beyond) is None:  # the loop ends by it
             return None
         return name, like(Numbers(start.low, end, step.low if high > start.low else 0), [start])
 

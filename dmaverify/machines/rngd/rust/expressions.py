@@ -97,11 +97,14 @@ class Expressions(ControlFlow):
             return self.settled(value, wanted)
         if not known(wanted) or wanted is None:
             return value
-        if isinstance(value, Numbers):
+        if isinstance(value, Numbers) and isinstance(wanted, Dtype):
             return as_declared(value, wanted) or Unknown("a number that may leave its type")
         if isinstance(value, Sequence) and isinstance(wanted, Sequence) and isinstance(wanted.part, Dtype):
-            items = tuple(self.merged(one, wanted.part) for one in value.items) if value.items is not None else None
-            return replace(value, part=self.merged(value.part, wanted.part), items=items)
+            part, *items = (
+                self.merged(one, wanted.part) if isinstance(one, Numbers) else one
+                for one in (value.part, *(value.items or ()))
+            )
+            return replace(value, part=part, items=tuple(items) if value.items is not None else None)
         if isinstance(value, RustTensor) and isinstance(wanted, RustTensor) and value.tier == wanted.tier:
             fields = {
                 p: wanted.fields[p] if isinstance(wanted.fields[p], Map) else value.fields[p] for p in value.fields

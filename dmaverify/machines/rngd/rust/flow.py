@@ -21,6 +21,7 @@ from dmaverify.machines.rngd.rust.choices import chosen_arm
 from dmaverify.machines.rngd.rust.code import child, label_of, named, places
 from dmaverify.machines.rngd.rust.counters import Counters, below
 from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.integers import settled
 from dmaverify.machines.rngd.rust.lists import elements, joined, range_of
 from dmaverify.machines.rngd.rust.numbers import truth_of
 from dmaverify.machines.rngd.rust.sites import is_host
@@ -160,6 +161,7 @@ class ControlFlow(Counters):
         flag = any(code.text(p) in ("true", "false") for one in arms if (p := one.child_by_field_name("pattern")))
         truth = truth_of(code.text(given), self.types.look(frame)) if given is not None and flag else None
         value = Numbers.of(int(truth)) if truth is not None and not isinstance(value, Numbers) else value
+        value = value if not isinstance(value, Numbers) or settled(value) else Unknown("what may leave its type")
         chosen = chosen_arm(code, arms, value, self.types.look(frame))
         chosen = None if chosen in unsure else chosen  # another arm takes its number where a build does not have it
         read = []

@@ -176,7 +176,8 @@ class Functions(Sites):
             made = own.filled(expected) if isinstance(expected, RustTensor) and expected.tier == own.tier else own
             made = self.fresh(made, frozenset().union(*map(sources_of, values)))
             if name == "from_vec" and values:
-                made = replace(made, holds=held(values[0], code.span(arguments[0])))
+                given = self.merged(values[0], Sequence(made.dtype))
+                made = replace(made, holds=held(given, code.span(arguments[0])))
             self.ledger.make(made, empty=name in EMPTY)
             return made
         made_of = self.types.variant(frame.scope.path(parts_of(code.text(path))), name)

@@ -1,13 +1,27 @@
 """Types of integers while they are sought: expressions that have one type, which one of them gives all.
 
-Knows: types of integers, of the elements of a list, of the parts of a tuple.
+Knows: types of integers, of the elements of a list, of the parts of a tuple; which methods keep them.
 Does not know: syntax (`integer_types`), values.
 Law: a type that something unknown may give is open; two types for one expression are none that is known.
 """
 
 from __future__ import annotations
 
+import re
+
 from dmaverify.machines.rngd.rust.integers import ANY
+
+OF_ONE_TYPE = {
+    "min", "max", "clamp", "abs", "div_ceil", "next_multiple_of", "rem_euclid", "div_euclid", "clone", "to_owned",
+    "pow", "next_power_of_two", "get",
+}  # fmt: skip
+OTHER_ARGUMENT = {"pow", "shl", "shr"}
+WAYS = re.compile(r"(?:wrapping|saturating|checked)_(\w+)$")
+SAME_LIST = {
+    "rev", "skip", "take", "step_by", "iter", "into_iter", "copied", "cloned", "by_ref", "filter", "take_while",
+    "skip_while", "peekable", "collect", "to_vec", "as_slice", "inspect", "clone",
+}  # fmt: skip
+EACH = {"map", "for_each", "inspect", "filter", "take_while", "skip_while", "flat_map", "all", "any", "position"}
 
 
 class IntegerKind:

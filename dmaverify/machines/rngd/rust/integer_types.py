@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
 from dmaverify.machines.rngd.rust.code import arguments_in, child, named, places
-from dmaverify.machines.rngd.rust.integer_kinds import IntegerKind, join, touch
+from dmaverify.machines.rngd.rust.integer_kinds import (
+    EACH,
+    OF_ONE_TYPE,
+    OTHER_ARGUMENT,
+    SAME_LIST,
+    WAYS,
+    IntegerKind,
+    join,
+    touch,
+)
 from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.values import Dtype, Sequence, Tuple, Value
 
@@ -23,22 +32,13 @@ if TYPE_CHECKING:
 
 _SUFFIX = re.compile(r"[iu](?:8|16|32|64|128|size)$")
 _SILENT = {"format", "print", "println", "eprint", "eprintln", "panic", "todo", "unreachable", "unimplemented"}
+_ASSERTS = {"assert", "assert_eq", "assert_ne"}
+_NAMES = {"type_item", "use_declaration", "mod_item", "struct_item", "enum_item", "union_item", "trait_item"}
 _PASSES = {
     "parenthesized_expression", "reference_expression", "try_expression", "await_expression", "const_block",
     "unsafe_block", "labeled_expression", "else_clause",
 }  # fmt: skip
 _COMPARES = {"==", "!=", "<", "<=", ">", ">="}
-_OF_ONE_TYPE = {
-    "min", "max", "clamp", "abs", "div_ceil", "next_multiple_of", "rem_euclid", "div_euclid", "clone", "to_owned",
-    "pow", "next_power_of_two", "get",
-}  # fmt: skip
-_OTHER_ARGUMENT = {"pow", "shl", "shr"}
-_WAYS = re.compile(r"(?:wrapping|saturating|checked)_(\w+)$")
-_SAME_LIST = {
-    "rev", "skip", "take", "step_by", "iter", "into_iter", "copied", "cloned", "by_ref", "filter", "take_while",
-    "skip_while", "peekable", "collect", "to_vec", "as_slice", "inspect", "clone",
-}  # fmt: skip
-_EACH = {"map", "for_each", "inspect", "filter", "take_while", "skip_while", "flat_map", "all", "any", "position"}
 _TILES = {"tile", "chip_tile", "cluster_tile", "slice_tile"}
 _COUNTS = {"len", "count", "capacity"}
 
@@ -52,6 +52,7 @@ class IntegerTypes:
     def __init__(self, code: Code, read: Callable[[Node], Value], declared: Callable[[str], list[Value]]) -> None:
         self.code, self.read, self.declared = code, read, declared
         self.found: dict[int, IntegerKind] = {}
+        self.blind = False  # whether a block has names that are not looked up here
         self.aside = 0  # texts of macros have places of their own
         self.given: list[IntegerKind] = []  # what the functions and closures around give
 
@@ -86,7 +87,9 @@ class IntegerTypes:
     # ------------------------------------------------------------ types and patterns
 
     def of_type(self, node: Node) -> IntegerKind:
-        return self.of(self.read(node))
+        if node.type == "primitive_type" and self.code.text(node) in INTEGERS:
+            return IntegerKind(self.code.text(node))
+        return IntegerKind(open=True) if self.blind else self.of(self.read(node))
 
     def of(self, value: Value) -> IntegerKind:
         """The type that a declaration gives."""
@@ -142,8 +145,6 @@ class IntegerTypes:
         name = self.code.text(node)
         return env[name] if name in env else self._path(name)
 
-    _self = _identifier
-
     def _scoped_identifier(self, node: Node, env: Env) -> IntegerKind:
         text = self.code.text(node)
         head, _, last = text.rpartition("::")
@@ -152,7 +153,7 @@ class IntegerTypes:
         return IntegerKind("usize" if last == "SIZE" else "u32") if last in ("SIZE", "BITS") else self._path(text)
 
     def _path(self, text: str) -> IntegerKind:
-        told = self.declared(text)
+        told = self.declared(text) if not self.blind else []
         return self.of(told[0]) if len(told) == 1 else IntegerKind(open=True)
 
     def _unary_expression(self, node: Node, env: Env) -> IntegerKind:
@@ -160,14 +161,22 @@ class IntegerTypes:
 
     def _block(self, node: Node, env: Env) -> IntegerKind:
         inside = dict(env)
+        self.blind = self.blind or any(one.type in _NAMES or self._is_unknown_macro(one) for one in named(node))
         for one in named(node):
             name, kind = one.child_by_field_name("name"), one.child_by_field_name("type")
-            if one.type in ("const_item", "static_item") and name is not None and kind is not None:
-                inside[self.code.text(name)] = self.of_type(kind)
+            if one.type.endswith("_item") and name is not None:
+                inside[self.code.text(name)] = self.of_type(kind) if kind is not None else IntegerKind(open=True)
         made = IntegerKind(open=True)
         for one in named(node):
             made = self.expr(one, inside)
         return made
+
+    def _is_unknown_macro(self, node: Node) -> bool:
+        """Whether a statement is a macro that may declare names."""
+        inner = named(node)[0] if node.type == "expression_statement" and named(node) else node
+        name = inner.child_by_field_name("macro") if inner.type == "macro_invocation" else None
+        called = self.code.text(name).split("::")[-1].removeprefix("debug_") if name is not None else ""
+        return bool(called) and called not in {*_SILENT, *_ASSERTS}
 
     def _expression_statement(self, node: Node, env: Env) -> IntegerKind:
         made = self.expr(named(node)[0], env) if named(node) else IntegerKind(open=True)
@@ -188,11 +197,6 @@ class IntegerTypes:
         made, pattern = self.expr(node.child_by_field_name("value"), env), node.child_by_field_name("pattern")
         if pattern is not None:
             self.bind(pattern, made, env)
-        return IntegerKind(open=True)
-
-    def _let_chain(self, node: Node, env: Env) -> IntegerKind:
-        for one in named(node):
-            self.expr(one, env)
         return IntegerKind(open=True)
 
     def _binary_expression(self, node: Node, env: Env) -> IntegerKind:
@@ -326,7 +330,7 @@ class IntegerTypes:
         text = self.code.text(function) if function is not None else ""
         kinds = [self.expr(one, env) for one in given]
         head, _, last = text.rpartition("::")
-        told = self.declared(text) if text not in env else []
+        told = self.declared(text) if text.split("::")[0] not in env and not self.blind else []
         if told and len(told) == len(kinds) + 1:
             for kind, parameter in zip(kinds, told, strict=False):
                 join(self.of(parameter), kind)
@@ -342,14 +346,14 @@ class IntegerTypes:
         name = self.code.text(field) if field is not None else ""
         receiver = self.expr(target, env)
         part, own = receiver.root.part, f"fn {name}".encode() in self.code.data
-        if name in _EACH and part is not None and len(given) == 1 and given[0].type == "closure_expression":
+        if name in EACH and part is not None and len(given) == 1 and given[0].type == "closure_expression":
             made, result = self._closure(given[0], env, part), IntegerKind()
             result.part = made if name == "map" else part
-            return result if name == "map" or name in _SAME_LIST else IntegerKind(open=True)
+            return result if name == "map" or name in SAME_LIST else IntegerKind(open=True)
         kinds = [self.expr(one, env) for one in given]
-        ways = _WAYS.match(name)
-        if (name in _OF_ONE_TYPE or ways is not None) and not own and part is None:
-            for kind in kinds if (ways[1] if ways is not None else name) not in _OTHER_ARGUMENT else ():
+        ways = WAYS.match(name)
+        if (name in OF_ONE_TYPE or ways is not None) and not own and part is None:
+            for kind in kinds if (ways[1] if ways is not None else name) not in OTHER_ARGUMENT else ():
                 receiver = join(receiver, kind)
             return receiver
         if name == "unwrap" and target is not None and ".checked_" in self.code.text(target):
@@ -369,7 +373,7 @@ class IntegerTypes:
             if name != "chain":
                 made.part.parts = [other, part] if name == "enumerate" else [part, other]
             return made
-        if part is not None and name in _SAME_LIST:
+        if part is not None and name in SAME_LIST:
             for kind in kinds:
                 join(IntegerKind("usize"), kind)
             return receiver
@@ -381,7 +385,7 @@ class IntegerTypes:
         called = self.code.text(name).split("::")[-1] if name is not None else ""
         if body is None or called in _SILENT or called == "m":
             return IntegerKind(open=True)
-        if called.removeprefix("debug_") in ("assert", "assert_eq", "assert_ne"):
+        if called.removeprefix("debug_") in _ASSERTS:
             outside, text = self.code, self.code.text(body)[1:-1]
             self.code, given = arguments_in(outside, text, body.start_byte + 1)
             self.aside += 1

@@ -64,8 +64,11 @@ class Lookups:
             root = root.parent
         key = id(code.data), root.start_byte
         if key not in self.tables:
-            declared = partial(self._declared, frame=frame)
-            reader = IntegerTypes(code, lambda node: self.read(code, node, frame), declared)
+            while frame.outer is not None:
+                frame = frame.outer  # names of blocks are told from those around by the reader
+            outside = frame
+            declared = partial(self._declared, frame=outside)
+            reader = IntegerTypes(code, lambda node: self.read(code, node, outside), declared)
             self.tables[key] = code, reader.table(root, code.at is None)
         return self.tables[key][1].get(name.start_byte, ANY)
 

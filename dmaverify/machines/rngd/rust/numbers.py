@@ -166,7 +166,10 @@ class _NumberReader:
             if own == 0 or own <= level:
                 return value
             self.at += 1
-            value = self.inside(start, value, operated(sign, value, self.sum(own, depth + 1)))
+            other = self.sum(own, depth + 1)
+            made = operated(sign, value, other)
+            exact = sign in "+-" or (sign == "*" and (value.single is not None or other.single is not None))
+            value = self.inside(start, value, made) if exact else _small(made)
 
     def inside(self, start: int, of: Numbers, made: Numbers | None) -> Numbers:
         """What an operation that begins at the token `start` gives; it is told where that may leave its type."""
