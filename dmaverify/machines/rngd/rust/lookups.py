@@ -66,7 +66,7 @@ class Lookups:
         if key not in self.tables:
             while frame.outer is not None:
                 frame = frame.outer  # names of blocks are told from those around by the reader
-            outside = frame
+            outside = Frame(frame.scope, dict.fromkeys(frame.generics, Unknown("")))  # for all that call it alike
             declared = partial(self._declared, frame=outside)
             reader = IntegerTypes(code, lambda node: self.read(code, node, outside), declared)
             self.tables[key] = code, reader.table(root, code.at is None)
