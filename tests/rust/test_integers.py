@@ -367,11 +367,11 @@ def test_a_name_gives_the_type_that_it_has_where_it_stands(lines: str, before: s
     "lines",
     [
         "fn take(i: u8) {} let i = 4; take(i);", "let i = 4; { fn take(i: u8) {} take(i); }", "use inner::take; let i = 4; take(i);", "use inner::*; let i = 4; take(i);",
-        "type B = u8; let i = 4; let j: B = i;", "names!(); let i = 4; take(i);",
+        "type B = u8; let i = 4; let j: B = i;", "names!(); let i = 4; take(i);", "let n: u16 = 4; bound!(n); let i = 4; let j = i + n;",
     ],
 )  # fmt: skip
 def test_a_name_of_a_block_hides_those_around(lines: str) -> None:
-    before = "fn take(i: u16) {}\ntype B = u16;\nmod inner { pub fn take(i: u8) {} }\nmacro_rules! names { () => { fn take(i: u8) {} } }\n"
+    before = "fn take(i: u16) {}\ntype B = u16;\nmod inner { pub fn take(i: u8) {} }\nmacro_rules! names { () => { fn take(i: u8) {} } }\nmacro_rules! bound { ($n:ident) => { let $n: u8 = 1; } }\n"
     assert told(f"{lines} let m = (i * 64) as usize / 32; for n in 0..m {{ COPY(n * 64); }}", before) == "unknown"
 
 

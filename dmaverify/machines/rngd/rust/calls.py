@@ -211,7 +211,7 @@ class Calls(Assignments):
         place = TILES[name]
         self.types.left = ""
         values = [self.value(code, one, frame, None) for one in arguments]
-        doubt = self.types.left
+        doubt = self.types.doubt(code.text(arguments[0]) if arguments else "", frame)
         if place not in tensor.fields:
             return tensor.with_field("element", Unknown(f"{tensor.tier} has no {place} to tile", code.span(node)))
         index, length, new = (*generics, Unknown(""), Unknown(""), Unknown(""))[:3]
@@ -226,10 +226,6 @@ class Calls(Assignments):
         as_map = [v if isinstance(v, (Map, Unknown)) else Unknown("no mapping", code.span(node)) for v in (index, new)]
         if isinstance(as_map[1], Unknown) and not as_map[1].reason:
             as_map[1] = Unknown("the mapping of the tile is left to inference", code.span(node))
-        if start is None and not doubt:
-            names = re.findall(r"[a-z_]\w*", code.text(arguments[0])) if arguments else ()
-            values = [frame.locals.get(name, Unknown("")) for name in names]
-            doubt = next((one.reason for one in values if isinstance(one, Unknown) and " may leave " in one.reason), "")
         size = length.single if isinstance(length, Numbers) else None
         at = code.span(arguments[0]) if arguments else code.span(node)
         when = (self.walk.when.loose, self.walk.dead)

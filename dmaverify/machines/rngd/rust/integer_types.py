@@ -394,7 +394,7 @@ class IntegerTypes:
             if len(kinds) == 2:
                 join(*kinds)
             return IntegerKind(open=True)
-        for one in walk(body):
-            if one.type == "identifier" and self.code.text(one) in env:
-                touch(env[self.code.text(one)])
+        for name_in in {self.code.text(one) for one in walk(body)} & env.keys():
+            touch(env[name_in])
+            env[name_in] = IntegerKind(open=True)  # or bound anew
         return IntegerKind(open=True)

@@ -57,6 +57,12 @@ class Lookups:
         made = value if kind == ANY and value.type else typed(value, kind)
         return made or Unknown(f"a number that may leave `{kind}`", code.span(name))
 
+    def doubt(self, text: str, frame: Frame) -> str:
+        """What may leave its type in the expression that was read, or in a variable of it."""
+        values = [frame.locals.get(name) for name in re.findall(r"[a-z_]\w*", text)]
+        told = [one.reason for one in values if isinstance(one, Unknown) and " may leave " in one.reason]
+        return next(iter(filter(None, (self.left, *told))), "")
+
     def _type_at(self, code: Code, name: Node, frame: Frame) -> str:
         """The type of the variable that a pattern binds there."""
         root = name
