@@ -413,12 +413,12 @@ def test_in_a_text_that_a_macro_made_a_variable_has_a_type_only_where_its_place_
     assert told("all!(x, y, ctx);", before) == status
 
 
-@pytest.mark.parametrize("kinds", [("u16", "u8"), ("u8", "u16")])
-def test_a_parameter_of_a_generic_type_has_none_that_another_call_gave_it(kinds: tuple[str, str]) -> None:
+@pytest.mark.parametrize("first", ["u16", "u8"])
+def test_a_parameter_of_a_generic_type_has_none_that_another_call_gave_it(first: str) -> None:
     move = "x.view().tile::<m![B], 16, m![A, B = 16 # 64]>((i * 128) as usize / 32).to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![B], 16, m![A, B = 16 #{!} 64]>((i * 128) as usize / 32));"
     helper = f"fn put<X>(ctx: &mut Context, x: &{HBM}, y: &mut {HBM}, i: X) {{ {move} }}"
-    calls = " ".join(f"put::<{kind}>(ctx, x, &mut y, {at});" for kind in kinds for at in (0, 4, 8, 12))
+    calls = " ".join(f"put::<{'u8' if at else first}>(ctx, x, &mut y, {at});" for at in (0, 4, 8, 12))
     text = (
         f"{helper}\n#[device(chip = 1)]\nfn f(ctx: &mut Context, x: &{HBM}) -> {HBM} {{ let mut y = {NEW}; {calls} y }}"
     )
-    assert "proved" not in {v.status.value for v in verdicts(plan(text)) if not v.conditions}
+    assert any(v.status.value == "unknown" or v.conditions for v in verdicts(plan(text)))
