@@ -39,15 +39,12 @@ from dmaverify.values import dataclass, field
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-
-MOST_SUPPOSED, MOST_SUPPOSED_HERE = 16, 64
-"""Transfers of one function, and of one file, that are read at sizes: the function is read anew for each."""
+MOST_SUPPOSED, MOST_SUPPOSED_HERE = 16, 64  # transfers of a function, of a file, read at sizes: each anew
 LONGEST_SUPPOSED = 20_000  # bytes of a function that is read again at sizes nobody gives
 _SIZED = re.compile(
     r"\bconst\s+(\w+)\s*:\s*[ui](?:size|\d+)|\b([A-Z]\w*)\s*:\s*(?:[\w:]+\s*\+\s*)*(?:\w+::)*(?:AxisName|M)\b(?!\s*:)"
 )
-"""Generic parameters that are sizes: constants, axes, and any mapping, which may stand for an axis: where every
-position is kept apart, so is whatever it maps them to."""
+"""Generic parameters that are sizes: constants, axes, and any mapping, which may stand for an axis."""
 
 
 @dataclass(frozen=True)
