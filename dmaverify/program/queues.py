@@ -86,7 +86,7 @@ def _all_behind(
 ) -> Iterator[QueueEdge]:
     for p in ahead:
         for q in behind:
-            if pieces[p].lane != pieces[q].lane or pieces[p].queue != pieces[q].queue:
+            if pieces[p].lane != pieces[q].lane:
                 yield p, q, distance
 
 
