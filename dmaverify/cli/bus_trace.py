@@ -210,20 +210,20 @@ def _in_one_queue(plan: Plan, items: Sequence[PlanTransfer], setups: Sequence[Se
 def _of_program(plan: Plan, program: Program, options: Options, out: _Launches) -> None:
     from dmaverify.machines.idma.bus.launches import launches_of
     from dmaverify.plan.plan import PlanTransfer
-    from dmaverify.program.schedule import DMA_CONTEXT
+    from dmaverify.prove.flow.touches import unnamed_lane
     from dmaverify.targets.modules import queue_of
 
-    made, lanes = [], []
+    made, lanes = [], list[str]()
     for step in program.steps:
         if step.transfer is None or step.indirect is not None:
             raise InputError(f"step {step.name} of `{program.name}` is no transfer: it has no bursts", step.span,
                              "name a transfer: PATH::NAME")  # fmt: skip
         one = _Repeated.of(plan, PlanTransfer(step.transfer, {}, step.problems), options, step.name)
-        queue = queue_of(plan.targets[step.transfer.target], step.transfer)
-        if queue is None or one.setup.channel < 0:
+        target = plan.targets[step.transfer.target]
+        if queue_of(target, step.transfer) is None or one.setup.channel < 0:
             raise InputError(f"step {step.name} of `{program.name}` is shared out: one port does not show all of it",
                              step.span, "channels = 1, or arbitration = \"software\" with one channel")  # fmt: skip
-        lanes.append(step.context or queue or DMA_CONTEXT)
+        lanes.append(unnamed_lane(len(lanes), step, step.transfer, target))
         made.append(one)
     order = launches_of(program, lanes)
     ends = [0]

@@ -116,7 +116,9 @@ def only_of_lines(given: Mapping[str, Any]) -> None:
 def set_features(given: Mapping[str, Any]) -> None:
     """Chooses the features of crates, for the processes of `-j` as well."""
     if given["features"]:
-        os.environ["DMAVERIFY_FEATURES"] = given["features"]
+        from dmaverify.machines.rngd.rust.cfg import FEATURES
+
+        os.environ[FEATURES] = given["features"]
 
 
 def options_of(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,9 +22,8 @@ from dmaverify.jobs.judge import Job
 from dmaverify.jobs.manifest import check_files, read_manifest, same
 from dmaverify.jobs.sealed import CHOSEN, PLANS, Findings, beside_paths, data_of, facts_of, hash_of, named_beside
 from dmaverify.language.files import text_of
+from dmaverify.machines.rngd.rust.cfg import FEATURES
 from dmaverify.prove.certify.certificate import cvc5_answer, file_names, question_text, said_of
-
-FEATURES = "DMAVERIFY_FEATURES"
 
 # ---------------------------------------------------------------- checking
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, check_job
 from dmaverify.jobs.reach import files_beside
 from dmaverify.language.files import text_of, write_bytes, write_text
+from dmaverify.machines.rngd.rust.cfg import asked_features
 from dmaverify.prove.certify.certificate import (
     DECIDED,
     MANIFEST,
@@ -308,8 +308,7 @@ def seal_manifest(
 
 def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
     """What decides verdicts, of the options of a run and of its environment."""
-    features = os.environ.get("DMAVERIFY_FEATURES", "")
-    found = {key: options.get(key, usual) for key, usual in CHOSEN.items()} | {"features": features}
+    found = {key: options.get(key, usual) for key, usual in CHOSEN.items()} | {"features": asked_features()}
     return json.loads(json.dumps(found))  # type: ignore[no-any-return]
 
 

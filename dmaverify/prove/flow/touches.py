@@ -117,6 +117,16 @@ def _around(work: StepWork, step: Step, target: Target) -> StepWork:
 # ---------------------------------------------------------------- transfers
 
 
+def unnamed_lane(index: int, step: Step, transfer: Transfer, target: Target) -> str:
+    """The lane of what a step moves without naming an engine: the machine's queue for it, or the step's context."""
+    queue = queue_of(target, transfer)
+    if queue is None:
+        return shared_lane(index)
+    if step.context and (target.engines.context_is_engine or queue == ""):
+        return step.context
+    return queue or DMA_CONTEXT
+
+
 def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -> StepWork:
     bits = target.dtypes[transfer.dtype]
     found = program_of_transfer(transfer, bits, target)
@@ -124,9 +134,7 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
     if queue is None and step.loops:
         said = "nothing orders the iterations of this step: an arbiter, or several back-ends, carry them out"
         return StepWork(("",), (), troubles=(Trouble(said, step.span, "write it without the loop, with `after`"),))
-    base = DMA_CONTEXT if queue == "" else shared_lane(index) if queue is None else queue
-    if step.context and queue is not None and (target.engines.context_is_engine or queue == ""):
-        base = step.context
+    base = unnamed_lane(index, step, transfer, target)
     if found is None:
         lane = base
         touches = [

@@ -100,7 +100,7 @@ class IndexCase(Judgement):
         if any(p.fatal for p in found):
             return False
         try:
-            self.has_rows()
+            self.rows_needed()
         except ViewError as error:
             self.broken("core/well-formed", error.message, error.span, error.hint)
             return False
@@ -114,14 +114,16 @@ class IndexCase(Judgement):
             return False
         return self._keyed()
 
-    def has_rows(self) -> None:
-        """Raises ViewError where the table has no rows that one number each could name, or a scatter no keys."""
+    def rows_needed(self) -> list[RowDigits]:
+        """The rows of the table, and those of a scatter by their keys. Raises ViewError for a table without rows that
+        one number each could name, and for keys that name none.
+        """
         if len(self.table.digits) > 1 or any(d.place != "element" for d in self.table.digits):
             raise ViewError(
                 f"the index picks {self.move.axis}, which the table holds in several digits or places",
                 self.move.table.span, f"name {self.move.axis} once, in the element mapping of the table",
             )  # fmt: skip
-        assert not self.move.scatter or self.payload.digits is not None
+        return [self.table, self.payload] if self.move.scatter else [self.table]
 
     def _keyed(self) -> bool:
         """Whether the index has one number for each key, as far as that is known."""

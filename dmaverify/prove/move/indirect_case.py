@@ -43,10 +43,8 @@ class IndirectCase(IndexCase):
             return None
         return rows_of(self.table.first, self.move.key, self.move.keys, written=self.move.scatter)
 
-    def has_rows(self) -> None:
-        super().has_rows()
-        assert self.payload.digits is not None
-        assert self.keyed_table is None or self.keyed_table.digits
+    def rows_needed(self) -> list[RowDigits]:
+        return [*super().rows_needed(), self.payload, *filter(None, [self.keyed_table])]
 
     # ------------------------------------------------------------ one row
 

@@ -39,7 +39,7 @@ from dmaverify.values import dataclass, field
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MOST_SUPPOSED, MOST_SUPPOSED_HERE = 16, 64  # transfers of a function, of a file, read at sizes: each anew
+MOST_SUPPOSED, MOST_SUPPOSED_HERE = 16, 64  # transfers of one function, and of one file, that are read at sizes
 LONGEST_SUPPOSED = 20_000  # bytes of a function that is read again at sizes nobody gives
 _SIZED = re.compile(
     r"\bconst\s+(\w+)\s*:\s*[ui](?:size|\d+)|\b([A-Z]\w*)\s*:\s*(?:[\w:]+\s*\+\s*)*(?:\w+::)*(?:AxisName|M)\b(?!\s*:)"
