@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from dmaverify.machines.idma.between import left_over
+from dmaverify.machines.idma.c.launches import FunctionLaunches
 from dmaverify.machines.idma.check import verdict_of_file
+from dmaverify.machines.idma.engine import Request
+from dmaverify.machines.idma.nd import Descriptor
+from dmaverify.machines.idma.text import ToldDescriptor
 from dmaverify.verdict import Status
 
 COPY = "snrt_dma_start_1d((void*)0x{:x},(void*)0x{:x},64);"
@@ -56,3 +61,24 @@ def test_a_function_that_meets_what_another_one_leaves_in_flight_says_so(
 def test_launches_at_arguments_may_meet_those_of_another_call(tmp_path: Path, wait: str, wanted: set[str]) -> None:
     text = f"void f(char *to, char *from){{assert(to + 64 <= from);snrt_dma_start_1d(to, from, 64);{wait}}}"
     assert conditions(tmp_path, text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("waits", "partly", "until", "left"),
+    [
+        ((), (), (), [0, 1, 2]),
+        ((1,), (), (), [1, 2]),  # in front of launch 1: of those before it
+        ((3,), (), (), []),
+        ((), ((3, 0),), (), [1]),  # launch 1 is on the other channel
+        ((), ((2, 0),), (), [1, 2]),
+        ((), ((2, 1),), (), [0, 2]),
+        ((), (), ((3, 0),), [1, 2]),  # for launch 0, which is the first of its channel
+        ((), (), ((3, 2),), [1]),
+    ],
+)
+def test_what_a_function_leaves_in_flight_is_what_no_wait_of_it_is_for(
+    waits: tuple[int, ...], partly: tuple[tuple[int, int], ...], until: tuple[tuple[int, int], ...], left: list[int]
+) -> None:
+    """Three launches, the second one on a channel of its own."""
+    told = tuple(ToldDescriptor(Descriptor(Request(0x1000, 0x2000, 64)), channel=channel) for channel in (0, 1, 0))
+    assert left_over(FunctionLaunches("f", told, waits, (), partly=partly, until=until)) == left
