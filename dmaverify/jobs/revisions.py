@@ -16,7 +16,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -160,10 +160,10 @@ def judged_in(
 ) -> dict[tuple[str, str], JudgedTransfer]:
     """Every transfer under some paths of a folder, by file (from the folder) and name."""
     there = [str(root / path) if path != "." else str(root) for path in paths if (root / path).exists()]
-    try:
-        files = plan_files(there, lists="engine" in options) if there else []
-    except InputError:
-        files = []
+    files: dict[tuple[str, str | None], None] = {}
+    for path in there:
+        with suppress(InputError):  # this folder has none in this revision; others may
+            files |= dict.fromkeys(plan_files([path], lists="engine" in options))
     jobs: list[Job] = [(file, name, target, dict(options)) for file, name in files]
     out: dict[tuple[str, str], JudgedTransfer] = {}
     results: list[Any] = list(run_jobs(jobs, workers, lambda _: None, listened_job))

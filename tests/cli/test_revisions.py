@@ -420,3 +420,15 @@ def test_more_files_than_git_is_asked_for_at_once_are_all_of_the_revision(worksp
         monkeypatch.setattr(revisions, "MOST_AT_ONCE", most)
         with revisions.checked_out(tmp_path, "one") as folder:
             assert [(folder / f"f{number}").read_text(encoding="utf-8") for number in range(7)] == list("0123456")
+
+
+def test_a_folder_that_is_empty_in_a_revision_hides_no_other(workspace, capsys):
+    text = NAMED.format(mod="mod shp;")
+    workspace("good", {"k/src/lib.rs": text, "k/src/shp.rs": WHOLE, "a/a.toml": PLAN, "a/README": ""})
+    workspace("bad", {"k/src/shp.rs": HALF, "a/a.toml": None})
+    code, out = run(capsys, "diff", "good..bad", "a", "k", "--no-cost")
+    assert (code, "now refuted      k/src/lib.rs::one-y" in out, "removed          a/a.toml" in out) == (
+        1,
+        True,
+        True,
+    ), out

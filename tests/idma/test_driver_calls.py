@@ -45,6 +45,14 @@ def conditions(tmp_path: Path, text: str) -> set[str]:
         (f"int main(void){{{BC}{WAIT}{AB}}}", set()),  # it begins once
         (f"static void f(void){{{AB}}} void g(void){{{BC}{WAIT}}}", set()),  # nobody can call it
         (f"static void f(void){{{AB}}} void (*h)(void) = f; void g(void){{{BC}{WAIT}}}", {G}),
+        (f"#define START f\nstatic void f(void){{{AB}}} void (*h)(void) = START; void g(void){{{BC}{WAIT}}}", {G}),
+        (f"__attribute__((constructor)) static void f(void){{{AB}}} void g(void){{{BC}{WAIT}}}", {G}),
+        (f'static void f(void){{{AB}}} void h(void) __attribute__((alias("f"))); void g(void){{{BC}{WAIT}}}', {G}),
+        (f"ISR static void f(void){{{AB}}} void g(void){{{BC}{WAIT}}}", {G}),
+        (
+            f"static inline int f(uint32_t n);\nstatic inline int f(uint32_t n){{{AB}}} void g(void){{{BC}{WAIT}}}",
+            set(),
+        ),
         (f"static void f(void){{{BC}{WAIT}{AB}}} int main(void){{f();{WAIT}}}", set()),
         (f"void f(void){{{BC}{WAIT}{AB}}} void g(void){{f();{WAIT}}}", {F, G}),  # another file may call f(), too
         (f"void f(void){{{BC}{WAIT}{AB}}} int main(void){{f();{WAIT}}}", set()),

@@ -8,8 +8,10 @@ launches and is not run is told.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
+from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import registers
@@ -20,6 +22,9 @@ from dmaverify.machines.idma.c.effects import called_name, names_declared, volat
 from dmaverify.machines.idma.c.launches import FunctionLaunches, Launcher
 from dmaverify.machines.idma.c.loops import LoopRunner
 from dmaverify.values import dataclass, field
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +93,7 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "",
         tuple(launcher.conditions),
         frozenset(launcher.wrote),
         tuple(inner),
-        _alone(root, file),
+        _alone(source, root, file),
     )
 
 
@@ -172,14 +177,31 @@ def _inner(launcher: Launcher, runs: Sequence[FunctionLaunches]) -> list[Functio
     return [one for one in found if one.told or one.doubts]
 
 
-def _alone(root: Part, file: File) -> frozenset[str]:
-    """Static functions that nothing in the file names but their definition: nobody can call them."""
-    named = set()
+_REACHES = re.compile(r"__attribute|\[\[|##|\b_?_?asm\b|\bpragma\b", re.IGNORECASE)
+"""What may name a function, or call it, without a word of C."""
+
+
+def _alone(source: Source, root: Part, file: File) -> frozenset[str]:
+    """Static functions that the file names where they are declared, and nowhere else, not in a macro or a text either:
+    nobody can call them. None in a file whose attributes and the like may reach them.
+    """
+    if _REACHES.search(source.text):
+        return frozenset()
+    said = Counter(re.findall(r"\w+", source.text))
     for part in root.every():
         above = part.node.parent
-        if part.type == "identifier" and (above is None or above.type != "function_declarator"):
-            named.add(str(part))
-    return frozenset(name for name, part in file.functions.items() if name not in named and _is_static(part))
+        if part.type == "identifier" and above is not None and above.type == "function_declarator":
+            said[str(part)] -= _plain(above)
+    return frozenset(name for name, part in file.functions.items() if not said[name] and _is_static(part))
+
+
+def _plain(node: Node) -> bool:
+    """Whether words of C alone, and names of types, stand before a declarator: a macro there may be an attribute."""
+    outer = node
+    while outer.parent is not None and outer.type not in ("declaration", "function_definition"):
+        outer = outer.parent
+    before = (outer.text or b"")[: node.start_byte - outer.start_byte].decode(errors="replace")
+    return all(word in KEYWORDS or word == "inline" or word.endswith("_t") for word in re.findall(r"\w+", before))
 
 
 KEYWORDS = frozenset((
