@@ -73,6 +73,8 @@ class TransferRun:
         self.names = ElementNames(sizes_of(exprs))
         self.width = self.dest.width
         self.shared = self.source.named  # an axis that the source does not name is a broadcast
+        self.promise: Promise  # of the iteration that is run
+        self.written: dict[str, dict[int, int]] = {}  # by claim, where what iterations wrote came from, by address
 
     def at(self, values: Mapping[str, int]) -> Iterator[tuple[str, Copies | None, Outcome]]:
         """Each claim of the plan at one iteration: its name, the copies, what they break."""
@@ -88,7 +90,7 @@ class TransferRun:
         one, other = (view.shift for view in views)
         if any(one[axis] != other[axis] for axis in one.keys() & other.keys()):
             start.leave("core/same-element", "both sides are tiles of one axis, and begin at other coordinates")
-        promise = self._promise(views, start)
+        promise = self.promise = self._promise(views, start)
         claims: list[tuple[str, Copies | None, Outcome]] = []
         if self.move.flows:
             claims.append(("the stream", *self._flowed(views)))
@@ -248,6 +250,24 @@ class TransferRun:
                 return True
         return False
 
+    def over_iterations(self, word: str, copies: Copies, outcome: Outcome, *, sure: bool = True) -> None:
+        """Whether a unit that ends in a live cell is read where an iteration before, of the same claim, has written
+        something else; not `sure`: what others wrote there in between is not known.
+        """
+        if self.move.source.tier != self.move.dest.tier:
+            return
+        known = self.written.setdefault(word, {})
+        real = (copies.read != NONE) & (copies.write != NONE)
+        read, write = copies.read[real], copies.write[real]
+        found = np.array([known.get(at, at) for at in read.tolist()], np.int64)
+        if ((found != read) & (held(self.dest.region, self.promise.dest, write) >= 0)).any():
+            said = "an iteration reads what one before it has written"
+            if not sure or copies.open_engines or len(distinct(copies.engine)) > 1:
+                outcome.leave("core/overlap", f"{said}, if nothing else is done in between")
+            else:
+                outcome.break_("core/overlap", said)
+        known.update(zip(write.tolist(), found.tolist(), strict=True))
+
 
 PADDING = {
     "write-bottom": "Bottom padding, or what the view hides, is written",
@@ -330,7 +350,9 @@ def run_move(move: RunMove, machine: RunMachine) -> Outcome:
     run = TransferRun(move, machine)
     for values in iterations(move.loops):
         where = ", ".join(f"{name} = {value}" for name, value in values.items())
-        for word, _, found in run.at(values):
+        for word, copies, found in run.at(values):
+            if copies is not None and where:
+                run.over_iterations(word, copies, found)
             outcome.take(found, f"{word} at {where}" if where else word)
         machine.allow(outcome.ran)
     return outcome

@@ -149,7 +149,9 @@ class _Program:
     def _moved(self, i: int, step: RunStep, run: TransferRun, turn: int, values: Mapping[str, int]) -> None:
         move = run.move
         claims = list(run.at(values))
-        for word, _, found in claims:
+        for word, copies, found in claims:
+            if copies is not None and step.loops:
+                run.over_iterations(word, copies, found, sure=len(self.program.steps) == 1)
             self.outcome.take(found, f"{step.name}, {word}")
         copies = claims[-1][1]
         unit = unit_bits_of(move.bits)

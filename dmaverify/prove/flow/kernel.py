@@ -20,7 +20,14 @@ from dmaverify.prove.flow.begun import there_at_start
 from dmaverify.prove.flow.concurrency import Starvation, starvation
 from dmaverify.prove.flow.declarations import may_share, read_otherwise
 from dmaverify.prove.flow.hazards import HAZARDS, Hazards, hazards
-from dmaverify.prove.flow.hazards_told import CONTEXTS_IN_ORDER, hazard_finding, order_rests_on
+from dmaverify.prove.flow.hazards_told import (
+    CONTEXTS_IN_ORDER,
+    ONE_ENGINE,
+    contexts_apart,
+    engines_apart,
+    hazard_finding,
+    order_rests_on,
+)
 from dmaverify.prove.flow.hops import hop_findings
 from dmaverify.prove.flow.index_lists import shared_lists
 from dmaverify.prove.flow.regions import REGIONS, region_findings
@@ -249,17 +256,26 @@ class _Case(Judgement):
     # ------------------------------------------------------------ regions, starvation, hops
 
     def bare(self, works: list[StepWork]) -> None:
-        """What besides hazards differs where nothing says in which order an engine is given the work of contexts."""
-        order = order_of(self.program, [work.lanes for work in works], supposing=False)
-        assert isinstance(order, Order), "less order makes no circle"
-        case = _Case(
-            self.program, Session(self.options.rlimit), target=self.target, options=self.options, axes=self.axes
-        )
-        for part in (case.lists, case.at_start, case.tiles, case.regions, case.starvation):
-            part(works, order)
-        worse_now = any(status != self.status.get(rule) for rule, status in case.status.items())
-        if worse_now or not {*case.conditions} <= {*self.conditions} or not {*case.assumptions} <= {*self.assumptions}:
-            self.conditions.append(CONTEXTS_IN_ORDER)
+        """What besides hazards differs where nothing says that transfers which name no engine share one, and where
+        nothing says in which order an engine is given the work of contexts.
+        """
+        known = self
+        for loose, supposed in (
+            (engines_apart(self.program, works), ONE_ENGINE),
+            (contexts_apart(self.program, works), CONTEXTS_IN_ORDER),
+        ):
+            if loose is None:
+                continue
+            case = _Case(
+                self.program, Session(self.options.rlimit), target=self.target, options=self.options, axes=self.axes
+            )
+            for part in (case.lists, case.at_start, case.tiles, case.regions, case.starvation):
+                part(*loose)
+            other = any(status != known.status.get(rule) for rule, status in case.status.items())
+            other = other or not {*case.conditions} <= {*known.conditions}
+            if other or not {*case.assumptions} <= {*known.assumptions}:
+                self.conditions += [supposed] if supposed not in self.conditions else []
+            known = case
 
     def regions(self, works: list[StepWork], order: Order) -> None:
         if not self.program.regions:
@@ -361,8 +377,7 @@ def _judge(case: _Case) -> None:
         return
     for part in (case.hazards, case.lists, case.at_start, case.tiles, case.regions, case.starvation):
         part(works, order)
-    if order.supposed:
-        case.bare(works)
+    case.bare(works)
     case.ask(works, order)
     if not any(work.troubles for work in works):
         case.findings += hop_findings(program, order, case.target, case.axes, case.options)
