@@ -33,7 +33,9 @@ from dmaverify.values import dataclass, field, replace
 class IndexList:
     """The numbers that a gather or scatter reads. `values` None: of no key is the number known; `low`, `high` and
     `distinct` are then what is promised of them (None, False: nothing), or `told` are some of them that decide for all:
-    every other lies between two of these in their steps, and `repeats` says whether one stands at two keys.
+    every other lies between two of these in their steps, and `repeats` says whether one stands at two keys (None: not
+    known). `count` is how many numbers there are, where that is known; `unread` says why numbers that the program makes
+    itself are not known: nobody promises them.
     """
 
     tensor: Tensor
@@ -47,7 +49,9 @@ class IndexList:
     span: Span | None = field(default=None, compare=False, repr=False)
     value_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
     told: tuple[int, ...] = ()
-    repeats: bool = False
+    repeats: bool | None = False
+    count: int | None = None
+    unread: str = ""
 
     @property
     def known(self) -> bool:

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from dmaverify.errors import Span
-from dmaverify.language.expr import axes_of, terms_of
+from dmaverify.language.expr import Expr, axes_of, terms_of
 from dmaverify.language.served import TooManyCells
+from dmaverify.layout.digits import NotDigits, compile_digits
 from dmaverify.lower.programs import space_of
 from dmaverify.program.indirect import Indirect, RowDigits, rows_of, rows_of_keys
 from dmaverify.program.space import unit_bits_of
@@ -32,6 +33,7 @@ from dmaverify.targets.target import load_obligations
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Finding, Label, Severity
 
+_SHARED = "no source says whether a gather fills the elements that share a number"
 RUN_TIME = "at run time"  # how assumptions end that somebody promises
 SOURCE = "furiosa-opt v0.6.0, dma_gather_scaled, dma_gather_unscaled and dma_scatter; Sequencer, Indirect Access"
 
@@ -105,10 +107,11 @@ class IndexCase(Judgement):
             self.broken("core/well-formed", error.message, error.span, error.hint)
             return False
         index = self.move.index
-        if index.values is not None and len(index.values) != self.move.keys:
+        count = index.count if index.values is None else len(index.values)
+        if count is not None and count != self.move.keys:
             self.broken(
                 "core/well-formed",
-                f"the index has {len(index.values)} numbers, {self.move.key} has {self.move.keys}",
+                f"the index has {count} numbers, {self.move.key} has {self.move.keys}",
                 index.span, "one number for each key",
             )  # fmt: skip
             return False
@@ -135,21 +138,33 @@ class IndexCase(Judgement):
             self.left_open("core/indirect", f"whether the index has one number for each {move.key}: too many to count")
             return True
         if fault is None:
+            if not move.scatter and (beside := self._beside()):
+                self.left_open(
+                    "core/indirect", f"neither index nor table has `{beside}` of the destination, and {_SHARED}"
+                )
             return True
         carved = fault.lack is Lack.NONE and not move.key_said
         if carved and copied_within(move.payload.element, places, move.key_axes):
-            why = "no source says whether a gather fills the elements that share a number"
-            self.left_open("core/indirect", f"{fault.told}, and {why}")
+            self.left_open("core/indirect", f"{fault.told}, and {_SHARED}")
             return True
         span = index.tensor.element.span or index.span or move.span
         self.broken("core/indirect", fault.told, span, f'element = "{move.key}"', fault.at)
         return False
+
+    def _beside(self) -> str:
+        """An axis of the payload's elements that neither the key nor the table has."""
+        have = {*axes_of(self.move.table.mapping), *self.move.key_axes}
+        axes = axes_of(self.move.payload.element)
+        return next((axis for axis, size in axes.items() if size > 1 and axis not in have), "")
 
     # ------------------------------------------------------------ the list
 
     def judge_index(self) -> None:
         index = self.move.index
         self.status.setdefault("core/in-bounds", "proved")
+        if index.unread:
+            self.left_open("core/in-bounds", f"what the index holds is not known: {index.unread}")
+            return
         if not index.known and not index.told:
             self._promised()
             return
@@ -215,7 +230,11 @@ class IndexCase(Judgement):
 
     def _once(self, values: Sequence[int]) -> None:
         if not self.move.index.known:
-            if self.move.index.repeats:
+            if self.move.index.repeats is None:
+                self.left_open(
+                    "core/writes-once", "how many numbers the index has is not known, nor whether any repeats"
+                )
+            elif self.move.index.repeats:
                 hint = "no source defines which of the rows stays; name each row once"
                 self.broken("core/writes-once", "the index names a row more than once", self._value_span(0), hint)
             return
@@ -308,7 +327,15 @@ class IndexCase(Judgement):
         """
         table, payload = self.move.table, self.move.payload
         have = {*axes_of(table.mapping), *self.move.key_axes}
-        places = [payload.field(p) for p in PLACES[:-1] if p != "chip" or payload.chip != table.chip]
+        places = [payload.field(p) for p in PLACES[:-1] if p != "chip" or not _equal(payload.chip, table.chip)]
         named = [axes_of(term) for place in places for term in terms_of(place)]
         lacking = sum(any(axis not in have and size > 1 for axis, size in one.items()) for one in named)
         return lacking + sum(len(bare_numbers(place)) for place in places)
+
+
+def _equal(one: Expr, other: Expr) -> bool:
+    """Whether two mappings are the same, however they are written."""
+    try:
+        return one == other or compile_digits(one) == compile_digits(other)
+    except NotDigits:
+        return False

@@ -17,7 +17,19 @@ from dmaverify.machines.rngd.rust.code import named
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.functions import Functions
 from dmaverify.machines.rngd.rust.lists import joined
-from dmaverify.machines.rngd.rust.values import Pending, Record, RustTensor, Sequence, Tuple, Unknown, Value, known
+from dmaverify.machines.rngd.rust.values import (
+    Held,
+    Pending,
+    Record,
+    RustTensor,
+    Sequence,
+    Tuple,
+    Unknown,
+    Value,
+    forgotten,
+    known,
+    may_index,
+)
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -57,8 +69,14 @@ class Assignments(Functions):
         one = joined(values)
         match one:
             case RustTensor():
+                several = len(values) > 1 or not may_index(one)
+                one = replace(one, holds=forgotten(one.holds if several else one.holds or Held(())))
                 plain = not one.problems and not any(isinstance(v, RustTensor) and v.window.tiled for v in values)
-                return self.fresh(one, one.sources) if plain else Unknown("a view that changes while the kernel runs")
+                return (
+                    replace(self.fresh(one, one.sources), holds=one.holds)
+                    if plain
+                    else Unknown("a view that changes while the kernel runs")
+                )
             case Tuple(parts):
                 return Tuple(tuple(self.either((part,)) for part in parts))
             case Record():
@@ -74,6 +92,23 @@ class Assignments(Functions):
             left = one.child_by_field_name("left") if one.type == "assignment_expression" else None
             if left is not None:
                 self.unsettled(code, left, frame)
+            for name in _lent(code, one):
+                own = [tensor for tensor in tensors_in(frame.locals.get(name)) if tensor.holds is not None]
+                self.ledger.changed |= {tensor.buffer.serial for tensor in own if tensor.buffer is not None}
+
+
+def _lent(code: Code, node: Node) -> Iterator[str]:
+    """The names that an expression lends to whoever may write them: `&mut x`, `x.view_mut()`, those in a macro."""
+    place: Node | None = None
+    lends = node.type == "reference_expression" and any(one.type == "mutable_specifier" for one in node.children)
+    if lends or (node.type == "field_expression" and code.text(node).endswith(("view_mut", "memset"))):
+        place = node.child_by_field_name("value")
+    elif node.type == "macro_invocation":
+        yield from (code.text(one) for one in walk(node) if one.type == "identifier")
+    while place is not None and place.type not in ("identifier", "self"):
+        place = named(place)[0] if named(place) else None
+    if place is not None:
+        yield code.text(place)
 
 
 def _around(frame: Frame, name: str) -> Iterator[Frame]:

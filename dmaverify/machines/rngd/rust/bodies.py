@@ -151,7 +151,7 @@ class Bodies(Invocations):
         """Whether a function has verdicts of its own that say all there is of a call with these arguments: a kernel, or
         one that moves whole tensors for the host and gets none that the caller made and may not have written.
         """
-        if takes_numbers(item) or any(isinstance(one, RustTensor) and one.holds is not None for one in values):
+        if takes_numbers(item) or any(one.holds is not None for value in values for one in tensors_in(value)):
             return False
         if is_kernel(item):
             return not item.generics
@@ -224,6 +224,8 @@ class Bodies(Invocations):
                 self._conclude(item)
             return found
         finally:
+            outside.changed |= self.ledger.touched() if alone else set()
+            outside.listed |= self.ledger.listed
             self.ledger = outside
 
     def block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:

@@ -20,7 +20,7 @@ from dmaverify.machines.rngd.rust.buffers_told import ToldBuffer
 from dmaverify.machines.rngd.rust.cells import held_buffer
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
 from dmaverify.machines.rngd.rust.order import unordered_effects
-from dmaverify.machines.rngd.rust.values import Record, RustTensor, Tuple, Value
+from dmaverify.machines.rngd.rust.values import Held, Record, RustTensor, Tuple, Value, forgotten
 from dmaverify.machines.rngd.rust.values import Sequence as RustSequence
 from dmaverify.program.ways import OnWay
 from dmaverify.prove.flow.buffers import BufferJudge
@@ -50,6 +50,8 @@ class EffectLedger:
     whole: dict[int, RustTensor] = field(default_factory=dict)
     borrowed: dict[int, int] = field(default_factory=dict)  # mutable views made, less those that transfers wrote
     escaped: set[int] = field(default_factory=set)
+    changed: set[int] = field(default_factory=set)  # whose numbers may be others than those that made them
+    listed: set[int] = field(default_factory=set)  # into which numbers went that the text makes
     unread: set[int] = field(default_factory=set)  # those that went to code of the input, which is not followed
     received: dict[int, RustTensor] = field(default_factory=dict)  # what such code gives: nobody knows who wrote it
     beside: list[Site] = field(default_factory=list)  # transfers that do not run as the constants are
@@ -113,6 +115,24 @@ class EffectLedger:
         """Enters that tensors go to code of the input that is not followed: what it does could be known."""
         gone = {tensor.buffer.serial for one in values for tensor in tensors_in(one) if tensor.buffer is not None}
         self.unread |= gone & self.escaped
+
+    def touched(self) -> set[int]:
+        """Buffers whose content may be another than the one that they were made with."""
+        written = {e.tensor.buffer.serial for e in self.effects if e.writes and e.tensor.buffer is not None}
+        lent = {serial for serial, views in self.borrowed.items() if views > 0}
+        return written | lent | self.changed | self.escaped
+
+    def as_here(self, values: Iterable[Value]) -> list[Value]:
+        """Values with what is known here of the numbers in their tensors."""
+        touched, out = self.touched(), []
+        for value in values:
+            for tensor in tensors_in(value):
+                serial = tensor.buffer.serial if tensor.buffer is not None else None
+                stale = tensor.holds is not None and (serial is None or serial in touched)
+                if stale or serial in self.listed:
+                    value = with_numbers_lost(value, serial)
+            out.append(value)
+        return out
 
     def any_of(self, value: RustSequence, when: OnWay) -> None:
         """Enters that an element of a list is used, and nobody knows which."""
@@ -251,6 +271,23 @@ def tensors_in(value: Value | None) -> Iterator[RustTensor]:
                 yield from tensors_in(part)
         case _:
             return
+
+
+def with_numbers_lost(value: Value, serial: int | None) -> Value:
+    """A value in which the numbers of one buffer are no longer known, and are not left to a promise."""
+    match value:
+        case RustTensor():
+            own = value.buffer.serial if value.buffer is not None else None
+            return replace(value, holds=forgotten(value.holds or Held(()))) if own == serial else value
+        case Tuple(parts):
+            return Tuple(tuple(with_numbers_lost(part, serial) for part in parts))
+        case RustSequence(part, _, items):
+            kept = tuple(with_numbers_lost(one, serial) for one in items) if items is not None else None
+            return replace(value, part=with_numbers_lost(part, serial), items=kept)
+        case Record():
+            return replace(value, parts={n: with_numbers_lost(part, serial) for n, part in value.parts.items()})
+        case _:
+            return value
 
 
 def _by_others(tensor: RustTensor, who: str) -> Unjudged:

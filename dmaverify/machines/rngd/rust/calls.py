@@ -17,13 +17,14 @@ from dmaverify.machines.rngd.rust.accesses import Effect
 from dmaverify.machines.rngd.rust.assignments import Assignments
 from dmaverify.machines.rngd.rust.code import named
 from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.impls import methods_named
 from dmaverify.machines.rngd.rust.integers import INTEGERS, called, typed
-from dmaverify.machines.rngd.rust.lists import element, elements, in_loop, listed, mapped, reshaped_list
-from dmaverify.machines.rngd.rust.module import NameScope
+from dmaverify.machines.rngd.rust.lists import element, elements, in_loop, listed, loose, mapped, reshaped_list
 from dmaverify.machines.rngd.rust.moves import SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
 from dmaverify.machines.rngd.rust.sites import GROWN
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
+    Held,
     Map,
     Numbers,
     Opaque,
@@ -36,6 +37,7 @@ from dmaverify.machines.rngd.rust.values import (
     Unknown,
     Value,
     ViewWindow,
+    forgotten,
     known,
     sources_of,
 )
@@ -62,18 +64,9 @@ _APPLIES = {
 _CONSUMES = {"collect", "for_each", "count", "sum", "product", "fold", "last", "unzip", "max", "min"}
 _ASKS = {"len", "is_empty", "iter", "contains", "get", "first", "last"}
 _OF_OPTION = {
-    "unwrap_or",
-    "or",
-    "xor",
-    "and",
-    "replace",
-    "insert",
-    "get_or_insert",
-    "zip",
-    "map_or",
-    "filter",
-    "or_else",
-}
+    "unwrap_or", "or", "xor", "and", "replace", "insert", "get_or_insert", "zip", "map_or", "filter", "or_else",
+    "into_inner", "swap", "update", "get_or_init", "get_or_insert_with", "replace_with", "take_mut", "leak",
+}  # fmt: skip
 MOVES = re.compile(rb"\b(?:to_|dma_|tile|view)\w*|\w\s*\(\s*(?:&mut\s*\*?\s*)?ctx\b|\w+!")  # in a text
 _BEGINS = ("begin", "begin_interleaved")
 _CASTS = {"fetch_cast", "cast", "commit_cast", "commit_cast_relu", "fetch_table_lookup"}
@@ -154,7 +147,8 @@ class Calls(Assignments):
         if not (self.dead or self.walk.dead):
             site.runs.append((self.instance, prod(self.walk.turns.values())))
         self._effects(site, receiver, values)
-        made = transfer(Call(site, code.text(name), receiver, generics, values, wanted, self.instance, self.serial))
+        now, *given = self.ledger.as_here((receiver, *values))
+        made = transfer(Call(site, code.text(name), now, generics, tuple(given), wanted, self.instance, self.serial))
         if isinstance(made, RustTensor):
             self.ledger.make(made)
         return made
@@ -168,6 +162,8 @@ class Calls(Assignments):
         into = next((value for value in reversed(values) if isinstance(value, RustTensor)), None)
         if site.method in (*VIEWS, *SCATTERS) and into is not None:
             self._written(site, into, receiver.sources)
+            listed = isinstance(receiver.holds, Held) and into.buffer is not None and site.method in VIEWS
+            self.ledger.listed |= {into.buffer.serial} if listed and into.buffer is not None else set()
 
     def _written(self, site: Site, into: RustTensor, sources: frozenset[int]) -> None:
         """Enters that a view is written; of a scatter nobody knows where."""
@@ -289,13 +285,14 @@ class Calls(Assignments):
             if isinstance(receiver, (Sequence, Tuple)):
                 self.ledger.leave([receiver])  # a method of the standard library: it moves elements, and writes none
                 self.unsettled(code, node, frame)
-        here = name in _OF_OPTION or adds or _is_method(frame.scope, name)
+        here = name in _OF_OPTION or adds or bool(methods_named(frame.scope, name))
         if here:
             self.ledger.leave([receiver, *values])
         for value in values:
             self.ledger.give(value, self.walk.when, soft=adds)  # what a list holds may be written in it
         if name in _BEGINS and values and isinstance(values[0], RustTensor):
             begun = values[0].with_field("element", Unknown("")) if values[0].tier == "dm" else values[0]
+            begun = replace(begun, holds=forgotten(begun.holds))  # what is computed of them is not followed
             return Pipeline(begun, frozenset().union(*map(sources_of, values)))
         return self.expected(expected, sources_of(receiver).union(*map(sources_of, values)), here=here)
 
@@ -314,8 +311,8 @@ class Calls(Assignments):
             if isinstance(first, Map):
                 tensor = tensor.with_field("element", first)
             if isinstance(expected, RustTensor) and expected.tier == "dm":
-                tensor = expected.filled(tensor)
-            tensor = self.fresh(tensor, deps)
+                tensor = replace(expected.filled(tensor), holds=tensor.holds)
+            tensor = replace(self.fresh(tensor, deps), holds=tensor.holds)
             self.ledger.make(tensor)
             return tensor
         if name == "commit_view" and values and isinstance(values[0], RustTensor):
@@ -362,7 +359,8 @@ class Calls(Assignments):
                 return listed([self.closure(code, closure, frame, one, wanted) for one in turns])
             part = self.moving(receiver)
             loop = self.serial
-            return mapped(self.closure(code, closure, frame, part, wanted), loop, receiver.count)
+            made = mapped(self.closure(code, closure, frame, part, wanted), loop, receiver.count)
+            return made if name in ("map", "for_each") else loose(made)
 
     def one_of(self, value: Sequence, at: int | None) -> Value:
         """An element of a list; any of them where the place is not known."""
@@ -380,15 +378,6 @@ class Calls(Assignments):
             return value
         self.ledger.any_of(value, self.walk.when)
         return in_loop(value.part, -self.serial if value.falling else self.serial)
-
-
-def _is_method(scope: NameScope | None, name: str) -> bool:
-    """Whether the crate has a method of that name in sight: what is called is not foreign."""
-    while scope is not None:
-        if any(item.kind == "method" and item.name == name for item in scope.functions):
-            return True
-        scope = scope.around
-    return False
 
 
 def _consumed(code: Code, closure: Node) -> bool:

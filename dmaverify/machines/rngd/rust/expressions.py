@@ -245,6 +245,7 @@ class Expressions(ControlFlow):
         wanted = self.value(code, left, frame, None)
         self.ledger.lose(wanted)  # the name may stand for something else from here on
         self.ledger.leave([wanted])
+        (wanted,) = self.ledger.as_here([wanted])  # what it held says nothing of what is assigned
         value = self.merged(self.value(code, right, frame, wanted if isinstance(wanted, (RustTensor, Tuple)) else None),
                             wanted if isinstance(wanted, (RustTensor, Tuple)) else None)  # fmt: skip
         if left.type == "identifier" and code.text(left) in self.live:

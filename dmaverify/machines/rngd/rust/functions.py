@@ -12,10 +12,11 @@ import re
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.buffers import tensors_in
 from dmaverify.machines.rngd.rust.code import child, parts_of
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.impls import is_standard
+from dmaverify.machines.rngd.rust.impls import is_standard, methods_named
 from dmaverify.machines.rngd.rust.lookups import SCALARS
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
@@ -24,6 +25,7 @@ from dmaverify.machines.rngd.rust.types import LISTS, TENSORS, WRAPPERS
 from dmaverify.machines.rngd.rust.unify import unify
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
+    Held,
     Map,
     Numbers,
     Opaque,
@@ -37,6 +39,7 @@ from dmaverify.machines.rngd.rust.values import (
     changing,
     held,
     known,
+    may_index,
     sources_of,
 )
 from dmaverify.machines.rngd.rust.views import plain
@@ -50,6 +53,7 @@ CELLS = re.compile(rb"\bmut\b|Cell|Atomic|Mutex|Lock|static")
 MAX_CLOSURES = 8  # within one another
 _HOLDERS = {*WRAPPERS, *LISTS, "Cell", "RefCell", "UnsafeCell", "OnceCell", "Mutex", "RwLock", "Pin"}
 _BEGIN_LIST = ("new", "with_capacity", "default")
+_ZEROS = ("zero", "zeros")
 EMPTY = ("new", "uninit", "new_uninit", "empty")
 MAX_INSTANCES = 64  # sets of generic arguments for which one function is visited
 
@@ -106,7 +110,8 @@ class Functions(Sites):
                 self.closing.pop()
         values = self.handed(code, arguments, frame)
         standard = "mem" in parts[-2:-1] or (item is None and is_standard(frame.scope, parts))
-        here = standard or hidden or closure is not None
+        of_crate = path is not None and bool(methods_named(frame.scope, name))
+        here = standard or hidden or of_crate or closure is not None
         if here:
             self.ledger.leave(values)  # a swap is of tensors that are known here, and the standard library writes none
         if parts[-2:] in (("process", "exit"), ("process", "abort")):
@@ -153,6 +158,9 @@ class Functions(Sites):
         for part, declared in zip(packed.parts, types, strict=False):
             wanted = self.types.read(item.code, declared, inside) if declared is not None else None
             deps |= sources_of(self.settled(part, wanted))
+        parts = self.ledger.as_here(packed.parts)
+        if len(parts) == len(types) and any(one.holds is not None for part in parts for one in tensors_in(part)):
+            return self.inlined(item, {}, None, parts, "")
         result = item.node.child_by_field_name("return_type")
         made = self.types.read(item.code, result, inside) if result is not None else Opaque("()")
         self.ledger.give(packed, self.walk.when, soft=True)
@@ -165,19 +173,27 @@ class Functions(Sites):
         """`Type::name(...)`: constructors of tensors, functions of impls."""
         bare = code.text(path).split("::")[-1].strip()
         if bare == "Default" and isinstance(expected, RustTensor):
-            return self.fresh(expected, frozenset())
+            return self.received(expected, frozenset(), here=bool(methods_named(frame.scope, name)))
         if path.type == "identifier" and bare[:1].islower():
             return None
         own = self.types.read(code, path, frame)
         if bare in TENSORS and isinstance(own, Unknown):
             own = RustTensor(TENSORS[bare][0], Unknown(""), {}, TENSORS[bare][1])
+        given = (
+            [] if name in (*_ZEROS, "new", "from_vec") else methods_named(frame.scope, name)
+        )  # the library's come first
+        given = [item for item in given if not isinstance(self._self_of(item), Record)]
+        if isinstance(own, RustTensor) and (name == "default" or given):
+            return self._of_impl(code, own, given, generics, arguments, frame, expected)
         if isinstance(own, RustTensor):
             values = [self.value(code, one, frame, None) for one in arguments]
             made = own.filled(expected) if isinstance(expected, RustTensor) and expected.tier == own.tier else own
             made = self.fresh(made, frozenset().union(*map(sources_of, values)))
             if name == "from_vec" and values:
-                given = self.merged(values[0], Sequence(made.dtype))
-                made = replace(made, holds=held(given, code.span(arguments[0])))
+                numbers = held(self.merged(values[0], Sequence(made.dtype)), code.span(arguments[0]))
+                made = replace(made, holds=numbers if may_index(made) else None)
+            elif name in _ZEROS and may_index(made):
+                made = replace(made, holds=Held((0,), None, code.span(path)))
             self.ledger.make(made, empty=name in EMPTY)
             return made
         made_of = self.types.variant(frame.scope.path(parts_of(code.text(path))), name)
@@ -188,6 +204,19 @@ class Functions(Sites):
             if method is not None:
                 return self._function(method, code, generics, arguments, frame, expected, own)
         return None
+
+    def _of_impl(
+        self, code: Code, own: RustTensor, found: list[Item], generics: Node | None, arguments: list[Node],
+        frame: Frame, expected: Value | None,
+    ) -> Value:  # fmt: skip
+        """`T::name(..)` where an impl of the crate may have the name: read where one alone has it."""
+        bodies = [item for item in found if item.node.child_by_field_name("body") is not None]
+        if len(bodies) == 1 and self._self_of(bodies[0]) == own:
+            return self._function(bodies[0], code, generics, arguments, frame, expected, own)
+        values = self.handed(code, arguments, frame)
+        self.ledger.leave(values)
+        made = own.filled(expected) if isinstance(expected, RustTensor) and expected.tier == own.tier else own
+        return self.received(made, frozenset().union(*map(sources_of, values)), here=bool(found))
 
     def _built(self, record: Record, arguments: list[Node], code: Code, frame: Frame) -> Record:
         """`Pair(a, b)`: a struct or a variant with fields by their place."""
@@ -247,6 +276,8 @@ class Functions(Sites):
         made: Value = Opaque("()")
         if result is not None:
             made = self.types.read(item.code, result, Frame(item.scope, {**inside.generics, **bound}, {}, own))
+        losses, self.ledger.escaped = self.ledger.escaped, lent
+        values, self.ledger.escaped = self.ledger.as_here(values), losses
         passed = [own if own is not None else Opaque("()"), *values, made]
         if len(values) == len(types) and self.inlines(item, every, passed):
             self.later.setdefault(item, item)

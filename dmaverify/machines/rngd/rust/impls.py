@@ -82,3 +82,19 @@ def parts_and_trait(text: str) -> tuple[tuple[str, ...], str]:
     """The names of a path, and the trait of `<S as B>::N`."""
     found = _QUALIFIED.fullmatch(text.strip())
     return (parts_of(text), "") if found is None else ((*parts_of(found[1]), found[3]), found[2])
+
+
+def methods_named(scope: NameScope, name: str) -> list[Item]:
+    """The functions of that name in any impl or trait of the crate, and of the blocks around: what is called by it is
+    perhaps one of them.
+    """
+    every, met = [*_blocks(scope), scope.top], set[int]()
+    found: list[Item] = []
+    while every:
+        one = every.pop()
+        if id(one) in met:
+            continue
+        met.add(id(one))
+        found += [item for item in one.functions if item.kind == "method" and item.name == name and not item.left_out]
+        every += [*one.modules.values(), *one.inline]
+    return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import gcd
 
 from dmaverify.machines.rngd.rust.integers import like
-from dmaverify.machines.rngd.rust.values import Numbers, Record, RustTensor, Sequence, Tuple, Unknown, Value
+from dmaverify.machines.rngd.rust.values import Numbers, Record, RustTensor, Sequence, Tuple, Unknown, Value, forgotten
 from dmaverify.values import replace
 
 MAX_LISTED = 4096  # elements of a list that is written out
@@ -81,7 +81,10 @@ def _any_tensor(values: list[RustTensor]) -> RustTensor:
         )
     if first.view != "view_mut" and any(value.window != window or value.buffer != buffer for value in values):
         buffer = None  # what it holds is asked of each of them, where they stand
-    return replace(first, problems=problems, sources=sources, window=window, buffer=buffer)
+    written = [value.holds for value in values if value.holds is not None]
+    holds = first.holds if len(written) == len(values) and written.count(written[0]) == len(values) else None
+    holds = forgotten(written[0]) if written and holds is None else holds
+    return replace(first, problems=problems, sources=sources, window=window, buffer=buffer, holds=holds)
 
 
 def element(value: Sequence, at: int | None = None) -> Value:

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from dmaverify.errors import InputError, Span
 from dmaverify.language.expr import ONE, Expr, Kind, Padding, Symbol, axes_of, pair, rebuilt, terms_of
 from dmaverify.language.served import TooManyCells, count_of
+from dmaverify.machines.rngd.rust.index_numbers import counts_rows, told_numbers
 from dmaverify.machines.rngd.rust.kernel import KernelFile, read_kernel, read_kernel_text
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
@@ -312,7 +313,13 @@ def indirect_of(site: Site, move: KernelMove, machine: Target) -> Indirect | str
         entries = count_of(pair(*fields[2].values()), key_axes(move))
     except TooManyCells:
         return "the index has too many cells to be held against its keys"
-    rows = prod(digit.live for digit in form.digits if digit.axis == found[0])
+    own = [digit for digit in form.digits if digit.axis == found[0]]
+    rows = prod(digit.live for digit in own)
+    if not counts_rows(own):
+        axis = found[0].split("~")[0]
+        return (
+            f"no source says which row a number names where the table holds a part of `{axis}` without its low digits"
+        )
     keyed = pair(*fields[1].values()) if move.key is None else move.key.expr
     names = _display(*fields, {"key": keyed})
     at = [one.window.at for one in (move.source, move.dest, index)]
@@ -320,11 +327,10 @@ def indirect_of(site: Site, move: KernelMove, machine: Target) -> Indirect | str
         _tensor(one, own, names, start, machine, 0)
         for one, own, start in zip((move.source, move.dest, index), fields, at, strict=True)
     )
-    told = () if holds is None else holds.values
-    spans = () if holds is None or holds.span is None else (holds.span,) * len(told)
+    told, spans, count, unread = told_numbers(holds, entries, fields[2])
     numbers = IndexList(
         listed, listed_as, not move.method.endswith("_unscaled"), entries, None, 0, rows - 1, scatter,
-        value_spans=spans, told=told, repeats=holds is not None and holds.repeats,
+        value_spans=spans, told=told, repeats=holds is not None and holds.repeats, count=count, unread=unread,
     )  # fmt: skip
     return Indirect(
         site.method, machine.name, scatter, dtype.name, source, dest, names[found[0]],

@@ -248,7 +248,8 @@ class Sites:
     def fresh(self, wanted: RustTensor, sources: frozenset[int], name: str = "") -> RustTensor:
         """A new tensor of a type."""
         self.serial += 1
-        return replace(wanted, sources=sources, buffer=Buffer(self.serial, name or self.let, True, wanted.span))
+        made = Buffer(self.serial, name or self.let, True, wanted.span)
+        return replace(wanted, sources=sources, buffer=made, holds=None)
 
     def received(self, wanted: RustTensor, sources: frozenset[int], *, here: bool) -> RustTensor:
         """A tensor of a type that something gives which is not followed: it may be one that nobody wrote."""

@@ -151,11 +151,21 @@ class ViewWindow:
 
 @dataclass(frozen=True)
 class Held:
-    """Values that a tensor certainly holds: all of a list, or the ends and the step of a progression."""
+    """What is known of the numbers that the text put into a tensor: `values`, which are all of a list or the ends and
+    the step of a progression, whether one `repeats` (None: not known), how many there are (`count`, None: not known).
+    `lost`: the text makes them in a way that is not followed, or something was written over them since.
+    """
 
     values: tuple[int, ...]
-    repeats: bool = False
+    repeats: bool | None = False
     span: Span | None = field(default=None, compare=False, repr=False)
+    count: int | None = None
+    lost: bool = False
+
+
+def forgotten(holds: Held | None) -> Held | None:
+    """What is left of numbers of the text where something else may stand in their place."""
+    return Held((), None, holds.span, None, True) if holds is not None else None
 
 
 @dataclass(frozen=True)
@@ -283,18 +293,24 @@ def changing(value: Value, why: Unknown) -> Value:
             return value
 
 
-def held(value: Value | None, span: Span | None) -> Held | None:
-    """What a tensor holds that is made `from_vec(value)`; None where that is not known."""
+def held(value: Value | None, span: Span | None) -> Held:
+    """What a tensor holds that is made `from_vec(value)`."""
     if not isinstance(value, Sequence):
-        return None
+        return Held((), None, span, None, True)
     singles = [one.low for one in value.items or () if isinstance(one, Numbers) and one.single is not None]
-    if value.items is not None and len(singles) == len(value.items):
-        return Held(tuple(singles), len(set(singles)) < len(singles), span)
+    if value.count == 0 or (value.items is not None and len(singles) == len(value.items)):
+        return Held(tuple(singles), len(set(singles)) < len(singles), span, len(singles))
     part = value.part
     if not isinstance(part, Numbers) or not part.exact:
-        return None
+        return Held((), None, span, None, True)  # what is not followed may drop some of them
     seen = (part.low,) if part.single is not None else (part.low, part.low + part.step, part.high)
-    return Held(tuple(dict.fromkeys(seen)), (value.count or 1) > part.count, span)
+    repeats = value.count > part.count if value.count is not None else None
+    return Held(tuple(dict.fromkeys(seen)), repeats, span, value.count)
+
+
+def may_index(tensor: RustTensor) -> bool:
+    """Whether the type of a tensor's elements may be that of an index."""
+    return not isinstance(tensor.dtype, Dtype) or tensor.dtype.name[:1] in "iu"
 
 
 def known(value: Value | None) -> bool:

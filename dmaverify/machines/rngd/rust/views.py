@@ -45,7 +45,7 @@ from dmaverify.machines.rngd.rust.tile_shapes import (
     moves_an_axis,
     shows_padding,
 )
-from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, RustTensor, Unknown
+from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, RustTensor, Unknown, forgotten
 from dmaverify.program.access import PlanProblem
 from dmaverify.values import dataclass, replace
 
@@ -109,7 +109,7 @@ def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
     if offset is None:
         offset = Numbers(0, whole.size, 1, False)
     window = tensor.window.moved(tile.place, offset, open=not known, given=given)
-    return replace(made, window=window, problems=(*tensor.problems, *problems), holds=None)
+    return replace(made, window=window, problems=(*tensor.problems, *problems), holds=forgotten(tensor.holds))
 
 
 def _range_of(tile: TileCall, last: int) -> str:
