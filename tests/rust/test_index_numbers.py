@@ -1,4 +1,4 @@
-"""The numbers of an index: what the text puts into it, what becomes of them, and which of them are left to a promise."""
+"""The numbers of an index: what the text puts into it, what becomes of them, which are left to a promise."""
 
 from __future__ import annotations
 
