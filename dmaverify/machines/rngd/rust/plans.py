@@ -30,9 +30,10 @@ from dmaverify.machines.rngd.rust.values import RustTensor as Value
 from dmaverify.machines.rngd.rust.views import kept_whole, plain
 from dmaverify.plan.plan import Plan, PlanTransfer
 from dmaverify.program.access import PlanProblem
-from dmaverify.program.indirect import IndexList, Indirect
+from dmaverify.program.indirect import IndexList, Indirect, rows_of
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
+from dmaverify.program.views import ViewError
 from dmaverify.targets.target import Target, load_target
 from dmaverify.values import dataclass, field, replace
 
@@ -332,11 +333,20 @@ def indirect_of(site: Site, move: KernelMove, machine: Target) -> Indirect | str
         listed, listed_as, not move.method.endswith("_unscaled"), entries, None, 0, rows - 1, scatter,
         value_spans=spans, told=told, repeats=holds is not None and holds.repeats, count=count, unread=unread,
     )  # fmt: skip
-    return Indirect(
+    made = Indirect(
         site.method, machine.name, scatter, dtype.name, source, dest, names[found[0]],
         tuple(names[axis] for axis in key_axes(move)), renamed(keyed, names), rows, numbers, span=site.span,
         key_said=move.key is not None,
     )  # fmt: skip
+    try:
+        held = rows_of(made.table, made.axis, rows, written=scatter).digits
+    except ViewError as error:
+        return error.message
+    if len(held) > 1 or any(digit.place != "element" for digit in held):
+        return (
+            f"no source says which row a number names where the table holds `{made.axis}` in several digits or places"
+        )
+    return made
 
 
 def indirect_rows(move: KernelMove) -> tuple[int, bool] | None:
