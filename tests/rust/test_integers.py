@@ -422,3 +422,53 @@ def test_a_parameter_of_a_generic_type_has_none_that_another_call_gave_it(first:
         f"{helper}\n#[device(chip = 1)]\nfn f(ctx: &mut Context, x: &{HBM}) -> {HBM} {{ let mut y = {NEW}; {calls} y }}"
     )
     assert any(v.status.value == "unknown" or v.conditions for v in verdicts(plan(text)))
+
+
+OWN_GET = "trait Own {{ fn {}(self) -> usize; }}\nimpl Own for usize {{ fn {}(self) -> usize {{ 0 }} }}"
+
+
+@pytest.mark.parametrize("use", ["i.get() * 64", "i.clone() * 64"])
+def test_a_method_of_a_number_is_the_standard_librarys_only_where_the_input_has_none(use: str) -> None:
+    name = use[2 : use.index("(")]
+    lines = f"for i in 0..8usize {{ COPY({use}); }}"
+    every = [told(lines, before) for before in ("", OWN_GET.format("other", "other"), OWN_GET.format(name, name))]
+    assert every == ["proved", "proved", "unknown"]
+
+
+@pytest.mark.parametrize(("name", "status"), [("get", "unknown"), ("other", "proved")])
+def test_a_macro_in_a_block_may_declare_a_method_of_a_number(name: str, status: str) -> None:
+    before = "macro_rules! own { ($n:ident) => { trait Own { fn $n(self) -> usize; } impl Own for usize { fn $n(self) -> usize { 0 } } } }"
+    assert told(f"own!({name}); for i in 0..8usize {{ COPY(i.get() * 64); }}", before) == status
+
+
+@pytest.mark.parametrize(
+    ("own", "status"),
+    [
+        ("trait Len { fn  count(&self) -> u8; }", "unknown"), ("trait Len { fn size(&self) -> u8; }", "proved"), ("fn count() {}", "proved"),
+        ("macro_rules! lens { ($n:ident) => { trait Len { fn $n(&self) -> u8; } } }\nlens!(count);", "unknown"),
+    ],
+)  # fmt: skip
+def test_a_method_that_the_input_may_declare_gives_no_type_that_is_known(own: str, status: str) -> None:
+    assert (
+        told("let i = 4; let b = i > x.count(); let m = (i * 64) as usize / 32; for n in 0..m { COPY(n * 64); }", own)
+        == status
+    )
+
+
+@pytest.mark.parametrize(("method", "known"), [("checked_add(3).unwrap()", True), ("checked_ilog2().unwrap()", False), ("wrapping_add_signed(3)", False), ("saturating_rem(3)", False)])  # fmt: skip
+def test_a_method_gives_the_type_of_its_number_only_where_it_is_known_to(method: str, known: bool) -> None:
+    lines = f"let a: u16 = 9; let i = 4; let b = i > a.{method}; let m = (i * 64) as usize / 32; for n in 0..m {{ COPY(n * 64); }}"
+    assert told(lines) == ("proved" if known else "unknown")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["match i { K => {} _ => {} }", "if let K = i {}", "let K = i else { panic!() };", "while let K = i { break; }", "match (i, 1) { (K, 1) => {} _ => {} }", 'println!("{}", show(i));', 'assert!(true, "{}", show(i));', "if i < cfg::SIZE {}", "if i < cfg::BITS {}"],
+)  # fmt: skip
+def test_what_patterns_constants_and_printed_calls_say_of_a_type_counts(lines: str) -> None:
+    before = "const K: {0} = 5; fn show(n: {0}) -> {0} {{ n }} mod cfg {{ pub const SIZE: {0} = 9; pub const BITS: {0} = 9; }}"
+    rest = " let m = (i * 64) as usize / 32; for n in 0..m { COPY(n * 64); }"
+    assert [told(f"let i = 4; {lines}{rest}", before.format(kind)) == "proved" for kind in ("u8", "u16")] == [
+        False,
+        True,
+    ]

@@ -16,6 +16,7 @@ from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.accesses import Effect
 from dmaverify.machines.rngd.rust.assignments import Assignments
 from dmaverify.machines.rngd.rust.code import named
+from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import methods_named
 from dmaverify.machines.rngd.rust.integers import INTEGERS, called, typed
@@ -276,6 +277,8 @@ class Calls(Assignments):
                 values += [self.value(code, one, frame, None)] if kept else self.handed(code, [one], frame)
         if given is not None:
             values = given if adds else self.handed(code, arguments, frame, given)
+        if isinstance(receiver, Numbers) and declares_method(frame.scope, name, of_integers=True):
+            return Unknown(f"what `{name}` of this crate gives", code.span(node))
         if name == "into" and isinstance(receiver, Numbers):
             return called(name, [receiver]) or Unknown("a number that may leave its type", code.span(node))
         if name in _SAME and known(receiver):

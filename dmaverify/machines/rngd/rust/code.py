@@ -28,7 +28,8 @@ def _own_crate(found: re.Match[str]) -> str:
     return "crate".ljust(len(found[0]))
 
 
-def _root(data: bytes) -> Node:
+def root_of(data: bytes) -> Node:
+    """The tree of a text."""
     return parser_of("rust", "tree-sitter-rust").parse(data).root_node
 
 
@@ -37,20 +38,20 @@ def parse_file(source: Source) -> tuple[Code, Node]:
     data = _PLACEHOLDER.sub(_own_crate, source.text).encode("utf-8", "replace")
     if len(data) > MAX_BYTES:
         raise InputError(f"{source.name} has {len(data):,} bytes", None, f"a kernel has at most {MAX_BYTES:,}")
-    return Code(source, data), _root(data)
+    return Code(source, data), root_of(data)
 
 
 def parse_fragment(code: Code, text: str, byte: int, before: str, after: str) -> tuple[Code, Node]:
     """The tree of `before + text + after`, where `text` stands at `byte` of `code`."""
     data = f"{before}{text}{after}".encode("utf-8", "replace")
     start = code.character(byte) - len(before)
-    return Code(code.source, data, start, code.at, code.origin), _root(data)
+    return Code(code.source, data, start, code.at, code.origin), root_of(data)
 
 
 def parse_made(source: Source, text: str, at: Span) -> tuple[Code, Node]:
     """The tree of text that a macro made; all of it stands at the macro's invocation."""
     data = text.encode("utf-8", "replace")
-    return Code(source, data, 0, at, object()), _root(data)
+    return Code(source, data, 0, at, object()), root_of(data)
 
 
 def above(tree: Node, node: Node) -> list[Node]:
@@ -130,7 +131,7 @@ def child(node: Node, kind: str) -> Node | None:
 def first_error(source: Source) -> Span | None:
     """Where the text stops being Rust: the deepest place that the grammar could not read; None where it is all Rust."""
     data = source.text.encode("utf-8", "replace")
-    code, node = Code(source, data), _root(data)
+    code, node = Code(source, data), root_of(data)
     if not node.has_error:
         return None
     while (inner := next((one for one in node.children if one.has_error or one.is_missing), None)) is not None:

@@ -16,7 +16,12 @@ OF_ONE_TYPE = {
     "pow", "next_power_of_two", "get",
 }  # fmt: skip
 OTHER_ARGUMENT = {"pow", "shl", "shr"}
-WAYS = re.compile(r"(?:wrapping|saturating|checked)_(\w+)$")
+_BOTH = "add|sub|mul|div|rem|neg|pow|shl|shr|abs|div_euclid|rem_euclid"
+WAYS = re.compile(
+    rf"(?:wrapping_(?:{_BOTH})|checked_(?:{_BOTH}|next_multiple_of|next_power_of_two)"
+    r"|saturating_(?:add|sub|mul|div|pow|neg|abs))$"
+)
+"""Those of all operations on integers that give, perhaps as an option, the type of what they are called on."""
 SAME_LIST = {
     "rev", "skip", "take", "step_by", "iter", "into_iter", "copied", "cloned", "by_ref", "filter", "take_while",
     "skip_while", "peekable", "collect", "to_vec", "as_slice", "inspect", "clone",

@@ -13,13 +13,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
-from dmaverify.machines.rngd.rust.code import arguments_in, child, named, places
+from dmaverify.machines.rngd.rust.code import named, places
+from dmaverify.machines.rngd.rust.integer_calls import ASSERTS, SILENT, Env, IntegerCalls
 from dmaverify.machines.rngd.rust.integer_kinds import (
-    EACH,
-    OF_ONE_TYPE,
-    OTHER_ARGUMENT,
-    SAME_LIST,
-    WAYS,
     IntegerKind,
     join,
     touch,
@@ -31,26 +27,25 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _SUFFIX = re.compile(r"[iu](?:8|16|32|64|128|size)$")
-_SILENT = {"format", "print", "println", "eprint", "eprintln", "panic", "todo", "unreachable", "unimplemented"}
-_ASSERTS = {"assert", "assert_eq", "assert_ne"}
 _NAMES = {"type_item", "use_declaration", "mod_item", "struct_item", "enum_item", "union_item", "trait_item"}
 _PASSES = {
     "parenthesized_expression", "reference_expression", "try_expression", "await_expression", "const_block",
     "unsafe_block", "labeled_expression", "else_clause",
 }  # fmt: skip
 _COMPARES = {"==", "!=", "<", "<=", ">", ">="}
-_TILES = {"tile", "chip_tile", "cluster_tile", "slice_tile"}
-_COUNTS = {"len", "count", "capacity"}
 
 
-Env = dict[str, IntegerKind]
+class IntegerTypes(IntegerCalls):
+    """Finds the types of one text. `read` gives the value of a type, `declared` what a path is declared as, `declares`
+    whether the input may have a method of a name, `declares_macro` a macro.
+    """
 
-
-class IntegerTypes:
-    """Finds the types of one text. `read` gives the value of a type, `declared` what a path is declared as."""
-
-    def __init__(self, code: Code, read: Callable[[Node], Value], declared: Callable[[str], list[Value]]) -> None:
+    def __init__(
+        self, code: Code, read: Callable[[Code, Node], Value], declared: Callable[[str], list[Value]],
+        declares: Callable[..., bool], declares_macro: Callable[[str], bool], constant: Callable[[str], list[Value]],
+    ) -> None:  # fmt: skip
         self.code, self.read, self.declared = code, read, declared
+        self.declares, self.declares_macro, self.constant = declares, declares_macro, constant
         self.found: dict[int, IntegerKind] = {}
         self.blind = False  # whether a block has names that are not looked up here
         self.aside = 0  # texts of macros have places of their own
@@ -89,7 +84,7 @@ class IntegerTypes:
     def of_type(self, node: Node) -> IntegerKind:
         if node.type == "primitive_type" and self.code.text(node) in INTEGERS:
             return IntegerKind(self.code.text(node))
-        return IntegerKind(open=True) if self.blind else self.of(self.read(node))
+        return IntegerKind(open=True) if self.blind else self.of(self.read(self.code, node))
 
     def of(self, value: Value) -> IntegerKind:
         """The type that a declaration gives."""
@@ -102,6 +97,9 @@ class IntegerTypes:
 
     def bind(self, pattern: Node, kind: IntegerKind, env: Env) -> None:
         if pattern.type in ("identifier", "shorthand_field_identifier"):
+            if told := self.constant(self.code.text(pattern)):  # a constant, which takes what is equal to it
+                join(kind, *map(self.of, told))
+                return
             env[self.code.text(pattern)] = kind
             if not self.aside:
                 self.found[pattern.start_byte] = kind
@@ -148,9 +146,9 @@ class IntegerTypes:
     def _scoped_identifier(self, node: Node, env: Env) -> IntegerKind:
         text = self.code.text(node)
         head, _, last = text.rpartition("::")
-        if head in INTEGERS and last in ("MIN", "MAX"):
-            return IntegerKind(head)
-        return IntegerKind("usize" if last == "SIZE" else "u32") if last in ("SIZE", "BITS") else self._path(text)
+        if head in INTEGERS and last in ("MIN", "MAX", "BITS") and not self.declared(text):
+            return IntegerKind("u32" if last == "BITS" else head)
+        return self._path(text)
 
     def _path(self, text: str) -> IntegerKind:
         told = self.declared(text) if not self.blind else []
@@ -176,7 +174,7 @@ class IntegerTypes:
         inner = named(node)[0] if node.type == "expression_statement" and named(node) else node
         name = inner.child_by_field_name("macro") if inner.type == "macro_invocation" else None
         called = self.code.text(name).split("::")[-1].removeprefix("debug_") if name is not None else ""
-        return bool(called) and called not in {*_SILENT, *_ASSERTS}
+        return bool(called) and called not in {*SILENT, *ASSERTS}
 
     def _expression_statement(self, node: Node, env: Env) -> IntegerKind:
         made = self.expr(named(node)[0], env) if named(node) else IntegerKind(open=True)
@@ -317,84 +315,3 @@ class IntegerTypes:
         made = join(self.given[-1], self.expr(node.child_by_field_name("body"), inside))
         self.given.pop()
         return made
-
-    # ------------------------------------------------------------ calls
-
-    def _call_expression(self, node: Node, env: Env) -> IntegerKind:
-        function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if function is not None and function.type == "generic_function":
-            function = function.child_by_field_name("function")
-        given = named(arguments) if arguments is not None else []
-        if function is not None and function.type == "field_expression":
-            return self._method(function, given, env)
-        text = self.code.text(function) if function is not None else ""
-        kinds = [self.expr(one, env) for one in given]
-        head, _, last = text.rpartition("::")
-        told = self.declared(text) if text.split("::")[0] not in env and not self.blind else []
-        if told and len(told) == len(kinds) + 1:
-            for kind, parameter in zip(kinds, told, strict=False):
-                join(self.of(parameter), kind)
-            return self.of(told[-1])
-        touch(*kinds)
-        if head in INTEGERS and last == "from" and not told:
-            return IntegerKind(head)
-        self.expr(function, env)
-        return IntegerKind(open=True)
-
-    def _method(self, function: Node, given: list[Node], env: Env) -> IntegerKind:
-        target, field = function.child_by_field_name("value"), function.child_by_field_name("field")
-        name = self.code.text(field) if field is not None else ""
-        receiver = self.expr(target, env)
-        part, own = receiver.root.part, f"fn {name}".encode() in self.code.data
-        if name in EACH and part is not None and len(given) == 1 and given[0].type == "closure_expression":
-            made, result = self._closure(given[0], env, part), IntegerKind()
-            result.part = made if name == "map" else part
-            return result if name == "map" or name in SAME_LIST else IntegerKind(open=True)
-        kinds = [self.expr(one, env) for one in given]
-        ways = WAYS.match(name)
-        if (name in OF_ONE_TYPE or ways is not None) and not own and part is None:
-            for kind in kinds if (ways[1] if ways is not None else name) not in OTHER_ARGUMENT else ():
-                receiver = join(receiver, kind)
-            return receiver
-        if name == "unwrap" and target is not None and ".checked_" in self.code.text(target):
-            return receiver
-        if name in _TILES and not own:
-            for kind in kinds:
-                join(IntegerKind("usize"), kind)
-            return IntegerKind(open=True)
-        if name in _COUNTS and not own and not kinds:
-            return IntegerKind("usize")
-        if part is not None and name in ("chain", "zip", "enumerate"):
-            other = kinds[0].root.part if kinds else IntegerKind("usize")
-            if other is None:
-                return touch(receiver, *kinds)
-            made = IntegerKind()
-            made.part = join(part, other) if name == "chain" else IntegerKind()
-            if name != "chain":
-                made.part.parts = [other, part] if name == "enumerate" else [part, other]
-            return made
-        if part is not None and name in SAME_LIST:
-            for kind in kinds:
-                join(IntegerKind("usize"), kind)
-            return receiver
-        touch(receiver, *kinds)
-        return IntegerKind(open=True)
-
-    def _macro_invocation(self, node: Node, env: Env) -> IntegerKind:
-        name, body = node.child_by_field_name("macro"), child(node, "token_tree")
-        called = self.code.text(name).split("::")[-1] if name is not None else ""
-        if body is None or called in _SILENT or called == "m":
-            return IntegerKind(open=True)
-        if called.removeprefix("debug_") in _ASSERTS:
-            outside, text = self.code, self.code.text(body)[1:-1]
-            self.code, given = arguments_in(outside, text, body.start_byte + 1)
-            self.aside += 1
-            kinds = [self.expr(one, env) for one in given[: 1 if called.endswith("assert") else 2]]
-            self.code, self.aside = outside, self.aside - 1
-            if len(kinds) == 2:
-                join(*kinds)
-            return IntegerKind(open=True)
-        for name_in in {self.code.text(one) for one in walk(body)} & env.keys():
-            touch(env[name_in])
-            env[name_in] = IntegerKind(open=True)  # or bound anew
-        return IntegerKind(open=True)

@@ -204,6 +204,7 @@ def _single(sign: str, a: int, b: int) -> Numbers | None:
 # ---------------------------------------------------------------- methods
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "rem": "%", "shl": "<<", "shr": ">>"}
+_NONE = {"saturating_rem", "saturating_shl", "saturating_shr"}  # the standard library has none of these
 
 
 def called(name: str, given: list[Numbers]) -> Numbers | None:
@@ -214,7 +215,7 @@ def called(name: str, given: list[Numbers]) -> Numbers | None:
     if len(given) == 1:
         return _of_one(name, a)
     way, _, operation = name.partition("_")
-    if way in ("wrapping", "saturating", "checked") and operation in _SIGNS:
+    if way in ("wrapping", "saturating", "checked") and operation in _SIGNS and name not in _NONE:
         return _of_way(way, _SIGNS[operation], a, given[1])
     if name in ("pow", "wrapping_pow"):
         power = settled(given[1])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import parts_of
 from dmaverify.machines.rngd.rust.const_blocks import const_block
+from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import associated, is_standard, parts_and_trait
 from dmaverify.machines.rngd.rust.integer_types import IntegerTypes
@@ -74,12 +75,20 @@ class Lookups:
                 frame = frame.outer  # names of blocks are told from those around by the reader
             outside = Frame(frame.scope, dict.fromkeys(frame.generics, Unknown("")))  # for all that call it alike
             declared = partial(self._declared, frame=outside)
-            reader = IntegerTypes(code, lambda node: self.read(code, node, outside), declared)
+            scope = frame.scope
+            reader = IntegerTypes(
+                code, lambda own, node: self.read(own, node, outside), declared, partial(declares_method, scope),
+                lambda name: scope.macro(name) is not None,
+                lambda name: declared(name) if _is_constant(scope, name) else [],
+            )  # fmt: skip
             self.tables[key] = code, reader.table(root, code.at is None)
         return self.tables[key][1].get(name.start_byte, ANY)
 
     def _declared(self, text: str, frame: Frame) -> list[Value]:
         """The declared type of a constant; of a function its parameters' types, and what it gives."""
+        head, _, last = text.rpartition("::")
+        if last == "SIZE" and isinstance(self.fragment(head, frame, None, 0), Map):
+            return [Dtype("usize")]
         item = frame.scope.path(parts_of(text), values=True) if "<" not in text else None
         if item is None or item.kind not in ("const", "fn"):
             return []
@@ -106,6 +115,8 @@ class Lookups:
                 if kind == "left":
                     self.left = self.left or text
                     return None
+                if kind == "method":
+                    return Numbers.of(1) if declares_method(frame.scope, text, of_integers=True) else None
                 if kind == "own":
                     return Numbers.of(1) if self._is_own(text, frame) else None
                 if kind.startswith("call "):
@@ -192,6 +203,11 @@ class Lookups:
 def as_declared(number: Numbers, declared: Value | None) -> Numbers | None:
     """A number as one of the type that its place declares; None where it may be none of it."""
     return typed(number, declared.name) if isinstance(declared, Dtype) and declared.name in INTEGERS else number
+
+
+def _is_constant(scope: NameScope, name: str) -> bool:
+    item = scope.find(name, values=True)
+    return item is not None and item.kind == "const"
 
 
 def _usize(value: int) -> Numbers:

@@ -110,6 +110,8 @@ class NameScope:
     expanded: list[tuple[Code, Node]] = field(default_factory=list)
     inline: list[NameScope] = field(default_factory=list)
     functions: list[Item] = field(default_factory=list)
+    texts: set[Code] = field(default_factory=set)  # those that a module was read from
+    elsewhere: list[str] = field(default_factory=list)  # modules that have files of their own
     tried: set[tuple[str, str]] = field(default_factory=set)
     nested: int = 0
     known: dict[tuple[tuple[str, ...], bool], Item | None] = field(default_factory=dict)  # what names meant so far
@@ -250,6 +252,7 @@ def fill(scope: NameScope, code: Code, nodes: Iterable[Node]) -> None:
     left: list[tuple[Node, tuple[str, ...]]] = []
     names: Counter[str] = Counter()
     features = scope.module.features
+    scope.texts.add(code)
     for node, above, there in in_build(code, nodes, features):
         if there is False:
             left.append((node, above))
@@ -330,6 +333,8 @@ def _declare(scope: NameScope, code: Code, node: Node, attributes: tuple[str, ..
             scope.modules[name] = inner
             scope.inline.append(inner)
             fill(inner, code, body.children)
+        else:
+            scope.elsewhere.append(name)
         for text in attributes if body is None else ():
             if (found := _PATH.fullmatch(text)) is not None:
                 scope.paths.setdefault(name, found[1])

@@ -44,7 +44,7 @@ _LEVELS = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/"
 
 Look = Callable[[str, str], Numbers | None]
 """Look(kind, text): `path` for `A::B`, `size` for the mapping type before `::SIZE`, `bytes` for `size_of::<T>`, `own`
-for a function that is not the standard library's; `left` is told what may leave its type.
+for a function that is not the standard library's, `method` for such a method; `left` is told what may leave its type.
 """
 
 
@@ -190,6 +190,8 @@ class _NumberReader:
 
     def method(self, value: Numbers) -> Numbers:
         name = self.peek(1)
+        if self.look("method", name) is not None:
+            raise _Stop
         self.at += 3
         given = [value]
         if self.peek() != ")":

@@ -1,0 +1,132 @@
+"""Methods that the input declares, by name: a call of one of these need not be what the standard library makes of it.
+
+Knows: traits, impls and macros in all files to which names, `use` and `mod` lead.
+Does not know: which type a method is called on.
+Law: it errs towards declared. Where a macro writes `fn` before a name that it is given, every name that macros are
+given is one; where a macro is not known, or a file included, every name is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from dmaverify.language.trees import Code, walk
+from dmaverify.machines.rngd.rust.code import above, root_of
+from dmaverify.machines.rngd.rust.module import NameScope
+from dmaverify.values import dataclass
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MOST_MODULES = 2_000
+_FN = re.compile(rb"\bfn\b")
+_NEXT = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*(?:r#)?(\w+|\(|.|$)", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+KNOWN_MACROS = {
+    "assert", "assert_eq", "assert_ne", "debug_assert", "debug_assert_eq", "debug_assert_ne", "format", "print",
+    "println", "eprint", "eprintln", "panic", "todo", "unreachable", "unimplemented", "vec", "axes", "m", "matches",
+}  # fmt: skip
+"""Macros of the standard library and the vendor's: they declare no function."""
+_NO_ITEMS = {*KNOWN_MACROS, "thread_local", "compile_error", "macro_rules"}
+
+
+@dataclass(frozen=True)
+class _Names:
+    """What one text declares: methods of traits, methods of anything, macros, and what macros may make of names."""
+
+    of_traits: frozenset[str]
+    every: frozenset[str]
+    macros: frozenset[str]
+    given: frozenset[str]  # names that macros are given
+    called: frozenset[str]  # macros that are called where items stand
+    writes: bool  # whether a macro writes `fn` before a name that it is given
+
+
+def declares_method(scope: NameScope, name: str, *, of_integers: bool = False) -> bool:
+    """Whether the input may declare a method of that name; `of_integers`: one that an integer has, so of a trait."""
+    known = _names_of_all(scope.module, not of_integers)
+    for one in _blocks(scope):
+        for path in _leads(one):
+            target = one._scope_at(path)
+            known += _names_of_all(target, not of_integers) if target is not None else ()
+    macros = frozenset(chain.from_iterable(one.macros for one in known)) | _NO_ITEMS
+    if any(name in (one.of_traits if of_integers else one.every) or not one.called <= macros for one in known):
+        return True
+    return any(one.writes for one in known) and any(name in one.given for one in known)
+
+
+def _leads(scope: NameScope) -> list[tuple[str, ...]]:
+    """The modules that `use` names, each once."""
+    paths = dict.fromkeys(use.path if use.name == "*" else use.path[:-1] for use in scope.uses)
+    return [path for path in paths if path]
+
+
+def _blocks(scope: NameScope) -> Iterator[NameScope]:
+    while scope.kind == "block" and scope.around is not None:
+        yield scope
+        scope = scope.around
+
+
+@lru_cache(maxsize=64)
+def _names_of_all(module: NameScope, all_files: bool) -> tuple[_Names, ...]:
+    """What the texts of all modules declare that a module names, or (`all_files`) that the crate has."""
+    waits, met, texts = [module.top, module], set[NameScope](), dict[Code, None]()
+    while waits and len(met) < MOST_MODULES:
+        scope = waits.pop()
+        if scope in met:
+            continue
+        met.add(scope)
+        texts.update(dict.fromkeys(scope.texts))
+        found = [scope._scope_at(path) for path in _leads(scope)]
+        found += [scope._submodule(name) for name in scope.elsewhere] if all_files else []
+        waits += [one for one in (*found, *scope.modules.values(), *scope.inline) if one is not None]
+    return tuple(_names(code) for code in texts)
+
+
+@lru_cache(maxsize=512)
+def _names(code: Code) -> _Names:
+    root, of_traits, every, writes = root_of(code.data), set[str](), set[str](), False
+    for found in _FN.finditer(code.data):
+        node = root.descendant_for_byte_range(found.start(), found.end())
+        around = [] if node is None else [one.type for one in above(root, node)]
+        if node is None or node.type in ("line_comment", "block_comment", "string_content", "doc_comment"):
+            continue
+        after = _NEXT.match(code.data, found.end())
+        name = after[1].decode("utf-8", "replace") if after is not None else ""
+        if any(kind.startswith(("token_", "macro_")) or kind == "ERROR" for kind in around):
+            of_traits.add(name)
+            every.add(name)
+            writes = writes or not (name == "(" or _WORD.fullmatch(name))
+        elif "declaration_list" in around[-2:-1] and around[-3:-2] in (["trait_item"], ["impl_item"]):
+            every.add(name)
+            of_traits.update({name} if around[-3] == "trait_item" else ())
+    if b"!" not in code.data:
+        none = frozenset[str]()
+        return _Names(frozenset(of_traits), frozenset(every), none, none, none, writes)
+    macros, given, called = set[str](), set[str](), set[str]()
+    for node in walk(root):
+        name = _called(code, node)
+        if node.type == "macro_definition" or (name and name not in KNOWN_MACROS):
+            given.update(_WORD.findall(code.text(node)))
+        if node.type == "macro_definition" and (own := node.child_by_field_name("name")) is not None:
+            macros.add(code.text(own))
+        if name and node.parent is not None and _holds_items(node.parent):
+            called.add(name)
+    told = frozenset(of_traits), frozenset(every), frozenset(macros)
+    return _Names(*told, frozenset(given), frozenset(called), writes)
+
+
+def _called(code: Code, node: Node) -> str:
+    name = node.child_by_field_name("macro") if node.type == "macro_invocation" else None
+    return code.text(name).split("::")[-1].strip() if name is not None else ""
+
+
+def _holds_items(node: Node) -> bool:
+    """Whether what stands in a node is an item."""
+    if node.type == "expression_statement" and node.parent is not None:
+        node = node.parent
+    return node.type in ("source_file", "declaration_list")
