@@ -145,6 +145,7 @@ def test_foreign_code_that_may_write_is_a_condition() -> None:
     assert judged("", "foreign::fill(ctx, &mut y); " + put("{ let z = &mut T::new(); z }")) == "given"
 
 
+TILE = "x.view().tile::<m![B], 16, m![A, B = 16 # 64]>(i * 16).to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![B], 16, m![A, B = 16 #{!} 64]>(i * 16));"
 BIND = "macro_rules! bind { ($v:ident, $e:expr) => { let $v = $e; } }\n"
 
 
@@ -165,8 +166,46 @@ BIND = "macro_rules! bind { ($v:ident, $e:expr) => { let $v = $e; } }\n"
     ("macro_rules! bind { ($t:tt) => { let $t = 4; } }", "let n = 2; bind!(n);", True),
 ])  # fmt: skip
 def test_a_let_of_a_macro_holds_behind_it_for_names_of_the_caller_alone(macro: str, call: str, right: bool) -> None:
-    tile = "x.view().tile::<m![B], 16, m![A, B = 16 # 64]>(i * 16).to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![B], 16, m![A, B = 16 #{!} 64]>(i * 16));"
-    assert judged(macro, f"{call} for i in 0..n {{ {tile} }}") == ("proved" if right else "refuted")
+    assert judged(macro, f"{call} for i in 0..n {{ {TILE} }}") == ("proved" if right else "refuted")
+
+
+@pytest.mark.parametrize(("lines", "status"), [
+    ("let n = 4; AT; for k in 0..4 { COPY }", "proved"), ("let n = 2; AT; for k in 0..4 { COPY }", "refuted"),
+    ("let n = 2; AT; let n = 4; for k in 0..4 { COPY }", "unknown"), ("let k = 4; let n = k; AT; for k in 0..4 { COPY }", "proved"),
+    ("let n = 2; AT; for n in [4, 4, 4, 4] { let k = n; COPY }", "unknown"), ("let n = 2; AT; if let n = 4 { for k in 0..4 { COPY } }", "unknown"),
+    ("let n = 2; AT; match 4 { n => { for k in 0..4 { COPY } } }", "unknown"), ("let n = 2; AT; let f = |n| n; for k in 0..4 { COPY }", "unknown"),
+    ("let n = 2; AT; set!(n); for k in 0..4 { COPY }", "unknown"), ("let n = 4; AT; set!(o); for k in 0..4 { COPY }", "proved"),
+    ("let n = 2; AT; let n = 4; AT; for k in 0..4 { COPY }", "unknown"),
+])  # fmt: skip
+def test_a_variable_that_a_macro_names_itself_is_the_one_of_its_definition(lines: str, status: str) -> None:
+    at = "macro_rules! at { ($i:expr) => { if n == 4 { $i * 16 } else { 0 } } }"
+    tile = "x.view().tile::<m![B], 16, m![A, B = 16 # 64]>(at!(k)).to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![B], 16, m![A, B = 16 #{!} 64]>(at!(k)));"
+    before = "macro_rules! set { ($v:ident) => { let $v = 4; } }"
+    assert judged(before, lines.replace("AT;", at).replace("COPY", tile)) == status
+
+
+def test_a_tensor_that_a_macro_names_itself_is_the_one_of_its_definition() -> None:
+    macro = "macro_rules! all { () => { x.view().to_hbm_view(&mut ctx.tdma, y.view_mut()); } }"
+    assert judged("", f"{macro} all!();") == "proved"
+    assert judged("", f"{macro} {{ let mut y = T::new(); all!(); }}") != "refuted"
+
+
+def test_a_macro_outside_of_functions_sees_no_variable_of_its_caller() -> None:
+    helper = f"fn all(ctx: &mut Context, x: &T, y: &mut T) {{ {ALL} }} macro_rules! go {{ ($c:expr, $x:expr, $y:expr) => {{ all($c, $x, $y) }} }}"
+    assert judged(helper, "go!(ctx, x, &mut y);") == "proved"
+    assert judged(helper, "let all = |_, _, _| {}; go!(ctx, x, &mut y);") == "proved"
+    assert judged(helper, "let all = |_, _, _| {}; all(ctx, x, &mut y);") in ("refuted", "unknown")
+
+
+@pytest.mark.parametrize(("macro", "call", "status"), [
+    ("const $n: usize = 4;", "def!(N);", "unknown"), ("const $n: usize = 4;", "def!(M);", "proved"), ("const N: usize = 4;", "def!(M);", "unknown"),
+    ("use inner::$n;", "def!(N);", "unknown"), ("fn $n() {}", "{ def!(N); }", "proved"), ("deep!($n);", "def!(N);", "unknown"),
+])  # fmt: skip
+def test_an_item_that_a_macro_makes_in_a_block_hides_what_has_its_name_outside(
+    macro: str, call: str, status: str
+) -> None:
+    before = f"const N: usize = 4; mod inner {{ pub const N: usize = 4; }} macro_rules! deep {{ ($n:ident) => {{ static $n: usize = 4; }} }} macro_rules! def {{ ($n:ident) => {{ {macro} }} }}"
+    assert judged(before, f"{call} for i in 0..N {{ {TILE} }}") == status
 
 
 def test_a_tensor_that_a_macro_makes_under_a_name_of_the_caller_is_another() -> None:

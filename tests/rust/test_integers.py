@@ -246,8 +246,8 @@ def test_a_generated_loop_variable_is_followed_only_where_each_of_its_values_is(
 GRID = "HbmTensor<i8, Chip, m![D, B]>"
 
 
-def told(lines: str, before: str = "") -> str:
-    """The status of a kernel that copies windows of 64 of 512 rows; `given` where a proof rests on a condition."""
+def copied(lines: str) -> str:
+    """Statements where each `COPY(at)` is the copy of a window of 64 of 512 rows."""
     while "COPY(" in lines:
         start = lines.index("COPY(")
         end = start + 5
@@ -256,7 +256,12 @@ def told(lines: str, before: str = "") -> str:
         at = lines[start + 5 : end - 1]
         move = f"x.view().tile::<m![D], 64, m![D = 64 # 512, B]>({at}).to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![D], 64, m![D = 64 #{{!}} 512, B]>({at}))"
         lines = lines[:start] + move + lines[end:]
-    text = f"{before}\n#[device(chip = 1)]\nfn f(ctx: &mut Context, x: &{GRID}) -> {GRID} {{ let mut y = {GRID.replace('Tensor<', 'Tensor::<')}::new(); {lines}\ny }}\n"
+    return lines
+
+
+def told(lines: str, before: str = "") -> str:
+    """The status of a kernel that copies windows of 64 of 512 rows; `given` where a proof rests on a condition."""
+    text = f"{before}\n#[device(chip = 1)]\nfn f(ctx: &mut Context, x: &{GRID}) -> {GRID} {{ let mut y = {GRID.replace('Tensor<', 'Tensor::<')}::new(); {copied(lines)}\ny }}\n"
     found = verdicts(plan(text))
     status = {v.status.value for v in found}
     return next((one for one in ("error", "refuted", "unknown") if one in status), "proved")
@@ -472,3 +477,14 @@ def test_what_patterns_constants_and_printed_calls_say_of_a_type_counts(lines: s
         False,
         True,
     ]
+
+
+@pytest.mark.parametrize(("head", "width"), [("impl<const K: u8> S<K> { fn go", "u8"), ("impl<const K: u32> S<K> { fn go", "u32"), ("impl S<3> { fn go<const K: u8>", "u8")])  # fmt: skip
+def test_a_constant_of_an_impl_gives_its_type_to_the_functions_within(head: str, width: str) -> None:
+    body = "let s = 128; let big = s > K; for i in 0..4 { COPY(i * 64); } for i in 0..4 { COPY(i * 64 + (s << 1) as usize); }"
+    before = (
+        f"struct S<const K: {width}>;\n{head}(ctx: &mut Context, x: &{GRID}, y: &mut {GRID}) {{ {copied(body)} }} }}"
+    )
+    assert told(f"S::<3>::go{'::<3>' if 'go<' in head else ''}(ctx, x, &mut y);", before) == (
+        "proved" if width == "u32" else "refuted"
+    )

@@ -19,7 +19,7 @@ from dmaverify.machines.rngd.rust.cfg import built
 from dmaverify.machines.rngd.rust.code import child, label_of, named
 from dmaverify.machines.rngd.rust.flow import ITEMS, first_of
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.invocations import Invocations
+from dmaverify.machines.rngd.rust.invocations import Invocations, items_made
 from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.module import Item, NameScope, fill
 from dmaverify.machines.rngd.rust.paths import WayWalk
@@ -239,6 +239,7 @@ class Bodies(Invocations):
         if scope is None:
             scope = self.blocks[key] = NameScope("block", "", frame.scope)
             fill(scope, code, node.children)
+            scope.twins |= items_made(code, node, scope)
         for item in scope.functions:
             self.found(item)
         return frame.inside(scope)

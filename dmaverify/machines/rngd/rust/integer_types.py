@@ -9,7 +9,7 @@ type is an `i32`. A syntax that is not known here touches all that stands within
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
@@ -65,7 +65,8 @@ class IntegerTypes(IntegerCalls):
 
     def _function(self, root: Node) -> None:
         env: Env = {}
-        for one in named(generics) if (generics := root.child_by_field_name("type_parameters")) is not None else ():
+        lists = [outer.child_by_field_name("type_parameters") for outer in (*_impls_around(root), root)]
+        for one in (one for generics in lists if generics is not None for one in named(generics)):
             name, kind = one.child_by_field_name("name"), one.child_by_field_name("type")
             if one.type == "const_parameter" and name is not None and kind is not None:
                 env[self.code.text(name)] = self.of_type(kind)
@@ -315,3 +316,12 @@ class IntegerTypes(IntegerCalls):
         made = join(self.given[-1], self.expr(node.child_by_field_name("body"), inside))
         self.given.pop()
         return made
+
+
+def _impls_around(node: Node) -> Iterator[Node]:
+    """The `impl` or trait that a function stands in: its parameters are those of the function too."""
+    outer = node.parent
+    while outer is not None:
+        if outer.type in ("impl_item", "trait_item"):
+            yield outer
+        outer = outer.parent

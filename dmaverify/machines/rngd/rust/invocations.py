@@ -8,14 +8,18 @@ itself writes is its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
+from dmaverify.machines.rngd.rust.buffers import tensors_in
 from dmaverify.machines.rngd.rust.code import arguments_in, child, named, parse_fragment
 from dmaverify.machines.rngd.rust.expressions import Expressions
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.macros import Expansion, expand
+from dmaverify.machines.rngd.rust.module import NameScope
 from dmaverify.machines.rngd.rust.values import Opaque, Unknown, Value, sources_of
 
 if TYPE_CHECKING:
@@ -25,6 +29,7 @@ MOST_EXPANSIONS = 400
 _STOPS = {"panic", "unreachable", "todo", "unimplemented"}
 _BEFORE = "fn f(){"  # around the statements of an expansion
 _BINDS = ("identifier", "shorthand_field_identifier")
+_BINDS_NONE = {"m", "i", "axes", "vec", "assert", "assert_eq", "debug_assert", "debug_assert_eq", "format", "println"}
 
 
 class Invocations(Expressions):
@@ -50,7 +55,7 @@ class Invocations(Expressions):
             self.expansions += 1
             made = expand(rules[0], code, body)
             if made is not None:
-                return self._expanded(made, frame, expected)
+                return self._expanded(made, frame, expected, partial(_bound_anew, code, node, frame, called))
         text = code.text(body)[1:-1]
         if called == "vec":
             again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){[", "];}")
@@ -62,9 +67,12 @@ class Invocations(Expressions):
         parts = [self.value(again, one, frame, None) for one in given]
         return Opaque(f"{called}!", frozenset().union(*map(sources_of, parts)))
 
-    def _expanded(self, made: Expansion, frame: Frame, expected: Value | None) -> Value:
+    def _expanded(
+        self, made: Expansion, frame: Frame, expected: Value | None, anew: Callable[[str], bool | None]
+    ) -> Value:
         """The statements of an expansion, in the scope of the invocation. What `let` gives to names of the caller holds
-        behind it.
+        behind it. `anew`: whether a variable that the macro itself names is another one where the macro is defined;
+        None where there is none.
         """
         text = made.code.data.decode("utf-8", "replace")
         again, root = parse_fragment(made.code, text, 0, _BEFORE, "}")
@@ -74,14 +82,108 @@ class Invocations(Expressions):
         body = item.child_by_field_name("body") if item is not None else None
         if body is None:
             return Unknown("")
-        inside = self.opened(again, body, frame)
+        inside, given = self.opened(again, body, frame), made.given(len(_BEFORE))
+        for name, whose in _variables(again, body, given).items():
+            other = anew(name) if False in whose and name in inside.locals else False
+            if other is None and True not in whose:
+                del inside.locals[name]
+            elif other is not False:
+                around = list(_around(frame))
+                if any(True for one in around for _ in tensors_in(one.locals.get(name))):
+                    for value in (value for one in around for value in one.locals.values()):
+                        self.ledger.lose(value)  # whichever of them the name meant there
+                inside.locals[name] = Unknown(f"`{name}` of a macro, which is looked up where that is defined")
         value = self.statements(again, body, inside, expected)
-        given = made.given(len(_BEFORE))
         for name in dict.fromkeys(_bound(again, body, given, inside.bound)):
             if name in inside.locals:
                 frame.locals[name] = inside.locals[name]
                 frame.bound.add(name)
         return value
+
+
+def _around(frame: Frame) -> Iterator[Frame]:
+    """A frame and those of the blocks around it."""
+    at: Frame | None = frame
+    while at is not None:
+        yield at
+        at = at.outer
+
+
+def _variables(code: Code, body: Node, given: Callable[[Node], bool]) -> dict[str, set[bool]]:
+    """Names in an expansion that may be variables, and whether the caller, or the macro itself, writes them."""
+    found: dict[str, set[bool]] = {}
+    for part in walk(body):
+        if part.type in ("identifier", "shorthand_field_identifier"):
+            found.setdefault(code.text(part), set()).add(given(part))
+        elif part.type == "token_tree":
+            for name in re.findall(r"[a-z_]\w*", code.text(part)):
+                found.setdefault(name, set()).add(given(part))
+    return found
+
+
+def _bound_anew(code: Code, call: Node, frame: Frame, macro: str, name: str) -> bool | None:
+    """Whether a variable may have been bound anew between the definition of a macro and a call of it; None where the
+    macro stands outside of functions, which sees none.
+    """
+    scope: NameScope | None = frame.scope
+    while scope is not None and macro not in scope.macros:
+        scope = scope.around
+    if scope is None or scope.kind != "block":
+        return None
+    _, defined = scope.macros[macro]
+    block = call.parent
+    while block is not None and not (found := _definitions(code, block, macro)):
+        block = block.parent
+    if defined is not code or block is None or len(found) != 1:
+        return True
+    after = (one for one in walk(block) if found[0].end_byte <= one.start_byte < call.start_byte)
+    return any(name in re.findall(r"\w+", text) for one in after for text in _may_bind(code, one))
+
+
+def _definitions(code: Code, block: Node, macro: str) -> list[Node]:
+    return [
+        one
+        for one in named(block)
+        if one.type == "macro_definition"
+        and (name := one.child_by_field_name("name")) is not None
+        and code.text(name) == macro
+    ]
+
+
+def _may_bind(code: Code, node: Node) -> Iterator[str]:
+    """The texts of a node in which a name may be one that it binds: patterns, and what a macro is given."""
+    if node.type == "closure_parameters":
+        yield code.text(node)
+    elif node.type == "macro_invocation":
+        called = node.child_by_field_name("macro")
+        if called is None or code.text(called) not in _BINDS_NONE:
+            yield code.text(node)
+    elif (pattern := node.child_by_field_name("pattern")) is not None:
+        yield code.text(pattern)
+
+
+_MAKES = re.compile(r"\b(?:const|static|type|fn|struct|enum|union|trait|mod)\s+(?:mut\s+)?(\$?\w+)|\buse\b([^;]*)")
+_CALLS = re.compile(r"\b(\w+)\s*!")
+
+
+def items_made(code: Code, block: Node, scope: NameScope) -> set[str]:
+    """Names of items that macros called as statements of a block may make: what they mean there is not known."""
+    found: set[str] = set()
+    for one in named(block):
+        call = named(one)[0] if one.type == "expression_statement" and named(one) else one
+        name = call.child_by_field_name("macro") if call.type == "macro_invocation" else None
+        if name is not None:
+            todo, seen = [code.text(name).split("::")[-1]], set[str]()
+            while todo:
+                macro = todo.pop()
+                rules = scope.macro(macro) if macro not in seen else None
+                seen.add(macro)
+                for _, text in rules[0].arms if rules is not None else ():
+                    todo += _CALLS.findall(text)
+                    for own, used in _MAKES.findall(text):
+                        given = own.startswith("$") or "$" in used
+                        found |= set(re.findall(r"\w+", code.text(call) if given else f"{own} {used}"))
+    return found
 
 
 def _bound(code: Code, body: Node, given: Callable[[Node], bool], inner: set[str]) -> Iterator[str]:
