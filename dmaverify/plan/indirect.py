@@ -83,16 +83,22 @@ def _axes(
         if said is not None and said not in sizes:
             hint = did_you_mean(said, sizes) or f"known: {', '.join(sizes)}"
             raise InputError(f"`{said}` is no axis", reader.doc.span((*path, word)), hint)
-    first = first_axis(picks, payload, sizes)
-    axis = table.axis or first
     keys = [a for a in axes_of(index.mapping) if sizes.get(a, 1) > 1]
     key = table.key or (keys[0] if len(keys) == 1 else None)
+    first = first_axis(axes_of(picks.mapping), axes_of(payload.mapping), [key] if key is not None else keys)
+    axis = table.axis or first
     if axis is None or key is None:
         what = "axis" if axis is None else "key"
         hint = f'add `{what} = "..."`: ' + (
             "the axis of the table that the index picks" if axis is None else "the axis that the index runs over"
         )
         raise InputError(f"nothing says which {what} the index has", reader.doc.key_span(path), hint)
+    if axis == key:
+        raise InputError(
+            f"the index picks {axis}, the first axis of the table that a row lacks, and {axis} is the key as well",
+            reader.doc.span((*path, "axis")) if table.axis else reader.doc.key_span(path),
+            f"name the table's axis otherwise than the key, and leave {key} out of the rows of the table",
+        )
     for word, name, tensor, where in (
         ("axis", axis, picks, "dest" if scatter else "source"), ("key", key, payload, "source" if scatter else "dest"),
     ):  # fmt: skip
@@ -110,7 +116,7 @@ def _axes(
     if table.axis is not None and first is not None and table.axis != first:
         problems.append(
             PlanProblem(
-                f"the library picks {first}, the first axis of the table that the other side lacks, not {table.axis}",
+                f"the library picks {first}, the first axis of the table that a row lacks, not {table.axis}",
                 reader.doc.span((*path, "axis")), f"put {table.axis} before {first} in the table", fatal=False,
             )
         )  # fmt: skip

@@ -14,7 +14,7 @@ dma_gather_unscaled, dma_scatter), docs/machines/rngd.md 5.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from dmaverify.errors import Span
@@ -279,9 +279,9 @@ def without_axis(stream: Stream, axis: str) -> Stream:
     return Stream(**parts, span=stream.span)
 
 
-def first_axis(table: Tensor, payload: Tensor, sizes: Mapping[str, int]) -> str | None:
-    """The axis that the index picks: the first one of the table that the payload does not have
-    (docs/machines/rngd.md 5).
+def first_axis(table: Mapping[str, int], payload: Iterable[str], keys: Iterable[str]) -> str | None:
+    """The axis that the index picks: the first live one of the table that a row does not have, where a row has what the
+    payload has without the keys (docs/machines/rngd.md 5).
     """
-    have = axes_of(payload.mapping)
-    return next((a for a in axes_of(table.mapping) if a not in have and sizes.get(a, 1) > 1), None)
+    row = set(payload) - set(keys)
+    return next((axis for axis, size in table.items() if size > 1 and axis not in row), None)

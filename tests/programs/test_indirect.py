@@ -510,6 +510,8 @@ def loops(read: str, write: str) -> str:
         (loops("[K=2:index, C=256:1]:256", "[C=256:1]:256"), "no loop like the indirect"),
         (gather(values(ROWS), more='read = "[K=2:index, C=256:1]:256"'), "`read` without `write`"),
         (gather(values(ROWS), more='axis = "Z"'), "`Z` is no axis"),
+        (gather(values(ROWS), table="K, R, C"), "picks K, the first axis of the table that a row lacks"),
+        (gather(values(ROWS), table="K, C", kind="scatter"), "K is the key as well"),
         (gather(values(ROWS), more="foo = 1"), "unknown key `foo`"),
         (gather("values = []"), "`values` is empty"),
         (gather("values = [0.5]"), "must be an integer"),
@@ -526,6 +528,11 @@ def test_another_axis_than_the_library_picks_is_a_finding() -> None:
     text = gather(values(ROWS), table="Q, R, C", more='axis = "R"')
     found = judged(text)
     assert any("the library picks Q" in f.message for f in found.errors)
+
+
+def test_what_a_row_has_of_the_keys_axis_does_not_hide_the_axis_of_the_table() -> None:
+    text = gather(values(ROWS), table="K, R, C", more='axis = "R"')
+    assert any("the library picks K" in f.message for f in judged(text).errors)
 
 
 def test_a_read_after_a_scatter_is_a_hazard_without_an_order() -> None:

@@ -30,7 +30,7 @@ from dmaverify.machines.rngd.rust.values import RustTensor as Value
 from dmaverify.machines.rngd.rust.views import kept_whole, plain
 from dmaverify.plan.plan import Plan, PlanTransfer
 from dmaverify.program.access import PlanProblem
-from dmaverify.program.indirect import IndexList, Indirect, rows_of
+from dmaverify.program.indirect import IndexList, Indirect, first_axis, rows_of
 from dmaverify.program.move import Transfer
 from dmaverify.program.tensor import Tensor
 from dmaverify.program.views import ViewError
@@ -371,22 +371,15 @@ def key_axes(move: KernelMove) -> tuple[str, ...]:
 
 
 def table_axis(move: KernelMove) -> tuple[str, int] | str:
-    """The axis of the table that the index names, and the elements of its row; or why that cannot be said.
-
-    It is the first axis of the table that the payload (what the rows hold) does not have.
-    """
+    """The axis of the table that the index names, and the elements of its row; or why that cannot be said."""
     gathers = move.method in GATHERS
     table, data = (move.source, move.dest) if gathers else (move.dest, move.source)
     if move.key is not None and any(not isinstance(t, Symbol) and t.size > 1 for t in terms_of(move.key.expr)):
         return f"the key `{plain(move.key.expr)}` is a part of an axis; name whole axes"
-    keys = set(key_axes(move))
-    payload = {a for e in _fields(data).values() for a, n in axes_of(e).items() if n > 1} - keys
     element = table.expr("element")
-    left = [a for a, n in axes_of(element).items() if n > 1 and a not in payload]
-    if not left:
+    axis = first_axis(axes_of(element), (a for e in _fields(data).values() for a in axes_of(e)), key_axes(move))
+    if axis is None:
         return "no axis of the table is left for the index: all of them are in the rows"
     form = form_of(element)
-    steps = [d.step for d in form.digits if d.axis == left[0]] if form is not None else []
-    if not steps:
-        return f"the axis `{left[0].split('~')[0]}` of the table has no digit of its own"
-    return left[0], min(steps)
+    steps = [d.step for d in form.digits if d.axis == axis] if form is not None else []
+    return (axis, min(steps)) if steps else f"the axis `{axis.split('~')[0]}` of the table has no digit of its own"
