@@ -116,7 +116,8 @@ def checked_out(repository: Path, revision: str) -> Iterator[Path]:
     _git(repository, "rev-parse", "--verify", f"{revision}^{{commit}}")
     told = os.fsdecode(_git(repository, "ls-tree", "-r", "-l", "-z", revision)).split("\0")
     rows = [(*said.split(), name) for said, _, name in (row.partition("\t") for row in told) if said]
-    kept = [(mode, blob, name) for mode, kind, blob, size, name in rows if kind == "blob" and int(size) <= MOST_BYTES]
+    files = [(mode, blob, int(size), name) for mode, kind, blob, size, name in rows if kind == "blob"]
+    kept = [(mode, blob, name) for mode, blob, size, name in files if size <= MOST_BYTES]
     with tempfile.TemporaryDirectory(prefix="dmaverify-") as folder:
         Path(folder, ".git").mkdir()  # where the project ends, for machines and .gitignore
         links: list[tuple[Path, str]] = []
@@ -129,6 +130,12 @@ def checked_out(repository: Path, revision: str) -> Iterator[Path]:
                 elif is_below(file, folder):
                     file.parent.mkdir(parents=True, exist_ok=True)
                     write_bytes(file, data)
+        for blob, size, name in ((blob, size, name) for _, blob, size, name in files if size > MOST_BYTES):
+            file = Path(folder, name)
+            if is_below(file, folder):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(_start_of(repository, blob))
+                os.truncate(file, size)  # too large to be read, and judged as such
         _link(links, Path(folder))
         yield Path(folder)
 
@@ -153,6 +160,16 @@ def _blobs(repository: Path, names: Sequence[str]) -> Iterator[bytes]:
         start = begin + int(data[start:begin].split()[2])
         yield data[begin:start]
         start += 1
+
+
+def _start_of(repository: Path, blob: str) -> bytes:
+    """What a large file begins with, by which it is known for a plan or a kernel."""
+    command = ["git", "-C", str(repository), "cat-file", "blob", blob]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as told:
+        assert told.stdout is not None
+        start = told.stdout.read(MOST_BYTES)
+        told.kill()
+    return start
 
 
 def judged_in(

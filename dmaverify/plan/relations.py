@@ -106,7 +106,7 @@ def _clause(text: str, known: Mapping[str, Any], source: Source, offset: int) ->
     out: list[SizeFact] = []
     for number, sign in enumerate(signs):
         pair = terms[number], terms[number + 1]
-        out.append(_fact(pair, sign[0], (texts[number], texts[number + 1]), known, source, offset + starts[number]))
+        out += _facts(pair, sign[0], texts[number], known, source, offset + starts[number])
     return out
 
 
@@ -140,22 +140,26 @@ def _side(text: str, known: Mapping[str, Any], source: Source, offset: int) -> A
     return value
 
 
-def _fact(
-    pair: tuple[Any, Any], sign: str, texts: tuple[str, str], known: Mapping[str, Any], source: Source, offset: int
-) -> SizeFact:
+def _facts(
+    pair: tuple[Any, Any], sign: str, text: str, known: Mapping[str, Any], source: Source, offset: int
+) -> list[SizeFact]:
     left, right = pair
     if sign == "|":
-        return SizeFact("div", _poly(right), _poly(left), _ASSUMED)
+        return [SizeFact("div", _poly(right), _poly(left), _ASSUMED)]
     if sign in ("==", "!="):
-        cut = _remainder(texts[0], known, source, offset)
+        cut = _remainder(text, known, source, offset)
         never = sign == "!=" and right != 0  # `C % 32 != 40` holds always, and not only where C - 40 has a rest
         if cut is not None and not isinstance(right, SizeTerm) and not never:
-            return SizeFact("div" if sign == "==" else "ndiv", cut[0] - Poly.of(right), cut[1], _ASSUMED)
-        return SizeFact("eq" if sign == "==" else "ne", _poly(left) - _poly(right), None, _ASSUMED)
+            rest, whole = Poly.of(right), Span(source, offset, offset + len(text))
+            facts = [SizeFact("div" if sign == "==" else "ndiv", cut[0] - rest, cut[1], _ASSUMED)]
+            if right and (right < 0 or (cut[1].constant is not None and right >= cut[1].constant)):
+                raise InputError(f"no remainder by {cut[1]} is {right}", whole, f"write a number below {cut[1]}")
+            return facts + ([SizeFact("ge", cut[1] - rest - Poly.of(1), None, _ASSUMED)] if right else [])
+        return [SizeFact("eq" if sign == "==" else "ne", _poly(left) - _poly(right), None, _ASSUMED)]
     if sign in ("<", "<="):
         left, right = right, left
     one = Poly.of(1 if sign in ("<", ">") else 0)
-    return SizeFact("ge", _poly(left) - _poly(right) - one, None, _ASSUMED)
+    return [SizeFact("ge", _poly(left) - _poly(right) - one, None, _ASSUMED)]
 
 
 def _remainder(text: str, known: Mapping[str, Any], source: Source, offset: int) -> tuple[Poly, Poly] | None:

@@ -409,7 +409,7 @@ def test_links_of_a_revision_lead_nowhere_out_of_it(workspace, tmp_path, capsys)
         assert {name for name in targets if (folder / name).is_symlink()} == {"a/b/x", "root", "plain", "gone"}
         assert (folder / "plain").read_text(encoding="utf-8") == "text"
         assert (folder / "most").is_file()
-        assert not (folder / "big").exists()
+        assert (folder / "big").stat().st_size == 10_000_001
 
 
 def test_more_files_than_git_is_asked_for_at_once_are_all_of_the_revision(workspace, tmp_path, monkeypatch):
@@ -432,3 +432,17 @@ def test_a_folder_that_is_empty_in_a_revision_hides_no_other(workspace, capsys):
         True,
         True,
     ), out
+
+
+def test_a_plan_that_became_too_large_to_be_read_is_an_error_of_its_revision(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q")
+    for more in ("", f"# {'x' * 10_000_000}\n"):
+        Path("a.toml").write_text(PLAN + more, encoding="utf-8")
+        git(tmp_path, "add", "-A")
+        git(tmp_path, "commit", "-q", "-m", "a")
+    code, out = run(capsys, "diff", "HEAD~1..HEAD", ".")
+    assert (code, "larger than 10,000,000 bytes" in out) == (1, True)
+    assert run(capsys, "diff", "HEAD~1..HEAD", "a.toml")[0] == 1
+    assert run(capsys, "diff", "HEAD..HEAD~1", ".")[0] == 0
+    assert "1 not decided in both" in run(capsys, "diff", "HEAD..HEAD", ".")[1]

@@ -446,13 +446,21 @@ def test_the_conditions_of_a_drawn_plan_are_assumptions_under_which_it_is_proved
     [
         ("A != 3", 3, False), ("A != 3", 4, True), ("A % 4 != 0", 8, False), ("A % 4 != 0", 9, True),
         ("A % 4 != 1", 5, False), ("A % 4 != 1", 8, True), ("A % 4 != 9", 5, True), ("A % 4 != 9", 9, True),
-        ("1 != A", 1, False), ("2 * A != 7", 3, True),
+        ("1 != A", 1, False), ("2 * A != 7", 3, True), ("A % 4 == 1", 5, True), ("A % 4 == 1", 6, False),
+        ("A % 4 == 3", 3, True), ("7 % A == 3", 4, True), ("7 % A == 3", 2, False), ("7 % A == 1", 2, True),
+        ("9 % A == 3", 3, False), ("A % 4 == 0", 8, True),
     ],
 )  # fmt: skip
 def test_what_a_size_is_not_is_an_assumption(assume: str, value: int, holds: bool) -> None:
     floors: dict[str, FloorQuotient] = {}
     facts = clauses_of(assume, {"A": SizeTerm(Poly.symbol("A"), floors)}, Source("one", assume), 0)
     assert all(fact.holds(with_floors({"A": value}, floors.values())) for fact in facts) is holds
+
+
+@pytest.mark.parametrize("assume", ["A % 4 == 4", "A % 4 == -1", "A % 32 == 40", "A <= 9 and A % 1 == 1"])
+def test_a_remainder_that_no_number_has_is_an_error(assume: str) -> None:
+    with pytest.raises(InputError, match="no remainder by"):
+        clauses_of(assume, {"A": SizeTerm(Poly.symbol("A"), {})}, Source("one", assume), 0)
 
 
 def test_numbers_of_a_kernel_are_not_assumed_to_be_unlike() -> None:
