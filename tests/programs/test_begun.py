@@ -7,6 +7,7 @@ import re
 from itertools import product
 
 import pytest
+from lab.draws import counted
 from lab.started import StartedProgram, StartedStep, draw_started
 
 from dmaverify import api
@@ -179,7 +180,7 @@ def read_unwritten(steps: list[tuple[int, bool, int, bool]]) -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("count", [100, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", counted(100, 3000))
 def test_every_read_of_a_byte_that_nothing_wrote_is_named(count: int) -> None:
     named_too = unwritten = 0
     for seed in range(count):

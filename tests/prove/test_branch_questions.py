@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from lab.blind import DEFINITE, ORDER, blind, confirmed
+from lab.draws import counted
 
 from dmaverify import api
 from dmaverify.prove.options import Options
@@ -117,7 +118,7 @@ def drawn(draw: random.Random, depth: int = 0) -> str:
     return "".join(out)
 
 
-@pytest.mark.parametrize("count", [10, pytest.param(1500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", counted(10, 1500))
 def test_drawn_branches_are_confirmed_where_they_hold_and_nowhere_else(count: int, tmp_path: Path) -> None:
     held = wrong = 0
     for seed in range(count):

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
+from lab.draws import counted
 
 from dmaverify.errors import Disagreement
 from dmaverify.plan.read import read_plan_text
@@ -54,7 +55,7 @@ def drawn_programs(count: int) -> Iterator[str]:
     yield from (drawn(random.Random(f"launches {seed}")) for seed in range(count))
 
 
-DRAWN = pytest.mark.parametrize("count", [40, pytest.param(1200, marks=pytest.mark.slow)])
+DRAWN = pytest.mark.parametrize("count", counted(40, 1200))
 
 
 @DRAWN
@@ -75,7 +76,7 @@ def nothing(verdict: Verdict) -> str:
     return next(one.by for one in verdict.obligations if one.id == HAZARDS[0])
 
 
-@pytest.mark.parametrize("count", [80, pytest.param(1200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", counted(80, 1200))
 def test_a_hazard_of_launches_that_the_fast_path_missed_is_never_confirmed(
     count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

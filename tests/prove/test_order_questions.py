@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from lab.blind import DEFINITE, ORDER, blind, confirmed
+from lab.draws import counted
 from lab.kernels import kernel_of, mutant_of
 
 from dmaverify import api
@@ -153,7 +154,7 @@ def test_what_nothing_wrote_is_not_confirmed_whatever_was_followed(name: str, tm
     assert DEFINITE not in confirmed(verdict)
 
 
-@pytest.mark.parametrize("count", [24, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", counted(24, 1000))
 def test_drawn_kernels_are_confirmed_where_they_hold_and_nowhere_else(count: int, tmp_path: Path) -> None:
     held = wrong = 0
     for seed in range(count):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
+from lab.draws import counted
 
 from dmaverify.errors import Disagreement
 from dmaverify.plan.read import read_plan_text
@@ -169,7 +170,7 @@ def told(verdict: Verdict) -> list[str]:
     return [words for words in WORDS if words in message]
 
 
-DRAWN = pytest.mark.parametrize("count", [100, pytest.param(3000, marks=pytest.mark.slow)])
+DRAWN = pytest.mark.parametrize("count", counted(100, 3000))
 
 
 @DRAWN

@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from lab.draws import counted
 
 from dmaverify import api
 from dmaverify.language.affine import Lin, World, compare
@@ -244,7 +245,7 @@ def drawn_kernels(count: int) -> list[str]:
     return [kernel(strides, body) for body in made if "copy" in body]
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", counted(40, 2000))
 def test_registers_are_confirmed_where_they_hold_and_contradicted_where_a_way_is_left_out(
     count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,7 +298,7 @@ def taken(text: str) -> dict[int, set[tuple[int, ...]]]:
     return seen
 
 
-@pytest.mark.parametrize("count", [80, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", counted(80, 3000))
 def test_what_is_said_to_depend_on_the_path_does(count: int, tmp_path: Path) -> None:
     differ = same = 0
     for drawn_text in drawn_kernels(count):

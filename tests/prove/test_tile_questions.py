@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from lab.draws import counted
 
 from dmaverify.plan.read import read_plan_text
 from dmaverify.prove.flow import kernel
@@ -130,7 +131,7 @@ def drawn(draw: random.Random) -> str:
     )
 
 
-@pytest.mark.parametrize("count", [14, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", counted(14, 400))
 def test_what_is_confirmed_of_drawn_programs_is_what_the_fast_path_finds(
     count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
