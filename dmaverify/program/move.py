@@ -10,6 +10,7 @@ Source: docs/design.md; "DMA Engine", Structural Requirements; docs/machines/rng
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import Span
@@ -85,6 +86,14 @@ class Transfer:
     def with_given(self, *given: GivenCommand) -> Transfer:
         """The move with these commands, and nothing else of what the plan said of how it is kept."""
         return replace(self, stream=None, streams=(), given=given, expect=None)
+
+    def at_iteration(self, counters: Sequence[int]) -> Transfer:
+        """The move with the source and dest of the iteration at `counters`."""
+        views = self.views
+        if views is None:
+            return self
+        source, dest = (view and view.moved(counters) for view in (views.source, views.dest))
+        return replace(self, source=source or self.source, dest=dest or self.dest)
 
     @property
     def buffers(self) -> tuple[Tensor, Tensor]:

@@ -46,6 +46,11 @@ Memory = tuple[str, int, int]
 """A memory by tier, chip and cluster (0 where the tier has none)."""
 
 
+def memory_at(target: Target, tier: str, chip: int, cluster: int) -> Memory:
+    """The memory of a place. Memories are keys and texts: of a symbolic number, the run holds where it is this one."""
+    return target.memory_of(tier), int(chip), int(cluster)
+
+
 @dataclass(frozen=True, slots=True)
 class Touch:
     """One side of a command or access in one memory. `names` are those of the walk's counters; its first counters are
@@ -204,7 +209,7 @@ def _command_touches(
     names = (*loop_names(command), "in packet")
     for writes, port, tensor in ((False, command.read, transfer.source), (True, command.write, transfer.dest)):
         walk = side_of(command, writes=writes)
-        memory = (target.memory_of(port.tier), port.chip, port.cluster)
+        memory = memory_at(target, port.tier, port.chip, port.cluster)
         what = f"command {number}" if command.engine is None else f"command {number} on engine {command.engine}"
         yield Touch(index, lane, writes, memory, walk, names, what, command.unit_bits, command.span or tensor.span)
 
@@ -300,7 +305,7 @@ def _in_places(
         names = (*(place if i == 0 else f"{place} {i}" for i in range(len(positions))), *names)
     outer = [outer_places(tensor, view, place, target) for place in ("chip", "cluster")]
     for chip, cluster in product(*outer):
-        yield (target.memory_of(tensor.tier), chip, cluster), walk, names
+        yield memory_at(target, tensor.tier, chip, cluster), walk, names
 
 
 def outer_places(tensor: Tensor, view: View | None, place: str, target: Target) -> Sequence[int]:

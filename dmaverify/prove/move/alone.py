@@ -17,6 +17,7 @@ from dmaverify.language.numbers import gcd
 from dmaverify.language.served import TooManyCells, first_unserved, holds_nothing
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.held import TooMany
+from dmaverify.program.move import Transfer
 from dmaverify.program.space import divisor_bytes, layout_of, unit_bits_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.case import Case
@@ -57,7 +58,7 @@ def judge_move(case: Case) -> None:
         case.take(case.rules_on(()))
         return
     report = case.rules_on(())
-    findings = [*report.findings, *_alignment(case, longest_run(source, dest)).findings]
+    findings = [*report.findings, *_alignment(case, case.transfer, longest_run(source, dest)).findings]
     if case.target.copies_of(transfer.source.tier, transfer.dest.tier) is not None:
         findings += _room(case, (source, dest)).findings
     case.take(replace(report, findings=tuple(findings)))
@@ -166,14 +167,24 @@ def _lacks(case: Case, what: str, index: Mapping[str, int], axis: str) -> None:
     )
 
 
-def _alignment(case: Case, run: ContiguousRun) -> RuleReport:
+def alignment_at(case: Case, counters: Sequence[int]) -> RuleReport:
+    """What `judge_move` says of packets, in the iteration at `counters`."""
+    moved = case.transfer.at_iteration(counters)
+    sides = zip((moved.source, moved.dest), case.spaces, strict=True)
+    (source, source_opaque), (dest, dest_opaque) = (layout_of(one, space, case.bits) for one, space in sides)
+    if source_opaque or dest_opaque:
+        return RuleReport((), 0, ())
+    return _alignment(case, moved, longest_run(source, dest))
+
+
+def _alignment(case: Case, transfer: Transfer, run: ContiguousRun) -> RuleReport:
     """The rules of a command on the best packet that a stream could have."""
     limits = case.target.limits_with(case.transfer.limits)
     facts = best_packet(run, case.bits)
     tiers = case.transfer.source.tier, case.transfer.dest.tier
     engine = case.target.engine_of(*tiers)
     ruling = Ruling(case.target, engine, *tiers, case.transfer.dtype, limits, case.options.readings)
-    place = Instance("command", facts, "any stream", case.transfer.dest.element.span or case.transfer.span)
+    place = Instance("command", facts, "any stream", transfer.dest.element.span or transfer.span)
     return ruling.judge([place], only=told_of_packet(case.target, facts, limits))
 
 

@@ -11,6 +11,7 @@ Source: docs/design.md; the plan file format (What is judged).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from dmaverify.lower.adapters import derived_access, given_access, is_fetch, slice_move
 from dmaverify.lower.pairing import Trouble
@@ -78,7 +79,10 @@ def check_transfer(
         case.take(case.rules_on(printed if isinstance(printed, tuple) else ()))
     elif going:
         judged, other = _judge_programs(case)
-        _views(case, judged, case.rules_on)
+        alone = not transfer.given and transfer.stream is None and not transfer.streams
+        _views(
+            case, judged, partial(_of_any_stream, case) if alone else partial(_of_commands, case, judged, case.rules_on)
+        )
         judge_in_place(case, [program for program in (judged, other) if program])
         ask_from_definitions(case)
     else:
@@ -204,8 +208,23 @@ def _wanted(case: Case, derived: Sequence[Command]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[Command]], RuleReport]) -> None:
-    """What of the views differs from iteration to iteration: the places, and what rules ask of addresses."""
+def _of_any_stream(case: Case, counters: Sequence[int]) -> RuleReport:
+    from dmaverify.prove.move.alone import alignment_at
+
+    return alignment_at(case, counters)
+
+
+def _of_commands(
+    case: Case, commands: Sequence[Command], rules: Callable[[Sequence[Command]], RuleReport], counters: Sequence[int]
+) -> RuleReport:
+    assert case.transfer.views is not None
+    return rules(moved_commands(commands, case.transfer.views, counters, case.target))
+
+
+def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[int]], RuleReport]) -> None:
+    """What of the views differs from iteration to iteration: the places, and what rules ask of addresses, in the
+    iteration at some counters.
+    """
     views = case.transfer.views
     if views is None:
         return
@@ -223,7 +242,7 @@ def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[Co
     others = telling_iterations(views, case.target, MOST_ITERATIONS)
     for counters in others:
         told = {f.rule for f in case.findings}
-        report = rules(moved_commands(commands, views, counters, case.target))
+        report = rules(counters)
         case.held += report.held
         note = f"found{at_iteration(views.turns, counters)}"
         case.findings += [replace(f, notes=(*f.notes, note)) for f in report.findings if f.rule not in told]
@@ -326,4 +345,4 @@ def _judge_access(case: Case, access: Access, bits: int) -> None:
         return ruling.judge(access_instances(access, commands, case.target, limits, buffer))
 
     case.take(rules(judged))
-    _views(case, judged, rules)
+    _views(case, judged, partial(_of_commands, case, judged, rules))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from math import lcm
 from typing import Any
 
 from dmaverify.errors import InputError, NoValue
@@ -98,7 +97,7 @@ def attempt(
     `breaking`: only a broken rule is looked for, and what the core asks is left out; such a run proves nothing.
     `defined`: everything is written as questions from definitions too.
     """
-    divisors = known_divisors(template)
+    divisors = template.divisors
     ends = {one.name: (one.first, one.last) for one in template.symbols}
     for _ in range(MOST_RESTARTS):
         try:
@@ -116,23 +115,6 @@ def attempt(
         except (Stuck, NotDigits, ValueError, TypeError, ZeroDivisionError, InputError) as error:
             return Attempt("open", None, f"symbols do not go through here: {error}")
     return Attempt("open", None, "too many divisibilities at once")
-
-
-def known_divisors(template: Template) -> dict[str, Poly]:
-    """What the declaration and the relations say that divides a size."""
-    out = {one.name: Poly.of(one.multiple) for one in template.symbols if one.multiple > 1}
-    names = {one.name for one in template.symbols}
-    for fact in template.assume:
-        if fact.op == "div" and fact.by is not None and len(fact.poly.terms) == 1 and fact.by.symbols <= names:
-            ((mono, c),) = fact.poly.terms.items()
-            if len(mono) != 1 or c != 1 or mono[0] in fact.by.symbols:
-                continue
-            old = out.get(mono[0])
-            if old is None:
-                out[mono[0]] = fact.by
-            elif old.constant is not None and fact.by.constant is not None:
-                out[mono[0]] = Poly.of(lcm(old.constant, fact.by.constant))
-    return out
 
 
 def _grows(divisors: Mapping[str, Poly], again: Restart) -> bool:
@@ -244,7 +226,8 @@ class _SizeRun:
         commands = programs[-1]
         rules.hold(transfer_places(transfer, target, commands, limits))
         self.said += left_behind(transfer, commands, target, space_of(target, transfer.dest.tier), bits)
-        for moved in self._moved(transfer.views, commands, target):
+        for counters, views in self._iterations(transfer.views, target):
+            moved = moved_commands(commands, views, counters, target)
             rules.hold(transfer_places(transfer, target, moved, limits), moved=True)
 
     def _alone(self, transfer: Transfer, target: Target, bits: int) -> None:
@@ -262,6 +245,9 @@ class _SizeRun:
         packet = RulePlace("command", partial(self._packet, transfer, target, bits))
         rules.hold([packet], only=told_of_packet(target, packet.facts(()), limits))
         rules.hold(span_places(transfer, target), only=told_of_span(target, limits))
+        for counters, _ in self._iterations(transfer.views, target):
+            later = RulePlace("command", partial(self._packet, transfer.at_iteration(counters), target, bits))
+            rules.hold([later], only=told_of_packet(target, later.facts(()), limits), moved=True)
 
     def _packet(self, transfer: Transfer, target: Target, bits: int, _: Collection[str]) -> Mapping[str, Any]:
         generic, self.trace.generic = self.trace.generic, False  # nobody judges what comes out: all is recorded
@@ -299,8 +285,9 @@ class _SizeRun:
         rules = self._rules(target, access.engine, transfer, limits)
         buffer = transfer.buffers[0 if is_fetch(access) else 1] if access.views is not None else access.memory
         rules.hold(access_places(access, target, found[-1], limits, buffer))
-        for moved in self._moved(access.views, found[-1:], target):
-            rules.hold(access_places(access, target, moved[0], limits, buffer), moved=True)
+        for counters, views in self._iterations(access.views, target):
+            (moved,) = moved_commands(found[-1:], views, counters, target)
+            rules.hold(access_places(access, target, moved, limits, buffer), moved=True)
 
     def _rules(self, target: Target, engine: str, transfer: Transfer, limits: Mapping[str, int]) -> SizedRules:
         tiers = (transfer.source.tier, transfer.dest.tier)
@@ -309,15 +296,15 @@ class _SizeRun:
             None if self.asked is None else self.asked.held,
         )  # fmt: skip
 
-    def _moved(self, views: Views | None, commands: Sequence[Command], target: Target) -> Iterator[tuple[Command, ...]]:
-        """The commands of the iterations besides the first whose multiples stand for all; the places of views first."""
+    def _iterations(self, views: Views | None, target: Target) -> Iterator[tuple[tuple[int, ...], Views]]:
+        """Counters of the iterations besides the first whose multiples stand for all; the places of views first."""
         if views is None:
             return
         found = next(place_findings(views), None)
         if found is not None:
             raise BrokenRule(found.rule, self._so_far(), needs_loops=True)
         for counters in telling_iterations(views, target):
-            yield moved_commands(commands, views, counters, target)
+            yield counters, views
 
     def _well_formed(self, exprs: Sequence[Expr]) -> None:
         for expr in exprs:

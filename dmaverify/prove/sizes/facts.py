@@ -9,6 +9,7 @@ it holds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import lcm
 from typing import Any
 
 from dmaverify.errors import Span
@@ -203,6 +204,23 @@ class Template:
     machine: Any = None
     span: Span | None = None
     looped: bool = False  # it has loops around it
+
+    @property
+    def divisors(self) -> dict[str, Poly]:
+        """What the declaration and the relations say that divides a size."""
+        out = {one.name: Poly.of(one.multiple) for one in self.symbols if one.multiple > 1}
+        names = {one.name for one in self.symbols}
+        for fact in self.assume:
+            if fact.op == "div" and fact.by is not None and len(fact.poly.terms) == 1 and fact.by.symbols <= names:
+                ((mono, c),) = fact.poly.terms.items()
+                if len(mono) != 1 or c != 1 or mono[0] in fact.by.symbols:
+                    continue
+                old = out.get(mono[0])
+                if old is None:
+                    out[mono[0]] = fact.by
+                elif old.constant is not None and fact.by.constant is not None:
+                    out[mono[0]] = Poly.of(lcm(old.constant, fact.by.constant))
+        return out
 
     def admits(self, values: Mapping[str, int]) -> bool:
         for one in self.symbols:
