@@ -1,4 +1,4 @@
-"""Where steps lie, and moves that nothing carries out, at all sizes: memories by number, later iterations of a loop."""
+"""All sizes of what lies where symbols say: memories by number, later iterations of a loop, loops of one turn."""
 
 import random
 import sys
@@ -11,6 +11,12 @@ from lab.draws import counted
 
 import dmaverify.api as api
 from dmaverify.plan.read import read_plan_text
+from dmaverify.prove.options import Options
+from dmaverify.prove.sizes.attempt import attempt
+from dmaverify.prove.sizes.check import verdict_at
+from dmaverify.prove.sizes.conditions import conditions
+from dmaverify.prove.sizes.facts import with_floors
+from dmaverify.verdict import Status
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fuzz"))
 from placed import placed
@@ -122,3 +128,43 @@ def test_drawn_steps_in_places_that_symbols_say_are_judged_as_each_size_is(
                 compared(seed, one, partial(run_at, drawn, counts=counts), counts, searches=True, kind="places") == []
             )
     assert min(counts["size proved"], counts["size refuted"], counts["run proved"]) > count
+
+
+RING = """schema = 1
+target = "rngd"
+[axes]
+A = { min = 1, max = 64 }
+C = { min = 8, max = 64, multiple_of = 8 }
+D = 2
+[transfer.load]
+dtype = "i8"
+loop = { t = "A" }
+source = { tier = "hbm", element = "A, C", view = { tile = "A", length = 1, start = "t" } }
+dest = { tier = "dm", slice = "1 # 64", element = "D, C", view = { tile = "D", start = "RING" } }
+stream = { time = "1", packet = "C" }
+"""
+
+
+@pytest.mark.parametrize("ring", ["t % 2", "(t * 3) % 2"])
+def test_a_ring_of_one_turn_needs_no_cut(ring: str) -> None:
+    (template,) = read_plan_text(RING.replace("RING", ring)).templates
+    found = conditions(template, Options())
+    assert found.status == "exact"
+    for turns in range(1, 20):
+        sizes = {"A": turns, "C": 16}
+        held = any(all(fact.holds(with_floors(sizes, found.floors)) for fact in facts) for facts in found.any)
+        assert held is (verdict_at(template, sizes, Options()).status is Status.PROVED), turns
+
+
+@pytest.mark.parametrize("generic", [False, True])
+def test_a_broken_rule_is_broken_at_every_size_of_its_region(generic: bool) -> None:
+    text = (
+        'schema = 1\ntarget = "pto"\n[axes]\nR = 4\nC = { min = 8, max = 2048, multiple_of = 8 }\n[transfer.a]\n'
+        'dtype = "i8"\nsource = { tier = "ub", element = "R, C # 4096" }\n'
+        'dest = { tier = "ub", base = 65536, element = "R, C # 4096" }\nstream = { time = "R", packet = "C" }\n'
+    )
+    (template,) = read_plan_text(text).templates
+    assert verdict_at(template, {"C": 32}, Options()).status is Status.PROVED
+    for size in (8, 16, 40, 64):
+        done = attempt(template, {"C": size}, Options(), generic=generic, breaking=True)
+        assert done.status != "broken" or not done.region.holds({"C": 32})

@@ -143,11 +143,11 @@ class _SizeRun:
         self._about("core/well-formed")
         try:
             instance = self.template.at(numbers)
-        except NoValue:
-            raise BrokenRule("core/well-formed", list(self.trace.facts.values())) from None
+        except NoValue:  # a loop of one turn may have a meaning where others have none
+            raise BrokenRule("core/well-formed", self._so_far(), needs_loops=True) from None
         self.as_read = self._so_far()
         if any(True for _ in instance.problems):
-            raise BrokenRule("core/well-formed", list(self.trace.facts.values()))
+            raise BrokenRule("core/well-formed", self._so_far(), needs_loops=True)
         machine = self.template.machine
         if isinstance(instance.item, Program):
             self.said += self._program(instance.item, machine)

@@ -131,8 +131,10 @@ class SizedRules:
         """Every rule that is an error holds, or those named in `only`. `moved`: in an iteration that not every size
         has.
         """
-        before = dict(self.trace.facts)
+        known = set(self.trace.facts)
         every = list(places)
+        before = dict(self.trace.facts)
+        listed = [fact for key, fact in before.items() if moved or key not in known]
         for rule in self.target.rules.values():
             if rule.severity_under(self.readings) is not Severity.ERROR or (only is not None and rule.id not in only):
                 continue
@@ -140,7 +142,7 @@ class SizedRules:
                 self._unknown_scope(rule)
             for place in every:
                 if rule.scope == place.scope and rule.applies(self.engine, *self.tiers, place.side, place.tier):
-                    self._rule(rule, place, before, moved)
+                    self._rule(rule, place, before, listed, moved)
 
     def _unknown_scope(self, rule: Rule) -> None:
         """A rule of a scope that nothing here has: of the machine's other things, or one that is not judged here.
@@ -152,7 +154,11 @@ class SizedRules:
         if rule.scope not in OTHER_SCOPES and not derives:
             raise Stuck(f"{rule.id} is judged at single sizes only")
 
-    def _rule(self, rule: Rule, place: RulePlace, before: Mapping[SizeFact, SizeFact], moved: bool) -> None:
+    def _rule(
+        self, rule: Rule, place: RulePlace, before: Mapping[SizeFact, SizeFact], listed: Sequence[SizeFact],
+        moved: bool,
+    ) -> None:  # fmt: skip
+        """`listed`: what the place itself rests on; of another iteration than the first, all that is known so far."""
         self.trace.facts, kept = {}, self.trace.facts
         self.trace.span += 1
         self.trace.why = FactReason(rule.id, rule.source)
@@ -165,7 +171,7 @@ class SizedRules:
             fragile = moved or bool(LOOP_PORTS & set(rule.ports)) or place.scope not in PLAIN_SCOPES
             # Ports that no loop has a part in are numbers of the text, whatever way the rest takes: where that ends
             # otherwise, it ends as not well-formed, which is broken too.
-            facts = [*(self.structure if fragile else self.as_read), *own.values()]
+            facts = [*(self.structure if fragile else self.as_read), *listed, *own.values()]
             raise BrokenRule(rule.id, facts, needs_loops=fragile)
         self.trace.facts = {**kept, **own}
         if self.held is not None:
