@@ -23,6 +23,7 @@ from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, NumberNe
 from dmaverify.program.sticky import RegisterEvent
 from dmaverify.prove.flow.ask import term_text
 from dmaverify.prove.flow.ranges import NEVER, settled
+from dmaverify.prove.smt import Query
 from dmaverify.targets.table import suggestion
 from dmaverify.values import dataclass, field, replace
 
@@ -138,6 +139,7 @@ class Values:
         self.dry = self.number = self.counters = 0
         self.order_of = {id(stmt): index for index, stmt in enumerate(copies_in(function.body), 1)}
         self.reached: set[int] = set()  # copies that some run may reach, by their order
+        self.never_met: dict[Query, bool] = {}  # of conditions that were asked for, whether no numbers meet them
         self.waiting: dict[str, tuple[str, Span, bool]] = {}  # loops set for copies that have not come yet
         self.pad_types: dict[str, ValueType] = {}
         self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
