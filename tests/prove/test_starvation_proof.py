@@ -82,8 +82,14 @@ def test_random_nests_are_proved_and_one_more_or_one_less_is_refuted() -> None:
     assert seen == 12
 
 
-@pytest.mark.parametrize("step", [5, *rest([1])])
-@pytest.mark.parametrize("name", ["2^40 accesses", "backwards and misaligned", "odd strides"])
+APART = ["2^40 accesses", "backwards and misaligned", "odd strides"]
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [*((name, 5) for name in APART), *rest((name, 1) for name in APART)],
+    ids=[*APART, *(f"{name}, each bank" for name in APART)],
+)
 def test_the_longest_run_of_every_bank_is_proved_and_one_less_on_one_bank_is_refuted(name: str, step: int) -> None:
     bounds = bank_runs(NESTS[name], BANKS).lengths
     assert prove_run(NESTS[name], BANKS, Session(), bounds=bounds).status == "proved"
