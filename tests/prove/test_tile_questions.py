@@ -73,7 +73,8 @@ HOLDS = {
         ),
     ),
     "without a loop": program(
-        *(one for i in range(8) for one in (load(f"in{i}", f"{i}", f"{i % 2}"), store(f"out{i}", f"{i}", f"{i % 2}")))
+        *(one for i in range(4) for one in (load(f"in{i}", f"{i}", f"{i % 2}"), store(f"out{i}", f"{i}", f"{i % 2}"))),
+        sizes="A = 4, S = 16, C = 64, D = 2",
     ),
 }
 
