@@ -6,12 +6,15 @@ import contextlib
 import io
 import re
 import shlex
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from dmaverify.cli import app as cli
+from dmaverify.plan import read
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "rngd-statements.md").read_text(encoding="utf-8")
@@ -23,6 +26,13 @@ ROWS = [
 ]
 SAID = [row for row in ROWS if len(row) == 4]
 FIGURES = [row for row in ROWS if len(row) == 8]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _read_once() -> Iterator[None]:
+    """A file of plans is read once for all its rows."""
+    with mock.patch.object(read, "read_plan", cache(read.read_plan)):
+        yield
 
 
 @cache

@@ -118,7 +118,7 @@ def drawn(draw: random.Random, depth: int = 0) -> str:
     return "".join(out)
 
 
-@pytest.mark.parametrize("count", counted(10, 1500))
+@pytest.mark.parametrize("count", counted(6, 1500))
 def test_drawn_branches_are_confirmed_where_they_hold_and_nowhere_else(count: int, tmp_path: Path) -> None:
     held = wrong = 0
     for seed in range(count):

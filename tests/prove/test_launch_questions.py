@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
-from lab.draws import counted
+from lab.draws import counted, rest
 
 from dmaverify.errors import Disagreement
 from dmaverify.plan.read import read_plan_text
@@ -51,17 +51,14 @@ def drawn(draw: random.Random) -> str:
     return "\n".join(lines)
 
 
-def drawn_programs(count: int) -> Iterator[str]:
-    yield from (drawn(random.Random(f"launches {seed}")) for seed in range(count))
+def drawn_programs(seeds: Iterable[int]) -> Iterator[str]:
+    yield from (drawn(random.Random(f"launches {seed}")) for seed in seeds)
 
 
-DRAWN = pytest.mark.parametrize("count", counted(40, 1200))
-
-
-@DRAWN
+@pytest.mark.parametrize("count", counted(24, 1200))
 def test_what_is_proved_of_launches_is_proved_from_definitions(count: int) -> None:
     proved = 0
-    for text in drawn_programs(count):
+    for text in drawn_programs(range(count)):
         fast, full = judged(text, "fast"), judged(text)
         assert fast.status is full.status, text
         if full.status is Status.PROVED:
@@ -76,15 +73,21 @@ def nothing(verdict: Verdict) -> str:
     return next(one.by for one in verdict.obligations if one.id == HAZARDS[0])
 
 
-@pytest.mark.parametrize("count", counted(80, 1200))
+CHOSEN = (2, 9, 13, 30, 57, 64)
+"""Programs with hazards, of which all but two are contradicted where nobody looks for hazards."""
+
+
+@pytest.mark.parametrize(
+    ("seeds", "hazards", "least"), [(CHOSEN, 6, 4), *rest([(range(1200), 400, 60)])], ids=["chosen", "1200"]
+)
 def test_a_hazard_of_launches_that_the_fast_path_missed_is_never_confirmed(
-    count: int, monkeypatch: pytest.MonkeyPatch
+    seeds: Iterable[int], hazards: int, least: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     met = {}
-    for text in drawn_programs(count):
+    for text in drawn_programs(seeds):
         known = {one.id for one in judged(text, "fast").obligations if one.id in HAZARDS and one.status == "refuted"}
         met.update({text: known} if known else {})
-    assert len(met) > count // 3
+    assert len(met) >= hazards
     monkeypatch.setattr(kernel, "hazards", lambda *given, **more: Hazards())
     contradicted = 0
     for text, known in met.items():
@@ -95,7 +98,7 @@ def test_a_hazard_of_launches_that_the_fast_path_missed_is_never_confirmed(
             continue
         confirmed = {one.id for one in blind.obligations if one.by == "z3"}
         assert blind.status is not Status.PROVED or not known & confirmed, text
-    assert contradicted > count // 20
+    assert contradicted >= least
 
 
 WAITED = """

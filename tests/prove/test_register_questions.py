@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import product
 from pathlib import Path
 
 import pytest
-from lab.draws import counted
+from lab.draws import counted, rest
 
 from dmaverify import api
 from dmaverify.language.affine import Lin, World, compare
@@ -239,18 +239,22 @@ def drawn(draw: random.Random, depth: int = 0) -> str:
     return "".join(out)
 
 
-def drawn_kernels(count: int) -> list[str]:
+def drawn_kernels(seeds: Iterable[int]) -> list[str]:
     strides = stride(1, 64, 64) + stride(2, 128, 512)
-    made = (drawn(random.Random(f"registers {seed}")) for seed in range(count))
+    made = (drawn(random.Random(f"registers {seed}")) for seed in seeds)
     return [kernel(strides, body) for body in made if "copy" in body]
 
 
-@pytest.mark.parametrize("count", counted(40, 2000))
+CHOSEN = (4, 5, 6, 7, 9, 12, 24, 34, 47)
+"""Four that hold, and four that do not hold and are proved where a way is left out."""
+
+
+@pytest.mark.parametrize(("seeds", "least"), [(CHOSEN, 4), *rest([(range(2000), 134)])], ids=["chosen", "2000"])
 def test_registers_are_confirmed_where_they_hold_and_contradicted_where_a_way_is_left_out(
-    count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seeds: Iterable[int], least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     confirmed = wrong = 0
-    for text in drawn_kernels(count):
+    for text in drawn_kernels(seeds):
         verdict = judged(tmp_path, text, "fast")
         if verdict.status.value == "proved":
             assert label(judged(tmp_path, text)) in ("z3", NOTHING), text
@@ -263,7 +267,7 @@ def test_registers_are_confirmed_where_they_hold_and_contradicted_where_a_way_is
                 if judged(tmp_path, text, "fast").status.value == "proved":
                     assert contradicted(judged(tmp_path, text)), text
                     wrong += 1
-    assert min(confirmed, wrong) > count // 15
+    assert min(confirmed, wrong) >= least
 
 
 def taken(text: str) -> dict[int, set[tuple[int, ...]]]:
@@ -298,10 +302,10 @@ def taken(text: str) -> dict[int, set[tuple[int, ...]]]:
     return seen
 
 
-@pytest.mark.parametrize("count", counted(80, 3000))
+@pytest.mark.parametrize("count", counted(32, 3000))
 def test_what_is_said_to_depend_on_the_path_does(count: int, tmp_path: Path) -> None:
     differ = same = 0
-    for drawn_text in drawn_kernels(count):
+    for drawn_text in drawn_kernels(range(count)):
         text = drawn_text.replace(INLINE, "")
         verdict, seen = judged(tmp_path, text, "fast"), taken(text)
         for finding in verdict.errors:

@@ -73,7 +73,8 @@ HOLDS = {
         ),
     ),
     "without a loop": program(
-        *(one for i in range(8) for one in (load(f"in{i}", f"{i}", f"{i % 2}"), store(f"out{i}", f"{i}", f"{i % 2}")))
+        *(one for i in range(4) for one in (load(f"in{i}", f"{i}", f"{i % 2}"), store(f"out{i}", f"{i}", f"{i % 2}"))),
+        sizes="A = 4, S = 16, C = 64, D = 2",
     ),
 }
 
@@ -131,7 +132,7 @@ def drawn(draw: random.Random) -> str:
     )
 
 
-@pytest.mark.parametrize("count", counted(14, 400))
+@pytest.mark.parametrize("count", counted(8, 400))
 def test_what_is_confirmed_of_drawn_programs_is_what_the_fast_path_finds(
     count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,7 +105,9 @@ class Registers(Arithmetic):
         """Whether no numbers meet these, definitions and ranges of symbols left out."""
         names = dict.fromkeys(name for one in conditions for name in one.symbols())
         asked = Query(tuple((name, None, None) for name in names), tuple(map(self.world.cond_text, conditions)))
-        return Session(Options().rlimit).ask(asked, "claim").status == "unsat"
+        if asked not in self.never_met:
+            self.never_met[asked] = Session(Options().rlimit).ask(asked, "claim").status == "unsat"
+        return self.never_met[asked]
 
     def behind_rounds(self, before: Mapping[str, Register], counter: str, trip: Lin, span: Span) -> dict[str, Register]:
         """Registers behind a loop that ran."""

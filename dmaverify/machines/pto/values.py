@@ -135,9 +135,10 @@ class Values:
         self.when: tuple[Cond, ...] = ()
         self.sides: tuple[Cond, ...] = ()  # of it, those of branches
         self.running: tuple[Cond, ...] = ()  # that the loops around have an iteration
-        self.dry = self.number = self.counters = 0
+        self.dry = self.number = self.counters = self.tile_end = 0
         self.order_of = {id(stmt): index for index, stmt in enumerate(copies_in(function.body), 1)}
         self.reached: set[int] = set()  # copies that some run may reach, by their order
+        self.never_met: dict[object, bool] = {}  # of conditions that were asked for, whether no numbers meet them
         self.waiting: dict[str, tuple[str, Span, bool]] = {}  # loops set for copies that have not come yet
         self.pad_types: dict[str, ValueType] = {}
         self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
@@ -146,7 +147,6 @@ class Values:
         self.machine: dict[str, str] = {}  # symbols of what the machine gives, by its operation
         self.cube: list[Event] = []
         self.tile_bytes: dict[object, int] = {}  # where tiles without an address lie, by their statement
-        self.tile_end = 0
         self.misplaced: set[str] = set()
         self.lying: dict[int, tuple[Place, int]] = {}  # tiles with an address: where, how many bytes; by tile_bytes
         self.own_names: dict[int, CopyTouch] = {}  # cells of a tile under its own name, by the touch of its bytes
