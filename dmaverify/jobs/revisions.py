@@ -134,7 +134,7 @@ def checked_out(repository: Path, revision: str) -> Iterator[Path]:
             file = Path(folder, name)
             if is_below(file, folder):
                 file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(_start_of(repository, blob))
+                write_bytes(file, _start_of(repository, blob))
                 os.truncate(file, size)  # too large to be read, and judged as such
         _link(links, Path(folder))
         yield Path(folder)

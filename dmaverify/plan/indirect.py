@@ -93,7 +93,7 @@ def _axes(
             "the axis of the table that the index picks" if axis is None else "the axis that the index runs over"
         )
         raise InputError(f"nothing says which {what} the index has", reader.doc.key_span(path), hint)
-    if axis == key:
+    if axis == key and key in axes_of(payload.mapping):
         raise InputError(
             f"the index picks {axis}, the first axis of the table that a row lacks, and {axis} is the key as well",
             reader.doc.span((*path, "axis")) if table.axis else reader.doc.key_span(path),
