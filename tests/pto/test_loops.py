@@ -84,25 +84,35 @@ WAIT = 'pto.wait_flag_dyn["PIPE_{}", "PIPE_{}", %turn]'
 TURNS = (Path(__file__).parent / "corpus" / "two-numbers-of-rounds.mlir").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "rules"),
-    [
-        ("", "", set()),
-        (WAIT.format("MTE3", "MTE2"), "", {"core/flags", "core/hazard-war", "core/hazard-waw"}),
-        (WAIT.format("MTE3", "MTE2").replace("wait", "set"), "", {"core/flags", "core/hazard-war", "core/hazard-waw"}),
-        (WAIT.format("MTE2", "MTE3"), "", {"core/flags", "core/hazard-raw", "core/hazard-waw"}),
-        ('pto.set_flag["PIPE_MTE3", "PIPE_MTE2", "EVENT_ID1"]', "", {"core/flags"}),
-        ('pto.wait_flag["PIPE_MTE3", "PIPE_MTE2", "EVENT_ID1"]', "", {"core/flags"}),
-        ("%turn = arith.remui %j, %two", "%turn = arith.remui %i, %two", set()),  # slower, and right
-        ("%size = arith.constant 512", "%size = arith.constant 480", {"core/hazard-war", "core/hazard-waw"}),
-        ("%row = arith.constant 128", "%row = arith.constant 120", {"core/hazard-waw"}),
-        ("%at0 = arith.muli %i, %m", "%at0 = arith.muli %i, %n", {"core/hazard-waw"}),
-    ],
-)
+TURNS_AND_FAULTS = [
+    ("", "", set()),
+    (WAIT.format("MTE3", "MTE2"), "", {"core/flags", "core/hazard-war", "core/hazard-waw"}),
+    (WAIT.format("MTE3", "MTE2").replace("wait", "set"), "", {"core/flags", "core/hazard-war", "core/hazard-waw"}),
+    (WAIT.format("MTE2", "MTE3"), "", {"core/flags", "core/hazard-raw", "core/hazard-waw"}),
+    ('pto.set_flag["PIPE_MTE3", "PIPE_MTE2", "EVENT_ID1"]', "", {"core/flags"}),
+    ('pto.wait_flag["PIPE_MTE3", "PIPE_MTE2", "EVENT_ID1"]', "", {"core/flags"}),
+    ("%turn = arith.remui %j, %two", "%turn = arith.remui %i, %two", set()),  # slower, and right
+    ("%size = arith.constant 512", "%size = arith.constant 480", {"core/hazard-war", "core/hazard-waw"}),
+    ("%row = arith.constant 128", "%row = arith.constant 120", {"core/hazard-waw"}),
+    ("%at0 = arith.muli %i, %m", "%at0 = arith.muli %i, %n", {"core/hazard-waw"}),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "rules"), TURNS_AND_FAULTS)
 def test_turns_inside_of_another_loop(old: str, new: str, rules: set[str]) -> None:
-    found = check(TURNS.replace(old, new) if old else TURNS)
+    """Proved for a million rounds, refuted in four."""
+    text = TURNS.replace("1..1000000", "1..4") if rules else TURNS
+    found = check(text.replace(old, new) if old else text)
     assert {f.rule for f in found.errors} == rules
     assert found.status is (Status.REFUTED if rules else Status.PROVED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("old", "new", "rules"), [one for one in TURNS_AND_FAULTS if one[2]])
+def test_a_fault_in_turns_of_a_million_rounds_is_refuted(old: str, new: str, rules: set[str]) -> None:
+    found = check(TURNS.replace(old, new))
+    assert {f.rule for f in found.errors} == rules
+    assert found.status is Status.REFUTED
 
 
 def test_turns_of_any_number_of_rounds_need_no_range() -> None:
