@@ -1,6 +1,6 @@
 """Plans of every kind that can be written: the proof and the interpreter say the same, and right plans are right.
 
-Three of each kind, and one with each fault; `make fuzz` draws a hundred thousand.
+Two of each kind, and one with each fault; `make fuzz` draws a hundred thousand.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from lab.against import complaint, judged_twice, shrunk, twin_complaint
+from lab.draws import counted, rest
 
 from dmaverify.execute.interpret import interpret
 from dmaverify.execute.outcome import Beyond
@@ -30,7 +31,6 @@ from dmaverify.testing.written import KINDS, WrittenPlan, seeded, written
 from dmaverify.verdict import Status
 
 PLAIN = str(Path(__file__).parents[1] / "fuzz" / "plain")
-EACH = 3
 GROWING = (
     "views", "tiles", "nested", "stores", "rows", "in-place", "commands", "padding", "pipeline", "both", "in-parts",
     "replicas", "engines", "lists", "partly",
@@ -38,16 +38,17 @@ GROWING = (
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_proof_and_interpreter_agree(kind: str) -> None:
+@pytest.mark.parametrize("each", counted(2, 6))
+def test_proof_and_interpreter_agree(kind: str, each: int) -> None:
     judged, said = 0, []
-    for number in range(EACH):
+    for number in range(each):
         drawn = seeded(f"{kind} {number}", kind)
         words, both = complaint(drawn, PLAIN)
         judged += both is not None and both.run != "beyond"
         if words:
             said.append(f"{drawn.seed}: {words}\n{drawn.text}")
     assert said == []
-    assert judged >= EACH * 3 // 4
+    assert judged >= each * 3 // 4
 
 
 # Per kind of plan: rules that refute its faults, and how often something else than the proof shows it: a run of the
@@ -154,8 +155,9 @@ def test_a_big_twin_is_judged_as_its_small_one(fault: str) -> None:
 
 
 @pytest.mark.parametrize("kind", GROWING)
-def test_plans_grown_beyond_any_run_are_judged_as_small_ones(kind: str) -> None:
-    found = [twin_complaint(seeded(f"{kind} {number}", kind), PLAIN) for number in range(2)]
+@pytest.mark.parametrize("each", counted(1, 4))
+def test_plans_grown_beyond_any_run_are_judged_as_small_ones(kind: str, each: int) -> None:
+    found = [twin_complaint(seeded(f"{kind} {number}", kind), PLAIN) for number in range(each)]
     assert [said for said, _ in found if said] == []
     assert "unknown" not in {proof for _, proof in found}
 
@@ -185,7 +187,7 @@ step = [{steps}]
 LOAD, STORE, EACH_TIME = '{ transfer = "load" }', '{ transfer = "store" }', "loop = { t = 4 }"
 
 
-@pytest.mark.parametrize("source", ["t", "0"])  # another value, or the same one again
+@pytest.mark.parametrize("source", ["t", *rest(["0"])])  # another value, or the same one again
 @pytest.mark.parametrize(
     ("tile", "slots", "read", "loop", "steps", "proof", "run"),
     [
@@ -267,15 +269,16 @@ def test_a_window_that_meets_itself_writes_again_what_is_read_in_each_iteration(
         assert both.rules == ("core/tiles-once",)
 
 
-def test_sliding_windows_are_never_judged_against_their_run() -> None:
+@pytest.mark.parametrize("count", counted(14, 40))
+def test_sliding_windows_are_never_judged_against_their_run(count: int) -> None:
     draw, seen = random.Random(7), set()
-    for _ in range(40):
-        count, length = draw.choice([(4, 2), (3, 3), (4, 1), (2, 3)])
-        parts = [("w", length, draw.choice(["t", "t", f"{count} - 1 - t"]), count)]
+    for _ in range(count):
+        turns, length = draw.choice([(4, 2), (3, 3), (4, 1), (2, 3)])
+        parts = [("w", length, draw.choice(["t", "t", f"{turns} - 1 - t"]), turns)]
         for _ in range(draw.randint(0, 2)):
             rows = draw.choice([1, length, length])
             at = draw.choice(["t", "t", "0", f"t + {length - rows}"])
-            parts.insert(draw.randint(0, len(parts)), ("r", rows, at, draw.choice([count, count, 1])))
+            parts.insert(draw.randint(0, len(parts)), ("r", rows, at, draw.choice([turns, turns, 1])))
         both = judged_twice(sliding(parts), "p", PLAIN)
         wanted = {"proved": {"right"}, "refuted": {"wrong"}, "unknown": {"right", "wrong"}}
         again = "core/tiles-once" in both.outcome.wrong
@@ -456,7 +459,12 @@ def test_a_scatter_of_as_many_different_rows_as_are_promised_writes_them_all(
     assert proof != "refuted" or "core/tiles-cover" in both.outcome.wrong
 
 
-def test_two_steps_of_a_loop_write_one_buffer_in_turns() -> None:
+TILES = [("0", "0"), ("0", "1"), ("t % 2", "t % 2"), ("t % 2", "0")]
+TURNS = ["axby", "abxy", "axb", "aby", "xayb", "yaxb"]
+
+
+@pytest.mark.parametrize(("tiles", "turns"), [(TILES[2:3], TURNS[:3]), *rest([(TILES, TURNS)])], ids=["few", "all"])
+def test_two_steps_of_a_loop_write_one_buffer_in_turns(tiles: list[tuple[str, str]], turns: list[str]) -> None:
     """a and b write, x reads a's tile and y reads b's: nothing that is written may be lost, around the loop neither."""
     slots = 'view = {{ tile = "P", start = "{}", partial = true }}'
     dm = '{{ tier = "dm", slice = "1 # 64", element = "P, C", ' + slots + " }}"
@@ -464,20 +472,18 @@ def test_two_steps_of_a_loop_write_one_buffer_in_turns() -> None:
     kind = '[transfer.{}]\ndtype = "i8"\nloop = {{ t = 4 }}\nsource = {}\ndest = {}\n'
     kind += 'stream = {{ time = "1", packet = "C" }}\n'
     seen = set()
-    for tiles, steps in itertools.product(
-        (("0", "0"), ("0", "1"), ("t % 2", "t % 2"), ("t % 2", "0")), ("axby", "abxy", "axb", "aby", "xayb", "yaxb")
-    ):
+    for starts, steps in itertools.product(tiles, turns):
         text = head
-        for number, (name, start) in enumerate(zip("abxy", tiles * 2, strict=True)):
+        for number, (name, start) in enumerate(zip("abxy", starts * 2, strict=True)):
             row = '{{ tier = "hbm", element = "R, C", view = {{ tile = "R", length = 1, start = "{}" }} }}'
             far = f'{{ tier = "hbm", base = {4096 + 64 * number}, element = "C" }}'
             ends = (row.format(f"t + {4 * number}"), dm.format(start)) if name in "ab" else (dm.format(start), far)
             text += kind.format(name, *ends)
         text += "[program.p]\nstep = [" + ", ".join(f'{{ transfer = "{name}" }}' for name in steps) + "]\n"
         both = judged_twice(text, "p", PLAIN)
-        assert not both.against, (tiles, steps, both.against)
-        assert both.proof != "proved" or both.run == "right", (tiles, steps)
-        assert both.proof != "refuted" or both.run == "wrong", (tiles, steps)
+        assert not both.against, (starts, steps, both.against)
+        assert both.proof != "proved" or both.run == "right", (starts, steps)
+        assert both.proof != "refuted" or both.run == "wrong", (starts, steps)
         seen.add((both.proof, both.run))
     assert {("proved", "right"), ("refuted", "wrong"), ("unknown", "wrong")} <= seen
 
@@ -499,7 +505,7 @@ def test_a_disagreement_is_shrunk_to_a_smaller_plan() -> None:
 
 
 @given(written_plans())
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=settings.default.max_examples // 4)
 def test_what_hypothesis_draws_is_what_a_seed_draws(drawn: WrittenPlan) -> None:
     assert drawn.kind in KINDS
     assert drawn.fault in ("", *KINDS[drawn.kind][1])

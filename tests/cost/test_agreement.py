@@ -29,6 +29,7 @@ from cost_programs import (
     well_ordered_4,
 )
 from lab.campaign import KINDS, outcome, random_program, run, table
+from lab.draws import counted
 
 from dmaverify.cost.model import cost
 from dmaverify.cost.simulate import simulate
@@ -97,9 +98,10 @@ def test_the_closed_form_is_a_bound_on_adversarial_programs(name: str) -> None:
 
 @pytest.mark.parametrize("profile", ["book", "measured", "silicon"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_closed_form_is_a_bound_on_random_and_adversarial_programs(kind: str, profile: str) -> None:
+@pytest.mark.parametrize("count", counted(6, 25))
+def test_the_closed_form_is_a_bound_on_random_and_adversarial_programs(kind: str, profile: str, count: int) -> None:
     """A slice of what `make agree` runs."""
-    found = run(0, 40 if kind == "any" else 25, [kind], [profile])
+    found = run(0, count + 2 * count // 3 if kind == "any" else count, [kind], [profile])
     assert [one for one in found if one.broken] == []
 
 
@@ -111,8 +113,9 @@ def test_nothing_is_exact_on_silicon_where_requests_wait_for_the_setup_of_slices
     assert not found.exact
 
 
-def test_the_closed_form_is_a_bound_where_reads_and_writes_of_hbm_go_on_side_by_side() -> None:
-    assert [one for one in run(0, 60, ["any", "shared"], ["beside"]) if one.broken] == []
+@pytest.mark.parametrize("count", counted(20, 60))
+def test_the_closed_form_is_a_bound_where_reads_and_writes_of_hbm_go_on_side_by_side(count: int) -> None:
+    assert [one for one in run(0, count, ["any", "shared"], ["beside"]) if one.broken] == []
     turns, beside = (outcome("any", 10, profile) for profile in ("book", "beside"))
     assert beside.bound < turns.bound
     assert beside.simulated < turns.simulated

@@ -14,8 +14,8 @@ from statistics import median
 
 import pytest
 from click.testing import CliRunner
-from cost_rows import HARDWARE, SCHEDULE, STATIC, STORES, all_points, unseen
-from lab.calibrate import CLOCK, DIGITS, fit, fit_older, quality, relative_fit, section, seen_by, written
+from cost_rows import HARDWARE, SCHEDULE, STATED, STATIC, STORES, all_points, unseen
+from lab.calibrate import CLOCK, DIGITS, FitRow, fit, fit_older, quality, relative_fit, section, seen_by, written
 from lab.leave_out import main, quantile, rank_correlation
 from lab.points import Point, commands_of, hardware_points, packet_of, regions_of, static_points
 
@@ -186,7 +186,12 @@ def test_the_constants_in_the_data_are_those_that_the_command_fits() -> None:
             assert data.ticks(name) == pytest.approx(cycles * TICKS, rel=1e-3, abs=2), (profile, name)
 
 
-def test_the_report_names_every_row_and_those_it_does_not_explain() -> None:
+def test_the_report_names_every_row_and_those_it_does_not_explain(monkeypatch: pytest.MonkeyPatch) -> None:
+    def once(points: list[Point], *given: object) -> list[FitRow]:
+        assert (points, *given) == (all_points(), SCHEDULE, static_points(STATED))
+        return unseen()
+
+    monkeypatch.setattr("lab.leave_out.left_out", once)
     text = main(["--check", "--static", str(STATIC), "--static", str(STORES), "--hardware", str(HARDWARE)])
     for point in [*all_points(), *hardware_points(HARDWARE)]:
         assert f"\n{point.id} " in text

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from cost_programs import dm, engines, hbm
+from lab.draws import counted
 from lab.rewritings import rewritten, run
 
 from dmaverify.cost.model import cost
@@ -41,8 +42,9 @@ def drawn(seed: int) -> list[Command]:
 
 
 @pytest.mark.parametrize("profile", ["book", "measured", "silicon"])
-def test_rewriting_the_loops_of_a_program_changes_no_price(profile: str) -> None:
-    for seed in range(150):
+@pytest.mark.parametrize("count", counted(40, 150))
+def test_rewriting_the_loops_of_a_program_changes_no_price(profile: str, count: int) -> None:
+    for seed in range(count):
         commands = drawn(seed)
         draw = random.Random(seed)
         again = [rewritten(c, draw) for c in commands]
@@ -73,5 +75,6 @@ def test_engines_that_read_one_region_in_packets_of_other_sizes_take_turns_at_it
         assert cost(short, profile=profile).cycles < cost(alike, profile=profile).cycles
 
 
-def test_no_rewriting_of_an_adversarial_program_changes_a_price() -> None:
-    assert run(0, 160, ["book", "schedule", "silicon"]) == []
+@pytest.mark.parametrize("count", counted(40, 160))
+def test_no_rewriting_of_an_adversarial_program_changes_a_price(count: int) -> None:
+    assert run(0, count, ["book", "schedule", "silicon"]) == []

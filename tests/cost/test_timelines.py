@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from cost_programs import SLICE, command, dm, hbm
+from lab.draws import counted
 
 from dmaverify.api import price
 from dmaverify.cli.app import cli
@@ -333,9 +334,10 @@ def test_steps_at_once_that_fill_one_dmn_say_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", ["book", "schedule", "silicon"])
-def test_three_and_more_steps_at_once_take_no_less_than_all_as_one_program(profile: str) -> None:
+@pytest.mark.parametrize("count", counted(8, 25))
+def test_three_and_more_steps_at_once_take_no_less_than_all_as_one_program(profile: str, count: int) -> None:
     data, draw = cost_data(profile), random.Random(f"{profile} more")
-    for number in range(25):
+    for number in range(count):
         own = [drawn(draw, (0, n // 4, n % 4)) for n in range(draw.randint(3, 6))]
         pieces = [WorkPiece(cost([c], data).cycles, (), loads_of([c], data), n, (c,)) for n, c in enumerate(own)]
         ends = [timed.end for timed in in_time(pieces, data)]

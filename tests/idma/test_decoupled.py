@@ -5,6 +5,7 @@ from pathlib import Path
 from statistics import median
 
 import pytest
+from lab.draws import counted
 
 from dmaverify.machines.idma.check import verdict_of_file
 from dmaverify.machines.idma.decoupled import copied_apart, cycles_apart, is_measured
@@ -87,9 +88,10 @@ def test_a_memory_that_stalls_is_never_faster_and_the_docs_say_how_much_slower(
             assert line in DOCS, line
 
 
-def test_no_bound_is_above_the_law() -> None:
+@pytest.mark.parametrize("count", counted(50, 150))
+def test_no_bound_is_above_the_law(count: int) -> None:
     rng = random.Random(5)
-    for _ in range(150):
+    for _ in range(count):
         backend, memory, ports, every = drawn(rng)
         cycles = cycles_apart(backend, memory, ports, every)
         sides = [[pair for r in every for pair in legalize(backend, r).pairs(side)] for side in ("read", "write")]
@@ -99,9 +101,10 @@ def test_no_bound_is_above_the_law() -> None:
         assert terms[0].cycles <= cycles, (backend, memory, ports, every)
 
 
-def test_fragments_are_counted_as_they_are_gone_through() -> None:
+@pytest.mark.parametrize("count", counted(8, 25))
+def test_fragments_are_counted_as_they_are_gone_through(count: int) -> None:
     rng = random.Random(6)
-    for _ in range(25):
+    for _ in range(count):
         backend, memory, ports, _ = drawn(rng)
         size, total, src = rng.choice([1, 3, 4, 16, 100, 1024]), rng.choice([64, 3000]), rng.choice([0, 1])
         dst = (1 << 20) + rng.choice([0, 3])

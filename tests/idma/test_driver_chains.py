@@ -5,6 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from lab.draws import counted
 
 from dmaverify.machines.idma.check import verdict_of_file
 from dmaverify.verdict import Verdict
@@ -271,9 +272,10 @@ def drawn(draw: random.Random) -> tuple[str, bool]:
     return f"volatile desc_t r[{count}]; {' '.join(lines)}", wrong
 
 
-def test_drawn_drivers_are_judged_as_their_chains_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", counted(20, 60))
+def test_drawn_drivers_are_judged_as_their_chains_run(tmp_path: Path, count: int) -> None:
     draw, seen = random.Random(3), set()
-    for _ in range(60):
+    for _ in range(count):
         body, wrong = drawn(draw)
         found = judged(tmp_path, body)
         assert found.status.value == ("refuted" if wrong else "proved"), body

@@ -3,11 +3,13 @@
 import json
 import random
 import re
+from functools import cache
 from itertools import combinations
 from math import prod
 from pathlib import Path
 
 import pytest
+from lab.draws import counted, rest
 
 from dmaverify import api
 from dmaverify.cli import app as cli
@@ -42,12 +44,14 @@ options = {{ {options} }}
 """
 
 
+@cache
 def found_for(source: str, dest: str, dtype: str = "i8", options: str = "dims = 4", **settings: int) -> Synthesis:
     plan = read_plan_text(MOVE.format(source=source, dest=dest, dtype=dtype, options=options))
     item = plan.transfers[0].transfer
     return synthesize(item, plan.targets[item.target], axes=plan.axes, **settings)
 
 
+@cache
 def of_tiles(name: str) -> Synthesis:
     plan = api.load(f"{TILES}::{name}")
     item = plan.transfers[0].transfer
@@ -89,8 +93,16 @@ MAPPINGS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("source", "dest"), MAPPINGS)
-@pytest.mark.parametrize("dims", [2, 3])
+LONG = MAPPINGS[0], MAPPINGS[5]  # hundreds of descriptors
+
+
+@pytest.mark.parametrize(
+    ("source", "dest", "dims"),
+    [
+        *((*sides, dims) for sides in MAPPINGS for dims in (2, 3) if (sides, dims) not in ((LONG[0], 3), (LONG[1], 3))),
+        *rest((*sides, 3) for sides in LONG),
+    ],
+)
 def test_every_result_is_proved_and_fits_the_engine(source: str, dest: str, dims: int) -> None:
     found = found_for(source, dest, "i16", f"dims = {dims}")
     assert found.found, found.refused
@@ -156,10 +168,11 @@ def test_synth_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "read data" in capsys.readouterr().out
 
 
-def test_random_moves_are_proved_by_solver_and_executor() -> None:
+@pytest.mark.parametrize("count", counted(2, 6))
+def test_random_moves_are_proved_by_solver_and_executor(count: int) -> None:
     rng = random.Random(9)
     axes = ["A", "B", "C", "D"]
-    for _ in range(6):
+    for _ in range(count):
         source, dest = rng.sample(axes, 4), rng.sample(axes, 4)
         pads = {axis: rng.choice(("", f" # {rng.choice((9, 10, 16))}")) for axis in axes}
         found = found_for(

@@ -71,7 +71,7 @@ def answers(body: str, most: int) -> dict[str, str]:
     return {o.id: o.status for o in verdict.obligations if o.id.startswith(("core/hazard", "core/flags"))}
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=settings.default.max_examples // 3)
 @given(bodies())
 def test_dropping_equal_accesses_changes_no_answer(body: str) -> None:
     kept = answers(body, 10**6)

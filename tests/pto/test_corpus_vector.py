@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,5 +31,6 @@ def test_without_the_wait_for_its_data_it_is_refuted(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
     kept = [line for line in text.splitlines(True) if "wait_flag" not in line or 'MTE2", "PIPE_V' not in line]
     assert len(kept) < len(text.splitlines())
-    (verdict,) = check_text(Source(file.name, "".join(kept)))
+    few = re.sub(r"(assume %n in 1\.\.)\d+", r"\g<1>3", "".join(kept))
+    (verdict,) = check_text(Source(file.name, few))
     assert "core/hazard-raw" in {f.rule for f in verdict.errors}

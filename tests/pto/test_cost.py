@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lab.draws import counted
 from lab.kernel_text import DrawnKernel
 from lab.kernels import kernel_of
 
@@ -90,9 +91,10 @@ def test_both_surfaces_cost_the_same() -> None:
         assert kernel_cost(one, {})["pipes"] == kernel_cost(other, {})["pipes"]
 
 
-def test_issues_blocks_and_lines_are_those_of_a_run() -> None:
+@pytest.mark.parametrize("count", counted(20, 60))
+def test_issues_blocks_and_lines_are_those_of_a_run(count: int) -> None:
     rng = random.Random(9)
-    for _ in range(60):
+    for _ in range(count):
         kernel = kernel_of(rng)
         (one,) = named_in(Source("k.mlir", kernel.text()))
         data = kernel_cost(one, {})

@@ -7,12 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from lab.draws import counted
 from lab.kernel_text import DrawnCopy, DrawnKernel
 from lab.kernels import kernel_of
 
 from dmaverify.jobs.kernels import words_json
-
-DONE = 400
 
 
 def expected(tile: DrawnCopy) -> dict[str, int]:
@@ -43,11 +42,14 @@ def straight(rng: random.Random) -> DrawnKernel:
             return kernel
 
 
+@pytest.mark.parametrize("count", counted(50, 200))
 @pytest.mark.parametrize("inline", [True, False])
-def test_the_words_of_four_hundred_kernels_are_those_of_another_encoder(tmp_path: Path, *, inline: bool) -> None:
+def test_the_words_of_four_hundred_kernels_are_those_of_another_encoder(
+    tmp_path: Path, count: int, *, inline: bool
+) -> None:
     rng = random.Random(20)
     copies = 0
-    for number in range(DONE // 2):
+    for number in range(count):
         kernel = replace(straight(rng), inline=inline)
         path = tmp_path / f"{number}.mlir"
         path.write_text(kernel.text(), encoding="utf-8")
@@ -60,4 +62,4 @@ def test_the_words_of_four_hundred_kernels_are_those_of_another_encoder(tmp_path
                 words |= {"LOOP1": want["LOOP1"], "LOOP2": want["LOOP2"]}
             assert words == want, (kernel.text(), tile)
             copies += 1
-    assert copies > DONE
+    assert copies > 2 * count

@@ -6,6 +6,7 @@ import random
 from itertools import product
 
 import pytest
+from lab.draws import counted
 
 from dmaverify.language.affine import ONE, Cond, Lin, World, both, compare
 from dmaverify.program.instructions import CopyTouch, KernelLoop, Place, Use
@@ -42,10 +43,11 @@ def condition(rng: random.Random, world: World) -> Cond:
 
 
 @pytest.mark.parametrize("least", [True, False])
-def test_ranges_say_never_and_give_values_only_where_that_is_so(least: bool) -> None:
+@pytest.mark.parametrize("count", counted(150, 500))
+def test_ranges_say_never_and_give_values_only_where_that_is_so(least: bool, count: int) -> None:
     rng = random.Random(7)
     decided = 0
-    for _ in range(500):
+    for _ in range(count):
         world = worlds(rng)
         conditions = [condition(rng, world) for _ in range(rng.randint(1, 4))]
         found = settled(world, conditions, least=least)
@@ -63,7 +65,7 @@ def test_ranges_say_never_and_give_values_only_where_that_is_so(least: bool) -> 
             point = {n: Lin(v) for n, v in found.items()}
             assert all(world.put_cond(c, point).known for c in conditions)
             assert all((world.symbols[n].low or 0) <= v <= (world.symbols[n].high or 0) for n, v in found.items())
-    assert decided > 330  # most of what kernels ask is as simple as this
+    assert decided > count * 33 // 50  # most of what kernels ask is as simple as this
 
 
 def rows(touch: CopyTouch, at: int) -> set[int]:

@@ -502,7 +502,7 @@ def moves(draw: st.DrawFn) -> tuple[Tensor, Tensor, Stream, int]:
     )
 
 
-@settings(max_examples=80)
+@settings(max_examples=settings.default.max_examples * 3 // 4)
 @given(moves())
 def test_every_derived_unit_lands_on_its_own_element_exactly_once(move):
     source, dest, how, bits = move

@@ -403,13 +403,13 @@ def accesses(draw: st.DrawFn) -> tuple[Expr, Stream]:
     return parse(", ".join(buffer), SIZES), stream_of(", ".join(time), ", ".join(packet), SIZES)
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(accesses())
 def test_the_strides_are_those_of_derive_on_random_accesses(access):
     assert_agrees(*access)
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(accesses())
 def test_rows_multiply_to_their_terms_and_volumes_never_change(access):
     buffer, stream = access
