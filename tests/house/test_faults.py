@@ -1,6 +1,8 @@
 """Every fault of the catalogue can be planted: its text stands once in its file, and its test exists."""
 
 import ast
+import subprocess
+import sys
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -25,6 +27,19 @@ def test_a_fault_has_a_name_of_its_own() -> None:
 def test_the_text_of_a_fault_stands_once_in_its_file() -> None:
     texts = {fault["file"]: (ROOT / "dmaverify" / fault["file"]).read_text(encoding="utf-8") for fault in FAULTS}
     assert [fault["name"] for fault in FAULTS if texts[fault["file"]].count(fault["old"]) != 1] == []
+
+
+def test_a_fault_names_only_what_its_module_has(tmp_path: Path) -> None:
+    """A fault that raises NameError is an internal error, which a test that expects no proof would take for noticed."""
+    for fault in [
+        *FAULTS,
+        {"name": "planted", "file": "values.py", "old": "from __future__", "new": "there\nfrom __future__"},
+    ]:
+        text = (ROOT / "dmaverify" / fault["file"]).read_text(encoding="utf-8").replace(fault["old"], fault["new"])
+        (tmp_path / f"{fault['name']}.py").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "--output-format", "concise"]
+    done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert {Path(line.partition(":")[0]).stem for line in done.stdout.splitlines() if "F821" in line} == {"planted"}
 
 
 def test_the_test_that_notices_a_fault_exists(collected: frozenset[str], pytestconfig: pytest.Config) -> None:
