@@ -263,7 +263,7 @@ AGAIN_MOVE = (
 )
 
 
-@pytest.mark.parametrize("loops", ['t = "A / 4", u = "U"', 'u = "U", t = "A / 4"'])
+@pytest.mark.parametrize("loops", ['t = "A / 4", u = "U"', *rest(['u = "U", t = "A / 4"'])])
 @pytest.mark.parametrize(
     ("read", "most", "status"),
     [
