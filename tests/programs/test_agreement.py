@@ -27,7 +27,7 @@ from dmaverify.prove.options import Options
 from dmaverify.prove.smt import Session
 
 
-@pytest.mark.parametrize("block", [1, *rest((0, 2, 3))])
+@pytest.mark.parametrize("block", [3, *rest(range(3))])
 def test_hazards_and_sums_are_those_of_every_byte_and_access(block: int) -> None:
     found = [program_disagreement(seed) for seed in range(block * 25, block * 25 + 25)]
     assert [said for said in found if said] == []
