@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from lab.draws import rest
 
 from dmaverify.execute.address import Batch, DeclaredRegion, batches, region_of
 from dmaverify.execute.promise import Promise, cell_words, promise_of, steps_of
@@ -51,9 +52,10 @@ def as_promised(promise: Promise, source: Expr, dest: Expr, width: int) -> None:
             assert (promise.source[u] == promise.dest[v]) == same
 
 
+@pytest.mark.parametrize("every", [6, *rest([2])])
 @pytest.mark.parametrize("width", [1, 2])
-def test_tags_are_equal_exactly_where_the_elements_are(width: int) -> None:
-    for source, dest in product(TEXTS[::2], TEXTS):
+def test_tags_are_equal_exactly_where_the_elements_are(width: int, every: int) -> None:
+    for source, dest in product(TEXTS[::every], TEXTS):
         as_promised(promise_of(m(source), m(dest), width, False), m(source), m(dest), width)
 
 

@@ -165,7 +165,6 @@ TOKENS = st.lists(st.sampled_from(WORDS.split()), max_size=25).map(" ".join)
 GARBAGE = SIGNS | TOKENS | st.text(max_size=40)
 
 
-@settings(max_examples=120)
 @given(GARBAGE)
 def test_garbage_is_a_tree_or_an_input_error_with_a_place_and_a_fix(text):
     for read in (

@@ -8,6 +8,7 @@ from itertools import product
 
 import pytest
 from lab.agreement import program_disagreement
+from lab.draws import counted, rest
 from lab.flat_programs import draw_program
 from lab.starved_loops import LoopProgram, draw_loop
 from lab.unrolled import always_ordered, draw_steps, unrolled_hazards
@@ -26,7 +27,7 @@ from dmaverify.prove.options import Options
 from dmaverify.prove.smt import Session
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", [3, *rest(range(3))])
 def test_hazards_and_sums_are_those_of_every_byte_and_access(block: int) -> None:
     found = [program_disagreement(seed) for seed in range(block * 25, block * 25 + 25)]
     assert [said for said in found if said] == []
@@ -108,10 +109,11 @@ def bursts(one: Command) -> list[tuple[tuple[int, ...], set[int], set[int]]]:
     return out
 
 
-def test_a_move_in_place_is_unsafe_exactly_when_a_burst_is_written_before_it_is_read() -> None:
+@pytest.mark.parametrize("count", counted(100, 400))
+def test_a_move_in_place_is_unsafe_exactly_when_a_burst_is_written_before_it_is_read(count: int) -> None:
     draw = random.Random(5)
     unsafe = 0
-    for _ in range(400):
+    for _ in range(count):
         commands = [command(draw) for _ in range(draw.choice([1, 1, 1, 2]))]
         made = [bursts(one) for one in commands]
         expected = any(
@@ -123,7 +125,7 @@ def test_a_move_in_place_is_unsafe_exactly_when_a_burst_is_written_before_it_is_
         assert isinstance(found, Early) == expected
         assert found is None or isinstance(found, Early)
         unsafe += expected
-    assert 50 < unsafe < 350
+    assert count // 8 < unsafe < 7 * count // 8
 
 
 def test_an_equation_of_walks_falls_into_levels_that_say_the_same() -> None:
@@ -167,7 +169,7 @@ def test_two_pieces_are_ordered_where_all_of_their_iterations_are() -> None:
 
 
 @pytest.mark.parametrize("launched", [False, True])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [0, 1, 5, *rest((2, 3, 4, 6, 7))])
 def test_hazards_of_loops_are_those_of_every_iteration(seed: int, launched: bool) -> None:
     for number in range(seed * 8, seed * 8 + 8):
         program, works = draw_steps(random.Random(number), back=number % 2 == 1)
@@ -199,7 +201,7 @@ def proof_and_run(program: LoopProgram) -> tuple[str, bool]:
     return said, STARVES in interpret(*PlanExecution(text).work("p")).wrong
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", [2, *rest((0, 1, 3))])
 def test_sums_of_loops_are_those_of_every_iteration(block: int) -> None:
     wrong, decided = [], 0
     for seed in range(block * 8, block * 8 + 8):

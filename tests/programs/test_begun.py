@@ -180,7 +180,7 @@ def read_unwritten(steps: list[tuple[int, bool, int, bool]]) -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("count", counted(100, 3000))
+@pytest.mark.parametrize("count", counted(45, 3000))
 def test_every_read_of_a_byte_that_nothing_wrote_is_named(count: int) -> None:
     named_too = unwritten = 0
     for seed in range(count):
@@ -198,10 +198,11 @@ def test_every_read_of_a_byte_that_nothing_wrote_is_named(count: int) -> None:
     assert named_too < count // 15
 
 
-def test_reads_in_long_and_nested_loops_are_named_where_some_turn_finds_nothing() -> None:
+@pytest.mark.parametrize("count", counted(30, 120))
+def test_reads_in_long_and_nested_loops_are_named_where_some_turn_finds_nothing(count: int) -> None:
     """What a body reads an earlier turn wrote, or another loop, or the same turn: each row moves in its own way."""
     too_many = unwritten = 0
-    for seed in range(120):
+    for seed in range(count):
         drawn = draw_started(random.Random(f"started {seed}"))
         program = read_plan_text(drawn.text(), partly=True).programs[0]
         works = [work_of(number, step, TARGET) for number, step in enumerate(program.steps)]
@@ -212,8 +213,8 @@ def test_reads_in_long_and_nested_loops_are_named_where_some_turn_finds_nothing(
         assert drawn.unwritten() <= named, drawn.text()
         unwritten += len(drawn.unwritten())
         too_many += len(named - drawn.unwritten())
-    assert unwritten > 120
-    assert too_many < 8
+    assert unwritten > count
+    assert too_many <= count // 15 + 2
 
 
 @pytest.mark.parametrize(("loads", "named"), [({"t": 1}, False), ({"t": -1}, True)])

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from lab.draws import counted
 from lab.looped_pairs import pair
 
 from dmaverify import api
@@ -368,10 +369,10 @@ def test_what_is_no_multiple_and_no_bound_is_asked_of_every_iteration_or_open(
         assert any("asked at 3 of 65 iterations" in one.by for one in verdict.obligations if one.status == "unknown")
 
 
-def test_running_every_iteration_moves_what_the_tiles_say() -> None:
+@pytest.mark.parametrize("count", counted(10, 40))
+def test_running_every_iteration_moves_what_the_tiles_say(count: int) -> None:
     draw = random.Random(3)
-    ran = 0
-    for _ in range(40):
+    for _ in range(count):
         order = draw.sample(["A", "B", "C"], 3)
         other = draw.sample(["A", "B", "C"], 3)
         axis = draw.choice("AB")
@@ -404,14 +405,13 @@ def test_running_every_iteration_moves_what_the_tiles_say() -> None:
         source = memory[:2048].reshape([sizes[n] for n in order])
         dest = memory[4096 : 4096 + 2048].reshape([sizes[n] for n in other])
         assert (dest.transpose([other.index(n) for n in order]) == source).all()
-        ran += 1
-    assert ran == 40
 
 
-def test_tiles_of_random_starts_are_judged_as_enumeration_says() -> None:
+@pytest.mark.parametrize("count", counted(25, 70))
+def test_tiles_of_random_starts_are_judged_as_enumeration_says(count: int) -> None:
     draw = random.Random(8)
     seen: set[frozenset[str]] = set()
-    for _ in range(70):
+    for _ in range(count):
         u, t = draw.choice([1, 2, 3]), draw.choice([1, 2, 4])
         length = draw.choice([1, 2, 4])
         k, m, c = draw.choice([0, 1, 2, 4, 8, -2]), draw.choice([0, 1, 2, 4, 8]), draw.choice([0, 0, 2, 4])
@@ -440,9 +440,10 @@ def test_tiles_of_random_starts_are_judged_as_enumeration_says() -> None:
 # ---------------------------------------------------------------- hazards of loops, against unrolled programs
 
 
-def test_a_loop_is_judged_as_the_program_unrolled() -> None:
+@pytest.mark.parametrize("count", counted(6, 14))
+def test_a_loop_is_judged_as_the_program_unrolled(count: int) -> None:
     draw = random.Random(21)
-    found = [pair(draw) for _ in range(14)]
+    found = [pair(draw) for _ in range(count)]
     assert [one.looped for one in found if not one.agrees or one.open] == []
     assert {bool(one.hazards) for one in found} == {True, False}
     assert {rule for one in found for rule in one.hazards} >= {"core/hazard-raw", "core/hazard-war"}

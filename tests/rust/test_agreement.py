@@ -4,7 +4,9 @@
 
 import itertools
 
+import pytest
 from kernels import broken, plan
+from lab.draws import rest
 
 from dmaverify.language.expr import Expr, axes_of
 from dmaverify.language.meaning import Index, cell
@@ -52,9 +54,11 @@ def move(source: str, dest: str) -> KernelPlan:
     return plan(text, "")
 
 
-def test_consumption_and_supply_agree_with_the_cells_of_every_pair() -> None:
+@pytest.mark.parametrize("every", [3, *rest([1])])
+def test_consumption_and_supply_agree_with_the_cells_of_every_pair(every: int) -> None:
+    """By default of every third pair: each mapping is the source of seven others, and the destination of seven."""
     judged = 0
-    for source, dest in itertools.product(MAPPINGS, MAPPINGS):
+    for source, dest in itertools.islice(itertools.product(MAPPINGS, MAPPINGS), 0, None, every):
         (rules,) = broken(move(source, dest), alignment="std")
         if "core/well-formed" in rules:
             continue
@@ -62,7 +66,7 @@ def test_consumption_and_supply_agree_with_the_cells_of_every_pair() -> None:
         lost, lacking = by_cells(parse(source, AXES), parse(dest, AXES))
         assert ("core/consumes" in rules) == lost, (source, dest, rules)
         assert ("core/same-element" in rules) == lacking, (source, dest, rules)
-    assert judged > 300
+    assert judged > 300 // every
 
 
 def test_live_cells_are_counted_as_enumerated() -> None:

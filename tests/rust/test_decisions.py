@@ -8,6 +8,7 @@ some values pass by both, and a proof would be wrong.
 
 import pytest
 from kernels import plan, verdicts
+from lab.draws import seeds
 from lab.rust_decisions import drawn_decisions
 from test_every_way import ALL, EACH, HBM, kernel
 
@@ -204,7 +205,7 @@ def test_a_condition_names_the_reference_that_nobody_follows_where_no_other_code
     assert judged(f"{one} {ALL}", BOOL) == "given"
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(20, 60))
 def test_drawn_decisions_are_judged_as_they_run_for_every_value(seed: int) -> None:
     """Thousands of them: `python tests/fuzz/rust_tiles.py --decisions --count 3000`."""
     one = drawn_decisions(seed)

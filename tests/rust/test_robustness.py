@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from kernels import verdicts
+from lab.draws import counted
 
 from dmaverify.errors import InputError
 from dmaverify.machines.rngd.rust.module import NameScope
@@ -35,19 +36,21 @@ def survives(text: str) -> int:
     return len(found)
 
 
+@pytest.mark.parametrize("count", counted(8, 25))
 @pytest.mark.parametrize("name", TEXTS)
-def test_every_truncation_of_an_example_is_read(name: str) -> None:
+def test_every_truncation_of_an_example_is_read(name: str, count: int) -> None:
     text = TEXTS[name]
     drawn = random.Random(name)
-    seen = [survives(text[: drawn.randrange(len(text))]) for _ in range(25)]
+    seen = [survives(text[: drawn.randrange(len(text))]) for _ in range(count)]
     assert survives(text) == max([*seen, survives(text)])
 
 
+@pytest.mark.parametrize("count", counted(8, 25))
 @pytest.mark.parametrize("name", TEXTS)
-def test_mutated_examples_are_read(name: str) -> None:
+def test_mutated_examples_are_read(name: str, count: int) -> None:
     drawn = random.Random(name + "mutated")
     text = TEXTS[name].replace("dmaverify:", "")
-    for _ in range(25):
+    for _ in range(count):
         at, end = sorted(drawn.randrange(len(text)) for _ in range(2))
         if end - at > 60:
             end = at + drawn.randrange(60)

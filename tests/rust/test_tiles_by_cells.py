@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernels import plan, verdicts
+from lab.draws import seeds
 from lab.rust_tiles import DrawnTiles, drawn, drawn_ways
 
 from dmaverify.language.expr import Kind, walk
@@ -119,12 +120,12 @@ def judged_as_it_runs(one: DrawnTiles) -> None:
     assert "error" not in said
 
 
-@pytest.mark.parametrize("seed", [*range(48), 95_260])
+@pytest.mark.parametrize("seed", [*seeds(12, 48), 95_260])
 def test_tiles_in_drawn_loops_are_judged_as_they_run(seed: int) -> None:
     """Thousands of them: `python tests/fuzz/rust_tiles.py --count 3000`."""
     judged_as_it_runs(drawn(seed))
 
 
-@pytest.mark.parametrize("seed", [*range(32), 609])
+@pytest.mark.parametrize("seed", [*seeds(10, 32), 609])
 def test_tiles_behind_drawn_conditions_are_judged_as_they_run_for_every_parameter(seed: int) -> None:
     judged_as_it_runs(drawn_ways(seed))

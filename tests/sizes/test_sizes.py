@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from lab.draws import seeds
 
 import dmaverify.api as api
 from dmaverify.errors import InputError, Source
@@ -26,6 +27,7 @@ from dmaverify.testing.random_templates import Drawn, random_template
 from dmaverify.testing.wide_templates import wide_template
 from dmaverify.verdict import Status
 
+PLAIN = Options(repair=False)
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "sizes"
 PLAN = """schema = 1
 target = "rngd"
@@ -50,13 +52,6 @@ def plan(assume: str = "", most: int = 64, packet: int = 4096, multiple: int = 8
 def template(text: str) -> Template:
     (found,) = read_plan_text(text).templates
     return found
-
-
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
-def test_every_example_with_symbols_has_the_verdict_that_it_expects(path: Path) -> None:
-    found = api.check(path)
-    assert [v.name for v in found if not v.as_expected] == []
-    assert all(verdict.sizes for verdict in found)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +84,7 @@ def test_the_smallest_sizes_are_those_that_enumeration_finds() -> None:
         one = template(plan(most=4, packet=16, step=step))
         sizes = [dict(zip("ABC", values, strict=True)) for values in product(range(1, 5), range(1, 5), (8, 16))]
         ordered = sorted(sizes, key=one.key)
-        wanted = next((v for v in ordered if verdict_at(one, v, Options()).status is Status.REFUTED), None)
+        wanted = next((v for v in ordered if verdict_at(one, v, PLAIN).status is Status.REFUTED), None)
         assert check_template(one, Options()).smallest == wanted, step
 
 
@@ -173,7 +168,7 @@ def test_no_region_of_a_run_holds_sizes_that_the_ordinary_checker_judges_otherwi
         ranges = [list(range(s.first, s.first + 3 * s.multiple, s.multiple)) for s in one.symbols]
         sizes = [dict(zip((s.name for s in one.symbols), values, strict=True)) for values in product(*ranges)]
         sizes = [values for values in sizes if one.admits(values)][:24]
-        known = [(values, verdict_at(one, values, Options(repair=False)).status) for values in sizes]
+        known = [(values, verdict_at(one, values, PLAIN).status) for values in sizes]
         condition = conditions(one, Options())
         for values, status in known:
             whole = with_floors(values, condition.floors)
@@ -247,7 +242,7 @@ def test_regions_of_plans_of_more_kinds_hold_only_sizes_that_are_judged_alike() 
         ranges = [list(range(s.first, s.first + 3 * s.multiple, s.multiple)) for s in one.symbols]
         sizes = [dict(zip((s.name for s in one.symbols), values, strict=True)) for values in product(*ranges)]
         sizes = [values for values in sizes if one.admits(values)][:16]
-        known = [(values, verdict_at(one, values, Options(repair=False)).status) for values in sizes]
+        known = [(values, verdict_at(one, values, PLAIN).status) for values in sizes]
         for start in [*list(samples(one))[:2], *sizes[:2]]:
             done = attempt(one, start, Options(), generic=True)
             if done.region is None:
@@ -272,7 +267,7 @@ def test_plans_with_symbols_that_hypothesis_draws_are_judged_alike_at_their_firs
     done = attempt(one, values, Options(), generic=False)
     if done.region is not None:
         wanted = Status.PROVED if done.status == "proved" else Status.REFUTED
-        assert verdict_at(one, values, Options(repair=False)).status is wanted
+        assert verdict_at(one, values, PLAIN).status is wanted
 
 
 def test_sizes_at_which_two_divisors_do_not_divide_together_are_judged_all_the_same() -> None:
@@ -350,13 +345,13 @@ def test_zero_padding_ends_as_zero_at_every_size(
     source: str, dest: str, time: str, packet: str, proved: bool | None
 ) -> None:
     one = template(ZERO.format(source=source, dest=dest, time=time, packet=packet))
-    sizes = [dict(zip("AC", values, strict=True)) for values in product(range(1, 6), (8, 16, 24))]
-    known = [(values, verdict_at(one, values, Options(repair=False)).status) for values in sizes]
+    sizes = [dict(zip("AC", values, strict=True)) for values in product((1, 2, 5), (8, 24))]
+    known = [(values, verdict_at(one, values, PLAIN).status) for values in sizes]
     verdict = check_template(one, Options())
     assert proved is None or verdict.status is (Status.PROVED if proved else Status.REFUTED)
     if verdict.status is Status.PROVED:
         assert {status for _, status in known} == {Status.PROVED}
-    for values in sizes[::6]:
+    for values in sizes[::3]:
         done = attempt(one, values, Options(), generic=True)
         if done.region is not None:
             held = {status for v, status in known if done.region.holds(v)}
@@ -394,7 +389,7 @@ def test_a_move_without_a_stream_is_judged_for_all_sizes_as_at_each_by_itself(
     assert found.status == "exact"
     for size in (1, 2, 4, 8, 12, 248, 255, 256, 257, 504, 511, 512, 513, 520, 2048):
         held = any(all(f.holds({"A": size}) for f in facts) for facts in found.any)
-        assert verdict_at(one, {"A": size}, Options()).status is (Status.PROVED if held else Status.REFUTED), size
+        assert verdict_at(one, {"A": size}, PLAIN).status is (Status.PROVED if held else Status.REFUTED), size
 
 
 # ---------------------------------------------------------------- the language of `assume`
@@ -428,7 +423,7 @@ def test_assume_reads_every_clause_that_conditions_writes() -> None:
     assert min(seen[op] for op in ("ge", "eq", "ne", "div", "ndiv")) > 50
 
 
-@pytest.mark.parametrize("drawn", range(12))
+@pytest.mark.parametrize("drawn", seeds(4, 12))
 def test_the_conditions_of_a_drawn_plan_are_assumptions_under_which_it_is_proved(drawn: int) -> None:
     text = random_template(random.Random(drawn)).text
     (found,) = (conditions(one, Options()) for one in read_plan_text(text).templates)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from lab.draws import rest
 from moves import drawn, move
 from shapes import shapes
 
@@ -42,7 +43,7 @@ def plan(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("seed", range(20, 32))
+@pytest.mark.parametrize("seed", [*range(20, 25), *rest(range(25, 32))])
 def test_a_printed_plan_read_again_gives_the_same_commands_and_is_proved(seed):
     axes, moved = drawn(seed)
     found = synthesize(moved, RNGD, axes=axes, advise=False)

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from dmaverify.cli import app
+from dmaverify.jobs import certify, certify_synth
 from dmaverify.jobs.certify import check_certificate
+from dmaverify.jobs.certify_synth import bound_questions, contradicted
 from dmaverify.jobs.sealed import FULL, seal_of, write_certificate
 from dmaverify.prove.certify.certificate import MANIFEST, cvc5_answer
 
@@ -198,6 +200,36 @@ def sealed_anew(folder: Path) -> None:
     (folder / MANIFEST).write_text(json.dumps(manifest))
 
 
+@pytest.fixture(scope="module")
+def made_again() -> dict[Any, Any]:
+    """What is made again of a plan, by all that decides it: most forgeries leave plan and search as they are."""
+    return {}
+
+
+@pytest.fixture
+def once(made_again: dict[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    facts, search, questions, answers = certify.facts_of, certify_synth._searched, bound_questions, contradicted
+
+    def kept(key: Any, make: Callable[[], Any]) -> Any:
+        if key not in made_again:
+            made_again[key] = make()
+        return made_again[key]
+
+    def facts_once(job: Any) -> Any:
+        return kept(("facts", Path(job[0]).read_bytes(), repr(job[1:])), lambda: facts(job))
+
+    def search_once(folder: Path, manifest: Any) -> Any:
+        decides = repr((manifest["search"], manifest["options"]["readings"]))
+        return kept(("search", (folder / "plan.toml").read_bytes(), decides), lambda: search(folder, manifest))
+
+    monkeypatch.setattr(certify, "facts_of", facts_once)
+    monkeypatch.setattr(certify_synth, "_searched", search_once)
+    monkeypatch.setattr(
+        certify_synth, "bound_questions", lambda *of: kept(("questions", *map(id, of)), lambda: questions(*of))
+    )
+    monkeypatch.setattr(certify_synth, "contradicted", lambda asked: kept(tuple(asked), lambda: answers(asked)))
+
+
 def test_an_untouched_certificate_is_confirmed(certificate: Path) -> None:
     found = check_certificate(certificate)
     assert (found.refused, found.open, found.code) == ([], [], 0)
@@ -205,7 +237,7 @@ def test_an_untouched_certificate_is_confirmed(certificate: Path) -> None:
 
 @pytest.mark.parametrize("name", TAMPERS)
 def test_a_forged_synthesis_is_refused_though_everything_is_sealed_anew(
-    name: str, certificate: Path, tmp_path: Path
+    name: str, certificate: Path, once: None, tmp_path: Path
 ) -> None:
     folder = tmp_path / "cert"
     shutil.copytree(certificate, folder)

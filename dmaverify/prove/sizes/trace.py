@@ -84,7 +84,8 @@ class Trace:
         if fact.known is None and not (fact.by is None and plainly(fact, self.ends)):
             if len(self.facts) > MOST_FACTS:
                 raise Stuck("too many decisions")
-            self.facts.setdefault(fact, replace(fact, why=self.why))
+            if fact not in self.facts:
+                self.facts[fact] = replace(fact, why=self.why)
 
     def region(self, facts: Sequence[SizeFact] | None = None) -> SizeRegion:
         """The sizes at which all was decided as it was, in the declared symbols."""
