@@ -118,8 +118,13 @@ class Fetching:
                 outcome.break_("core/writes-once", f"{int(once[count > 1][0]):#x} is written {int(count.max())} times")
             if len(once) < len(places.address):
                 outcome.break_("core/covers", "a cell of the memory is never written")
-            if flow.padded and (len(kinds_at(cells, ZERO)) or len(kinds_at(cells, BOTTOM))):
+            zeros = kinds_at(cells, ZERO)
+            if flow.padded and (len(zeros) or len(kinds_at(cells, BOTTOM))):
                 outcome.leave("core/padding", "whether a stream's padding is written is nobody's word")
+            elif len(zeros) and self.reach.config is None:
+                outcome.break_("core/padding", "zero padding of the memory is never written")
+            elif len(zeros):
+                outcome.leave("core/padding", "what a configuration writes over zero padding is not followed")
         whole = np.full(flow.positions, NONE, np.int64)
         whole[flow.at] = address
         if self.reach.config is None and (whole == NONE).any():

@@ -129,7 +129,10 @@ class TransferRun:
         for flow in self.move.flows:
             stream = streamed(flow, self.machine)
             padded = padded or stream.padded
-            if stream.padded and stream.positions > min(len(view.cells.address) for view in views):
+            if stream.padded and len(self.move.flows) > 1:
+                for word in ("core/in-bounds", "core/reads-live", "core/writes-once"):
+                    outcome.leave(word, "what the padding of one of several streams touches is not followed")
+            elif stream.padded and stream.positions > min(len(view.cells.address) for view in views):
                 outcome.leave("core/in-bounds", "a padded stream has more positions than a side")
             count = len(stream.at)
             places = ElementPlaces(views[0], self.names, self.source.named)

@@ -19,7 +19,7 @@ from dmaverify.execute.order import mask
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import HeldTensor
 from dmaverify.language.distinct import distinct
-from dmaverify.values import dataclass, field
+from dmaverify.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,8 @@ def judge_outputs(
     outputs: TiledOutputs, names: Sequence[str], pieces: Sequence[LanePiece], before: Sequence[int], outcome: Outcome
 ) -> None:
     """`names` are those of the steps; bit i of `before[j]` says that piece i ends before piece j begins."""
-    for (held, _), (whole, found) in outputs.items():
+    for (held, _), (whole, written) in outputs.items():
+        found = [replace(one, cells=np.intersect1d(one.cells, whole)) for one in written]  # padding holds nothing
         tiled = [one for one in found if _of_tiles(one, whole)]
         union = distinct(np.concatenate([one.cells for one in found]))
         if tiled and not np.isin(whole, union).all() and not all(one.partial for one in tiled):

@@ -354,7 +354,7 @@ def _guarded(form: DigitForm, step: int) -> Iterator[int]:
         if guard.kind is Gap.VOID or not mine:
             continue
         (_, k), *_ = mine
-        others = sum(c * (form.digits[i].slots - 1) for i, c in guard.terms if (i, c) not in mine)
+        others = sum(c * (form.digits[i].live - 1) for i, c in guard.terms if (i, c) not in mine)
         yield max(0, (guard.bound - 1 - guard.constant - others) // k + 1)
 
 

@@ -10,7 +10,7 @@ Source: docs/design.md; docs/machines/rngd.md 1.4, 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.language.expr import axes_of
 from dmaverify.language.numbers import gcd
@@ -29,6 +29,9 @@ from dmaverify.prove.move.witness import promises_nothing
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
+
+MOST_WORD = 4096
+"""Bytes of the largest word that packets are made of, besides whole runs."""
 
 
 def judge_move(case: Case) -> None:
@@ -59,8 +62,7 @@ def judge_move(case: Case) -> None:
         return
     report = case.rules_on(())
     findings = [*report.findings, *_alignment(case, case.transfer, longest_run(source, dest)).findings]
-    if case.target.copies_of(transfer.source.tier, transfer.dest.tier) is not None:
-        findings += _room(case, (source, dest)).findings
+    findings += [*_of_copies(case, transfer, (source, dest)), *_of_copies(case, transfer, (source, dest), first=True)]
     case.take(replace(report, findings=tuple(findings)))
 
 
@@ -168,47 +170,67 @@ def _lacks(case: Case, what: str, index: Mapping[str, int], axis: str) -> None:
 
 
 def alignment_at(case: Case, counters: Sequence[int]) -> RuleReport:
-    """What `judge_move` says of packets, in the iteration at `counters`."""
+    """What `judge_move` says of packets and of first cells, in the iteration at `counters`."""
     moved = case.transfer.at_iteration(counters)
     sides = zip((moved.source, moved.dest), case.spaces, strict=True)
     (source, source_opaque), (dest, dest_opaque) = (layout_of(one, space, case.bits) for one, space in sides)
     if source_opaque or dest_opaque:
         return RuleReport((), 0, ())
-    return _alignment(case, moved, longest_run(source, dest))
+    report = _alignment(case, moved, longest_run(source, dest))
+    return replace(report, findings=(*report.findings, *_of_copies(case, moved, (source, dest), first=True)))
 
 
 def _alignment(case: Case, transfer: Transfer, run: ContiguousRun) -> RuleReport:
-    """The rules of a command on the best packet that a stream could have."""
+    """The rules of a command on the packets that a stream could have: those that the smallest breaks, where all do."""
     limits = case.target.limits_with(case.transfer.limits)
-    facts = best_packet(run, case.bits)
     tiers = case.transfer.source.tier, case.transfer.dest.tier
     engine = case.target.engine_of(*tiers)
-    ruling = Ruling(case.target, engine, *tiers, case.transfer.dtype, limits, case.options.readings)
-    place = Instance("command", facts, "any stream", transfer.dest.element.span or transfer.span)
-    return ruling.judge([place], only=told_of_packet(case.target, facts, limits))
+    reports = []
+    for facts in packets_of(run, case.bits):
+        ruling = Ruling(case.target, engine, *tiers, case.transfer.dtype, limits, case.options.readings)
+        place = Instance("command", facts, "any stream", transfer.dest.element.span or transfer.span)
+        report = ruling.judge([place], only=told_of_packet(case.target, facts, limits))
+        if not any(finding.severity is Severity.ERROR for finding in report.findings):
+            return report
+        reports.append(report)
+    return reports[0]
 
 
-def _room(case: Case, layouts: Sequence[Layout]) -> RuleReport:
-    """The rules of how far copies reach, on the live cells of both sides."""
-    from dmaverify.prove.move.copy_ports import span_facts, told_of_span
+def _of_copies(
+    case: Case, transfer: Transfer, layouts: Sequence[Layout], *, first: bool = False
+) -> Sequence[Finding]:  # fmt: skip
+    """What breaks the rules of how far copies reach, on the live cells of both sides; `first`: of where they begin."""
+    from dmaverify.prove.move.copy_ports import first_facts, span_facts, told_of_first, told_of_span
 
-    tensors = case.transfer.source, case.transfer.dest
+    tensors = transfer.source, transfer.dest
     tiers = tensors[0].tier, tensors[1].tier
-    engine, limits = case.target.engine_of(*tiers), case.target.limits_with(case.transfer.limits)
-    ruling = Ruling(case.target, engine, *tiers, case.transfer.dtype, limits, case.options.readings)
+    if case.target.copies_of(*tiers) is None:
+        return ()
+    engine, limits = case.target.engine_of(*tiers), case.target.limits_with(transfer.limits)
+    ruling = Ruling(case.target, engine, *tiers, transfer.dtype, limits, case.options.readings)
+    facts, told = (first_facts, told_of_first) if first else (span_facts, told_of_span)
     places = []
     for side, tensor, layout in zip(("read", "write"), tensors, layouts, strict=True):
         if not entangled(layout):
-            one = span_facts(layout, case.transfer, side, case.target)
+            one = facts(layout, transfer, side, case.target)
             places.append(Instance(one.scope, one.values, one.what, tensor.element.span, side, tensor.tier))
-    return ruling.judge(places, only=told_of_span(case.target, limits))
+    return ruling.judge(places, only=told(case.target, limits)).findings
 
 
-def best_packet(run: ContiguousRun, dtype_bits: int) -> dict[str, int]:
-    """What rules of a command are asked of: 8 bytes of a run, or what 8 leaves of it."""
+def packets_of(run: ContiguousRun, dtype_bits: int) -> Iterator[dict[str, int]]:
+    """What rules of a command are asked of, packet by packet: 8 bytes of a run, or what 8 leaves of it, then larger
+    words that it holds as often as they go, then all of it.
+    """
     bits = unit_bits_of(dtype_bits)
     word = 64 // bits
-    packet = word if run.units % word == 0 else run.units % word
+    yield _packet_facts(run, word if run.units % word == 0 else run.units % word, word, bits)
+    while word < MOST_WORD * 8 // bits and run.units % (2 * word) == 0:
+        word *= 2
+        yield _packet_facts(run, word, word, bits)
+    yield _packet_facts(run, run.units, run.units, bits)
+
+
+def _packet_facts(run: ContiguousRun, packet: int, word: int, bits: int) -> dict[str, int]:
     read, write = (divisor_bytes(gcd(g, word) * bits) for g in (run.read_gcd, run.write_gcd))
     return {"packet_bytes": max(1, packet * bits // 8), "read_gcd": read, "write_gcd": write}
 

@@ -108,6 +108,19 @@ def span_facts(layout: Layout, transfer: Transfer, side: str, target: Target) ->
     return CopyFacts("reach", ends, "any copy", side, tier)
 
 
+def first_facts(layout: Layout, transfer: Transfer, side: str, target: Target) -> CopyFacts:
+    """Where the first live cell of a side lies, with which some row of any copies begins."""
+    tensor = transfer.source if side == "read" else transfer.dest
+    first = layout.origin * unit_bits_of(target.dtypes[transfer.dtype]) // 8
+    return CopyFacts("reach", {"base_bytes": first}, "any copy", side, tensor.tier)
+
+
+def told_of_first(target: Target, limits: Mapping[str, int]) -> set[str]:
+    """The rules that such a first cell decides."""
+    own = [rule for rule in target.rules.values() if rule.scope == "reach" and "base_bytes" in rule.ports]
+    return {rule.id for rule in own if set(rule.ports) <= {"base_bytes", *limits}}
+
+
 def told_of_span(target: Target, limits: Mapping[str, int]) -> set[str]:
     """The rules that such a span decides."""
     known = {"low_bytes", "end_bytes", *limits}

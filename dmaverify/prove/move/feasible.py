@@ -12,6 +12,7 @@ Source: docs/machines/rngd.md 1.4 (a common refinement must exist), 3.2 (tails);
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -176,36 +177,60 @@ def longest_run(source: Layout, dest: Layout) -> ContiguousRun:
     """Walks inwards to outwards while both sides step alike. Top padding that follows in the destination may be
     written; padding that both sides have alike is walked through.
     """
-    run = common = 1
+    run = 1
     strides: list[int] = []
+    walked: list[tuple[Digit, int]] = []  # outside of the run, with the least distance of two of its coordinates
     growing = True
     for index in reversed(range(len(dest.digits))):
         digit = dest.digits[index]
         if digit.slots < 2:
             continue
         other = _partner(source, digit, run)
-        padding = digit.axis is None and digit.live == 1  # positions of padding behind one element
+        padding = digit.axis is None and digit.live == 1 and _top(dest, index)  # behind one element
         if not (growing and digit.step == run and (padding or other is not None)):
             growing = False
-            strides.append(digit.step)
+            if digit.live > 1:
+                walked.append((digit, digit.weight))
             continue
         if other is not None and _alike(dest, index, source, other):
-            run = common = run * digit.slots
+            run = run * digit.slots
             continue
         growing = False
         if other is not None:
-            common = run = run * min(digit.live, other[1].live)
-            if digit.live > other[1].live or (digit.live < digit.slots and not _top(dest, index)):
+            run = run * min(digit.live, other[1].live)
+            if digit.live > other[1].live:
                 strides.append(run)
+                walked.append((digit, digit.weight * other[1].live))
+            if digit.live > other[1].live or (digit.live < digit.slots and not _top(dest, index)):
                 continue
         if digit.live < digit.slots:
             run = digit.step * digit.slots
         elif other is not None and digit.slots == other[1].live == other[1].slots:
             growing = True
-    reads = [
-        d.step for i, d in enumerate(source.digits) if i not in source.beyond_index and d.live > 1 and d.step >= common
-    ]
-    return ContiguousRun(run, gcd(source.origin, *reads), gcd(dest.origin, *strides))
+    steps = (
+        step
+        for i, d in enumerate(source.digits)
+        if i not in source.beyond_index and d.live > 1 and d.axis is not None
+        for other, weight in walked
+        if other.axis == d.axis
+        for step in _steps_of(d, weight)
+    )
+    strides += [digit.step for digit, weight in walked if weight == digit.weight]
+    return ContiguousRun(run, gcd(source.origin, *steps), gcd(dest.origin, *strides))
+
+
+def _steps_of(digit: Digit, distance: int) -> Iterator[int]:
+    """What divides the addresses of a source's digit where its axis goes by a distance: nothing where it stands."""
+    if distance % digit.weight != 0:
+        yield digit.step
+        return
+    by = distance // digit.weight
+    if by % digit.slots == 0:
+        return
+    if digit.slots % by == 0:
+        yield digit.step * by
+    else:
+        yield digit.step * (math.gcd(by, digit.slots) if isinstance(by, int) and isinstance(digit.slots, int) else 1)
 
 
 def _partner(source: Layout, digit: Digit, run: int) -> tuple[int, Digit] | None:

@@ -41,6 +41,9 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
     if why:
         case.status["core/overlap"], case.by["core/overlap"] = "proved", why
         return
+    if _writes_what_lies_there(case, programs):
+        case.status["core/overlap"], case.by["core/overlap"] = "proved", "every byte is read from where it is written"
+        return
     first, second = (t.base * 8 for t in (source, dest))
     ends = (first + source.element.size * case.bits, second + dest.element.size * case.bits)
     low, high = max(first, second) // 8, -(-min(ends) // 8)
@@ -81,6 +84,22 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
             else (),
         )
     )
+
+
+def _writes_what_lies_there(case: Case, programs: Sequence[Sequence[Command]]) -> bool:
+    """Whether each byte is read from where it is written, by all commands; without any, in whatever order."""
+    if programs:
+        return all(_stays(case.target, command) for commands in programs for command in commands)
+    source, dest, views = case.transfer.source, case.transfer.dest, case.transfer.views
+    shifts = [view and view.shift for view in (views.source, views.dest)] if views is not None else [None, None]
+    places = [replace(tensor, tier="") for tensor in (source, dest)]
+    return places[0] == places[1] and shifts[0] == shifts[1]
+
+
+def _stays(target: Target, command: Command) -> bool:
+    (read, write), loops = (command.read, command.write), command.loops
+    ends = [(target.memory_of(port.tier), port.chip, port.cluster, port.base) for port in (read, write)]
+    return ends[0] == ends[1] and all(loop.read == loop.write for loop in loops)
 
 
 def lie_apart(source: Tensor, dest: Tensor, space: Space, bits: int, dest_bits: int = 0) -> str:

@@ -10,26 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from dmaverify.errors import InputError, NoValue
-from dmaverify.language.expr import (
-    ONE,
-    Broadcast,
-    Drop,
-    Expr,
-    Modulo,
-    Padding,
-    Pair,
-    Resize,
-    Stride,
-    Symbol,
-    Window,
-    pair,
-    terms_of,
-)  # fmt: skip
+from dmaverify.language.expr import ONE, Expr, Padding, pair, terms_of
 from dmaverify.language.numbers import Poly, Symbolic, same
-from dmaverify.language.wellformed import SIZE_LIMIT
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import NotDigits
 from dmaverify.layout.fuse import fuse
@@ -45,9 +31,9 @@ from dmaverify.program.space import aliased_place, layout_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import Views
 from dmaverify.prove.flow.touches import work_of
-from dmaverify.prove.move.alone import best_packet, told_of_packet
+from dmaverify.prove.move.alone import packets_of, told_of_packet
 from dmaverify.prove.move.cells import has_window
-from dmaverify.prove.move.copy_ports import left_behind, told_of_span
+from dmaverify.prove.move.copy_ports import left_behind, told_of_first, told_of_span
 from dmaverify.prove.move.feasible import longest_run
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.in_place import lie_apart
@@ -59,7 +45,7 @@ from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.defined import SizedQuestions
 from dmaverify.prove.sizes.divisors import traced
 from dmaverify.prove.sizes.facts import FactReason, SizeFact, SizeRegion, Template
-from dmaverify.prove.sizes.judge import Unproved, cells_of, judge
+from dmaverify.prove.sizes.judge import Unproved, cells_of, has_meaning, judge
 from dmaverify.prove.sizes.programs import judge_together
 from dmaverify.prove.sizes.rules import BrokenRule, RulePlace, SizedRules, access_places, span_places, transfer_places
 from dmaverify.prove.sizes.shadow import number_of
@@ -242,18 +228,38 @@ class _SizeRun:
         limits = target.limits_with(transfer.limits)
         rules = self._rules(target, target.engine_of(transfer.source.tier, transfer.dest.tier), transfer, limits)
         rules.hold(transfer_places(transfer, target, (), limits))
-        packet = RulePlace("command", partial(self._packet, transfer, target, bits))
-        rules.hold([packet], only=told_of_packet(target, packet.facts(()), limits))
         rules.hold(span_places(transfer, target), only=told_of_span(target, limits))
+        self._of_any_stream(transfer, target, bits, rules)
         for counters, _ in self._iterations(transfer.views, target):
-            later = RulePlace("command", partial(self._packet, transfer.at_iteration(counters), target, bits))
-            rules.hold([later], only=told_of_packet(target, later.facts(()), limits), moved=True)
+            self._of_any_stream(transfer.at_iteration(counters), target, bits, rules, moved=True)
 
-    def _packet(self, transfer: Transfer, target: Target, bits: int, _: Collection[str]) -> Mapping[str, Any]:
+    def _of_any_stream(
+        self, transfer: Transfer, target: Target, bits: int, rules: SizedRules, *, moved: bool = False
+    ) -> None:  # fmt: skip
+        """Where copies begin, and one of the packets that a stream could have, keep the rules."""
+        if target.copies_of(transfer.source.tier, transfer.dest.tier) is not None:
+            only = told_of_first(target, rules.limits)
+            rules.hold(span_places(transfer, target, first=True), only=only, moved=moved)
+        broken: list[BrokenRule] = []
+        while facts := self._packet(len(broken), transfer, target, bits):
+            place = RulePlace("command", partial(self._packet, len(broken), transfer, target, bits))
+            try:
+                rules.hold([place], only=told_of_packet(target, facts, rules.limits), moved=moved)
+            except BrokenRule as error:
+                broken.append(error)
+            else:
+                return
+        every = [fact for one in broken for fact in one.facts]
+        raise BrokenRule(broken[0].rule, every, needs_loops=any(one.needs_loops for one in broken))
+
+    def _packet(
+        self, number: int, transfer: Transfer, target: Target, bits: int, _: Collection[str] = ()
+    ) -> Mapping[str, Any]:  # fmt: skip
+        """The packet of that number; nothing behind the last one."""
         generic, self.trace.generic = self.trace.generic, False  # nobody judges what comes out: all is recorded
         try:
             sides = [layout_of(t, space_of(target, t.tier), bits)[0] for t in (transfer.source, transfer.dest)]
-            return best_packet(longest_run(*sides), bits)
+            return next(islice(packets_of(longest_run(*sides), bits), number, None), {})
         finally:
             self.trace.generic = generic
 
@@ -308,7 +314,7 @@ class _SizeRun:
 
     def _well_formed(self, exprs: Sequence[Expr]) -> None:
         for expr in exprs:
-            if not _has_meaning(expr):
+            if not has_meaning(expr):
                 raise BrokenRule("core/well-formed", self._so_far())
 
     # ------------------------------------------------------------ core
@@ -366,22 +372,3 @@ def _walk_of(dest: Tensor) -> Stream:
     """The order of the destination, one element at a time."""
     terms = [term for place in PLACES for term in terms_of(dest.field(place))]
     return Stream(pair(*(one.inner if isinstance(one, Padding) else one for one in terms)), ONE)
-
-
-def _has_meaning(expr: Expr) -> bool:
-    """Whether a mapping has no problem that is an error: positive sizes, even cuts, no `#` below, no `=` beyond."""
-    match expr:
-        case Symbol(_, size) | Broadcast(size):
-            return bool(size > 0) and bool(size < SIZE_LIMIT)
-        case Pair(left, right):
-            return _has_meaning(left) and _has_meaning(right) and bool(expr.size < SIZE_LIMIT)
-        case Stride(inner, by) | Modulo(inner, by):
-            return _has_meaning(inner) and bool(by > 0) and bool(inner.size % by == 0)
-        case Resize(inner, to):
-            return _has_meaning(inner) and bool(to > 0) and bool(to <= inner.size)
-        case Padding(inner, to, _):
-            return _has_meaning(inner) and bool(to >= inner.size) and bool(to < SIZE_LIMIT)
-        case Drop(inner, first):
-            return _has_meaning(inner) and bool(first < inner.size)
-        case Window():
-            raise Stuck("windows are judged at single sizes only")

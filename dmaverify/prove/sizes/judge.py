@@ -17,11 +17,25 @@ from itertools import combinations
 from math import prod
 from typing import Any
 
-from dmaverify.language.expr import Kind
+from dmaverify.language.expr import (
+    Broadcast,
+    Drop,
+    Expr,
+    Kind,
+    Modulo,
+    Padding,
+    Pair,
+    Resize,
+    Stride,
+    Symbol,
+    Window,
+)
 from dmaverify.language.numbers import moves, same
+from dmaverify.language.wellformed import SIZE_LIMIT
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import Gap, Guard
 from dmaverify.layout.refine import Drive, Driven, Joint
+from dmaverify.prove.sizes.trace import Stuck
 from dmaverify.values import dataclass
 
 Form = tuple[Any, dict[int, Any]]
@@ -354,3 +368,22 @@ def _consumed(joint: Joint) -> None:
             full = same(boxes[0].starts[at], 0) and boxes[0].ends[at] >= wanted[at]
             need(full, "core/consumes", "a digit is not read to its end")
     need(not any(entry.nest.guards for entry in joint.nests), "core/consumes", "a ragged cut")
+
+
+def has_meaning(expr: Expr) -> bool:
+    """Whether a mapping has no problem that is an error: positive sizes, even cuts, no `#` below, no `=` beyond."""
+    match expr:
+        case Symbol(_, size) | Broadcast(size):
+            return bool(size > 0) and bool(size < SIZE_LIMIT)
+        case Pair(left, right):
+            return has_meaning(left) and has_meaning(right) and bool(expr.size < SIZE_LIMIT)
+        case Stride(inner, by) | Modulo(inner, by):
+            return has_meaning(inner) and bool(by > 0) and bool(inner.size % by == 0)
+        case Resize(inner, to):
+            return has_meaning(inner) and bool(to > 0) and bool(to <= inner.size)
+        case Padding(inner, to, _):
+            return has_meaning(inner) and bool(to >= inner.size) and bool(to < SIZE_LIMIT)
+        case Drop(inner, first):
+            return has_meaning(inner) and bool(first < inner.size)
+        case Window():
+            raise Stuck("windows are judged at single sizes only")

@@ -17,7 +17,7 @@ from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of
 from dmaverify.program.tensor import Tensor
-from dmaverify.prove.move.copy_ports import copy_facts, span_facts
+from dmaverify.prove.move.copy_ports import copy_facts, first_facts, span_facts
 from dmaverify.prove.move.ports import command_facts, dimension_facts, sequencer_facts, tensor_facts, transfer_facts
 from dmaverify.prove.sizes.facts import FactReason, SizeFact
 from dmaverify.prove.sizes.predicate import decide
@@ -84,12 +84,12 @@ def transfer_places(
         yield RulePlace(one.scope, _ports(_as_they_are, getattr(one.values, "raw", one.values)), one.side)
 
 
-def span_places(transfer: Transfer, target: Target) -> Iterator[RulePlace]:
-    """How far copies of either side reach at least."""
+def span_places(transfer: Transfer, target: Target, *, first: bool = False) -> Iterator[RulePlace]:
+    """How far copies of either side reach at least; `first`: where they begin."""
     bits = target.dtypes[transfer.dtype]
     for side, tensor in (("read", transfer.source), ("write", transfer.dest)):
         layout, _ = layout_of(tensor, space_of(target, tensor.tier), bits)
-        one = span_facts(layout, transfer, side, target)
+        one = (first_facts if first else span_facts)(layout, transfer, side, target)
         yield RulePlace(one.scope, _ports(_as_they_are, one.values), one.side, one.tier)
 
 

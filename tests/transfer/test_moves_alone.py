@@ -1,0 +1,105 @@
+"""Moves with neither stream nor commands: refuted by a rule of the machine exactly where no stream meets it."""
+
+import shutil
+from itertools import permutations, product
+from pathlib import Path
+
+import pytest
+
+import dmaverify.api as api
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ("X, C", "X, C # 20", "X, C # 24", "C, X", "Y, X, C", "X % 2, X / 2, C", "4, C")
+DESTS = {  # with the terms that a stream walks
+    "C": ("C",), "X = 1, C": ("C",), "X / 2, C": ("X / 2", "C"), "X, C": ("X", "C"), "X, C # 24": ("X", "C"),
+    "1 # 4, C": ("C",), "1 # 4, C # 24": ("C",), "X % 2, C": ("X % 2", "C"), "X, 1 #{!} 8": ("X",), "2, C": ("2", "C"),
+    "X / 2, X % 2, C": ("X / 2", "X % 2", "C"), "X / 2 #{!} 4, C": ("X / 2", "C"), "C, X": ("C", "X"),
+    "1 # 4, C #{!} 20": ("C",),
+}  # fmt: skip
+PLAN = """schema = 1
+target = "rngd"
+[axes]
+X = 4
+Y = 2
+C = 16
+[transfer.t]
+dtype = "i8"
+source = {{ tier = "{tiers[0]}", element = "{source}" }}
+dest = {{ tier = "{tiers[1]}", base = 65536, element = "{dest}" }}
+"""
+
+
+def status(text: str) -> str:
+    (verdict,) = api.check(text)
+    return verdict.status.value
+
+
+@pytest.mark.parametrize("tiers", [("hbm", "dm"), ("spm", "dm"), ("dm", "hbm")])
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_move_alone_is_proved_exactly_where_a_stream_is(source: str, tiers: tuple[str, str]) -> None:
+    told = set()
+    for dest, terms in DESTS.items():
+        plan = PLAN.format(tiers=tiers, source=source, dest=dest)
+        alone = status(plan)
+        streams = []
+        for order in permutations(terms):
+            for inner in range(len(order)):
+                time, packet = ", ".join(order[:inner]) or "1", ", ".join(order[inner:])
+                streams.append(status(plan + f'stream = {{ time = "{time}", packet = "{packet}" }}\n'))
+        streams.append(status(plan + f'stream = {{ time = "{", ".join(terms)}", packet = "1" }}\n'))
+        assert (alone == "proved") is ("proved" in streams), (dest, alone, streams)
+        told.add(alone)
+    assert "proved" in told
+
+
+@pytest.mark.parametrize(("word", "proved"), [(4, True), (16, True), (64, True), (512, True), (1024, False)])
+def test_a_machine_of_ones_own_may_have_words_of_any_size(word: int, proved: bool, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples/machines/shim", tmp_path / "wide")
+    target = tmp_path / "wide/target.toml"
+    text = target.read_text(encoding="utf-8")
+    target.write_text(text.replace("[limit.granule_bytes]\nvalue = 4", f"[limit.granule_bytes]\nvalue = {word}"))
+    (tmp_path / "p.toml").write_text(
+        'schema = 1\ntarget = "./wide"\n[axes]\nA = 8\nC = 64\n[transfer.t]\ndtype = "i8"\n'
+        'source = { tier = "ddr", element = "A, C" }\ndest = { tier = "array", element = "A, C" }\n'
+    )
+    (verdict,) = api.check(str(tmp_path / "p.toml"))
+    assert {f.rule for f in verdict.errors} == (set() if proved else {"shim/words"})
+
+
+@pytest.mark.parametrize(
+    ("base", "found"), [(64, set()), (65538, {"pto/ub-align"}), (65568, set()), (8, {"pto/ub-align"})]
+)
+@pytest.mark.parametrize("sides", list(product(("gm", "ub"), ("gm", "ub")))[1:])
+def test_copies_begin_where_the_first_element_lies(base: int, found: set[str], sides: tuple[str, str]) -> None:
+    moved = 0 if sides[0] == "ub" else 1
+    bases = [f"base = {base if number == moved else 131072}" for number in range(2)]
+    for symbols in ("A = 12", "A = { min = 1, max = 64 }"):
+        (verdict,) = api.check(
+            f'schema = 1\ntarget = "pto"\n[axes]\n{symbols}\nC = 64\n[transfer.t]\ndtype = "i8"\n'
+            f'source = {{ tier = "{sides[0]}", {bases[0]}, element = "A, C" }}\n'
+            f'dest = {{ tier = "{sides[1]}", {bases[1]}, element = "A, C" }}\n'
+        )
+        assert {f.rule for f in verdict.errors} == found
+
+
+@pytest.mark.parametrize(("step", "found"), [(32, set()), (4, {"pto/ub-align"})])
+@pytest.mark.parametrize("count", ["2", '"A"'])
+def test_copies_of_a_later_iteration_begin_where_its_first_element_lies(step: int, found: set[str], count: str) -> None:
+    view = f'view = {{ tile = "C", length = 32, start = "{step} * t", partial = true }}'
+    (verdict,) = api.check(
+        'schema = 1\ntarget = "pto"\n[axes]\nC = 1024\n[free]\nA = { min = 2, max = 31 }\n[transfer.t]\ndtype = "i8"\n'
+        f"loop = {{ t = {count} }}\n"
+        f'source = {{ tier = "gm", element = "C", {view.replace(", partial = true", "")} }}\n'
+        f'dest = {{ tier = "ub", element = "C", {view} }}\n'
+    )
+    assert {f.rule for f in verdict.errors} == found
+
+
+@pytest.mark.parametrize(("multiple", "found"), [(1, {"pto/ub-align"}), (2, set())])
+def test_copies_of_every_size_begin_where_the_first_element_lies(multiple: int, found: set[str]) -> None:
+    (verdict,) = api.check(
+        f'schema = 1\ntarget = "pto"\n[axes]\nC = 64\n[free]\nA = {{ min = 2, max = 200, multiple_of = {multiple} }}\n'
+        '[transfer.t]\ndtype = "i8"\nsource = { tier = "gm", element = "C" }\n'
+        'dest = { tier = "ub", base = "16 * A", element = "C" }\n'
+    )
+    assert {f.rule for f in verdict.errors} == found
