@@ -103,3 +103,20 @@ def test_copies_of_every_size_begin_where_the_first_element_lies(multiple: int, 
         'dest = { tier = "ub", base = "16 * A", element = "C" }\n'
     )
     assert {f.rule for f in verdict.errors} == found
+
+
+@pytest.mark.parametrize(("source", "dest", "status"), [
+    ("X, C", "X, C", "refuted"), ("X % 2, X / 2, C", "X, C", "refuted"), ("X, C", "X = 3, C", "unknown"),
+    ("X % 2, X / 2, C", "X = 3, C", "unknown"),
+    ("Y, X, C", "X, C", "refuted"), ("X, Y, C", "X, C", "unknown"),
+])  # fmt: skip
+def test_a_move_alone_reads_for_sure_what_its_destination_asks_for(source: str, dest: str, status: str) -> None:
+    plan = PLAN.format(tiers=("hbm", "hbm"), source=source, dest=dest)
+    other = (
+        '[transfer.other]\ndtype = "i8"\nsource = { tier = "hbm", base = 131072, element = "C" }\n'
+        'dest = { tier = "hbm", base = 48, element = "C" }\nstream = { packet = "C" }\n'
+        '[program.p]\nstep = [{ transfer = "t", context = "a" }, { transfer = "other", context = "b" }]\n'
+    )
+    (verdict,) = api.check(plan + other, "p")
+    assert verdict.status.value == status
+    assert {f.rule for f in verdict.errors} <= {"core/hazard-war"}

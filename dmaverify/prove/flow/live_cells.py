@@ -67,9 +67,15 @@ def read_whole(transfer: Transfer, move: Indirect | None, target: Target) -> fro
     rows = {move.axis} if move is not None else set()
     axes = {d.axis for d in source.digits if d.axis is not None} - rows
     at_zero = axes - {axis for axis, _ in dest.sizes}
-    named = {axis: [(d.weight, d.live) for d in dest.digits if d.axis == axis] for axis in axes - at_zero}
+    starts = [dict(layout.offsets) for layout in (source, dest)]
+    if any(starts[0].get(axis, 0) != starts[1].get(axis, 0) for axis in axes - at_zero):
+        return None
+    digits = [[d for d in layout.digits if d.axis is not None] for layout in (source, dest)]
     try:
-        asked = all(first_absent([(d.weight, d.live)], named[d.axis]) is None for d in source.digits if d.axis in named)
+        asked = all(
+            first_absent(*([(d.weight, d.live) for d in side if d.axis == axis] for side in digits)) is None
+            for axis in axes - at_zero
+        )
     except TooMany:
         return None
     return frozenset(at_zero) if asked else None
