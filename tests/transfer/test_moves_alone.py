@@ -1,5 +1,7 @@
 """Moves with neither stream nor commands: refuted by a rule of the machine exactly where no stream meets it."""
 
+# ruff: noqa: E501  (plan text reads best on one line)
+
 import shutil
 from itertools import permutations, product
 from pathlib import Path
@@ -120,3 +122,56 @@ def test_a_move_alone_reads_for_sure_what_its_destination_asks_for(source: str, 
     (verdict,) = api.check(plan + other, "p")
     assert verdict.status.value == status
     assert {f.rule for f in verdict.errors} <= {"core/hazard-war"}
+
+
+CHIPS = (
+    'schema = 1\ntarget = "rngd"\n[axes]\nX = 4\nC = 16\n[transfer.t]\ndtype = "i8"\n'
+    'source = {{ tier = "spm", {0}element = "{1}" }}\ndest = {{ tier = "hbm", {2}element = "{3}" }}\n'
+)
+
+
+@pytest.mark.parametrize(("source", "held", "dest", "asked", "proved"), [
+    ("X", "C", "X", "C", True), ("X", "C", "X / 2, X % 2", "C", True), ("X", "C", "X = 2", "C", True), ("", "C", "1 # 4", "C", True),
+    ("X", "C", "X % 2, X / 2", "C", False), ("X", "C", "", "X, C", False), ("", "X, C", "X", "C", False), ("", "C", "4", "C", False),
+    ("X", "C", "", "C", True), ("X", "C", "X # 8", "C", True), ("X = 2", "C", "X / 2", "C", False),
+])  # fmt: skip
+def test_a_move_alone_crosses_chips_where_some_element_does(
+    source: str, held: str, dest: str, asked: str, proved: bool
+) -> None:
+    chips = [f'chip = "{chip}", ' if chip else "" for chip in (source, dest)]
+    (verdict,) = api.check(CHIPS.format(chips[0], held, chips[1], asked))
+    assert ("rngd/spm-same-chip" not in {f.rule for f in verdict.errors}) is proved
+
+
+@pytest.mark.parametrize(
+    ("source", "dest", "proved"), [("C, X", "X, C", False), ("X, C", "X, C", True), ("C, X", "C, X", True)]
+)
+def test_half_bytes_that_nothing_keeps_together_are_moved_by_no_packet(source: str, dest: str, proved: bool) -> None:
+    text = PLAN.format(tiers=("hbm", "hbm"), source=source, dest=dest).replace('"i8"', '"i4"')
+    (verdict,) = api.check(text)
+    assert {f.rule for f in verdict.errors} == (set() if proved else {"rngd/command-whole-bytes"})
+
+
+@pytest.mark.parametrize(
+    ("base", "found"), [(261_824, set()), (262_112, {"pto/ub-capacity"}), (524_288, {"pto/ub-capacity"})]
+)
+@pytest.mark.parametrize("rows", ["(A, B) = 10", "R"])
+def test_copies_of_rows_that_two_axes_end_together_fit_their_memory(base: int, found: set[str], rows: str) -> None:
+    (verdict,) = api.check(
+        'schema = 1\ntarget = "pto"\n[axes]\nA = 4\nB = 3\nC = 32\nR = 10\n[transfer.t]\ndtype = "i8"\n'
+        f'source = {{ tier = "gm", element = "{rows}, C" }}\ndest = {{ tier = "ub", base = {base}, element = "{rows}, C" }}\n'
+    )
+    assert {f.rule for f in verdict.errors} == found
+
+
+@pytest.mark.parametrize(("dest", "said"), [("C", True), ("C # 64", False), ("D", False)])
+@pytest.mark.parametrize("stream", ["", 'stream = { packet = "AXIS" }\n'])
+@pytest.mark.parametrize("more", ["", "E = { min = 1, max = 40 }\n"])
+def test_the_last_row_of_copies_fills_its_block(dest: str, said: bool, stream: str, more: str) -> None:
+    (verdict,) = api.check(
+        f'schema = 1\ntarget = "pto"\n[axes]\nC = 40\nD = 32\n{more}[transfer.t]\ndtype = "i8"\n'
+        f'source = {{ tier = "gm", element = "{dest[0]}" }}\ndest = {{ tier = "ub", element = "{dest}" }}\n'
+        f"{stream.replace('AXIS', dest[0])}"
+    )
+    assert verdict.status.value == "proved"
+    assert any("behind a row" in one for one in verdict.conditions) is said

@@ -11,12 +11,16 @@ Source: the plan file format, What is judged; docs/machines/rngd.md 7.1.
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import chain
 
 from dmaverify.language.expr import Kind
-from dmaverify.language.numbers import moves, same
+from dmaverify.language.numbers import Symbolic, moves, same
+from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import Gap
 from dmaverify.layout.held import TooMany, first_absent
+from dmaverify.lower.adapters import slice_move
 from dmaverify.lower.programs import space_of
+from dmaverify.program.access import Access
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import LOCAL_LIMIT, layout_of, local_address
@@ -55,30 +59,54 @@ def read_whole(transfer: Transfer, move: Indirect | None, target: Target) -> fro
     """
     if move is not None and not move.scatter and (move.index.known or move.index.low is not None):
         return None
+    source, dest = _layouts(transfer, target)
+    if source is None or dest is None or any(len(guard.terms) != 1 for guard in dest.guards):
+        return None
+    rows = {move.axis} if move is not None else set()
+    axes = {d.axis for d in source.digits if d.axis is not None} - rows
+    at_zero = axes - {axis for axis, _ in dest.sizes}
+    return frozenset(at_zero) if _asks(source, dest, axes - at_zero) else None
+
+
+def reads_all(work: Transfer | Access, target: Target) -> bool:
+    """Whether each live element of what a move or a Fetch reads is asked for; one that asks for a part leaves others
+    unread.
+    """
+    if isinstance(work, Access):
+        work = Transfer(work.name, work.target, work.dtype, *slice_move(work))
+    source, dest = _layouts(work, target)
+    if source is None or dest is None or any(len(guard.terms) != 1 for guard in dest.guards):
+        return False
+    return _asks(source, dest, {d.axis for d in source.digits if d.axis is not None and moves(d.live)})
+
+
+def _layouts(transfer: Transfer, target: Target) -> tuple[Layout | None, Layout | None]:
+    """Those of what an iteration shows; None for a source with elements at two places, and without digits."""
     bits = target.dtypes[transfer.dtype]
     (source, opaque), (dest, other) = (
         layout_of(t, space_of(target, t.tier), bits) for t in (_shown(transfer, "source"), _shown(transfer, "dest"))
     )
     copied = any(d.axis is None and moves(d.live) for d in source.digits)  # beyond digits are one
-    if opaque or other or copied or source.repeats_an_axis:
-        return None
-    if any(len(guard.terms) != 1 for guard in dest.guards):
-        return None
-    rows = {move.axis} if move is not None else set()
-    axes = {d.axis for d in source.digits if d.axis is not None} - rows
-    at_zero = axes - {axis for axis, _ in dest.sizes}
+    return None if opaque or copied or source.repeats_an_axis else source, None if other else dest
+
+
+def _asks(source: Layout, dest: Layout, axes: Collection[str]) -> bool:
+    """Whether the destination asks for all that the source holds of some axes."""
     starts = [dict(layout.offsets) for layout in (source, dest)]
-    if any(starts[0].get(axis, 0) != starts[1].get(axis, 0) for axis in axes - at_zero):
-        return None
-    digits = [[d for d in layout.digits if d.axis is not None] for layout in (source, dest)]
-    try:
-        asked = all(
-            first_absent(*([(d.weight, d.live) for d in side if d.axis == axis] for side in digits)) is None
-            for axis in axes - at_zero
-        )
-    except TooMany:
-        return None
-    return frozenset(at_zero) if asked else None
+    for axis in axes:
+        if not same(starts[0].get(axis, 0), starts[1].get(axis, 0)):
+            return False
+        held, asked = ([(d.weight, d.live) for d in layout.digits if d.axis == axis] for layout in (source, dest))
+        if all(any(same(w, v) and same(n, m) for v, m in asked) for w, n in held):
+            continue
+        try:
+            if any(isinstance(n, Symbolic) for n in (*chain(*held), *chain(*asked))):
+                return False
+            if first_absent(held, asked) is not None:
+                return False
+        except TooMany:
+            return False
+    return True
 
 
 def written_whole(move: Indirect | None) -> frozenset[str] | None:

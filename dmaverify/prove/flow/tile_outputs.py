@@ -20,6 +20,7 @@ from dmaverify.program.schedule import Step
 from dmaverify.program.tensor import Tensor
 from dmaverify.program.turns import Affine, Turn
 from dmaverify.program.views import TileWindow, View, ViewError, Views
+from dmaverify.prove.flow.live_cells import reads_all
 from dmaverify.prove.flow.tile_union import Boxes, Digit
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, field, replace
@@ -116,12 +117,12 @@ def outputs(steps: Sequence[Step], target: Target) -> list[Output | Tensor]:
     """
     found: dict[tuple[Tensor, int], _Found] = {}
     for index, step in enumerate(steps):
-        for (tensor, views, view, writes), dtype in zip(sides_of(step), dtypes_of(step), strict=True):
+        every = zip(sides_of(step), dtypes_of(step), whole_readers(step, target), strict=True)
+        for (tensor, views, view, writes), dtype, whole in every:
             one = found.setdefault((plain(tensor if view is None else view.base), target.dtypes[dtype]), _Found())
-            if not writes and whole_reader(step):
-                one.reads.append((index, views, view))
-            elif not writes:
-                continue
+            if not writes:
+                if whole:
+                    one.reads.append((index, views, view))
             elif step.indirect is not None and step.indirect.scatter:
                 one.scatters.append((index, step.indirect))
             elif view is None or not cutting(view):
@@ -130,11 +131,6 @@ def outputs(steps: Sequence[Step], target: Target) -> list[Output | Tensor]:
                 assert views is not None
                 one.tiles.append((index, views, view))
     return [_output(tensor, bits, one, target) for (tensor, bits), one in found.items() if one.again]
-
-
-def whole_reader(step: Step) -> bool:
-    """Whether a step reads all that its views show; a gather reads the rows that its numbers name, and perhaps few."""
-    return step.indirect is None or step.indirect.scatter
 
 
 def sides_of(step: Step) -> Iterator[tuple[Tensor, Views | None, View | None, bool]]:
@@ -153,6 +149,15 @@ def dtypes_of(step: Step) -> list[str]:
     """The type of each side."""
     both = [] if step.transfer is None else [step.transfer.dtype] * 2
     return both + [access.dtype for access in step.accesses]
+
+
+def whole_readers(step: Step, target: Target) -> list[bool]:
+    """Of each side, whether all that it shows is read: a move or a Fetch may ask for a part, a gather for few rows."""
+    moved = step.transfer
+    scatters = step.indirect is not None and step.indirect.scatter
+    whole = scatters or (moved is not None and step.indirect is None and reads_all(moved, target))
+    both = [] if moved is None else [whole, False]
+    return both + [is_fetch(access) and reads_all(access, target) for access in step.accesses]
 
 
 def cutting(view: View) -> list[TileWindow]:

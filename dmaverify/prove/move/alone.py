@@ -18,7 +18,7 @@ from dmaverify.language.served import TooManyCells, first_unserved, holds_nothin
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.held import TooMany
 from dmaverify.program.move import Transfer
-from dmaverify.program.space import divisor_bytes, layout_of, unit_bits_of
+from dmaverify.program.space import Space, divisor_bytes, layout_of, unit_bits_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.feasible import Clash, ContiguousRun, clashes, entangled, longest_run, missing, without_start
@@ -60,10 +60,19 @@ def judge_move(case: Case) -> None:
     if opaque:
         case.take(case.rules_on(()))
         return
-    report = case.rules_on(())
-    findings = [*report.findings, *_alignment(case, case.transfer, longest_run(source, dest)).findings]
+    report, run = case.rules_on(()), longest_run(source, dest)
+    findings = [*report.findings, *_alignment(case, case.transfer, run).findings]
+    case.conditions += unfilled(transfer, run, case.target, case.spaces[1], case.bits)
     findings += [*_of_copies(case, transfer, (source, dest)), *_of_copies(case, transfer, (source, dest), first=True)]
     case.take(replace(report, findings=tuple(findings)))
+
+
+def unfilled(transfer: Transfer, run: ContiguousRun, target: Target, space: Space, dtype_bits: int) -> list[str]:
+    """What nobody may need behind the rows of any copies: the last one of a run ends where the run does."""
+    from dmaverify.prove.move.copy_ports import left_behind_rows
+
+    row = run.units * unit_bits_of(dtype_bits) // 8
+    return left_behind_rows(transfer, [row], target, space, dtype_bits)
 
 
 def _holds_nothing(tensor: Tensor, layout: Layout | None) -> bool:
@@ -211,9 +220,8 @@ def _of_copies(
     facts, told = (first_facts, told_of_first) if first else (span_facts, told_of_span)
     places = []
     for side, tensor, layout in zip(("read", "write"), tensors, layouts, strict=True):
-        if not entangled(layout):
-            one = facts(layout, transfer, side, case.target)
-            places.append(Instance(one.scope, one.values, one.what, tensor.element.span, side, tensor.tier))
+        one = facts(layout, transfer, side, case.target)
+        places.append(Instance(one.scope, one.values, one.what, tensor.element.span, side, tensor.tier))
     return ruling.judge(places, only=told(case.target, limits)).findings
 
 
@@ -231,8 +239,11 @@ def packets_of(run: ContiguousRun, dtype_bits: int) -> Iterator[dict[str, int]]:
 
 
 def _packet_facts(run: ContiguousRun, packet: int, word: int, bits: int) -> dict[str, int]:
-    read, write = (divisor_bytes(gcd(g, word) * bits) for g in (run.read_gcd, run.write_gcd))
-    return {"packet_bytes": max(1, packet * bits // 8), "read_gcd": read, "write_gcd": write}
+    read, write = (gcd(g, word) * bits for g in (run.read_gcd, run.write_gcd))
+    return {
+        "packet_bytes": max(1, packet * bits // 8), "read_gcd": divisor_bytes(read), "write_gcd": divisor_bytes(write),
+        "packet_bits": packet * bits, "read_gcd_bits": read, "write_gcd_bits": write,
+    }  # fmt: skip
 
 
 def told_of_packet(target: Target, facts: Mapping[str, int], limits: Mapping[str, int]) -> set[str]:

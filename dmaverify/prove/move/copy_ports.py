@@ -18,6 +18,7 @@ from dmaverify.program.command import Command, Loop
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of, unit_bits_of
 from dmaverify.program.tensor import Tensor
+from dmaverify.prove.move.feasible import entangled
 from dmaverify.prove.move.views import shift_units
 from dmaverify.targets.parts import Route
 from dmaverify.targets.target import Target
@@ -67,14 +68,20 @@ def copy_facts(command: Command, route: Route, item_bytes: int) -> Iterator[Copy
 def left_behind(
     transfer: Transfer, commands: Sequence[Command], target: Target, space: Space, dtype_bits: int
 ) -> list[str]:
+    """What nobody may need behind the rows of commands, in words (`left_behind_rows`)."""
+    return left_behind_rows(transfer, [rows_of(command)[0] for command in commands], target, space, dtype_bits)
+
+
+def left_behind_rows(
+    transfer: Transfer, rows: Sequence[Any], target: Target, space: Space, dtype_bits: int
+) -> list[str]:
     """What nobody may need, in words: what lies behind a row that fills no whole number of blocks, up to the next one,
-    where that is not padding of the row itself which may hold anything.
+    where that is not padding of the row itself which may hold anything. `rows` in bytes.
     """
     dest = transfer.dest
     route = target.routes.get((transfer.source.tier, dest.tier))
     if route is None or not route.fills:
         return []
-    rows = [rows_of(command)[0] for command in commands]
     if all(same(row % route.fills, 0) or _padded(row, route.fills, dest, space, dtype_bits) for row in rows):
         return []
     said = f"nobody needs what {dest.tier} holds behind a row, up to the next multiple of {route.fills} bytes"
@@ -94,18 +101,24 @@ def _padded(row: Any, fills: int, dest: Tensor, space: Space, dtype_bits: int) -
 
 
 def span_facts(layout: Layout, transfer: Transfer, side: str, target: Target) -> CopyFacts:
-    """How far any copies of a side reach at least, in all iterations: its live cells, where no padding depends on
-    several digits.
+    """How far any copies of a side reach at least, in all iterations: its live cells; where padding depends on several
+    digits, those at which all digits but one are 0.
     """
     bits, views = unit_bits_of(target.dtypes[transfer.dtype]), transfer.views
     low = layout.origin
-    high = low + sum((d.live - 1) * d.step for i, d in enumerate(layout.digits) if i not in layout.beyond_index)
+    ends = [(i, d) for i, d in enumerate(layout.digits) if i not in layout.beyond_index]
+    if entangled(layout):
+        zero = (0,) * len(layout.digits)
+        last = [(d, (*zero[:i], d.live - 1, *zero[i + 1 :])) for i, d in ends]
+        high = low + max([(d.live - 1) * d.step for d, values in last if layout.kind_at(values) is None], default=0)
+    else:
+        high = low + sum((d.live - 1) * d.step for _, d in ends)
     if views is not None:
         moved = shift_units(views.source if side == "read" else views.dest, views, target, bits)
         low, high = low + moved.least(views.turns), high + moved.most(views.turns)
     tier = (transfer.source if side == "read" else transfer.dest).tier
-    ends = {"low_bytes": low * bits // 8, "end_bytes": (high + 1) * bits // 8}
-    return CopyFacts("reach", ends, "any copy", side, tier)
+    bounds = {"low_bytes": low * bits // 8, "end_bytes": (high + 1) * bits // 8}
+    return CopyFacts("reach", bounds, "any copy", side, tier)
 
 
 def first_facts(layout: Layout, transfer: Transfer, side: str, target: Target) -> CopyFacts:

@@ -16,7 +16,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from dmaverify.language.expr import Broadcast, Expr, Symbol, axes_of, children, pair, terms_of, walk
-from dmaverify.language.numbers import gcd, least, most, same, step_gcd
+from dmaverify.language.meaning import live_indices
+from dmaverify.language.numbers import Symbolic, gcd, least, most, same, step_gcd
 from dmaverify.layout.digits import DigitForm, NotDigits, compile_digits, finalized
 from dmaverify.layout.held import TooMany, first_absent
 from dmaverify.lower.derive import coalesce
@@ -24,6 +25,9 @@ from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.space import divisor_bytes
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
+
+MOST_PLACES = 64
+"""Chips or clusters that are looked at one by one."""
 
 
 def contiguous_run(command: Command) -> int:
@@ -204,7 +208,7 @@ def transfer_facts(
 def _same_chip(source: Tensor, dest: Tensor, commands: Sequence[Command]) -> int:
     if commands:
         return int(all(c.read.chip == c.write.chip for c in commands))
-    return int(source.chip == dest.chip and source.at_chip == dest.at_chip)
+    return int(_stays(source, dest, "chip"))
 
 
 def _same_cluster(source: Tensor, dest: Tensor, target: Target, commands: Sequence[Command]) -> int:
@@ -212,7 +216,30 @@ def _same_cluster(source: Tensor, dest: Tensor, target: Target, commands: Sequen
         return 1
     if commands:
         return int(all(c.read.cluster == c.write.cluster and c.read.chip == c.write.chip for c in commands))
-    return int(source.cluster == dest.cluster and source.at_cluster == dest.at_cluster)
+    return int(_stays(source, dest, "cluster"))
+
+
+def _stays(source: Tensor, dest: Tensor, place: str) -> bool:
+    """Whether each element that the destination asks for lies on the same place of a kind as in the source: both hold
+    the same coordinates there, of all axes that the destination names.
+    """
+    if getattr(source, f"at_{place}") != getattr(dest, f"at_{place}"):
+        return False
+    there, here = source.field(place), dest.field(place)
+    if there == here:
+        return True
+    sizes = {**axes_of(source.mapping), **axes_of(dest.mapping)}
+    if any(isinstance(expr.size, Symbolic) or expr.size > MOST_PLACES for expr in (there, here)):
+        return False
+    named = axes_of(dest.mapping).keys()
+    held, asked_of = ({axis for axis, size in axes_of(expr).items() if size > 1} for expr in (there, here))
+    if held & named != asked_of:
+        return False
+    for at in range(here.size):
+        asked = live_indices(here, at, sizes)
+        if asked and (at >= there.size or asked != live_indices(there, at, sizes)):
+            return False
+    return True
 
 
 def _same_dmn(source: Tensor, dest: Tensor, target: Target, commands: Sequence[Command]) -> int:

@@ -31,7 +31,7 @@ from dmaverify.program.space import aliased_place, layout_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import Views
 from dmaverify.prove.flow.touches import work_of
-from dmaverify.prove.move.alone import packets_of, told_of_packet
+from dmaverify.prove.move.alone import packets_of, told_of_packet, unfilled
 from dmaverify.prove.move.cells import has_window
 from dmaverify.prove.move.copy_ports import left_behind, told_of_first, told_of_span
 from dmaverify.prove.move.feasible import longest_run
@@ -230,6 +230,8 @@ class _SizeRun:
         rules.hold(transfer_places(transfer, target, (), limits))
         rules.hold(span_places(transfer, target), only=told_of_span(target, limits))
         self._of_any_stream(transfer, target, bits, rules)
+        sides = [layout_of(t, space_of(target, t.tier), bits)[0] for t in (transfer.source, transfer.dest)]
+        self.said += unfilled(transfer, longest_run(*sides), target, space_of(target, transfer.dest.tier), bits)
         for counters, _ in self._iterations(transfer.views, target):
             self._of_any_stream(transfer.at_iteration(counters), target, bits, rules, moved=True)
 

@@ -25,7 +25,7 @@ from dmaverify.prove.flow.concurrency import SECTION
 from dmaverify.prove.flow.declarations import read_otherwise
 from dmaverify.prove.flow.hazards import KINDS, unordered
 from dmaverify.prove.flow.hazards_told import CONTEXTS_IN_ORDER, ONE_ENGINE, contexts_apart, engines_apart
-from dmaverify.prove.flow.tile_outputs import cutting, dtypes_of, plain, sides_of, whole_reader
+from dmaverify.prove.flow.tile_outputs import cutting, dtypes_of, plain, sides_of, whole_readers
 from dmaverify.prove.flow.touches import StepWork, Touch
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.sizes.facts import SizeFact
@@ -58,7 +58,7 @@ def judge_together(
             beside = any(program.steps[b].transfer is not None and order.concurrent(a, b) for b in sliced)
             why = f"`{one.name}` may run beside DMA: accesses in a row to a bank are counted at single sizes only"
             need(not (one.accesses and beside), f"{target.name}/bank-starvation", why)
-    sides = list(_sides(program))
+    sides = list(_sides(program, target))
     _outputs(sides, order)
     rests = [
         *_written_again(program, sides, order),
@@ -138,12 +138,13 @@ class _ShownSide:
         return alike and (not self.windows or (self.windows, self.turns) == (written.windows, written.turns))
 
 
-def _sides(program: Program) -> Iterator[_ShownSide]:
+def _sides(program: Program, target: Target) -> Iterator[_ShownSide]:
     for i, step in enumerate(program.steps):
-        for (tensor, views, view, writes), dtype in zip(sides_of(step), dtypes_of(step), strict=True):
+        every = zip(sides_of(step), dtypes_of(step), whole_readers(step, target), strict=True)
+        for (tensor, views, view, writes), dtype, whole in every:
             yield _ShownSide(
                 i, plain(tensor if view is None else view.base), dtype, () if views is None else views.turns,
-                [] if view is None else cutting(view), view is not None and view.partial, writes, whole_reader(step),
+                [] if view is None else cutting(view), view is not None and view.partial, writes, whole,
             )  # fmt: skip
 
 
