@@ -17,8 +17,9 @@ from dmaverify.language.numbers import gcd
 from dmaverify.language.served import TooManyCells, first_unserved, holds_nothing
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.held import TooMany
+from dmaverify.lower.programs import space_of
 from dmaverify.program.move import Transfer
-from dmaverify.program.space import Space, divisor_bytes, layout_of, unit_bits_of
+from dmaverify.program.space import divisor_bytes, layout_of, unit_bits_of
 from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.feasible import Clash, ContiguousRun, clashes, entangled, longest_run, missing, without_start
@@ -60,19 +61,20 @@ def judge_move(case: Case) -> None:
     if opaque:
         case.take(case.rules_on(()))
         return
-    report, run = case.rules_on(()), longest_run(source, dest)
-    findings = [*report.findings, *_alignment(case, case.transfer, run).findings]
-    case.conditions += unfilled(transfer, run, case.target, case.spaces[1], case.bits)
+    report = case.rules_on(())
+    findings = [*report.findings, *_alignment(case, case.transfer, longest_run(source, dest)).findings]
+    case.conditions += unfilled(transfer, (source, dest), case.target)
     findings += [*_of_copies(case, transfer, (source, dest)), *_of_copies(case, transfer, (source, dest), first=True)]
     case.take(replace(report, findings=tuple(findings)))
 
 
-def unfilled(transfer: Transfer, run: ContiguousRun, target: Target, space: Space, dtype_bits: int) -> list[str]:
+def unfilled(transfer: Transfer, layouts: tuple[Layout, Layout], target: Target) -> list[str]:
     """What nobody may need behind the rows of any copies: the last one of a run ends where the run does."""
     from dmaverify.prove.move.copy_ports import left_behind_rows
 
-    row = run.units * unit_bits_of(dtype_bits) // 8
-    return left_behind_rows(transfer, [row], target, space, dtype_bits)
+    bits = target.dtypes[transfer.dtype]
+    rows = (longest_run(*both).units * unit_bits_of(bits) // 8 for both in (layouts,))
+    return left_behind_rows(transfer, rows, target, space_of(target, transfer.dest.tier), bits)
 
 
 def _holds_nothing(tensor: Tensor, layout: Layout | None) -> bool:
@@ -227,15 +229,16 @@ def _of_copies(
 
 def packets_of(run: ContiguousRun, dtype_bits: int) -> Iterator[dict[str, int]]:
     """What rules of a command are asked of, packet by packet: 8 bytes of a run, or what 8 leaves of it, then larger
-    words that it holds as often as they go, then all of it.
+    words that it holds as often as they go, then all of it; the same of shorter runs.
     """
     bits = unit_bits_of(dtype_bits)
-    word = 64 // bits
-    yield _packet_facts(run, word if run.units % word == 0 else run.units % word, word, bits)
-    while word < MOST_WORD * 8 // bits and run.units % (2 * word) == 0:
-        word *= 2
-        yield _packet_facts(run, word, word, bits)
-    yield _packet_facts(run, run.units, run.units, bits)
+    for units in (run.units, *run.shorter):
+        word = 64 // bits
+        yield _packet_facts(run, word if units % word == 0 else units % word, word, bits)
+        while word < MOST_WORD * 8 // bits and units % (2 * word) == 0:
+            word *= 2
+            yield _packet_facts(run, word, word, bits)
+        yield _packet_facts(run, units, units, bits)
 
 
 def _packet_facts(run: ContiguousRun, packet: int, word: int, bits: int) -> dict[str, int]:

@@ -8,7 +8,7 @@ beyond the loops of one instruction is issued again, from a base of its own. Suc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dmaverify.language.expr import Kind
@@ -69,11 +69,12 @@ def left_behind(
     transfer: Transfer, commands: Sequence[Command], target: Target, space: Space, dtype_bits: int
 ) -> list[str]:
     """What nobody may need behind the rows of commands, in words (`left_behind_rows`)."""
-    return left_behind_rows(transfer, [rows_of(command)[0] for command in commands], target, space, dtype_bits)
+    rows = (rows_of(command)[0] for command in commands)
+    return left_behind_rows(transfer, rows, target, space, dtype_bits)
 
 
 def left_behind_rows(
-    transfer: Transfer, rows: Sequence[Any], target: Target, space: Space, dtype_bits: int
+    transfer: Transfer, rows: Iterable[Any], target: Target, space: Space, dtype_bits: int
 ) -> list[str]:
     """What nobody may need, in words: what lies behind a row that fills no whole number of blocks, up to the next one,
     where that is not padding of the row itself which may hold anything. `rows` in bytes.

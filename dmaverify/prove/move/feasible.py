@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from dmaverify.language.expr import Kind
-from dmaverify.language.numbers import gcd
+from dmaverify.language.numbers import gcd, least
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit
 from dmaverify.layout.held import TooMany, first_absent, one_nest, values_of
@@ -51,11 +51,14 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class ContiguousRun:
-    """The longest run contiguous on both sides, in units, and what divides all addresses at which such runs start."""
+    """The longest run contiguous on both sides, in units, and what divides all addresses at which such runs start.
+    `shorter`: such runs that end before, with the padding that both sides have or with none.
+    """
 
     units: int
     read_gcd: int
     write_gcd: int
+    shorter: tuple[int, ...] = ()
 
 
 def _held(layout: Layout, axis: str) -> list[Digit]:
@@ -178,6 +181,7 @@ def longest_run(source: Layout, dest: Layout) -> ContiguousRun:
     written; padding that both sides have alike is walked through.
     """
     run = 1
+    shorter: tuple[int, ...] = ()
     strides: list[int] = []
     walked: list[tuple[Digit, int]] = []  # outside of the run, with the least distance of two of its coordinates
     growing = True
@@ -204,6 +208,8 @@ def longest_run(source: Layout, dest: Layout) -> ContiguousRun:
             if digit.live > other[1].live or (digit.live < digit.slots and not _top(dest, index)):
                 continue
         if digit.live < digit.slots:
+            room = 1 if other is None else least([digit.slots, other[1].slots])
+            shorter = (run, digit.step * room) if room > digit.live else (run,)
             run = digit.step * digit.slots
         elif other is not None and digit.slots == other[1].live == other[1].slots:
             growing = True
@@ -216,7 +222,8 @@ def longest_run(source: Layout, dest: Layout) -> ContiguousRun:
         for step in _steps_of(d, weight)
     )
     strides += [digit.step for digit, weight in walked if weight == digit.weight]
-    return ContiguousRun(run, gcd(source.origin, *steps), gcd(dest.origin, *strides))
+    gcds = gcd(source.origin, *steps), gcd(dest.origin, *strides)
+    return ContiguousRun(run, *gcds, shorter)
 
 
 def _steps_of(digit: Digit, distance: int) -> Iterator[int]:

@@ -230,8 +230,8 @@ class _SizeRun:
         rules.hold(transfer_places(transfer, target, (), limits))
         rules.hold(span_places(transfer, target), only=told_of_span(target, limits))
         self._of_any_stream(transfer, target, bits, rules)
-        sides = [layout_of(t, space_of(target, t.tier), bits)[0] for t in (transfer.source, transfer.dest)]
-        self.said += unfilled(transfer, longest_run(*sides), target, space_of(target, transfer.dest.tier), bits)
+        source, dest = (layout_of(t, space_of(target, t.tier), bits)[0] for t in (transfer.source, transfer.dest))
+        self.said += unfilled(transfer, (source, dest), target)
         for counters, _ in self._iterations(transfer.views, target):
             self._of_any_stream(transfer.at_iteration(counters), target, bits, rules, moved=True)
 
