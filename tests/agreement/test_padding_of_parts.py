@@ -114,3 +114,10 @@ def test_padding_of_one_of_several_streams_is_judged_by_the_proof(
     sides = f'tier = "hbm", base = 64, element = "{source}"', f'tier = "hbm", base = 4096, element = "{dest}"'
     assert judged(move(*sides, *streams))["t"] <= errors
     assert judged(move(*sides, *streams))["t"]
+
+
+@pytest.mark.parametrize("stream", ['stream = { time = "A", packet = "C" }', ""])
+def test_questions_from_definitions_leave_a_move_onto_itself_to_its_order(stream: str) -> None:
+    text = move('tier = "hbm", element = "A, C"', 'tier = "hbm", element = "A, C"', stream, loop="loop = { t = 2 }")
+    (verdict,) = api.check(AXES + text, options=Options(prove="full"))
+    assert verdict.status.value == "proved"

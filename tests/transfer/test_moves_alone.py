@@ -7,8 +7,10 @@ from itertools import permutations, product
 from pathlib import Path
 
 import pytest
+from lab.draws import rest
 
 import dmaverify.api as api
+from dmaverify.prove.options import Options
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("X, C", "X, C # 20", "X, C # 24", "C, X", "Y, X, C", "X % 2, X / 2, C", "4, C")
@@ -32,11 +34,11 @@ dest = {{ tier = "{tiers[1]}", base = 65536, element = "{dest}" }}
 
 
 def status(text: str) -> str:
-    (verdict,) = api.check(text)
+    (verdict,) = api.check(text, options=Options(repair=False))
     return verdict.status.value
 
 
-@pytest.mark.parametrize("tiers", [("hbm", "dm"), ("spm", "dm"), ("dm", "hbm")])
+@pytest.mark.parametrize("tiers", [("hbm", "dm"), ("dm", "hbm"), *rest([(("spm", "dm"),)])])
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_move_alone_is_proved_exactly_where_a_stream_is(source: str, tiers: tuple[str, str]) -> None:
     told = set()
