@@ -20,7 +20,7 @@ from lab.leave_out import main, quantile, rank_correlation
 from lab.points import Point, commands_of, hardware_points, packet_of, regions_of, static_points
 
 from dmaverify.cli.app import cli
-from dmaverify.cost.constants import TICKS, cost_data, profiles
+from dmaverify.cost.constants import TICKS, CostData, cost_data, profiles
 from dmaverify.cost.model import cost
 from dmaverify.cost.sides import pairs_of
 from dmaverify.cost.simulate import simulate
@@ -187,8 +187,8 @@ def test_the_constants_in_the_data_are_those_that_the_command_fits() -> None:
 
 
 def test_the_report_names_every_row_and_those_it_does_not_explain(monkeypatch: pytest.MonkeyPatch) -> None:
-    def once(points: list[Point], *given: object) -> list[FitRow]:
-        assert (points, *given) == (all_points(), SCHEDULE, static_points(STATED))
+    def once(points: list[Point], data: CostData, beside: list[Point]) -> list[FitRow]:
+        assert (points, data.profile, beside) == (all_points(), SCHEDULE.profile, static_points(STATED))
         return unseen()
 
     monkeypatch.setattr("lab.leave_out.left_out", once)
