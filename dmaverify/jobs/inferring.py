@@ -21,7 +21,7 @@ def with_streams(plan: Plan) -> Plan:
     made = []
     for item in plan.transfers:
         transfer = item.transfer
-        silent = transfer.stream is None and not transfer.streams and not transfer.given and not transfer.views
+        silent = not transfer.carried_out and not transfer.views
         with bounded(Limits(TIMEOUT, MEMORY, RLIMIT // 4)):
             found = synthesize_named(plan, item.name, SynthSettings(simulate=False, routes=False)) if silent else None
         if found is not None and found.found:

@@ -152,9 +152,11 @@ def _facts(
         if cut is not None and not isinstance(right, SizeTerm) and not never:
             rest, whole = Poly.of(right), Span(source, offset, offset + len(text))
             facts = [SizeFact("div" if sign == "==" else "ndiv", cut[0] - rest, cut[1], _ASSUMED)]
-            if right and (right < 0 or (cut[1].constant is not None and right >= cut[1].constant)):
+            number = cut[1].constant
+            if right and (right < 0 or (number is not None and right >= number)):
                 raise InputError(f"no remainder by {cut[1]} is {right}", whole, f"write a number below {cut[1]}")
-            return facts + ([SizeFact("ge", cut[1] - rest - Poly.of(1), None, _ASSUMED)] if right else [])
+            below = [SizeFact("ge", cut[1] - rest - Poly.of(1), None, _ASSUMED)] if right and number is None else []
+            return facts + below
         return [SizeFact("eq" if sign == "==" else "ne", _poly(left) - _poly(right), None, _ASSUMED)]
     if sign in ("<", "<="):
         left, right = right, left

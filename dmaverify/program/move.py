@@ -87,13 +87,19 @@ class Transfer:
         """The move with these commands, and nothing else of what the plan said of how it is kept."""
         return replace(self, stream=None, streams=(), given=given, expect=None)
 
+    @property
+    def carried_out(self) -> bool:
+        """Whether a stream or commands say how the move is done."""
+        return bool(self.given or self.streams) or self.stream is not None
+
     def at_iteration(self, counters: Sequence[int]) -> Transfer:
         """The move with the source and dest of the iteration at `counters`."""
         views = self.views
         if views is None:
             return self
-        source, dest = (view and view.moved(counters) for view in (views.source, views.dest))
-        return replace(self, source=source or self.source, dest=dest or self.dest)
+        source = self.source if views.source is None else views.source.moved(counters)
+        dest = self.dest if views.dest is None else views.dest.moved(counters)
+        return replace(self, source=source, dest=dest)
 
     @property
     def buffers(self) -> tuple[Tensor, Tensor]:

@@ -175,12 +175,13 @@ def test_a_let_of_a_macro_holds_behind_it_for_names_of_the_caller_alone(macro: s
     ("let n = 2; AT; for n in [4, 4, 4, 4] { let k = n; COPY }", "unknown"), ("let n = 2; AT; if let n = 4 { for k in 0..4 { COPY } }", "unknown"),
     ("let n = 2; AT; match 4 { n => { for k in 0..4 { COPY } } }", "unknown"), ("let n = 2; AT; let f = |n| n; for k in 0..4 { COPY }", "unknown"),
     ("let n = 2; AT; set!(n); for k in 0..4 { COPY }", "unknown"), ("let n = 4; AT; set!(o); for k in 0..4 { COPY }", "proved"),
-    ("let n = 2; AT; let n = 4; AT; for k in 0..4 { COPY }", "unknown"),
+    ("let n = 2; AT; let n = 4; AT; for k in 0..4 { COPY }", "unknown"), ("let n = 2; AT; assert!(n == 2); for k in 0..4 { COPY }", "refuted"),
+    ("let n = 2; AT; i!(n); for k in 0..4 { COPY }", "unknown"),
 ])  # fmt: skip
 def test_a_variable_that_a_macro_names_itself_is_the_one_of_its_definition(lines: str, status: str) -> None:
     at = "macro_rules! at { ($i:expr) => { if n == 4 { $i * 16 } else { 0 } } }"
     tile = "x.view().tile::<m![B], 16, m![A, B = 16 # 64]>(at!(k)).to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![B], 16, m![A, B = 16 #{!} 64]>(at!(k)));"
-    before = "macro_rules! set { ($v:ident) => { let $v = 4; } }"
+    before = "macro_rules! set { ($v:ident) => { let $v = 4; } } macro_rules! i { ($v:ident) => { let $v = 4; } }"
     assert judged(before, lines.replace("AT;", at).replace("COPY", tile)) == status
 
 

@@ -2,14 +2,20 @@
 
 # ruff: noqa: E501  (plan text reads best on one line)
 
+import random
 import shutil
+from collections import Counter
 from itertools import permutations, product
 from pathlib import Path
 
 import pytest
-from lab.draws import rest
+from lab.draws import counted, rest
+from lab.moves_alone import draw_alone
 
 import dmaverify.api as api
+from dmaverify.program.space import unit_bits_of
+from dmaverify.prove.move.alone import packets_of
+from dmaverify.prove.move.feasible import ContiguousRun
 from dmaverify.prove.options import Options
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,6 +60,28 @@ def test_a_move_alone_is_proved_exactly_where_a_stream_is(source: str, tiers: tu
         assert (alone == "proved") is ("proved" in streams), (dest, alone, streams)
         told.add(alone)
     assert "proved" in told
+
+
+@pytest.mark.parametrize(("source", "dest", "proved"), [
+    ("C", "C = 3 # 11", True), ("C", "C = 3 # 7", False), ("C = 4 # 8", "X # 2, C = 4", True), ("C = 4 # 8", "X #{!} 2, C = 4", False),
+])  # fmt: skip
+def test_a_packet_takes_as_much_of_the_padding_behind_it_as_it_needs(source: str, dest: str, proved: bool) -> None:
+    plan = PLAN.format(tiers=("hbm", "dm"), source=source, dest=dest).replace("X = 4", "X = 1")
+    assert (status(plan) == "proved") is proved
+
+
+@pytest.mark.parametrize("count", counted(40, 3000))
+def test_no_drawn_move_is_refuted_that_some_stream_carries_out(count: int) -> None:
+    found: Counter[tuple[str, bool]] = Counter()
+    for seed in range(count):
+        plan, streams = draw_alone(random.Random(seed))
+        alone = status(plan)
+        right = (
+            next((stream for stream in streams if status(plan + stream) == "proved"), "") if alone != "unknown" else ""
+        )
+        assert not (right and alone == "refuted"), plan + right
+        found[alone, bool(right)] += 1
+    assert min(found["proved", True], found["refuted", False]) >= count // 20
 
 
 @pytest.mark.parametrize(("word", "proved"), [(4, True), (16, True), (64, True), (512, True), (1024, False)])
@@ -177,3 +205,17 @@ def test_the_last_row_of_copies_fills_its_block(dest: str, said: bool, stream: s
     )
     assert verdict.status.value == "proved"
     assert any("behind a row" in one for one in verdict.conditions) is said
+
+
+@pytest.mark.parametrize(("dest", "status"), [("dm", "unknown"), ("hbm", "proved"), ("spm", "proved")])
+def test_a_mapping_without_digits_leaves_open_what_a_packet_of_one_byte_breaks(dest: str, status: str) -> None:
+    ragged = "(X, C # 24) @ 6 / 10"
+    (verdict,) = api.check(PLAN.format(tiers=("hbm", dest), source=ragged, dest=ragged))
+    assert (verdict.status.value, verdict.errors) == (status, ())
+
+
+def test_every_packet_that_divides_a_run_is_tried() -> None:
+    for units, bits in product(range(1, 200), (4, 8, 16)):
+        tried = {facts["packet_bits"] for facts in packets_of(ContiguousRun(units, 0, 0), bits)}
+        assert {unit_bits_of(bits) * n for n in range(1, units + 1) if units % n == 0} <= tried
+    assert {64, 1 << 15, 8 << 30} <= {f["packet_bits"] for f in packets_of(ContiguousRun(1 << 30, 0, 0), 8)}

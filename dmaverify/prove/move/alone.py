@@ -10,6 +10,7 @@ Source: docs/design.md; docs/machines/rngd.md 1.4, 3.2.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.language.expr import axes_of
@@ -31,8 +32,8 @@ from dmaverify.targets.target import Target, load_obligations
 from dmaverify.values import replace
 from dmaverify.verdict import Finding, Label, Severity
 
-MOST_WORD = 4096
-"""Bytes of the largest word that packets are made of, besides whole runs."""
+MOST_UNITS, MOST_WORD = 1 << 24, 1 << 12
+"""Units of a run whose parts are all tried; of a longer one, of the largest word that is."""
 
 
 def judge_move(case: Case) -> None:
@@ -58,14 +59,28 @@ def judge_move(case: Case) -> None:
         for clash in clashes(source, dest):
             _clash(case, clash)
         _absent(case, source, dest)
-    if opaque:
-        case.take(case.rules_on(()))
-        return
     report = case.rules_on(())
-    findings = [*report.findings, *_alignment(case, case.transfer, longest_run(source, dest)).findings]
-    case.conditions += unfilled(transfer, (source, dest), case.target)
-    findings += [*_of_copies(case, transfer, (source, dest)), *_of_copies(case, transfer, (source, dest), first=True)]
+    findings = [*report.findings, *told_of_any_stream(case, transfer).findings]
+    if not opaque:
+        case.conditions += unfilled(transfer, (source, dest), case.target)
+        findings += _of_copies(case, transfer, (source, dest))
     case.take(replace(report, findings=tuple(findings)))
+
+
+def told_of_any_stream(case: Case, transfer: Transfer) -> RuleReport:
+    """What the rules say of packets and of the first cells of copies, for one iteration of a move. Of a mapping without
+    digits a packet of one unit is known alone, and where that breaks a rule, nothing is.
+    """
+    sides = zip((transfer.source, transfer.dest), case.spaces, strict=True)
+    (source, one), (dest, other) = (layout_of(tensor, space, case.bits) for tensor, space in sides)
+    if not (one or other):
+        report = _alignment(case, transfer, longest_run(source, dest))
+        return replace(report, findings=(*report.findings, *_of_copies(case, transfer, (source, dest), first=True)))
+    report = _alignment(case, transfer, ContiguousRun(1, 1, 1))
+    broken = [finding.rule for finding in report.findings if finding.severity is Severity.ERROR]
+    broken += _rules_of_copies(case, transfer)
+    case.leave_open(broken, "a mapping has no digits, so that packets of more than one unit are not known")
+    return replace(report, findings=tuple(f for f in report.findings if f.severity is not Severity.ERROR))
 
 
 def unfilled(transfer: Transfer, layouts: tuple[Layout, Layout], target: Target) -> list[str]:
@@ -73,7 +88,7 @@ def unfilled(transfer: Transfer, layouts: tuple[Layout, Layout], target: Target)
     from dmaverify.prove.move.copy_ports import left_behind_rows
 
     bits = target.dtypes[transfer.dtype]
-    rows = (longest_run(*both).units * unit_bits_of(bits) // 8 for both in (layouts,))
+    rows = (longest_run(*both).units * unit_bits_of(bits) // 8 for both in (layouts,))  # sought where a route fills
     return left_behind_rows(transfer, rows, target, space_of(target, transfer.dest.tier), bits)
 
 
@@ -180,17 +195,6 @@ def _lacks(case: Case, what: str, index: Mapping[str, int], axis: str) -> None:
     )
 
 
-def alignment_at(case: Case, counters: Sequence[int]) -> RuleReport:
-    """What `judge_move` says of packets and of first cells, in the iteration at `counters`."""
-    moved = case.transfer.at_iteration(counters)
-    sides = zip((moved.source, moved.dest), case.spaces, strict=True)
-    (source, source_opaque), (dest, dest_opaque) = (layout_of(one, space, case.bits) for one, space in sides)
-    if source_opaque or dest_opaque:
-        return RuleReport((), 0, ())
-    report = _alignment(case, moved, longest_run(source, dest))
-    return replace(report, findings=(*report.findings, *_of_copies(case, moved, (source, dest), first=True)))
-
-
 def _alignment(case: Case, transfer: Transfer, run: ContiguousRun) -> RuleReport:
     """The rules of a command on the packets that a stream could have: those that the smallest breaks, where all do."""
     limits = case.target.limits_with(case.transfer.limits)
@@ -205,6 +209,23 @@ def _alignment(case: Case, transfer: Transfer, run: ContiguousRun) -> RuleReport
             return report
         reports.append(report)
     return reports[0]
+
+
+def _rules_of_copies(case: Case, transfer: Transfer) -> list[str]:
+    """The rules of how far copies reach and where they begin, where a move is made of copies."""
+    from dmaverify.prove.move.copy_ports import told_of_first, told_of_span
+
+    target, tiers = case.target, (transfer.source.tier, transfer.dest.tier)
+    if target.copies_of(*tiers) is None:
+        return []
+    engine, limits = target.engine_of(*tiers), target.limits_with(transfer.limits)
+    told = told_of_span(target, limits) | told_of_first(target, limits)
+    sides = list(zip(("read", "write"), tiers, strict=True))
+    return [
+        rule.id
+        for rule in target.rules.values()
+        if rule.id in told and any(rule.applies(engine, *tiers, *side) for side in sides)
+    ]
 
 
 def _of_copies(
@@ -228,17 +249,27 @@ def _of_copies(
 
 
 def packets_of(run: ContiguousRun, dtype_bits: int) -> Iterator[dict[str, int]]:
-    """What rules of a command are asked of, packet by packet: 8 bytes of a run, or what 8 leaves of it, then larger
-    words that it holds as often as they go, then all of it; the same of shorter runs.
+    """What rules of a command are asked of, packet by packet: 8 bytes of a run, or what 8 leaves of it, then every part
+    that divides the run, and the same of shorter runs. Of a symbolic run, or one of more than `MOST_UNITS`, the parts
+    are words by doubling, and all of it: a rule that another packet keeps is then broken all the same.
     """
     bits = unit_bits_of(dtype_bits)
     for units in (run.units, *run.shorter):
         word = 64 // bits
         yield _packet_facts(run, word if units % word == 0 else units % word, word, bits)
-        while word < MOST_WORD * 8 // bits and units % (2 * word) == 0:
-            word *= 2
-            yield _packet_facts(run, word, word, bits)
-        yield _packet_facts(run, units, units, bits)
+        for part in _parts(units, word):
+            yield _packet_facts(run, part, part, bits)
+
+
+def _parts(units: int, word: int) -> Iterator[int]:
+    if isinstance(units, int) and units <= MOST_UNITS:
+        low = [n for n in range(1, math.isqrt(units) + 1) if units % n == 0]
+        yield from sorted({*low, *(units // n for n in low)})
+        return
+    while word < MOST_WORD and units % (2 * word) == 0:
+        word *= 2
+        yield word
+    yield units
 
 
 def _packet_facts(run: ContiguousRun, packet: int, word: int, bits: int) -> dict[str, int]:

@@ -357,13 +357,13 @@ class Case(Judgement):
         self.rules, self.differs = report.evaluated, report.differs
         self.held += report.held
 
-    def leave_open(self, rules: Iterable[str], asked: int, iterations: int) -> None:
-        """Rules that hold where they were asked, which is not in every iteration; the first tells of all."""
+    def leave_open(self, rules: Iterable[str], why: str) -> None:
+        """Rules that were not asked everywhere, and why; the first tells of all."""
         broken = {finding.rule for finding in self.findings}
         first, *others = [rule for rule in rules if rule not in broken] or [""]
         if first:
             more = f", and {len(others)} more rules" if others else ""
-            self.status[first], self.by[first] = "unknown", f"asked at {asked} of {iterations:,} iterations{more}"
+            self.status[first], self.by[first] = "unknown", f"{why}{more}"
 
     # ------------------------------------------------------------ verdict
 

@@ -79,10 +79,8 @@ def check_transfer(
         case.take(case.rules_on(printed if isinstance(printed, tuple) else ()))
     elif going:
         judged, other = _judge_programs(case)
-        alone = not transfer.given and transfer.stream is None and not transfer.streams
-        _views(
-            case, judged, partial(_of_any_stream, case) if alone else partial(_of_commands, case, judged, case.rules_on)
-        )
+        moved = partial(_of_commands, case, judged, case.rules_on)
+        _views(case, judged, moved if transfer.carried_out else partial(_of_any_stream, case))
         judge_in_place(case, [program for program in (judged, other) if program])
         ask_from_definitions(case)
     else:
@@ -130,7 +128,7 @@ def _judge_programs(case: Case) -> tuple[Program, Program]:
     """
     transfer = case.transfer
     args = (transfer.source, transfer.dest)
-    if not transfer.given and transfer.stream is None and not transfer.streams:
+    if not transfer.carried_out:
         from dmaverify.prove.move.alone import judge_move
 
         judge_move(case)
@@ -209,9 +207,9 @@ def _wanted(case: Case, derived: Sequence[Command]) -> tuple[str, ...]:
 
 
 def _of_any_stream(case: Case, counters: Sequence[int]) -> RuleReport:
-    from dmaverify.prove.move.alone import alignment_at
+    from dmaverify.prove.move.alone import told_of_any_stream
 
-    return alignment_at(case, counters)
+    return told_of_any_stream(case, case.transfer.at_iteration(counters))
 
 
 def _of_commands(
@@ -247,7 +245,8 @@ def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[in
         note = f"found{at_iteration(views.turns, counters)}"
         case.findings += [replace(f, notes=(*f.notes, note)) for f in report.findings if f.rule not in told]
     if len(others) + 1 < iterations(views.turns):
-        case.leave_open(untold(case.held, case.target, case.options.readings), len(others) + 1, views.count)
+        asked = f"asked at {len(others) + 1} of {views.count:,} iterations"
+        case.leave_open(untold(case.held, case.target, case.options.readings), asked)
     case.iterations = views.count
     if views.loops:
         case.assumptions.append(EACH_ITERATION)

@@ -12,12 +12,11 @@ Source: docs/machines/rngd.md 1.4 (a common refinement must exist), 3.2 (tails);
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from dmaverify.language.expr import Kind
-from dmaverify.language.numbers import gcd, least
+from dmaverify.language.numbers import Symbolic, gcd, least
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit
 from dmaverify.layout.held import TooMany, first_absent, one_nest, values_of
@@ -52,7 +51,7 @@ class Missing:
 @dataclass(frozen=True, slots=True)
 class ContiguousRun:
     """The longest run contiguous on both sides, in units, and what divides all addresses at which such runs start.
-    `shorter`: such runs that end before, with the padding that both sides have or with none.
+    `shorter`: such runs that end before, within the padding: in the last multiple of each power of two, and with none.
     """
 
     units: int
@@ -181,38 +180,36 @@ def longest_run(source: Layout, dest: Layout) -> ContiguousRun:
     written; padding that both sides have alike is walked through.
     """
     run = 1
-    shorter: tuple[int, ...] = ()
+    ends: list[int] = []  # of the run, before padding and in it
     strides: list[int] = []
     walked: list[tuple[Digit, int]] = []  # outside of the run, with the least distance of two of its coordinates
-    growing = True
+    growing = behind = True  # live bytes may follow in both, or Top padding in the destination
     for index in reversed(range(len(dest.digits))):
         digit = dest.digits[index]
         if digit.slots < 2:
             continue
-        other = _partner(source, digit, run)
-        padding = digit.axis is None and digit.live == 1 and _top(dest, index)  # behind one element
-        if not (growing and digit.step == run and (padding or other is not None)):
-            growing = False
+        other = _partner(source, digit, run) if growing else None
+        if behind and other is None and digit.step == run and digit.live == 1 and _top(dest, index):
+            ends, run, growing = [*ends, run], run * digit.slots, False
+            continue
+        if other is None or digit.step != run:
+            growing = behind = False
             if digit.live > 1:
                 walked.append((digit, digit.weight))
             continue
-        if other is not None and _alike(dest, index, source, other):
+        if _alike(dest, index, source, other):
             run = run * digit.slots
             continue
-        growing = False
-        if other is not None:
-            run = run * min(digit.live, other[1].live)
-            if digit.live > other[1].live:
-                strides.append(run)
-                walked.append((digit, digit.weight * other[1].live))
-            if digit.live > other[1].live or (digit.live < digit.slots and not _top(dest, index)):
-                continue
-        if digit.live < digit.slots:
-            room = 1 if other is None else least([digit.slots, other[1].slots])
-            shorter = (run, digit.step * room) if room > digit.live else (run,)
+        run = run * min(digit.live, other[1].live)
+        growing = digit.slots == digit.live == other[1].live == other[1].slots
+        if digit.live > other[1].live:
+            strides.append(run)
+            walked.append((digit, digit.weight * other[1].live))
+        behind = digit.live <= other[1].live and (digit.live == digit.slots or _top(dest, index))
+        if behind and digit.live < digit.slots:
+            room = least([digit.slots, other[1].slots])
+            ends = [run, digit.step * room] if room > digit.live else [run]
             run = digit.step * digit.slots
-        elif other is not None and digit.slots == other[1].live == other[1].slots:
-            growing = True
     steps = (
         step
         for i, d in enumerate(source.digits)
@@ -223,21 +220,26 @@ def longest_run(source: Layout, dest: Layout) -> ContiguousRun:
     )
     strides += [digit.step for digit, weight in walked if weight == digit.weight]
     gcds = gcd(source.origin, *steps), gcd(dest.origin, *strides)
-    return ContiguousRun(run, *gcds, shorter)
+    return ContiguousRun(run, *gcds, _shorter(run, ends))
+
+
+def _shorter(run: int, ends: Sequence[int]) -> tuple[int, ...]:
+    """Lengths below a run that reaches over padding: any from the first of `ends` on may be chosen. Of a symbolic run
+    these ends are given alone.
+    """
+    if not ends or isinstance(run, Symbolic):
+        return tuple(ends)
+    rounded = dict.fromkeys(run >> bit << bit for bit in range(run.bit_length()))
+    return (*(one for one in rounded if ends[0] < one < run), ends[0])
 
 
 def _steps_of(digit: Digit, distance: int) -> Iterator[int]:
     """What divides the addresses of a source's digit where its axis goes by a distance: nothing where it stands."""
     if distance % digit.weight != 0:
         yield digit.step
-        return
-    by = distance // digit.weight
-    if by % digit.slots == 0:
-        return
-    if digit.slots % by == 0:
-        yield digit.step * by
-    else:
-        yield digit.step * (math.gcd(by, digit.slots) if isinstance(by, int) and isinstance(digit.slots, int) else 1)
+    elif distance // digit.weight % digit.slots != 0:
+        yield distance // digit.weight * digit.step
+        yield digit.slots * digit.step  # where it begins again
 
 
 def _partner(source: Layout, digit: Digit, run: int) -> tuple[int, Digit] | None:

@@ -34,7 +34,7 @@ from dmaverify.prove.flow.touches import work_of
 from dmaverify.prove.move.alone import packets_of, told_of_packet, unfilled
 from dmaverify.prove.move.cells import has_window
 from dmaverify.prove.move.copy_ports import left_behind, told_of_first, told_of_span
-from dmaverify.prove.move.feasible import longest_run
+from dmaverify.prove.move.feasible import ContiguousRun, longest_run
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.in_place import lie_apart
 from dmaverify.prove.move.preconditions import foreign, missing_engine
@@ -251,6 +251,9 @@ class _SizeRun:
                 broken.append(error)
             else:
                 return
+        run = self._run_of(transfer, target, bits)
+        if run.shorter and isinstance(run.units, Symbolic):
+            raise Unproved(broken[0].rule, "a run over padding has packets that are tried at single sizes only")
         every = [fact for one in broken for fact in one.facts]
         raise BrokenRule(broken[0].rule, every, needs_loops=any(one.needs_loops for one in broken))
 
@@ -260,10 +263,13 @@ class _SizeRun:
         """The packet of that number; nothing behind the last one."""
         generic, self.trace.generic = self.trace.generic, False  # nobody judges what comes out: all is recorded
         try:
-            sides = [layout_of(t, space_of(target, t.tier), bits)[0] for t in (transfer.source, transfer.dest)]
-            return next(islice(packets_of(longest_run(*sides), bits), number, None), {})
+            return next(islice(packets_of(self._run_of(transfer, target, bits), bits), number, None), {})
         finally:
             self.trace.generic = generic
+
+    def _run_of(self, transfer: Transfer, target: Target, bits: int) -> ContiguousRun:
+        sides = [layout_of(t, space_of(target, t.tier), bits)[0] for t in (transfer.source, transfer.dest)]
+        return longest_run(*sides)
 
     def _access(self, access: Access, target: Target) -> None:
         bits = target.dtypes[access.dtype]

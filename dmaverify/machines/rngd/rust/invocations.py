@@ -137,7 +137,8 @@ def _bound_anew(code: Code, call: Node, frame: Frame, macro: str, name: str) -> 
     if defined is not code or block is None or len(found) != 1:
         return True
     after = (one for one in walk(block) if found[0].end_byte <= one.start_byte < call.start_byte)
-    return any(name in re.findall(r"\w+", text) for one in after for text in _may_bind(code, one))
+    silent = {called for called in _BINDS_NONE if frame.scope.macro(called) is None}
+    return any(name in re.findall(r"\w+", text) for one in after for text in _may_bind(code, one, silent))
 
 
 def _definitions(code: Code, block: Node, macro: str) -> list[Node]:
@@ -150,13 +151,15 @@ def _definitions(code: Code, block: Node, macro: str) -> list[Node]:
     ]
 
 
-def _may_bind(code: Code, node: Node) -> Iterator[str]:
-    """The texts of a node in which a name may be one that it binds: patterns, and what a macro is given."""
+def _may_bind(code: Code, node: Node, silent: set[str]) -> Iterator[str]:
+    """The texts of a node in which a name may be one that it binds: patterns, and what a macro is given that is not one
+    of `silent`.
+    """
     if node.type == "closure_parameters":
         yield code.text(node)
     elif node.type == "macro_invocation":
         called = node.child_by_field_name("macro")
-        if called is None or code.text(called) not in _BINDS_NONE:
+        if called is None or code.text(called) not in silent:
             yield code.text(node)
     elif (pattern := node.child_by_field_name("pattern")) is not None:
         yield code.text(pattern)
