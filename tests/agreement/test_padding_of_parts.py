@@ -75,6 +75,33 @@ def test_what_lies_there_may_be_moved_onto_itself_though_other_rows_are_beside()
     ) == {"t": {"core/overlap"}}
 
 
+@pytest.mark.parametrize("stream", ["", 'stream = { time = "A = 2", packet = "C" }'])
+@pytest.mark.parametrize(
+    ("starts", "errors"), [(("2", "2"), {"proved"}), (("1", "2"), {"core/overlap", "core/same-element"})]
+)
+def test_rows_moved_onto_their_own_tensor_stay_where_both_views_begin_alike(
+    starts: tuple[str, str], errors: set[str], stream: str
+) -> None:
+    sides = ['tier = "hbm", element = "A, C"' + view("A", 2, start) for start in starts]
+    assert judged(move(*sides, stream))["t"] <= errors
+
+
+@pytest.mark.parametrize(("starts", "safe"), [(("2*t", "2*t"), True), (("t", "2*t"), False)])
+def test_tiles_that_turn_otherwise_on_each_side_are_no_move_onto_itself(starts: tuple[str, str], safe: bool) -> None:
+    sides = [f'tier = "hbm", element = "A, C"{view("A", 2, start)}' for start in starts]
+    assert ("core/overlap" in judged(move(*sides, loop="loop = { t = 3 }"))["t"]) is not safe
+
+
+@pytest.mark.parametrize(("dest", "status"), [("E, F", "proved"), ("F, E", "core/overlap")])
+def test_a_tensor_turned_round_where_it_lies_is_written_before_it_is_read(dest: str, status: str) -> None:
+    text = "F = 4\n" + move(
+        'tier = "hbm", element = "E, F"',
+        f'tier = "hbm", element = "{dest}"',
+        'stream = { time = "E, F", packet = "1" }',
+    )
+    assert judged(text) == {"t": {status}}
+
+
 @pytest.mark.parametrize(("slices", "start", "errors"), [
     ("S # 64", "0", {"core/tiles-cover", "core/tiles-once"}), ("S # 64", "t", {"proved"}), ("64", "t", {"proved"}),
     ("1 # 64", "0", {"core/tiles-cover", "core/tiles-once"}), ("64", "0", {"core/tiles-cover", "core/tiles-once"}),

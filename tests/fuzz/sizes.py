@@ -1,11 +1,12 @@
 """Plans with symbols against the ordinary checker and the executor, at every small size.
 
-    tests/fuzz/sizes.py [PLANS] [SEED] [--regions] [--edges] [--loops] [--places]
+    tests/fuzz/sizes.py [PLANS] [SEED] [--regions] [--edges] [--loops] [--places] [--alone]
 
 Every second plan is of the wider kinds; with `--edges` all are of the kinds at the edges of arithmetic, and the
 conditions of every fifth are searched for. With `--loops` they have loops, views and a program, with `--places` two
 steps that lie where symbols say; each is judged at every small size by the interpreter too, from a text that has that
-size alone. `--regions` leaves the slower searches out: regions of runs are compared.
+size alone. With `--alone` they are moves with neither stream nor commands. `--regions` leaves the slower searches out:
+regions of runs are compared.
 
 A region that a run proves is a claim about each of its sizes; here each small one is judged at that size: the core by
 the executor alone, which shares no code with the proof, the rules folded; sizes too large to be executed by the
@@ -41,6 +42,7 @@ from dmaverify.testing.wide_templates import wide_template
 from dmaverify.verdict import Status
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from alone_templates import alone_template
 from edge_templates import edge_template
 from looped import LoopedPlan, looped
 from placed import placed
@@ -116,7 +118,9 @@ def run_at(drawn: LoopedPlan, template: Template, values: dict[str, int], counts
 def compare(seed: int, counts: Counter[str], *, searches: bool = True, kind: str = "") -> list[str]:
     """What is wrong about one plan; nothing, as it should be."""
     plain = wide_template if seed % 2 else random_template
-    drawn = {"edges": edge_template, "loops": looped, "places": placed}.get(kind, plain)(random.Random(seed))
+    drawn = {"edges": edge_template, "loops": looped, "places": placed, "alone": alone_template}.get(kind, plain)(
+        random.Random(seed)
+    )
     try:
         plan = read_plan_text(drawn.text)
     except InputErrors:
@@ -193,7 +197,7 @@ def main() -> int:
     numbers = [int(word) for word in sys.argv[1:] if not word.startswith("--")]
     plans, first = [*numbers, *(200, 0)[len(numbers) :]]
     searches = "--regions" not in sys.argv
-    kind = next((word for word in ("edges", "loops", "places") if f"--{word}" in sys.argv), "")
+    kind = next((word for word in ("edges", "loops", "places", "alone") if f"--{word}" in sys.argv), "")
     counts: Counter[str] = Counter()
     wrong: list[str] = []
     started = time.perf_counter()

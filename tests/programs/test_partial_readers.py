@@ -3,6 +3,8 @@
 import pytest
 
 import dmaverify.api as api
+from dmaverify.plan.read import read_plan_text
+from dmaverify.prove.flow.live_cells import reads_all
 
 HEAD = 'schema = 1\ntarget = "rngd"\n[axes]\n{c}\nD = 2\nE = 4\n'
 RING = 'view = { tile = "D", start = "t % 2" }'
@@ -73,3 +75,18 @@ def test_two_moves_that_take_half_each_leave_nothing_unread() -> None:
     steps = '{ transfer = "load" }, { transfer = "use" }, { transfer = "rest" }'
     told, _ = status(program(LOAD + USE.replace("NAME", "use") + second, steps, part="C = 8"))
     assert told in ("proved", "unknown")
+
+
+@pytest.mark.parametrize(("source", "dest", "whole"), [
+    ("C", "C / 8, C % 8", True), ("C", "C = 8", False),
+    ("C = 8", "C = 8", True), ("C = 8", "C @ 8 = 8", False),
+    ("D, E", "E, D", True), ("D, E", "[D, E] = 8", True), ("D, E", "[D, E] = 7 # 8", False),
+])  # fmt: skip
+def test_a_move_reads_all_of_its_source_where_its_destination_asks_for_each_element(
+    source: str, dest: str, whole: bool
+) -> None:
+    plan = read_plan_text(
+        HEAD.format(c="C = 16") + f'[transfer.t]\ndtype = "i8"\nsource = {{ tier = "hbm", element = "{source}" }}\n'
+        f'dest = {{ tier = "hbm", base = 4096, element = "{dest}" }}\n'
+    )  # fmt: skip
+    assert reads_all(plan.transfers[0].transfer, plan.targets["rngd"]) is whole

@@ -173,6 +173,30 @@ def test_a_move_alone_crosses_chips_where_some_element_does(
     assert ("rngd/spm-same-chip" not in {f.rule for f in verdict.errors}) is proved
 
 
+@pytest.mark.parametrize(("source", "dest", "stays"), [
+    *(("X, C", dest, True) for dest in ("X, C", "X / 2, X % 2, C", "X = 3, C", "[X, C] = 40", "X # 7, C", "C")),
+    *(("X, C", dest, False) for dest in ("X % 2, X / 2, C", "X, C # 32", "X @ 1 = 3, C", "2, C", "X = 1 # 2, 2, C = 8")),
+    ("2, C", "2, C", True), ("X / 2, X, C", "X, C", False),
+])  # fmt: skip
+def test_a_move_alone_onto_its_own_source_is_safe_where_each_element_stays(source: str, dest: str, stays: bool) -> None:
+    text = PLAN.format(tiers=("hbm", "hbm"), source=source, dest=dest).replace("base = 65536, ", "")
+    (verdict,) = api.check(text)
+    assert ("core/overlap" in {f.rule for f in verdict.errors}) is not stays
+
+
+@pytest.mark.parametrize(("base", "stays"), [("0", True), ("{ chip = 1 }", False)])
+@pytest.mark.parametrize("stream", ["", 'stream = { time = "X", packet = "C" }\n'])
+@pytest.mark.parametrize(("tier", "rule"), [("spm", "rngd/spm-same-chip"), ("dm", "rngd/cross-cluster-sync")])
+def test_a_move_crosses_chips_and_clusters_where_its_destination_begins_on_another_chip(
+    base: str, stays: bool, stream: str, tier: str, rule: str
+) -> None:
+    text = (
+        CHIPS.format('chip = "X", ', "C", f'base = {base}, chip = "X", ', "C").replace("hbm", "dm").replace("spm", tier)
+    )
+    (verdict,) = api.check(text + stream)
+    assert (rule in {f.rule for f in verdict.findings}) is not stays
+
+
 @pytest.mark.parametrize(
     ("source", "dest", "proved"), [("C, X", "X, C", False), ("X, C", "X, C", True), ("C, X", "C, X", True)]
 )
@@ -182,11 +206,11 @@ def test_half_bytes_that_nothing_keeps_together_are_moved_by_no_packet(source: s
     assert {f.rule for f in verdict.errors} == (set() if proved else {"rngd/command-whole-bytes"})
 
 
-@pytest.mark.parametrize(
-    ("base", "found"), [(261_824, set()), (262_112, {"pto/ub-capacity"}), (524_288, {"pto/ub-capacity"})]
-)
-@pytest.mark.parametrize("rows", ["(A, B) = 10", "R"])
-def test_copies_of_rows_that_two_axes_end_together_fit_their_memory(base: int, found: set[str], rows: str) -> None:
+@pytest.mark.parametrize(("rows", "base", "found"), [
+    *((rows, base, found) for rows in ("[A, B] = 10", "R") for base, found in ((261_824, set()), (262_112, {"pto/ub-capacity"}), (524_288, {"pto/ub-capacity"}))),
+    ("[A, B] = 8 # 12", 261_888, set()), ("[A, B] = 8 # 12", 262_112, {"pto/ub-capacity"}),
+])  # fmt: skip
+def test_copies_of_rows_that_two_axes_end_together_fit_their_memory(rows: str, base: int, found: set[str]) -> None:
     (verdict,) = api.check(
         'schema = 1\ntarget = "pto"\n[axes]\nA = 4\nB = 3\nC = 32\nR = 10\n[transfer.t]\ndtype = "i8"\n'
         f'source = {{ tier = "gm", element = "{rows}, C" }}\ndest = {{ tier = "ub", base = {base}, element = "{rows}, C" }}\n'
@@ -207,10 +231,20 @@ def test_the_last_row_of_copies_fills_its_block(dest: str, said: bool, stream: s
     assert any("behind a row" in one for one in verdict.conditions) is said
 
 
-@pytest.mark.parametrize(("dest", "status"), [("dm", "unknown"), ("hbm", "proved"), ("spm", "proved")])
-def test_a_mapping_without_digits_leaves_open_what_a_packet_of_one_byte_breaks(dest: str, status: str) -> None:
-    ragged = "(X, C # 24) @ 6 / 10"
-    (verdict,) = api.check(PLAN.format(tiers=("hbm", dest), source=ragged, dest=ragged))
+@pytest.mark.parametrize(
+    ("tiers", "status"),
+    [
+        (("hbm", "dm"), "unknown"),
+        (("hbm", "hbm"), "proved"),
+        (("hbm", "spm"), "proved"),
+        (("gm", "ub"), "unknown"),
+    ],
+)
+def test_a_mapping_without_digits_leaves_open_what_a_packet_of_one_byte_breaks(
+    tiers: tuple[str, str], status: str
+) -> None:
+    ragged, target = "(X, C # 24) @ 6 / 10", "pto" if "gm" in tiers else "rngd"
+    (verdict,) = api.check(PLAN.format(tiers=tiers, source=ragged, dest=ragged).replace('"rngd"', f'"{target}"'))
     assert (verdict.status.value, verdict.errors) == (status, ())
 
 

@@ -13,9 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dmaverify.language.numbers import below, moves, same
+from dmaverify.layout.addresses import Layout
 from dmaverify.program.command import Command, Port
-from dmaverify.program.space import SPAN, Space, local_address, unit_bits_of
+from dmaverify.program.space import SPAN, Space, layout_of, local_address, unit_bits_of
 from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.program.views import Views
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.overlap import Early, Streams, relies_on_order, written_early
 from dmaverify.prove.move.scene import full_counters, named_counters
@@ -92,10 +95,25 @@ def _writes_what_lies_there(case: Case, programs: Sequence[Sequence[Command]]) -
     """Whether each byte is read from where it is written, by all commands; without any, in whatever order."""
     if programs:
         return all(_stays(case.target, command) for commands in programs for command in commands)
-    source, dest, views = case.transfer.source, case.transfer.dest, case.transfer.views
-    shifts = [view and view.shift for view in (views.source, views.dest)] if views is not None else [None, None]
-    places = [replace(tensor, tier="") for tensor in (source, dest)]
-    return places[0] == places[1] and shifts[0] == shifts[1]
+    (source, opaque), (dest, other) = (
+        layout_of(tensor, space, case.bits)
+        for tensor, space in zip((case.transfer.source, case.transfer.dest), case.spaces, strict=True)
+    )
+    views = case.transfer.views or Views()
+    steps = [view and [affine.steps for affine in view.shift] for view in (views.source, views.dest)]
+    return not (opaque or other) and steps[0] == steps[1] and _lies_there(source, dest)
+
+
+def _lies_there(source: Layout, dest: Layout) -> bool:
+    """Whether each element that the destination asks for lies in the source at the very address; False if not sure."""
+    if source.repeats_an_axis:
+        return False
+    held = {(d.axis, d.weight): d for d in source.digits}
+    return same(source.origin, dest.origin) and source.offsets == dest.offsets and all(
+        there is not None and same(there.step, asked.step) and not below(there.live, asked.live)
+        for asked in dest.digits if moves(asked.live)
+        for there in [held.get((asked.axis, asked.weight))]
+    )  # fmt: skip
 
 
 def _stays(target: Target, command: Command) -> bool:

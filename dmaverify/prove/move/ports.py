@@ -216,7 +216,7 @@ def _same_cluster(source: Tensor, dest: Tensor, target: Target, commands: Sequen
         return 1
     if commands:
         return int(all(c.read.cluster == c.write.cluster and c.read.chip == c.write.chip for c in commands))
-    return int(_stays(source, dest, "cluster"))
+    return int(_stays(source, dest, "cluster") and _same_chip(source, dest, commands))
 
 
 def _stays(source: Tensor, dest: Tensor, place: str) -> bool:
