@@ -82,6 +82,7 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/sizes.py $(SIZES) --edges
 	$(BIN)/python tests/fuzz/sizes.py $(SIZES) --loops
 	$(BIN)/python tests/fuzz/sizes.py $(SIZES) --places
+	$(BIN)/python tests/fuzz/sizes.py $(SIZES) --alone
 	$(BIN)/python tests/fuzz/size_mutants.py
 	$(BIN)/python tests/fuzz/size_guards.py
 

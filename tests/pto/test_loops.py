@@ -692,13 +692,24 @@ def test_what_lies_behind_rounds_that_are_not_followed_is_open(rounds: str) -> N
     assert all("where %n = " in f.message and f.witness for f in wrong)
 
 
-def test_a_long_ring_is_open_where_no_run_follows_it_to_its_end() -> None:
-    assert check(ring(2, 160)).status is Status.UNKNOWN
+@pytest.mark.parametrize("rounds", [160, "1..64", "1..100000"])
+def test_a_long_ring_that_no_run_follows_to_its_end_is_proved_with_its_ends_apart(rounds: int | str) -> None:
+    assert check(ring(2, rounds)).status is Status.PROVED
+    assert check(ring(2, rounds, late=1)).status is Status.REFUTED
 
 
+def test_a_long_ring_is_open_where_its_remainders_come_together_too_late() -> None:
+    assert check(ring(3, 160)).status is Status.UNKNOWN  # of 3 and 8
+
+
+@pytest.mark.parametrize("followed", [True, False])
 @pytest.mark.parametrize(("sets", "rules"), [("eq", set()), ("sge", {"core/flags"})])
-def test_what_the_last_rounds_hand_on_is_not_missing_in_those_before(sets: str, rules: set[str]) -> None:
+def test_what_the_last_rounds_hand_on_is_not_missing_in_those_before(
+    monkeypatch: pytest.MonkeyPatch, sets: str, rules: set[str], followed: bool
+) -> None:
     """A flag that is set in the last round but one (`sge`: and again in the last), and waited for in the last."""
+    if followed:
+        monkeypatch.setattr("dmaverify.prove.flow.kernels.proved_at_once", lambda *_: None)
     flag = '["PIPE_MTE2", "PIPE_V", "EVENT_ID0"]'
     body = f"""%w = arith.cmpi eq, %i, %last : index
 scf.if %w {{ pto.wait_flag{flag} }}

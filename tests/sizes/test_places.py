@@ -168,3 +168,20 @@ def test_a_broken_rule_is_broken_at_every_size_of_its_region(generic: bool) -> N
     for size in (8, 16, 40, 64):
         done = attempt(template, {"C": size}, Options(), generic=generic, breaking=True)
         assert done.status != "broken" or not done.region.holds({"C": 32})
+
+
+def test_sizes_of_one_position_take_no_part_in_what_makes_copies_or_crosses_chips() -> None:
+    head = (
+        'schema = 1\ntarget = "rngd"\n[axes]\nX = { min = 1, max = 4 }\nC = { min = 8, max = 4096, multiple_of = 8 }\n'
+    )
+    move = '[transfer.t]\ndtype = "i8"\nsource = {{ tier = "{0}", {1}element = "C" }}\n'
+    move += 'dest = {{ tier = "hbm", element = "{2}" }}\n'
+    for sides in (("dm", "", "X, C"), ("spm", 'chip = "X", ', "X, C")):
+        (template,) = read_plan_text(head + move.format(*sides)).templates
+        found = conditions(template, Options())
+        for size in (1, 2, 3):
+            sizes = {"X": size, "C": 64}
+            held = any(all(fact.holds(with_floors(sizes, found.floors)) for fact in facts) for facts in found.any)
+            proved = verdict_at(template, sizes, Options()).status is Status.PROVED
+            assert proved is (size == 1)
+            assert held is proved or (proved and found.status != "exact")

@@ -30,6 +30,7 @@ from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.prove.flow.instructions import CopyJudge
 from dmaverify.prove.flow.needs import judge_fits, judge_needs
 from dmaverify.prove.flow.other_core import meets_arrival, with_other_core
+from dmaverify.prove.flow.peeled import peeled
 from dmaverify.prove.flow.pipe_cases import confirm, found_at_values, unconfirmed
 from dmaverify.prove.flow.pipe_fixpoint import proved_at_once
 from dmaverify.prove.flow.pipes import PipeJudge
@@ -129,16 +130,9 @@ def judge_kernel(
     for name, status in pipes.status.items():
         out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
     out.assumptions += [*judge.said, *pipes.said]
-    definite = DefiniteJudge(asker, memory[0], memory[1], ordered=ordered, given=others)
-    definite.judge(seen)
-    if definite.status == "unknown" and definite.endless:  # as fields and bounds, it may be what nobody states
-        again = DefiniteJudge(asker, memory[0], memory[1], ordered=ordered, given=others, running=True)
-        again.judge(seen)
-        if again.status != "unknown":
-            definite = again
-    for space, size in _further(seen, memory[0]):
-        also = DefiniteJudge(asker, space, size, ordered=ordered, given=others)
-        also.judge(seen)
+    definite = _definite(seen, asker, memory, ordered, others)
+    for further in _further(seen, memory[0]):
+        also = _definite(seen, asker, further, ordered, others)
         definite.reads += also.reads
         definite.unjudged |= also.unjudged
         out.findings += also.findings.values()
@@ -200,7 +194,7 @@ def _around(events: Sequence[Event]) -> dict[int, tuple[Cond, ...]]:
 
 
 def _order(
-    events: Sequence[Event], asker: Asker, ordered: Sequence[str], outer: Sequence[str], *, followed: bool
+    events: tuple[Event, ...], asker: Asker, ordered: Sequence[str], outer: Sequence[str], *, followed: bool
 ) -> PipeJudge:
     """The order of a kernel's pipes: proved by cases, found at values, or followed as it stands."""
     sure = proved_at_once(events, asker, ordered, outer)
@@ -216,6 +210,21 @@ def _order(
         unconfirmed(pipes)
     confirm(pipes, events, asker, ordered, outer)
     return pipes
+
+
+def _definite(
+    events: tuple[Event, ...], asker: Asker, memory: tuple[str, int], ordered: Sequence[str], given: Sequence[Shared]
+) -> DefiniteJudge:
+    """What is read of a memory: as the kernel stands, with the ends of loops apart, or where all loops run."""
+    first = definite = DefiniteJudge(asker, *memory, ordered=ordered, given=given)
+    definite.judge(events)
+    if definite.status == "unknown" and (apart := peeled(events, asker)) is not events:
+        definite = DefiniteJudge(asker, *memory, ordered=ordered, given=given)
+        definite.judge(apart)
+    if definite.status == "unknown" and first.endless:  # as fields and bounds, it may be what nobody states
+        definite = DefiniteJudge(asker, *memory, ordered=ordered, given=given, running=True)
+        definite.judge(events)
+    return first if definite.status == "unknown" else definite
 
 
 def _further(events: Sequence[Event], space: str) -> list[tuple[str, int]]:

@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dmaverify.language.affine import Cond, Lin, compare
+from dmaverify.language.affine import TRUE, Cond, Lin, compare
 from dmaverify.program.instructions import Event, KernelLoop
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.loops import At, own_rhythm
+from dmaverify.prove.flow.peeled import peeled
 from dmaverify.prove.flow.pipe_state import Instance, State
 from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.prove.flow.remainders import by_remainders
 from dmaverify.values import dataclass, field
 
 MOST_TURNS = 64
@@ -68,8 +70,10 @@ class FixpointJudge(PipeJudge):
     def _settled(self, loop: KernelLoop, trip: Lin, state: State, at: At) -> list[State]:
         """States in which a loop ends: without an iteration, behind the first, behind any other."""
         none = compare("le", trip)
-        least = self.world.interval(trip)[0]
-        exits = [] if self._sure(none) is False else self._over(loop, [state], none, trip if least == 0 else None, at)
+        exits = []
+        if self._sure(none) is not False:
+            never_below = self.world.interval(trip)[0] == 0 or self.asker.surely(compare("le", -trip), state.facts)
+            exits = self._over(loop, [state], none, trip if never_below else None, at)
         if self._sure(none) is True:
             return exits
         after = self._round(loop, [self._also(state, self._fact(none.negated(), at))], Lin(0), at)
@@ -96,7 +100,10 @@ class FixpointJudge(PipeJudge):
     def _over(self, loop: KernelLoop, states: Iterable[State], when: Cond, turn: Lin | None, at: At) -> list[State]:
         """States in which a loop is left: when, and in which turn, which is told where `turn` is a number of turns."""
         turns = self._turns(loop)
-        turned = [] if turn is None or turns == 1 else self._fact(compare("eq", self.world.modulo(turn, turns)), at)
+        ends = TRUE if turn is None or turns == 1 else compare("eq", self.world.modulo(turn, turns))
+        if ends.known is False:
+            return []
+        turned = self._fact(ends, at)
         self._turned |= dict.fromkeys(turned)
         return [self._also(s, [*self._fact(when, at), *turned]) for s in states]
 
@@ -159,9 +166,30 @@ def joined(one: State, two: State) -> State:
 
 
 def proved_at_once(
-    events: Sequence[Event], asker: Asker, ordered: Sequence[str], outer: Sequence[str]
+    events: tuple[Event, ...], asker: Asker, ordered: Sequence[str], outer: Sequence[str]
 ) -> PipeJudge | None:
-    """A judge that has proved the order of all pipes; None where it has not."""
+    """A judge that has proved the order of all pipes: of the kernel as it stands, with the ends of its loops apart, or
+    in cases; None where none has.
+    """
+    apart = peeled(events, asker)
+    ways = [events] if apart is events else [events, apart]
+    for one in ways:
+        if (judge := _proved(one, asker, ordered, outer)) is not None:
+            return judge
+    for one in ways:
+        said: dict[str, None] = {}
+        last = None
+        for case in by_remainders(one, asker.world):
+            if (last := _proved(case, asker, ordered, outer)) is None:
+                break
+            said |= last.said
+        if last is not None:
+            last.said = said
+            return last
+    return None
+
+
+def _proved(events: Sequence[Event], asker: Asker, ordered: Sequence[str], outer: Sequence[str]) -> PipeJudge | None:
     judge = FixpointJudge(asker, ordered, outer)
     try:
         judge.judge(events)

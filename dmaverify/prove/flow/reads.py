@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from math import prod
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, Cond, Lin, compare
@@ -143,8 +144,10 @@ class ReadBytes(WrittenBytes):
     def _tried(self, touch: CopyTouch, event: Copy | Use, path: Path) -> bool:
         """A read that no rule settles, for all values of symbols that have few; else it is not judged."""
         rows = [row for row in path.rows if self._reach(row, touch)]
-        names = {n for t in (touch, *rows) for term in terms_of(t) for n in self.world.roots(term)}
-        values = self._values(names)
+        terms = [term for t in (touch, *rows) for term in terms_of(t)]
+        values = self._values(
+            {n for term in terms for n in self.world.roots(term)}, {n for t in terms for n, _ in t.terms}
+        )
         sure = values is not None
         for chosen in values or ():
             facts = [self.world.put_cond(f, chosen) for f in (*path.facts, *event.when)]
@@ -179,18 +182,19 @@ class ReadBytes(WrittenBytes):
             self._unsure(touch, event)
         return sure
 
-    def _values(self, names: set[str]) -> Iterator[dict[str, Lin]] | None:
-        """All values of these symbols, if they are few and what a counter has does not count."""
-        symbols = [self.world.symbols[n] for n in sorted(names)]
-        ranges, total = [], 1
-        for symbol in symbols:
-            if symbol.low is None or symbol.high is None or symbol.name in self._counters or symbol.varies:
-                return None
-            total *= max(0, symbol.high - symbol.low + 1)
-            if not symbol.stated or total > MOST_TRIES:
-                return None
-            ranges.append(range(symbol.low, symbol.high + 1))
-        return ({s.name: Lin(v) for s, v in zip(symbols, chosen, strict=True)} for chosen in product(*ranges))
+    def _values(self, roots: set[str], parts: set[str]) -> Iterator[dict[str, Lin]] | None:
+        """All values of the symbols that terms depend on, or of their own ones (remainders of those), if they are few
+        and no counters.
+        """
+        every = [self.world.symbols[name] for name in roots]
+        if any(s.name in self._counters or s.varies or not s.stated or s.low is None or s.high is None for s in every):
+            return None
+        for names in (roots, parts):
+            symbols = [self.world.symbols[name] for name in sorted(names)]
+            ranges = [range(s.low, s.high + 1) for s in symbols if s.low is not None and s.high is not None]
+            if len(ranges) == len(symbols) and prod(map(len, ranges)) <= MOST_TRIES:
+                return ({s.name: Lin(v) for s, v in zip(symbols, chosen, strict=True)} for chosen in product(*ranges))
+        return None
 
     def _arrived(self, event: Arrival, path: Path) -> None:
         """Behind a wait for others: what they are said to write is written; where nothing is said, they may have."""

@@ -187,8 +187,8 @@ def transfer_facts(
     return {
         **target.dtype_facts(dtype),
         "route": int((source.tier, dest.tier) in target.routes),
-        "same_chip": _same_chip(source, dest, commands),
-        "same_cluster": _same_cluster(source, dest, target, commands),
+        "same_chip": _same_chip(source, dest, commands) if asked(only, "same_chip") else 1,
+        "same_cluster": _same_cluster(source, dest, target, commands) if asked(only, "same_cluster") else 1,
         "same_dmn": _same_dmn(source, dest, target, commands) if asked(only, "same_dmn") else 1,
         "source_chips": source.chip.size,
         "dest_chips": dest.chip.size,
@@ -221,7 +221,7 @@ def _same_cluster(source: Tensor, dest: Tensor, target: Target, commands: Sequen
 
 def _stays(source: Tensor, dest: Tensor, place: str) -> bool:
     """Whether each element that the destination asks for lies on the same place of a kind as in the source: both hold
-    the same coordinates there, of all axes that the destination names.
+    the same coordinates there, of all axes that the destination names. Raises NotDigits where symbols say how many.
     """
     if getattr(source, f"at_{place}") != getattr(dest, f"at_{place}"):
         return False
@@ -229,7 +229,9 @@ def _stays(source: Tensor, dest: Tensor, place: str) -> bool:
     if there == here:
         return True
     sizes = {**axes_of(source.mapping), **axes_of(dest.mapping)}
-    if any(isinstance(expr.size, Symbolic) or expr.size > MOST_PLACES for expr in (there, here)):
+    if any(isinstance(expr.size, Symbolic) for expr in (there, here)):
+        raise NotDigits(f"symbols say how many {place}s there are", here)
+    if max(there.size, here.size) > MOST_PLACES:
         return False
     named = axes_of(dest.mapping).keys()
     held, asked_of = ({axis for axis, size in axes_of(expr).items() if size > 1} for expr in (there, here))

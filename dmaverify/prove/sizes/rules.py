@@ -32,7 +32,8 @@ from dmaverify.verdict import Severity
 LOOP_PORTS = frozenset({
     "entries", "iterations", "stride_low", "stride_high", "burst_bytes", "inner_count", "inner_stride",
     "packet_run_bytes", "access_bytes", "runs_per_packet", "stride_gcd", "read_gcd", "write_gcd", "read_gcd_bits",
-    "write_gcd_bits", "same_dmn", "padded_splits", "tail_bits", "tail_stride_bits",
+    "write_gcd_bits", "same_chip", "same_cluster", "same_dmn", "padded_splits", "tail_bits", "tail_stride_bits",
+    "broadcast_axes",
 })  # fmt: skip
 """Ports that may be others where a loop that runs once is left out of a nest, or two that step as one are joined."""
 PLAIN_SCOPES = frozenset({"command", "sequencer", "tensor", "transfer", "access"})
