@@ -9,7 +9,7 @@ import pytest
 from dmaverify import api
 from dmaverify.errors import Source, Span
 from dmaverify.language.affine import ONE, ZERO, Lin, World, compare
-from dmaverify.program.instructions import BufferToken, CopyTouch, Fit, NumberNeed, Place, Signal
+from dmaverify.program.instructions import BufferToken, CopyTouch, Fit, KernelLoop, NumberNeed, Place, Signal, Use
 from dmaverify.program.rewrite import put_in
 from dmaverify.prove.certify.certificate import Recheck, cvc5_answer
 from dmaverify.prove.flow import at_values, needs, pipe_cases, written
@@ -242,6 +242,21 @@ def test_more_paths_than_are_followed_are_told() -> None:
         judge.status["core/flags"] = "proved"
         assert len(judge._merged(states)) == most
         assert ("more paths than can be followed" in judge.why) is told
+
+
+@pytest.mark.parametrize(("again", "rules"), [(False, {"core/hazard-raw"}), (True, set())])
+def test_a_part_of_a_step_meets_another_part_of_an_earlier_iteration(again: bool, rules: set[str]) -> None:
+    """One part writes what another one reads; each iteration the writer waits for the reader, or (`again`) both do."""
+    world, here = World(), Span(Source("k", ""), 0, 0)
+    world.free("i", 0, 3)
+    sides = [CopyTouch(kind, Place("ub", "", Lin(0)), Lin(0), Lin(32), ()) for kind in ("data", "read")]
+    write, read = (
+        Use(n, pipe, (side,), here, "a part", step=0) for n, pipe, side in zip((1, 2), "AB", sides, strict=True)
+    )
+    flags = [Signal(action, *pipes, Lin(0), here) for pipes in ("BA", "AB")[: 1 + again] for action in ("set", "wait")]
+    judge = PipeJudge(Asker(world, 100_000), ("A", "B"), ())
+    judge.judge((KernelLoop("i", Lin(3), (write, read, *flags), here),))
+    assert {finding.rule for finding in judge.findings.values()} == rules
 
 
 # ---------------------------------------------------------------- the order of keys
