@@ -228,8 +228,9 @@ def test_no_drawn_pipeline_is_proved_that_a_run_finds_wrong(count: int) -> None:
 
 @dataclass(frozen=True)
 class Nest:
-    """Tiles of two loops through `buffers` buffers in turn: by a number that counts over both loops, or by a sum.
-    `wrong`: how far off the buffer of the store is; `unset`: a pipe after whose work no flag is set.
+    """Tiles of two loops through `buffers` buffers in turn: by a number that counts over both loops, by a sum, or by a
+    number that both loops carry (toggle, wrap, remainder). `wrong`: how far off the buffer of the store is; `unset`: a
+    pipe after whose work no flag is set.
     """
 
     buffers: int
@@ -241,10 +242,15 @@ class Nest:
         text = Text()
         for turn in range(self.buffers):
             text.flag("set", ("MTE3", "MTE2"), text.number(str(turn)))
-        for counter, count in (("k", "m"), ("i", "n")):
-            text.lines.append(f"scf.for %{counter} = {text.number('0')} to %{count} step {text.number('1')} {{")
+        carries = "+" not in self.turn
+        for counter, count, held in (("k", "m", text.number("0")), ("i", "n", "%pk")):
+            begun = f"%r{counter} = " if carries else ""
+            given = f" iter_args(%p{counter} = {held}) -> (index)" if carries else ""
+            text.lines.append(
+                f"{begun}scf.for %{counter} = {text.number('0')} to %{count} step {text.number('1')}{given} {{"
+            )
         tile = text.name(f"arith.addi {text.name('arith.muli %k, %n : index')}, %i : index")
-        said = {"k * n + i": tile, "k + i": text.name("arith.addi %k, %i : index")}[self.turn]
+        said = {"k * n + i": tile, "k + i": text.name("arith.addi %k, %i : index")}.get(self.turn, "%pi")
         turn = text.turn(said, self.buffers)
         held = text.turn(text.name(f"arith.addi {said}, {text.number(str(self.wrong))} : index"), self.buffers)
         for op, tensor, at, pipes in (
@@ -255,7 +261,9 @@ class Nest:
             text.copy(op, tensor, tile, at)
             if self.unset != pipes[1]:
                 text.flag("set", (pipes[1], pipes[0]), turn)
-        text.lines += ["}", "}"]
+        text.lines += (
+            [f"scf.yield {self.next(text)} : index", "}", "scf.yield %ri : index", "}"] if carries else ["}", "}"]
+        )
         for turn_ in range(self.buffers):
             text.flag("wait", ("MTE3", "MTE2"), text.number(str(turn_)))
         head = (
@@ -265,13 +273,25 @@ class Nest:
         )
         return head + "\n".join(text.lines) + "\nreturn\n}\n"
 
+    def next(self, text: Text) -> str:
+        """The carried number of the next tile."""
+        if self.turn == "toggle":
+            return text.name(f"arith.subi {text.number('1')}, %pi : index")
+        more = text.name(f"arith.addi %pi, {text.number('1')} : index")
+        if self.turn == "remainder":
+            return text.turn(more, self.buffers)
+        last = text.name(f"arith.cmpi eq, %pi, {text.number(str(self.buffers - 1))} : index")
+        return text.name(f"arith.select {last}, {text.number('0')}, {more} : index")
 
-@pytest.mark.parametrize("turn", ["k * n + i", "k + i"])
-@pytest.mark.parametrize(
-    ("buffers", "faults"), [(2, {}), (3, {}), (4, {}), (2, {"wrong": 1}), (3, {"unset": "MTE3"})], ids=str
-)
+
+@pytest.mark.parametrize(("turn", "buffers", "faults"), [
+    *((turn, buffers, {}) for turn in ("k * n + i", "k + i") for buffers in (2, 3, 4)),
+    ("toggle", 2, {}), ("wrap", 3, {}), ("remainder", 2, {}), ("remainder", 4, {}),
+    ("k * n + i", 2, {"wrong": 1}), ("k + i", 3, {"unset": "MTE3"}), ("wrap", 3, {"wrong": 2}), ("toggle", 2, {"unset": "MTE2"}),
+    ("toggle", 3, {}),
+], ids=str)  # fmt: skip
 def test_buffers_in_turn_over_two_loops_are_proved_for_all_lengths_where_they_are_right(
-    buffers: int, turn: str, faults: dict[str, Any]
+    turn: str, buffers: int, faults: dict[str, Any]
 ) -> None:
     one = Nest(buffers, turn, **faults)
     (found,) = check_text(Source("k.mlir", one.text()))

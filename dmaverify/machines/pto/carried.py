@@ -9,7 +9,7 @@ Source: MLIR scf (iter_args).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, compare
 from dmaverify.machines.pto import ops
@@ -22,6 +22,7 @@ from dmaverify.prove.options import Options
 from dmaverify.values import replace
 
 STANDARD = Options()
+MOST_GUESSED = 63  # that a carried value which begins with 0 or 1 is taken to reach
 
 
 class Carried(ResolvedCopies):
@@ -46,15 +47,17 @@ class Carried(ResolvedCopies):
         if not stmt.carried:
             return []
         starts = [self._number(value) for value in first]
-        bits = {i for i, v in enumerate(starts) if self._bit(v) and not isinstance(first[i], Place)}
+        bounds = {i: (0, 1) for i, v in enumerate(starts) if self._bit(v) and not isinstance(first[i], Place)}
         while True:
-            names, given = self._guessed(stmt, first, bits)
+            names, given = self._guessed(stmt, first, bounds)
             ends = [self._number(given[i]) if i < len(given) else None for i in range(len(first))]
             known = [(0, 0) if not isinstance(e, Lin) else self.world.interval(e) for e in ends]
-            loose = {i for i in bits if known[i][0] not in (0, 1) or known[i][1] not in (0, 1)}
+            loose = [i for i, (_, most) in bounds.items() if not _within(known[i], most)]
             if not loose:
                 break
-            bits -= loose  # it was no bit after all: what was folded under that guess does not hold
+            for i in loose:  # what was folded under that guess does not hold
+                if bounds.pop(i) == (0, 1) and _within(known[i], MOST_GUESSED):
+                    bounds[i] = (0, known[i][1] or 0)
         out = [self._closed(index, first, given, names, counter, rounds) for index in range(len(first))]
         self._hold(stmt, out, counter, rounds)
         for index, value in enumerate(out):
@@ -85,13 +88,14 @@ class Carried(ResolvedCopies):
             value.address if isinstance(value, Place) else self.as_number(value) if isinstance(value, Cond) else value
         )
 
-    def _guessed(self, stmt: ops.For, first: list[Value], bits: set[int]) -> tuple[list[str], list[Value]]:
-        """One iteration from symbols: their names, and what is handed on. `bits` are taken for 0 or 1."""
+    def _guessed(
+        self, stmt: ops.For, first: list[Value], bounds: Mapping[int, tuple[int, int]]
+    ) -> tuple[list[str], list[Value]]:
+        """One iteration from symbols: their names, and what is handed on. Some are taken to stay in `bounds`."""
         guess: list[Value] = []
         names: list[str] = []
         for index, ((name, _), value) in enumerate(zip(stmt.carried, first, strict=True)):
-            bit = index in bits
-            symbol = self.world.free(name_of(name), 0 if bit else None, 1 if bit else None, shown=name)
+            symbol = self.world.free(name_of(name), *bounds.get(index, (None, None)), shown=name)
             names.append(symbol.terms[0][0])
             same = isinstance(value, (TileValue, TensorPart))
             guess.append(value if same else replace(value, address=symbol) if isinstance(value, Place) else symbol)
@@ -173,8 +177,11 @@ class Carried(ResolvedCopies):
             if what == "max" and (shrunk := self._shrinking(own, start, args, rounds)) is not None:
                 return shrunk
             by, size = (args[0], args[1]) if what == "mod" else (None, None)
-            if isinstance(by, Lin) and by.terms == ((own, 1),) and isinstance(size, int) and self._below(start, size):
-                return world.modulo(start + rounds * by.const, size)  # it is itself a remainder
+            if isinstance(by, Lin) and isinstance(size, int) and self._below(start, size):  # it is itself a remainder
+                step = by - Lin(0, ((own, 1),))
+                moving = {*names, counter.terms[0][0]}
+                if moving.isdisjoint(world.roots(step)) and not world.changes(step, [counter.terms[0][0]]):
+                    return world.modulo(start + world.times(rounds, step), size)
             if what == "ite" and (turns := _wrapped(own, args)) and self._below(start, turns):
                 return world.modulo(start + rounds, turns)
         factor = dict(end.terms).get(own, 0)
@@ -239,6 +246,10 @@ class Carried(ResolvedCopies):
         if isinstance(value, Place):
             return replace(value, address=self.world.put(value.address, put))
         return self.world.put(value, put) if isinstance(value, Lin) else value
+
+
+def _within(ends: tuple[int | None, int | None], most: int) -> bool:
+    return ends[0] is not None and ends[1] is not None and ends[0] >= 0 and ends[1] <= most
 
 
 def _wrapped(own: str, args: Sequence[object]) -> int | None:
