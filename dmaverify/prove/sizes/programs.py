@@ -22,7 +22,7 @@ from dmaverify.program.turns import Turn
 from dmaverify.program.views import TileWindow
 from dmaverify.prove.flow.begun import there_at_sizes
 from dmaverify.prove.flow.concurrency import SECTION
-from dmaverify.prove.flow.declarations import read_otherwise
+from dmaverify.prove.flow.declarations import read_otherwise, written_over
 from dmaverify.prove.flow.hazards import KINDS, unordered
 from dmaverify.prove.flow.hazards_told import CONTEXTS_IN_ORDER, ONE_ENGINE, contexts_apart, engines_apart
 from dmaverify.prove.flow.tile_outputs import cutting, dtypes_of, plain, sides_of, whole_readers
@@ -60,9 +60,11 @@ def judge_together(
             need(not (one.accesses and beside), f"{target.name}/bank-starvation", why)
     sides = list(_sides(program, target))
     _outputs(sides, order)
+    meets = partial(_may_meet_somewhere, trace, target, unit)
     rests = [
         *_written_again(program, sides, order),
-        *read_otherwise(program.steps, works, order, partial(_may_meet_somewhere, trace, target, unit), target),
+        *read_otherwise(program.steps, works, order, meets, target),
+        *written_over(program.steps, works, order, meets, target),
     ]
     found = there_at_sizes(program, works, order, target)
     need(not found.denied, "core/definite", "".join(found.denied[:1]))
