@@ -228,7 +228,7 @@ class _Contents:
             for region in self.program.regions:
                 inside = region.box.holds(box)
                 dead = _dead(region, number, self.order, self.index)
-                meets = region.box.meets(box) and (inside or dead or self._reaches(work, side, region, step))
+                meets = region.box.meets(box) and (inside or dead or self._reaches(work, touched, region, step))
                 if region.name == named and not inside:
                     message = f"step `{step.name}` {side} {box_text(box)}, which is not within"
                     yield _outside(step, side, box, region, message)
@@ -238,11 +238,13 @@ class _Contents:
                 if region.name == named or (meets and not dead):
                     yield from _alive(step, number, side, region, self.order, self.index)
 
-    def _reaches(self, work: StepWork, side: str, region: Region, step: Step) -> bool:
-        """Whether a byte that the step touches on that side lies in the region."""
+    def _reaches(self, work: StepWork, touched: TouchedBox, region: Region, step: Step) -> bool:
+        """Whether a byte that the step touches there lies in the region."""
         undecided = False
         for touch in work.touches:
-            if touch.writes != (side == "writes") or touch.memory not in _memories(region.box, self.target):
+            named = touch.what == touched.what or not (touched.what or touch.what == INDEX)
+            mine = named and touch.writes == touched.writes
+            if not mine or touch.memory not in _memories(region.box, self.target):
                 continue
             walk = _region_walk(region.box, self.target, touch.unit_bits)
             status = shared(touch.walk, walk, self.session, "core/regions")
@@ -250,6 +252,7 @@ class _Contents:
                 return True
             undecided = undecided or status == "unknown"
         if undecided:
+            side = "writes" if touched.writes else "reads"
             self.open_.append(f"whether `{step.name}` {side} bytes of region `{region.name}` could not be decided")
         return False
 
