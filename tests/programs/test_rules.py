@@ -181,6 +181,20 @@ def test_a_region_holds_what_is_written_to_it(size: int, wanted: set[str]) -> No
     assert errors(judged(region("x", 0, size), load(), text)) == wanted
 
 
+@pytest.mark.parametrize(("base", "wanted"), [(8, set()), (12, {"core/regions"})])
+def test_what_reaches_across_a_region_is_the_tensor_that_does(base: int, wanted: set[str]) -> None:
+    """Rows on both sides of a region reach across none of it, whatever else their step reads there."""
+    tensors = {"rows": (0, "M, W # 64"), "inside": (base, "W")}
+    parts = [
+        f'[access.{name}]\nengine = "fetch"\ndtype = "i8"\n'
+        f'memory = {{ tier = "dm", base = {at}, slice = "64", element = "{element}" }}\nstream = {{ packet = "W" }}\n'
+        for name, (at, element) in tensors.items()
+    ]
+    parts[0] = parts[0].replace("{ packet", '{ time = "M", packet')
+    step = steps('name = "both"\naccess = ["rows", "inside"]', more='regions = ["x"]')
+    assert errors(judged(region("x", 8, 8), *parts, step)) == wanted
+
+
 def test_regions_share_bytes_one_after_the_other() -> None:
     lives = region("x", 0, 64, 'lifetime = ["load", "store"]'), region("y", 0, 64, 'lifetime = ["again", "again"]')
     parts = (*lives, load(), store(), load("again", source=16384))

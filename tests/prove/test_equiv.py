@@ -447,6 +447,38 @@ def test_plans_in_loops_are_the_same_only_where_all_iterations_are(
     assert equivalent_plans(found[0], other_machine).status == "unknown"  # its steps may be others
 
 
+@pytest.mark.parametrize(
+    ("base", "engines", "status"),
+    [
+        (192, (0, 1), "unknown"),  # what one engine writes, the other one reads in a later iteration
+        (192, (0, 0), "proved"),
+        (128, (0, 1), "proved"),  # each reads what it wrote itself
+        (512, (0, 1), "proved"),
+    ],
+)
+def test_iterations_of_two_engines_are_in_no_order(base: int, engines: tuple[int, int], status: str) -> None:
+    tile = 'element = "A, C", view = { tile = "A", length = 2, start = "2 * t" }'
+    head = (
+        'schema = 1\ntarget = "rngd"\naxes = { A = 8, C = 64 }\n[transfer.move]\ndtype = "i8"\nloop = { t = 4 }\n'
+        f'source = {{ tier = "hbm", {tile} }}\ndest = {{ tier = "hbm", base = {base}, {tile} }}\n'
+    )
+    halves = [
+        f"[[transfer.move.command]]\nengine = {{ chip = 0, cluster = 0, dmn = {engine} }}\n"
+        f'read = "[64:1]:64 HBM/D@{at}"\nwrite = "[64:1]:64 HBM/D@{base + at}"\n'
+        for engine, at in zip(engines, (0, 64), strict=True)
+    ]
+    whole = (
+        "engine = { chip = 0, cluster = 0, dmn = 0 }\n"
+        f'read = "[128:1]:64 HBM/D@0"\nwrite = "[128:1]:64 HBM/D@{base}"\n'
+    )
+    plans = []
+    for text in (head + whole, head + "".join(halves)):
+        loaded = api.load(text)
+        plans.append((loaded.transfers[0].transfer, api.program_of(loaded, "move"), loaded.targets["rngd"]))
+    for one, other in (plans, plans[::-1]):
+        assert equivalent_plans(one, other).status == status
+
+
 def test_a_solver_that_gives_up_before_the_smallest_position_contradicts_nothing() -> None:
     deep = "((B, C, A, C / 1 / 6, A) / 432, (B, C, A, C / 1 / 6, A) % 432)"
     sizes = {"A": 3, "B": 8, "C": 6}

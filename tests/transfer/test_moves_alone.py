@@ -70,6 +70,16 @@ def test_a_packet_takes_as_much_of_the_padding_behind_it_as_it_needs(source: str
     assert (status(plan) == "proved") is proved
 
 
+@pytest.mark.parametrize(("dest", "stream", "proved"), [
+    ("X % 2, X / 2 # 6", 'time = "X % 2", packet = "X / 2"', True),  # one step of X never adds up to one of X / 2
+    ("X, 1 # 2", 'time = "X", packet = "1 # 2"', False),  # three do
+])  # fmt: skip
+def test_a_digit_stands_under_steps_that_never_add_up_to_one_of_its_own(dest: str, stream: str, proved: bool) -> None:
+    plan = PLAN.format(tiers=("hbm", "dm"), source="X % 2, X / 2", dest=dest).replace("i8", "i32")
+    told = {status(plan), status(f"{plan}stream = {{ {stream} }}\n")}
+    assert told == {"proved" if proved else "refuted"}
+
+
 @pytest.mark.parametrize("count", counted(40, 3000))
 def test_no_drawn_move_is_refuted_that_some_stream_carries_out(count: int) -> None:
     found: Counter[tuple[str, bool]] = Counter()

@@ -1,10 +1,11 @@
-"""Whether steps of a program agree what lies in the bytes that one writes and another reads.
+"""Whether steps of a program agree what lies in the bytes that one writes and another reads, or writes over.
 
 Knows: the tensors that steps declare, what they touch, who comes before whom.
-Does not know: moves, tiles, findings.
+Does not know: moves, what tiles of one declaration make together, findings.
 Law: nothing is said only of declarations that put the same elements on the same places, of bytes that no two steps
-share, and of a write that another one surely replaces before the read. All else is named as a condition: the tensors
-of a program have no names, so that another declaration of written bytes may be a reshape or a mistake.
+share, of a write that another one surely replaces before the read, and of bytes that are written over after a step
+read all that was written. All else is named as a condition: the tensors of a program have no names, so that another
+declaration of written bytes may be a reshape, memory used again, or a mistake.
 
 Source: docs/machines/rngd.md 7.4 (a program's steps are related by the memory that they touch).
 """
@@ -19,22 +20,29 @@ from dmaverify.layout.digits import NotDigits, digits_of
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.schedule import Order, Step
 from dmaverify.program.tensor import PLACES, Tensor
-from dmaverify.prove.flow.tile_outputs import cutting, dtypes_of, plain, sides_of
+from dmaverify.program.turns import Turn
+from dmaverify.program.views import TileWindow
+from dmaverify.prove.flow.tile_outputs import cutting, dtypes_of, plain, sides_of, whole_readers
 from dmaverify.prove.flow.touches import INDEX, StepWork, Touch, in_one_unit
 from dmaverify.prove.meet import decided, difference
 from dmaverify.targets.target import Target
-from dmaverify.values import dataclass
+from dmaverify.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredSide:
-    """One side of a step: the tensor that it declares there, the bits of an element. `whole`: no view cuts it."""
+    """One side of a step: the tensor that it declares there, the bits of an element. `whole`: no view cuts it. `all_`:
+    it reads all that its view shows.
+    """
 
     step: int
     tensor: Tensor
     bits: int
     whole: bool
     access: str = ""  # "fetch f0", of an operation; INDEX of a list
+    all_: bool = False
+    windows: tuple[TileWindow, ...] = ()
+    turns: tuple[Turn, ...] = ()
 
 
 def read_otherwise(
@@ -54,9 +62,54 @@ def read_otherwise(
             if id(writes) in same or not _may_follow(order, writes.step, reads.step):
                 continue
             replaced = any(_replaces(one, writes, reads, order) for one in alike[key])
-            if not replaced and _share(writes, reads, works, may_meet):
+            if not replaced and _share((writes, reads), works, may_meet):
                 out.append(_condition(reads, writes, steps))
     return list(dict.fromkeys(out))
+
+
+def written_over(
+    steps: Sequence[Step], works: Sequence[StepWork], order: Order, may_meet: Callable[[Sequence[Touch]], bool],
+    target: Target,
+) -> list[str]:  # fmt: skip
+    """The conditions under which nobody needs what a step writes over: one for each pair of declarations that share
+    bytes. Of one declaration the tiles of a program are judged (`tiles`).
+    """
+    written, read = _sides(steps, target)
+    out = []
+    for first, second in product(written, repeat=2):
+        if (first.tensor, first.bits) == (second.tensor, second.bits) or not _may_follow(
+            order, first.step, second.step
+        ):
+            continue
+        if not any(_taken(one, first, second, order) for one in read) and _share(
+            (first, second), works, may_meet, writes=True
+        ):
+            names = [steps[one.step].name for one in (second, first)]
+            what = f"what `{names[1]}` wrote as {_said(first)}"
+            out.append(f"`{names[0]}` writes as {_said(second)} over {what}, not all of it read before")
+    return list(dict.fromkeys(out))
+
+
+def _taken(reader: DeclaredSide, first: DeclaredSide, second: DeclaredSide, order: Order) -> bool:
+    """Whether a step reads all that another one wrote before a third writes over it, in whatever iteration."""
+    alike = not reader.windows or (reader.windows, reader.turns) == (first.windows, first.turns)
+    if not (reader.all_ and alike and reader.step != first.step and same_places(reader, first)):
+        return False
+    mine, other = (order.steps_of_one_body(reader.step, one.step) for one in (first, second))
+    if other and not mine:  # its first iteration alone is surely before
+        return not reader.windows and order.step_precedes(first.step, reader.step) and _ends_by(reader, second, order)
+    if not order.steps_of_one_body(first.step, second.step) or order.step_precedes(first.step, second.step):
+        return order.step_precedes(first.step, reader.step) and _ends_by(reader, second, order)
+    if mine and order.step_precedes(first.step, reader.step):  # the second one comes around
+        return reader.step == second.step or order.comes_around(reader.step, second.step)
+    return mine and not reader.windows and order.comes_around(first.step, reader.step) and _ends_by(
+        reader, second, order
+    )  # fmt: skip
+
+
+def _ends_by(reader: DeclaredSide, second: DeclaredSide, order: Order) -> bool:
+    """Whether a read is over where a write begins, of one step too: its own order is judged with it."""
+    return reader.step == second.step or order.step_precedes(reader.step, second.step)
 
 
 def _condition(reads: DeclaredSide, writes: DeclaredSide, steps: Sequence[Step]) -> str:
@@ -75,11 +128,13 @@ def _sides(steps: Sequence[Step], target: Target) -> tuple[list[DeclaredSide], l
     """What is written and what is read, in the order of the steps."""
     both: tuple[list[DeclaredSide], list[DeclaredSide]] = [], []
     for index, step in enumerate(steps):
-        sides = zip(sides_of(step), dtypes_of(step), side_names(step), strict=True)
-        for (tensor, _, view, writes), dtype, name in sides:
-            whole = step.indirect is None and (view is None or not cutting(view))
+        sides = zip(sides_of(step), dtypes_of(step), side_names(step), whole_readers(step, target), strict=True)
+        for (tensor, views, view, writes), dtype, name, all_ in sides:
+            windows = () if view is None else tuple(cutting(view))
             own = plain(tensor if view is None else view.base)
-            both[not writes].append(DeclaredSide(index, own, target.dtypes[dtype], whole, name))
+            turns = () if views is None else views.turns
+            one = DeclaredSide(index, own, target.dtypes[dtype], step.indirect is None and not windows, name)
+            both[not writes].append(replace(one, all_=all_, windows=windows, turns=turns))
         if step.indirect is not None:
             both[1].append(list_of(index, step.indirect, target))
     return both
@@ -87,7 +142,7 @@ def _sides(steps: Sequence[Step], target: Target) -> tuple[list[DeclaredSide], l
 
 def list_of(step: int, move: Indirect, target: Target) -> DeclaredSide:
     """The list of a gather or scatter, as it is read."""
-    return DeclaredSide(step, plain(move.index.tensor), target.dtypes[move.index.dtype], False, INDEX)
+    return DeclaredSide(step, plain(move.index.tensor), target.dtypes[move.index.dtype], False, INDEX, all_=True)
 
 
 def side_names(step: Step) -> list[str]:
@@ -121,9 +176,11 @@ def may_share(pair: Sequence[Touch]) -> bool:
 
 
 def _share(
-    writes: DeclaredSide, reads: DeclaredSide, works: Sequence[StepWork], may_meet: Callable[[Sequence[Touch]], bool]
-) -> bool:
-    pairs = product(_touches(writes, works, writes=True), _touches(reads, works, writes=False))
+    both: tuple[DeclaredSide, DeclaredSide], works: Sequence[StepWork], may_meet: Callable[[Sequence[Touch]], bool],
+    *, writes: bool = False,
+) -> bool:  # fmt: skip
+    """Whether a write and a read, or with `writes` two writes, may share a byte."""
+    pairs = product(_touches(both[0], works, writes=True), _touches(both[1], works, writes=writes))
     return any(one.memory == other.memory and may_meet((one, other)) for one, other in pairs)
 
 

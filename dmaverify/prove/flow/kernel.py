@@ -18,7 +18,7 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Circle, Order, Program, Step, order_of, torn_body
 from dmaverify.prove.flow.begun import there_at_start
 from dmaverify.prove.flow.concurrency import Starvation, starvation
-from dmaverify.prove.flow.declarations import may_share, read_otherwise
+from dmaverify.prove.flow.declarations import may_share, read_otherwise, written_over
 from dmaverify.prove.flow.hazards import HAZARDS, Hazards, hazards
 from dmaverify.prove.flow.hazards_told import (
     CONTEXTS_IN_ORDER,
@@ -143,6 +143,7 @@ class _Case(Judgement):
         self.findings += [finding for index in range(len(works)) for finding in self._kept(index, works)]
         self.conditions += order_rests_on(self.program, works, result, limit, self.target)
         self.conditions += read_otherwise(self.program.steps, works, order, may_share, self.target)
+        self.conditions += written_over(self.program.steps, works, order, may_share, self.target)
         for step, work in zip(self.program.steps, works, strict=True):
             if step.indirect is not None:
                 index = step.indirect.index

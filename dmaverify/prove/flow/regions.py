@@ -41,6 +41,36 @@ def region_findings(
         yield from _Contents(program, order, index, target, session, open_).of(number, step, works[number])
 
 
+def regions_open(program: Program, order: Order, target: Target) -> str:
+    """Why it is not shown that regions hold what steps touch, of numbers that may be symbols; empty where it is. Errs
+    towards saying why: what is touched is its hull, and no byte is looked for.
+    """
+    index = {step.name: number for number, step in enumerate(program.steps)}
+    program = replace(program, regions=tuple(in_memory(region, target) for region in program.regions))
+    for findings in (_capacities(program, target), _overlaps(program, order, index), _lifetimes(program, order, index)):
+        for finding in findings:
+            return finding.message
+    for number, step in enumerate(program.steps):
+        for touched in boxes_of(step, target):
+            named = _named_by(step, touched)
+            for region in program.regions:
+                inside, dead = region.box.holds(touched.box), _dead(region, number, order, index)
+                if not inside and (region.name == named or (not dead and region.box.meets(touched.box))):
+                    return f"step `{step.name}` may touch bytes beyond region `{region.name}`"
+                if region.name == named or (inside and not dead):
+                    side = "writes" if touched.writes else "reads"
+                    for finding in _alive(step, number, side, region, order, index):
+                        return finding.message
+    return ""
+
+
+def leaves_its_region(step: Step, program: Program, target: Target) -> bool:
+    """Whether a step is not within a region that it names, whatever the order of the steps."""
+    regions = {region.name: in_memory(region, target).box for region in program.regions}
+    named = ((_named_by(step, touched), touched.box) for touched in boxes_of(step, target))
+    return any(name in regions and not regions[name].holds(box) for name, box in named if name is not None)
+
+
 def box_text(box: Box) -> str:
     parts = []
     for place, low, high in zip(PLACES, box.first, box.last, strict=False):
@@ -224,11 +254,11 @@ class _Contents:
     def of(self, number: int, step: Step, work: StepWork) -> Iterator[Finding]:
         for touched in boxes_of(step, self.target):
             box, side = touched.box, "writes" if touched.writes else "reads"
-            named = step.writes if touched.writes else step.reads if touched.what != INDEX else None
+            named = _named_by(step, touched)
             for region in self.program.regions:
                 inside = region.box.holds(box)
                 dead = _dead(region, number, self.order, self.index)
-                meets = region.box.meets(box) and (inside or dead or self._reaches(work, side, region, step))
+                meets = region.box.meets(box) and (inside or dead or self._reaches(work, touched, region, step))
                 if region.name == named and not inside:
                     message = f"step `{step.name}` {side} {box_text(box)}, which is not within"
                     yield _outside(step, side, box, region, message)
@@ -238,11 +268,13 @@ class _Contents:
                 if region.name == named or (meets and not dead):
                     yield from _alive(step, number, side, region, self.order, self.index)
 
-    def _reaches(self, work: StepWork, side: str, region: Region, step: Step) -> bool:
-        """Whether a byte that the step touches on that side lies in the region."""
+    def _reaches(self, work: StepWork, touched: TouchedBox, region: Region, step: Step) -> bool:
+        """Whether a byte that the step touches there lies in the region."""
         undecided = False
         for touch in work.touches:
-            if touch.writes != (side == "writes") or touch.memory not in _memories(region.box, self.target):
+            named = touch.what == touched.what or not (touched.what or touch.what == INDEX)
+            mine = named and touch.writes == touched.writes
+            if not mine or touch.memory not in _memories(region.box, self.target):
                 continue
             walk = _region_walk(region.box, self.target, touch.unit_bits)
             status = shared(touch.walk, walk, self.session, "core/regions")
@@ -250,8 +282,14 @@ class _Contents:
                 return True
             undecided = undecided or status == "unknown"
         if undecided:
+            side = "writes" if touched.writes else "reads"
             self.open_.append(f"whether `{step.name}` {side} bytes of region `{region.name}` could not be decided")
         return False
+
+
+def _named_by(step: Step, touched: TouchedBox) -> str | None:
+    """The region that the step says that it touches there."""
+    return step.writes if touched.writes else step.reads if touched.what != INDEX else None
 
 
 def _memories(box: Box, target: Target) -> set[Memory]:

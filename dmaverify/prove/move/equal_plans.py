@@ -10,6 +10,7 @@ are followed at their first iteration alone is open where these differ.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from dmaverify.layout.addresses import Layout
@@ -17,12 +18,13 @@ from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import SPAN, global_address, layout_of, local_address
-from dmaverify.prove.meet import TooDeep, Walk, collision, side_of, smallest_meeting
+from dmaverify.prove.meet import TooDeep, Walk, collision, decided, difference, side_of, smallest_meeting
 from dmaverify.prove.move.copies import TooManySteps, UnitCopy, find_copy, in_half_bytes
 from dmaverify.prove.move.equiv import WORDS, Equivalence
 from dmaverify.prove.move.obligations import Subject
 from dmaverify.prove.move.scene import Side, named_counters, where
 from dmaverify.prove.move.units import Comparison, compare
+from dmaverify.prove.move.views import looped as in_all_iterations
 from dmaverify.prove.smt import RLIMIT, Session
 from dmaverify.targets.modules import what_decides
 from dmaverify.targets.target import Target
@@ -36,7 +38,8 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
 
     The order of loops and commands, and which engine does the work, are no difference, but where the order may decide
     what stays the answer is open. Of transfers in loops, whose commands are those of the first iteration, all
-    iterations are alike where loops and views are the same, and nothing is said where not. Raises Disagreement as
+    iterations are alike where loops and views are the same, and nothing is said where not; those of two engines are in
+    no order. Raises Disagreement as
     `equivalent_mappings`.
     """
     plans = (first, second)
@@ -71,7 +74,10 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
         units = sum(command.amount for command in programs[0])
         each = " in each iteration" if looped else ""
         why = f"both copy the same units ({units:,} {'half bytes' if halves else 'bytes'}{each})"
-        if not _is_one_run(first, second) and (clash := _order_decides(programs[0], first[2])):
+        clash = "" if _is_one_run(first, second) else _order_decides(programs[0], first[2])
+        if not clash and looped and not _is_one_run(first, second):
+            clash = next(filter(None, map(_engines_meet, plans)), "")
+        if clash:
             return Equivalence("unknown", f"{why}, and their order may decide what stays: {clash}", None, "", "plans",
                                notes, tuple(session.asked))  # fmt: skip
     elif found.copy is not None:
@@ -138,6 +144,28 @@ def _order_decides(program: Sequence[Command], target: Target) -> str:
         if pairs > MOST_PAIRS:
             return f"more than {MOST_PAIRS:,} pairs of commands may meet"
         held.append(access)
+    return ""
+
+
+def _engines_meet(plan: Plan) -> str:
+    """Commands of two engines that may meet in some iterations, one of them writing: each engine does its iterations
+    one after the other, and nothing orders those of two. Yes may be wrong.
+    """
+    transfer, commands, target = plan
+    assert transfer.views is not None
+    every = [in_all_iterations(command, transfer.views, target) for command in commands]
+    for pairs, ((i, one), (j, other)) in enumerate(combinations(enumerate(every), 2)):
+        if one.engine == other.engine:
+            continue
+        if pairs > MOST_PAIRS:
+            return f"more than {MOST_PAIRS:,} pairs of commands may meet in other iterations"
+        for writes in ((True, True), (True, False), (False, True)):
+            ports = [c.write if w else c.read for c, w in zip((one, other), writes, strict=True)]
+            own = [side_of(c, writes=w) for c, w in zip((one, other), writes, strict=True)]
+            walks = [Walk(global_address(p, walk.base), walk.loops) for p, walk in zip(ports, own, strict=True)]
+            apart = target.memory_of(ports[0].tier) != target.memory_of(ports[1].tier)
+            if not apart and decided(difference(*walks)) != "unsat":
+                return f"commands {i} and {j}, of two engines, in different iterations"
     return ""
 
 

@@ -210,14 +210,12 @@ def longest_run(source: Layout, dest: Layout) -> ContiguousRun:
             room = least([digit.slots, other[1].slots])
             ends = [run, digit.step * room] if room > digit.live else [run]
             run = digit.step * digit.slots
-    steps = (
+    steps = [
         step
         for i, d in enumerate(source.digits)
         if i not in source.beyond_index and d.live > 1 and d.axis is not None
-        for other, weight in walked
-        if other.axis == d.axis
-        for step in _steps_of(d, weight)
-    )
+        for step in _steps_of(d, [one for one in walked if one[0].axis == d.axis], _ahead(source, dest, d.axis))
+    ]
     strides += [digit.step for digit, weight in walked if weight == digit.weight]
     gcds = gcd(source.origin, *steps), gcd(dest.origin, *strides)
     return ContiguousRun(run, *gcds, _shorter(run, ends))
@@ -233,13 +231,22 @@ def _shorter(run: int, ends: Sequence[int]) -> tuple[int, ...]:
     return (*(one for one in rounded if ends[0] < one < run), ends[0])
 
 
-def _steps_of(digit: Digit, distance: int) -> Iterator[int]:
-    """What divides the addresses of a source's digit where its axis goes by a distance: nothing where it stands."""
-    if distance % digit.weight != 0:
+def _ahead(source: Layout, dest: Layout, axis: str) -> int:
+    """How far the coordinates that the destination holds begin behind those of the source."""
+    return dict(dest.offsets).get(axis, 0) - dict(source.offsets).get(axis, 0)
+
+
+def _steps_of(digit: Digit, walked: Sequence[tuple[Digit, int]], ahead: int) -> Iterator[int]:
+    """What divides the addresses of a source's digit where its axis goes by these distances: nothing where it stands,
+    as it does under distances that never add up to one of its steps.
+    """
+    below = [other for other, distance in walked if distance % digit.weight != 0]
+    if below and ahead % digit.weight + sum(other.weight * (other.live - 1) for other in below) >= digit.weight:
         yield digit.step
-    elif distance // digit.weight % digit.slots != 0:
-        yield distance // digit.weight * digit.step
-        yield digit.slots * digit.step  # where it begins again
+    for _, distance in walked:
+        if distance % digit.weight == 0 and distance // digit.weight % digit.slots != 0:
+            yield distance // digit.weight * digit.step
+            yield digit.slots * digit.step  # where it begins again
 
 
 def _partner(source: Layout, digit: Digit, run: int) -> tuple[int, Digit] | None:

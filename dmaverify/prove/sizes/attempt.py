@@ -30,6 +30,7 @@ from dmaverify.program.schedule import Circle, Program, order_of, torn_body
 from dmaverify.program.space import aliased_place, layout_of
 from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import Views
+from dmaverify.prove.flow.regions import leaves_its_region
 from dmaverify.prove.flow.touches import work_of
 from dmaverify.prove.move.alone import packets_of, told_of_packet, unfilled
 from dmaverify.prove.move.cells import has_window
@@ -177,6 +178,9 @@ class _SizeRun:
                 if work is not None and (step.inline or work.name not in seen):
                     seen.add(work.name)
                     self._one(work, target)
+        self._about("core/regions")
+        if any(leaves_its_region(step, program, target) for step in program.steps):
+            raise BrokenRule("core/regions", self._so_far(), needs_loops=True)
         self._about("core/steps")
         if self.asked is not None:
             self.asked.left.append("steps together, at sizes besides those that were asked")

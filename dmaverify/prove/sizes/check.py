@@ -22,6 +22,7 @@ from dmaverify.prove.flow.begun import STATED
 from dmaverify.prove.flow.hazards import HAZARDS
 from dmaverify.prove.flow.hazards_told import CONTEXTS_IN_ORDER, IN_ORDER, ONE_ENGINE, SHARED
 from dmaverify.prove.flow.kernel import TILES, check_program
+from dmaverify.prove.flow.regions import REGIONS
 from dmaverify.prove.move.check import EACH_ITERATION, check_access, check_transfer
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask
 from dmaverify.prove.move.outcome import OBLIGATIONS
@@ -271,7 +272,9 @@ def _proved(cover: SizeCover) -> Verdict:
     if template.kind == "program":
         names = ["core/well-formed", "core/steps", *HAZARDS, *TILES]
         whole = template.at(cover.at[0][0]).item
-        said += tuple(STATED.format(name) for name in whole.holds) if isinstance(whole, Program) else ()
+        assert isinstance(whole, Program)
+        names += REGIONS if any(region.lifetime for region in whole.regions) else REGIONS[: 2 * bool(whole.regions)]
+        said += tuple(STATED.format(name) for name in whole.holds)
     elif template.looped:
         said += (EACH_ITERATION,)
     names += [f"{template.machine.name}/*"]

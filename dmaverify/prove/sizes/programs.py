@@ -1,10 +1,11 @@
 """Programs on symbolic numbers: steps that are ordered or touch other bytes, and outputs in tiles that are a ladder.
 
-Knows: which pairs of steps nothing orders, how tiles of one step add up to an output.
+Knows: which pairs of steps nothing orders, how tiles of one step add up to an output, which hulls lie in regions.
 Does not know: how a step is judged by itself, what hazards of steps that meet are.
-Law: where this returns, no two steps race, every output in tiles is written once and to its end, and no access runs
-beside DMA in slices, at every size at which the recorded facts hold. It errs to the side of not proving: touches are
-taken as their bounding boxes over all iterations, and an output has one step that writes it.
+Law: where this returns, no two steps race, every output in tiles is written once and to its end, regions hold what
+lives in them, and no access runs beside DMA in slices, at every size at which the recorded facts hold. It errs to the
+side of not proving: touches are taken as their bounding boxes over all iterations, and an output has one step that
+writes it.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from dmaverify.program.turns import Turn
 from dmaverify.program.views import TileWindow
 from dmaverify.prove.flow.begun import there_at_sizes
 from dmaverify.prove.flow.concurrency import SECTION
-from dmaverify.prove.flow.declarations import read_otherwise
+from dmaverify.prove.flow.declarations import read_otherwise, written_over
 from dmaverify.prove.flow.hazards import KINDS, unordered
 from dmaverify.prove.flow.hazards_told import CONTEXTS_IN_ORDER, ONE_ENGINE, contexts_apart, engines_apart
+from dmaverify.prove.flow.regions import regions_open
 from dmaverify.prove.flow.tile_outputs import cutting, dtypes_of, plain, sides_of, whole_readers
 from dmaverify.prove.flow.touches import StepWork, Touch
 from dmaverify.prove.meet import Walk
@@ -39,7 +41,7 @@ def judge_together(
     program: Program, works: Sequence[StepWork], order: Order, target: Target, trace: Trace
 ) -> tuple[str, ...]:
     """What steps make together, each of them right by itself: what that rests on. Raises Unproved."""
-    need(not program.regions, "core/regions", "regions are judged at single sizes only")
+    need(not (why := regions_open(program, order, target)), "core/regions", why)
     unit = min((touch.unit_bits for work in works for touch in work.touches), default=8)
     launched = target.engines.launched
     pairs = unordered(program, works, order, launched=launched)
@@ -60,9 +62,11 @@ def judge_together(
             need(not (one.accesses and beside), f"{target.name}/bank-starvation", why)
     sides = list(_sides(program, target))
     _outputs(sides, order)
+    meets = partial(_may_meet_somewhere, trace, target, unit)
     rests = [
         *_written_again(program, sides, order),
-        *read_otherwise(program.steps, works, order, partial(_may_meet_somewhere, trace, target, unit), target),
+        *read_otherwise(program.steps, works, order, meets, target),
+        *written_over(program.steps, works, order, meets, target),
     ]
     found = there_at_sizes(program, works, order, target)
     need(not found.denied, "core/definite", "".join(found.denied[:1]))
@@ -73,7 +77,8 @@ def judge_together(
         (contexts_apart(program, works), CONTEXTS_IN_ORDER),
     ):
         more = unordered(program, *loose, launched=launched) if loose else None
-        rests += [said] if loose and (more is None or len(more) > many) else []
+        apart = loose and (more is None or len(more) > many or regions_open(program, loose[1], target))
+        rests += [said] if apart else []
         many = len(more or ()) if loose else many
     return tuple(rests)
 
