@@ -225,7 +225,7 @@ def _chosen(request: CheckRequest, verdicts: Sequence[Any]) -> list[Any]:
     from dmaverify.values import replace
 
     settings = request.settings
-    found = only(verdicts, request.select, request.ignore)
+    found = only(verdicts, request.select, request.ignore, list(own_targets(request)) if request.select else ())
     for pattern, rules in settings.per_path_ignore.items():
         found = [
             only([verdict], (), rules)[0] if matching(verdict.path, (pattern,), settings.folder) else verdict

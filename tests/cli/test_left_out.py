@@ -168,3 +168,56 @@ def test_words_with_another_padding_are_other_words(capsys: pytest.CaptureFixtur
     words[0]["padding"] = words[0].pop("pad")
     Path("w.json").write_text(json.dumps(words), encoding="utf-8")
     assert run(capsys, "equiv", "z.mlir", "w.json")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("plan", "words", "code", "said"),
+    [
+        (WRONG, ("--select", "core/*", "--ignore", "core/*"), 3, "core/* (it is ignored as well)"),
+        (WRONG, ("--select", "core/covers", "--ignore", "core/*"), 3, "core/covers (it is ignored as well)"),
+        (
+            WRONG,
+            ("--select", "core/*", "--ignore", "core/same-element", "--ignore", "core/covers"),
+            0,
+            "PROVED of core/* only, but for core/same-element  ",
+        ),
+        (WRONG, ("--select", "core/*", "--ignore", "core/covers"), 1, "error[core/same-element]"),
+        (WRONG, ("--select", "core/in-bounds", "--ignore", "core/covers"), 0, "PROVED of core/in-bounds only  "),
+        (PLAN, ("--select", "core/*", "--ignore", "core/covers"), 0, "PROVED of core/* only  "),
+    ],
+)
+def test_what_is_selected_and_ignored_is_not_proved(
+    plan: str, words: tuple[str, ...], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("i.toml").write_text(plan, encoding="utf-8")
+    found, text = run(capsys, "check", "i.toml", "-v", *words)
+    assert (found, said in text) == (code, True), text
+
+
+LIBRARY = """schema = 1
+target = "rngd"
+axes = { A = 64, B = 2, C = 24 }
+[transfer.m]
+dtype = "i8"
+source = { tier = "dm", slice = "A", element = "B, C" }
+dest = { tier = "dm", base = 65536, slice = "A # 128", element = "B, C" }
+stream = { time = "A, B", packet = "C" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--select", "rngd/std-places"), 3, "rngd/std-places is off under the readings in force"),
+        (("--select", "rngd/std-*"), 3, "are off under the readings in force"),
+        (("--select", "rngd/std-places", "--reading", "alignment=std"), 1, "error[rngd/std-places]"),
+        (("--select", "rngd/std-tail", "--reading", "alignment=std"), 0, "PROVED of rngd/std-tail only"),
+        (("--select", "rngd/*"), 0, "PROVED of rngd/* only"),
+    ],
+)
+def test_a_rule_that_is_off_is_not_proved_where_it_is_selected(
+    words: tuple[str, ...], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("o.toml").write_text(LIBRARY, encoding="utf-8")
+    found, text = run(capsys, "check", "o.toml", "-v", *words)
+    assert (found, said in " ".join(text.split())) == (code, True), text
