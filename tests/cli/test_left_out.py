@@ -221,3 +221,53 @@ def test_a_rule_that_is_off_is_not_proved_where_it_is_selected(
     Path("o.toml").write_text(LIBRARY, encoding="utf-8")
     found, text = run(capsys, "check", "o.toml", "-v", *words)
     assert (found, said in " ".join(text.split())) == (code, True), text
+
+
+LOAD = """use furiosa_opt_std::prelude::*;
+axes![A = 256, B = 64];
+fn same(ctx: &mut Context, x: &HbmTensor<i8, m![1], m![A, B]>) {
+    let y: DmTensor<i8, m![1], m![1 # 2], m![A], m![B]> = x.to_dm(&mut ctx.tdma);
+}
+"""
+INLINE = """"schema" = 1
+target = "rngd"
+axes = { A = 8, C = 8 }
+transfer.t = { dtype = "i8", source = { tier = "hbm", element = "A, C" }, dest = { tier = "dm", element = "A, C" } }
+"""
+BY_MACRO = "macro_rules! by { ($x:ident, $m:ident, $c:expr) => { $x.$m($c) } }\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.rs", LOAD),
+        ("a.rs", LOAD.replace("x.to_dm", "x . to_dm")),
+        ("a.rs", LOAD.replace("x.to_dm", "x.\n        // a comment\n        to_dm")),
+        ("a.rs", LOAD.replace("x.to_dm", "x.r#to_dm")),
+        ("a.rs", BY_MACRO + LOAD.replace("x.to_dm(&", "by!(x, to_dm, &")),
+        ("a.toml", INLINE),
+        ("a.toml", INLINE.replace('"schema"', "'schema'")),
+        ("a.toml", "\ufeff" + INLINE.replace('"', "", 2)),
+        ("a.toml", "# a comment\r" + INLINE.replace('"', "", 2).replace("\n", "\r")),
+        ("a.c", "void f(char *a, char *b) { snrt_dma_start_1d (a, b, 8); }"),
+    ],
+)
+def test_a_folder_leaves_no_file_that_is_judged_by_its_name(
+    name: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / name).write_bytes(text.encode())
+    (tmp_path / "d" / "p.toml").write_text(PLAN, encoding="utf-8")
+    words = ("check", "-v", "--no-execute", "--engine", "rw_axi") if name == "a.c" else ("check", "-v", "--no-execute")
+    alone = run(capsys, *words, f"d/{name}")
+    assert "has no transfer" not in alone[1]
+    code, said = run(capsys, *words, "d")
+    assert (code, name in said) == (alone[0], True), said
+
+
+def test_a_folder_leaves_files_that_name_no_transfer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "d").mkdir()
+    for name, text in {"a.rs": "fn to_dmx() {}", "a.toml": "my_schema = 1\n", "p.toml": PLAN}.items():
+        (tmp_path / "d" / name).write_text(text, encoding="utf-8")
+    code, said = run(capsys, "check", "d", "--show-files")
+    assert (code, said.count("left out: ")) == (0, 2), said
