@@ -271,3 +271,10 @@ def test_a_folder_leaves_files_that_name_no_transfer(tmp_path: Path, capsys: pyt
         (tmp_path / "d" / name).write_text(text, encoding="utf-8")
     code, said = run(capsys, "check", "d", "--show-files")
     assert (code, said.count("left out: ")) == (0, 2), said
+
+
+@pytest.mark.parametrize("text", ["", "fn main() {", "fn main() { let to_dm = 1; }"])
+def test_a_kernel_without_transfers_derives_nothing_and_says_so(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("none.rs").write_text(text, encoding="utf-8")
+    code, said = run(capsys, "derive", "none.rs")
+    assert (code, "none.rs has no transfer to derive" in said) == (2, True), said
