@@ -251,7 +251,8 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
         raw=MappingProxyType(dict(table.data)),
     )
     table.finish(ignored=LATER_SECTIONS)
-    if folder.parent not in _roots():
+    own = folder.parent not in _roots()
+    if own:
         _hold_sections(table)
     return target
 
