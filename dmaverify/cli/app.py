@@ -111,7 +111,7 @@ def cli() -> None:
 @options(*OPTIONS)
 def check(**given: Any) -> None:
     """Prove every transfer and access of plan files and Rust kernels, or refute it with the smallest counterexample."""
-    from dmaverify.cli.check import check_once, watched
+    from dmaverify.cli.check import check_once
     from dmaverify.cli.request import (
         only_of_lines,
         options_of,
@@ -134,6 +134,8 @@ def check(**given: Any) -> None:
     if given["show_files"]:
         raise told(shown_files(request))
     if given["watch"]:
+        from dmaverify.cli.watch import watched
+
         for outcome in watched(request, terminal(), progress, lambda: time.sleep(0.2)):
             show(outcome)
             say("watching; Ctrl-C ends", error=True)

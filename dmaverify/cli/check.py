@@ -23,7 +23,6 @@ from dmaverify.cli.request import (
     check_names,
     check_rules,
     own_targets,
-    present,
 )
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, listened_job, nothing_judged, rendered, run_jobs, what_next
@@ -224,8 +223,10 @@ def _chosen(request: CheckRequest, verdicts: Sequence[Any]) -> list[Any]:
     from dmaverify.plan.settings import matching
     from dmaverify.values import replace
 
-    settings = request.settings
-    found = only(verdicts, request.select, request.ignore)
+    settings, machines = request.settings, list[Any]()
+    with suppress(InputError):  # of shards, whose files may lie elsewhere
+        machines = list(own_targets(request)) if request.select else []
+    found = only(verdicts, request.select, request.ignore, machines)
     for pattern, rules in settings.per_path_ignore.items():
         found = [
             only([verdict], (), rules)[0] if matching(verdict.path, (pattern,), settings.folder) else verdict
@@ -345,46 +346,3 @@ def _playback(file: str, verdicts: Sequence[Any]) -> str:
 
     write_text(file, playback_text(verdicts))
     return f"wrote {file}: run it with pytest"
-
-
-# ---------------------------------------------------------------- watching
-
-
-def stamps(request: CheckRequest) -> dict[str, tuple[int, int]]:
-    """When each file changed last, and how long it is: of the request, and of all that those may speak of beside them
-    (kernels, crates, engines, machines, settings).
-    """
-    from dmaverify.jobs.revisions import KEPT
-    from dmaverify.jobs.walk import files_below
-
-    found = {}
-    named = {name for name, _ in present(request)}
-    folders = {Path(name).resolve().parent for name in named}
-    with suppress(InputError):  # said by the check itself
-        folders |= {one.folder for one in own_targets(request)}
-    own = {folder for folder in folders if not any(other in folder.parents for other in folders)}
-    for file in named | {str(path) for folder in own for path in files_below(folder, KEPT)}:
-        try:
-            stat = os.stat(file)
-        except OSError:
-            continue
-        found[file] = (stat.st_mtime_ns, stat.st_size)
-    return found
-
-
-def watched(
-    request: CheckRequest, terminal: Terminal, ticks: Callable[[int], Tick], wait: Callable[[], None]
-) -> Iterator[CommandOutcome]:
-    """One outcome now and one after every change of a file; what cannot be read is an outcome too. Ends never."""
-    from dmaverify.report.text import render_error
-
-    while True:
-        before = stamps(request)
-        try:
-            yield check_once(request, terminal, ticks)
-        except InputError as error:
-            yield CommandOutcome((), (render_error(error, width=terminal.width),), 2)
-        if request.given["fix"]:
-            before = stamps(request)
-        while stamps(request) == before:
-            wait()

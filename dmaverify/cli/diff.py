@@ -63,20 +63,20 @@ def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, 
         old = merge_base(root, old, new)
     paths = [inside(root, path) for path in request.paths] or ["."]
     asked = request.target, request.options, request.workers
-    folders = []
+    folders, then, now = [], set[str](), set[str]()
     with checked_out(root, old) as there:
         folders.append(there)
-        before = judged_in(there, paths, *asked)
+        before = judged_in(there, paths, *asked, then)
         if new:
             with checked_out(root, new) as here:
                 folders.append(here)
-                after = judged_in(here, paths, *asked)
+                after = judged_in(here, paths, *asked, now)
                 found = changes(before, after, cost)
         else:
-            after = judged_in(root, paths, *asked)
+            after = judged_in(root, paths, *asked, now)
             found = changes(before, after, cost)
-    if not before and not after:
-        said = f"no transfer to compare in {', '.join(request.paths) or 'the repository'}"
+    if nowhere := sorted(then & now):
+        said = f"no transfer to compare in {', '.join(nowhere) if request.paths else 'the repository'}"
         raise InputError(said, None, "name what `check` judges; drivers, jobs and lists of folders need --engine")
     still = open_in_both(before, after)
     text = {

@@ -129,10 +129,9 @@ def synth(
         write_certificate,
     )
     from dmaverify.jobs.many_moves import code_of
-    from dmaverify.jobs.synthesis import SynthSettings
+    from dmaverify.jobs.synthesis import SynthSettings, settings_of
 
-    first = tuple(text.strip() for text in prefix.split(",") if text.strip())
-    settings = SynthSettings(prefix=first, simulate=simulate, reading=readings_of(reading), **fixed)
+    settings = settings_of({"prefix": prefix, **fixed}, SynthSettings(simulate=simulate, reading=readings_of(reading)))
     if stdin:
         return lines(lambda request: synth_request(request, settings), code_of_reply, patience=10)
     if not paths:

@@ -18,6 +18,9 @@ from dmaverify.program.command import Command, Engine
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
 
+MOST = 1 << 53
+"""What a number of cycles or bytes is below: a float counts up to it."""
+
 
 @dataclass(frozen=True, slots=True)
 class SimpleCost:
@@ -34,15 +37,16 @@ def simple_cost(target: Target) -> SimpleCost | None:
     table: Any = target.raw.get("cost", {}).get("simple")
     if table is None:
         return None
-    startup, beats = table.get("startup"), table.get("beat_bytes")
-    good = isinstance(startup, (int, float)) and startup >= 0 and isinstance(beats, dict)
-    if not good or not all(isinstance(n, int) and n > 0 for n in beats.values()):
+    stated: dict[str, Any] = table if isinstance(table, dict) else {}
+    startup, beats = stated.get("startup", -1), stated.get("beat_bytes", [])
+    good = type(startup) in (int, float) and 0 <= startup < MOST and isinstance(beats, dict)
+    if not good or not all(type(n) is int and 0 < n < MOST for n in beats.values()):
         raise InputError(
             f"{target.name}: [cost.simple] needs `startup` in cycles and `beat_bytes`, bytes a cycle by tier",
             None,
             "startup = 100, beat_bytes = { gm = 32, ub = 32 }, source, basis",
         )
-    return SimpleCost(float(startup), beats, str(table.get("source", "")), str(table.get("basis", "")))
+    return SimpleCost(float(startup), beats, str(stated.get("source", "")), str(stated.get("basis", "")))
 
 
 def price(commands: Sequence[Command], target: Target, data: SimpleCost) -> Cost:

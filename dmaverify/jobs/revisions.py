@@ -173,18 +173,27 @@ def _start_of(repository: Path, blob: str) -> bytes:
 
 
 def judged_in(
-    root: Path, paths: Sequence[str], target: str | None, options: Mapping[str, Any], workers: int
-) -> dict[tuple[str, str], JudgedTransfer]:
-    """Every transfer under some paths of a folder, by file (from the folder) and name."""
-    there = [str(root / path) if path != "." else str(root) for path in paths if (root / path).exists()]
-    files: dict[tuple[str, str | None], None] = {}
-    for path in there:
-        with suppress(InputError):  # this folder has none in this revision; others may
-            files |= dict.fromkeys(plan_files([path], lists="engine" in options))
+    root: Path, paths: Sequence[str], target: str | None, options: Mapping[str, Any], workers: int,
+    absent: set[str],
+) -> dict[tuple[str, str], JudgedTransfer]:  # fmt: skip
+    """Every transfer under some paths of a folder, by file (from the folder) and name. `absent` receives the paths
+    under which nothing is: this revision may have none, and others may.
+    """
+    files: dict[tuple[str, str | None], str] = {}
+    for path in paths:
+        found: list[tuple[str, str | None]] = []
+        with suppress(InputError):
+            found = plan_files([str(root / path)], lists="engine" in options)
+        found = [pair for pair in found if Path(pair[0]).exists()]
+        absent |= set() if found else {path}
+        files |= dict.fromkeys(found, path)
     jobs: list[Job] = [(file, name, target, dict(options)) for file, name in files]
     out: dict[tuple[str, str], JudgedTransfer] = {}
     results: list[Any] = list(run_jobs(jobs, workers, lambda _: None, listened_job))
     for job, (verdicts, asked) in zip(jobs, results, strict=True):
+        if _is_of_no_entry(job, verdicts):
+            absent.add(files[job[0], job[1]])
+            continue
         plan, moves, wholes = _moves(job)
         beside = [one.source.text for one in plan.kernels] if plan is not None else []
         marks = ("//",) if job[0].endswith((".c", ".h")) else ("# ", "//")  # of C, `# define` is none
@@ -197,6 +206,15 @@ def judged_in(
             said = tuple(replace(f, message=f.message.replace(f"{root}/", "")) for f in verdict.findings)
             out[at, verdict.name] = JudgedTransfer(replace(verdict, path=at, findings=said), move, plan, whole, read)
     return out
+
+
+def _is_of_no_entry(job: Job, verdicts: Sequence[Verdict]) -> bool:
+    """Whether a file has nothing of the name that is asked for: what is said then is said of no file as a whole."""
+    path, name, target, options = job
+    if name is None or [one.status for one in verdicts] != [Status.ERROR]:
+        return False
+    whole, _ = listened_job((path, None, target, options))
+    return all((one.name, one.status) != (verdicts[0].name, Status.ERROR) for one in whole)
 
 
 def _read_for(job: Job, asked: AskedLog, root: Path, own: str) -> str:
@@ -327,13 +345,14 @@ def _cycles(one: JudgedTransfer) -> float:
 
 
 def inside(root: Path, path: str) -> str:
-    """A path from the repository's folder. Raises InputError for one outside."""
-    file = path.partition("::")[0]
+    """A path, with the name behind it, from the repository's folder. Raises InputError for one outside."""
+    file, name = (path, None) if os.path.isdir(path) else plan_files([path])[0]
     try:
-        return Path(file).resolve().relative_to(root.resolve()).as_posix()
+        at = Path(file).resolve().relative_to(root.resolve()).as_posix()
     except ValueError:
         said = f"{file} lies outside of the repository {root}"
         raise InputError(said, None, "name paths of one repository") from None
+    return at if name is None else f"{at}::{name}"
 
 
 def changed_since(revision: str, request: Any) -> set[tuple[str, str]]:
@@ -342,8 +361,11 @@ def changed_since(revision: str, request: Any) -> set[tuple[str, str]]:
     paths = [inside(root, path) for path in request.paths]
     asked = request.target, request.options, request.workers
     with checked_out(root, revision) as there:
-        before = judged_in(there, paths, *asked)
-    after = judged_in(root, paths, *asked)
+        before = judged_in(there, paths, *asked, set())
+    absent = set[str]()
+    after = judged_in(root, paths, *asked, absent)
+    if absent:
+        raise InputError(f"no transfer to check in {', '.join(sorted(absent))}", None, "name what `check` judges")
     settings = [f":(glob)**/{name}" for name in ("dmaverify.toml", "pyproject.toml", "Cargo.toml")]
     if _git(root, "diff", "--name-only", revision, "--", *settings) or _git(
         root, "ls-files", "-o", "--exclude-standard", "--", *settings

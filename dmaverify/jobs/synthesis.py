@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.refused_settings import FIXED, refuse_settings
+from dmaverify.language.notation import MAX_NUMBER
 from dmaverify.values import asdict, dataclass, fields, replace
 
 if TYPE_CHECKING:
@@ -53,17 +54,26 @@ def settings_of(request: Mapping[str, Any], base: SynthSettings) -> SynthSetting
             continue
         value = request[field.name]
         if field.name == "prefix":
-            value = tuple(value.split(",")) if isinstance(value, str) else tuple(value)
+            value = _labels(value)
         elif field.name in ("packet", "engines", "entries", "commands", "evaluations") and not _whole(value):
-            raise InputError(f"`{field.name}` is a whole number above 0, not {value!r}")
-        elif field.name == "budget" and not (isinstance(value, (int, float)) and value > 0):
-            raise InputError(f"`budget` is a number of seconds, not {value!r}")
+            raise InputError(f"`{field.name}` is a whole number from 1 to 10^18, not {value!r}")
+        elif field.name == "budget" and not (value is None or (type(value) in (int, float) and value > 0)):
+            raise InputError(f"`budget` is a number of seconds above 0, not {value!r}")
+        elif field.name in ("simulate", "routes") and not isinstance(value, bool):
+            raise InputError(f"`{field.name}` is true or false, not {value!r}")
         own[field.name] = value
     return replace(base, **own)
 
 
+def _labels(value: Any) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, (list, tuple)) or not all(isinstance(part, str) for part in parts):
+        raise InputError(f"`prefix` is labels of loops, with commas between, not {value!r}")
+    return tuple(part.strip() for part in parts if part.strip())
+
+
 def _whole(value: Any) -> bool:
-    return value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0)
+    return value is None or (type(value) is int and 0 < value <= MAX_NUMBER)
 
 
 def answer_of(plan: Plan, name: str, settings: SynthSettings) -> Synthesis | FewestCopies:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import translate
 from pathlib import Path
 
@@ -23,7 +23,11 @@ SETTINGS = ("pyproject.toml", "Cargo.toml", "dmaverify.toml", "target.toml")
 MOST_WATCHED = 5000
 BUILT = ("node_modules", "__pycache__", "site-packages", "venv", "build", "dist", "_build")
 MOST_BYTES = 10_000_000
-_PLAN = re.compile(rb'^[ \t]*(?:schema[ \t]*=|\[{1,2}[ \t]*["\']?(?:axes|transfer)["\']?[ \t]*[.\]])', re.MULTILINE)
+_PLAN = re.compile(
+    rb'(?:^|\r|\A\xef\xbb\xbf)[ \t]*'
+    rb'(?:["\']?schema["\']?[ \t]*=|\[{1,2}[ \t]*["\']?(?:axes|transfer)["\']?[ \t]*[.\]])',
+    re.MULTILINE,
+)  # fmt: skip
 IGNORED = "is ignored (.gitignore)"
 
 
@@ -130,15 +134,20 @@ def looks(path: Path, data: bytes) -> WalkedPath:
 def _kernel(name: str, data: bytes) -> WalkedPath:
     from dmaverify.machines.rngd.rust.moves import TRANSFERS
 
-    found = next((t for t in TRANSFERS if f".{t}".encode() in data or f"::{t}".encode() in data), None)
+    found = _named(TRANSFERS, data)
     return WalkedPath(name, found is not None, f"names `{found}`" if found else "names no transfer")
 
 
 def _driver(name: str, data: bytes) -> WalkedPath:
     from dmaverify.machines.idma.c.launches import CALLS
 
-    found = next((one for one in CALLS if f"{one}(".encode() in data), None)
-    return WalkedPath(name, found is not None, f"calls `{found}`" if found else "calls no DMA function")
+    found = _named(CALLS, data)
+    return WalkedPath(name, found is not None, f"names `{found}`" if found else "names no DMA function")
+
+
+def _named(words: Iterable[str], data: bytes) -> str | None:
+    """The first of these words in a text, wherever: how it is called (`x . to_dm`, `m!(to_dm)`) is for readers."""
+    return next((one for one in sorted(words) if re.search(rb"\b%s\b" % one.encode(), data)), None)
 
 
 # ---------------------------------------------------------------- .gitignore

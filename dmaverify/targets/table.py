@@ -93,7 +93,9 @@ class Table:
             start = self.source.line_starts[line - 1]
             return Span(self.source, start, start + len(self.source.line_text(line)))
         if part is None:
-            found = doc.keys[path]
+            found = doc.keys.get(path)
+            if found is None:  # an item of a list has no key
+                return value
             quoted = found.text.startswith('"')
             return Span(self.source, found.start + quoted, found.end - quoted)
         words = re.compile(rf"(?<![\w/-]){re.escape(part)}(?![\w/-])").search(value.text) if part else None

@@ -23,7 +23,7 @@ from dmaverify.targets.facts import EVERY_PORT, SCOPES, Fact, Scope
 from dmaverify.targets.parts import Engines, Knob, Route, Tier, _engines, _figures, _knob, _routes, _tier
 from dmaverify.targets.rule import Figure, Readings, Rule
 from dmaverify.targets.rulebook import SEVERITIES, Names, basis_of, read_rules
-from dmaverify.targets.table import Table, suggestion
+from dmaverify.targets.table import Table, shipped_toml, suggestion
 from dmaverify.values import dataclass, field, replace
 from dmaverify.verdict import Severity
 
@@ -251,7 +251,21 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
         raw=MappingProxyType(dict(table.data)),
     )
     table.finish(ignored=LATER_SECTIONS)
+    own = folder.parent not in _roots()
+    if own:
+        _hold_sections(table)
     return target
+
+
+def _hold_sections(table: Table) -> None:
+    """Raises InputError where a section that other rooms read is of another kind than in the machines that ship."""
+    from dmaverify.targets.sections import held_to
+
+    files = [load_target(name).folder / "target.toml" for name in available_targets()]
+    models = [shipped_toml(file, _read(file).text) for file in files]
+    for name in LATER_SECTIONS:
+        if name in table.data:
+            held_to(table, name, [{}, *(one[name] for one in models if name in one)])
 
 
 def _dtypes(table: Table) -> tuple[dict[str, int], dict[str, str], dict[str, str]]:

@@ -168,3 +168,113 @@ def test_words_with_another_padding_are_other_words(capsys: pytest.CaptureFixtur
     words[0]["padding"] = words[0].pop("pad")
     Path("w.json").write_text(json.dumps(words), encoding="utf-8")
     assert run(capsys, "equiv", "z.mlir", "w.json")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("plan", "words", "code", "said"),
+    [
+        (WRONG, ("--select", "core/*", "--ignore", "core/*"), 3, "core/* (it is ignored as well)"),
+        (WRONG, ("--select", "core/covers", "--ignore", "core/*"), 3, "core/covers (it is ignored as well)"),
+        (
+            WRONG,
+            ("--select", "core/*", "--ignore", "core/same-element", "--ignore", "core/covers"),
+            0,
+            "PROVED of core/* only, but for core/same-element  ",
+        ),
+        (WRONG, ("--select", "core/*", "--ignore", "core/covers"), 1, "error[core/same-element]"),
+        (WRONG, ("--select", "core/in-bounds", "--ignore", "core/covers"), 0, "PROVED of core/in-bounds only  "),
+        (PLAN, ("--select", "core/*", "--ignore", "core/covers"), 0, "PROVED of core/* only  "),
+    ],
+)
+def test_what_is_selected_and_ignored_is_not_proved(
+    plan: str, words: tuple[str, ...], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("i.toml").write_text(plan, encoding="utf-8")
+    found, text = run(capsys, "check", "i.toml", "-v", *words)
+    assert (found, said in text) == (code, True), text
+
+
+LIBRARY = """schema = 1
+target = "rngd"
+axes = { A = 64, B = 2, C = 24 }
+[transfer.m]
+dtype = "i8"
+source = { tier = "dm", slice = "A", element = "B, C" }
+dest = { tier = "dm", base = 65536, slice = "A # 128", element = "B, C" }
+stream = { time = "A, B", packet = "C" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--select", "rngd/std-places"), 3, "rngd/std-places is off under the readings in force"),
+        (("--select", "rngd/std-*"), 3, "are off under the readings in force"),
+        (("--select", "rngd/std-places", "--reading", "alignment=std"), 1, "error[rngd/std-places]"),
+        (("--select", "rngd/std-tail", "--reading", "alignment=std"), 0, "PROVED of rngd/std-tail only"),
+        (("--select", "rngd/*"), 0, "PROVED of rngd/* only"),
+    ],
+)
+def test_a_rule_that_is_off_is_not_proved_where_it_is_selected(
+    words: tuple[str, ...], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("o.toml").write_text(LIBRARY, encoding="utf-8")
+    found, text = run(capsys, "check", "o.toml", "-v", *words)
+    assert (found, said in " ".join(text.split())) == (code, True), text
+
+
+LOAD = """use furiosa_opt_std::prelude::*;
+axes![A = 256, B = 64];
+fn same(ctx: &mut Context, x: &HbmTensor<i8, m![1], m![A, B]>) {
+    let y: DmTensor<i8, m![1], m![1 # 2], m![A], m![B]> = x.to_dm(&mut ctx.tdma);
+}
+"""
+INLINE = """"schema" = 1
+target = "rngd"
+axes = { A = 8, C = 8 }
+transfer.t = { dtype = "i8", source = { tier = "hbm", element = "A, C" }, dest = { tier = "dm", element = "A, C" } }
+"""
+BY_MACRO = "macro_rules! by { ($x:ident, $m:ident, $c:expr) => { $x.$m($c) } }\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.rs", LOAD),
+        ("a.rs", LOAD.replace("x.to_dm", "x . to_dm")),
+        ("a.rs", LOAD.replace("x.to_dm", "x.\n        // a comment\n        to_dm")),
+        ("a.rs", LOAD.replace("x.to_dm", "x.r#to_dm")),
+        ("a.rs", BY_MACRO + LOAD.replace("x.to_dm(&", "by!(x, to_dm, &")),
+        ("a.toml", INLINE),
+        ("a.toml", INLINE.replace('"schema"', "'schema'")),
+        ("a.toml", "\ufeff" + INLINE.replace('"', "", 2)),
+        ("a.toml", "# a comment\r" + INLINE.replace('"', "", 2).replace("\n", "\r")),
+        ("a.c", "void f(char *a, char *b) { snrt_dma_start_1d (a, b, 8); }"),
+    ],
+)
+def test_a_folder_leaves_no_file_that_is_judged_by_its_name(
+    name: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / name).write_bytes(text.encode())
+    (tmp_path / "d" / "p.toml").write_text(PLAN, encoding="utf-8")
+    words = ("check", "-v", "--no-execute", "--engine", "rw_axi") if name == "a.c" else ("check", "-v", "--no-execute")
+    alone = run(capsys, *words, f"d/{name}")
+    assert "has no transfer" not in alone[1]
+    code, said = run(capsys, *words, "d")
+    assert (code, name in said) == (alone[0], True), said
+
+
+def test_a_folder_leaves_files_that_name_no_transfer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "d").mkdir()
+    for name, text in {"a.rs": "fn to_dmx() {}", "a.toml": "my_schema = 1\n", "p.toml": PLAN}.items():
+        (tmp_path / "d" / name).write_text(text, encoding="utf-8")
+    code, said = run(capsys, "check", "d", "--show-files")
+    assert (code, said.count("left out: ")) == (0, 2), said
+
+
+@pytest.mark.parametrize("text", ["", "fn main() {", "fn main() { let to_dm = 1; }"])
+def test_a_kernel_without_transfers_derives_nothing_and_says_so(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("none.rs").write_text(text, encoding="utf-8")
+    code, said = run(capsys, "derive", "none.rs")
+    assert (code, "none.rs has no transfer to derive" in said) == (2, True), said

@@ -446,3 +446,42 @@ def test_a_plan_that_became_too_large_to_be_read_is_an_error_of_its_revision(tmp
     assert run(capsys, "diff", "HEAD~1..HEAD", "a.toml")[0] == 1
     assert run(capsys, "diff", "HEAD..HEAD~1", ".")[0] == 0
     assert "1 not decided in both" in run(capsys, "diff", "HEAD..HEAD", ".")[1]
+
+
+TWO = PLAN + PLAN[PLAN.index("[transfer.") :].replace("[transfer.t]", "[transfer.u]")
+U_WRONG = TWO[: TWO.index("[transfer.u]")] + TWO[TWO.index("[transfer.u]") :].replace("B=4:256", "B=4:255")
+
+
+@pytest.fixture
+def two_moves(workspace, tmp_path):
+    """`t` and `u`, of which `u` is wrong in the working tree."""
+    workspace("both", {"p.toml": TWO, "k.rs": KERNEL})
+    Path("p.toml").write_text(U_WRONG, encoding="utf-8")
+
+
+@pytest.mark.parametrize("words", [("diff", "both"), ("check", "--since", "both", "--no-execute")])
+@pytest.mark.parametrize(
+    ("paths", "code", "said"),
+    [
+        (["p.toml::u"], 1, "p.toml"),
+        (["p.toml::t"], 0, "no transfer changed"),
+        (["p.toml:8"], 0, "no transfer changed"),
+        (["p.toml::t", "p.toml::u"], 1, "p.toml"),
+        (["k.rs::other"], 0, "no transfer changed"),
+        (["p.toml::v"], 2, "in p.toml::v"),
+        (["p.toml::t", "p.toml::v"], 2, "in p.toml::v"),
+        (["k.rs::nobody"], 2, "in k.rs::nobody"),
+        (["gone.toml"], 2, "in gone.toml"),
+        (["gone.toml", "p.toml::t"], 2, "in gone.toml"),
+    ],
+)
+def test_what_is_named_is_compared_and_a_name_of_nothing_is_refused(words, paths, code, said, two_moves, capsys):
+    found, out = run(capsys, *words, *paths)
+    assert (found, said in out) == (code, True), out
+
+
+def test_what_one_revision_alone_has_is_compared_by_its_name(two_moves, capsys):
+    Path("p.toml").write_text(PLAN, encoding="utf-8")
+    code, out = run(capsys, "diff", "both", "p.toml::u", "--no-cost")
+    assert (code, "removed          p.toml::u" in out) == (0, True), out
+    assert run(capsys, "check", "--since", "both", "p.toml::u")[0] == 2

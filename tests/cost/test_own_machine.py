@@ -158,3 +158,61 @@ def test_a_reading_of_memory_counts_in_a_search_as_it_does_in_a_price(tmp_path: 
     priced = [said("cost", str(plan), *way)["cycles"] for way in ((), reading)]
     assert priced[0] > priced[1]
     assert [said("synth", str(plan), *way)["before"]["cycles"] for way in ((), reading)] == priced
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("window     = 256 ", "window     = \"256\" "), "`window` must be a whole number"),
+        (("window     = 256 ", "window     = true "), "`window` must be a whole number"),
+        (("window     = 256 ", "window     = 36893488147419103232 "), "`window` must be a whole number"),
+        (("dmn        = [27, 28, 29]", "dmn        = [27, 28, 290]"), "item of `dmn` must be a whole number below 64"),
+        (("dmn        = [27, 28, 29]", "dmn        = [27, \"x\"]"), "item of `dmn` must be a whole number below 64"),
+        (("schema = 1", "schema = 1\ntile = 5"), "`tile` must be a table"),
+        ((BOOK, "startup          = { cycles = nan, was = 500.0"), "`cycles` must be a number"),
+        ((BOOK, "startup          = { cycles = 500, was = 500.0"), ""),
+        (("window     = 256 ", "window     = 512 "), ""),
+    ],
+)  # fmt: skip
+def test_what_the_machine_states_is_of_the_kind_that_is_read(
+    tmp_path: Path, change: tuple[str, str], said: str
+) -> None:
+    plan = own(tmp_path, change)
+    for command in ("check", "cost"):
+        code, text = told(command, plan)
+        assert (code, said in text) == (2 if said else 0, True), text
+
+
+@pytest.mark.parametrize(
+    ("stated", "code"),
+    [
+        ("[cost.simple]\nstartup = 7\nbeat_bytes = { ddr = 4, array = 4 }\n", 0),
+        ("[cost.simple]\nstartup = true\nbeat_bytes = { ddr = 4, array = 4 }\n", 2),
+        ("[cost.simple]\nstartup = inf\nbeat_bytes = { ddr = 4, array = 4 }\n", 2),
+        ("[cost.simple]\nstartup = 7\nbeat_bytes = { ddr = 4, array = true }\n", 2),
+        ("[cost]\nsimple = 7\n", 2),
+    ],
+)
+def test_a_simple_price_is_made_of_numbers(tmp_path: Path, stated: str, code: int) -> None:
+    folder = tmp_path / "shim"
+    shutil.copytree(ROOT / "examples" / "machines" / "shim", folder)
+    text = (folder / "target.toml").read_text(encoding="utf-8")
+    start = text.index("[cost.simple]")
+    text = text[:start] + stated + text[text.index("[rule.", start) :]
+    (folder / "target.toml").write_text(text, encoding="utf-8")
+    plan = shutil.copy(ROOT / "examples" / "machines" / "shim.toml", tmp_path / "plan.toml")
+    for command in (("cost",), ("synth",)):
+        found, text = told(*command, f"{plan}::tile")
+        assert (found, "startup = 100, beat_bytes" in text) == (code, code == 2), text
+
+
+def test_an_item_of_a_list_of_tables_that_lacks_a_key_is_told_at_its_place(tmp_path: Path) -> None:
+    folder = tmp_path / "shim"
+    shutil.copytree(ROOT / "examples" / "machines" / "shim", folder)
+    text = (folder / "target.toml").read_text(encoding="utf-8")
+    start = text.index("[[route]]")
+    route = 'route = [{ source_tiers = ["ddr"], dest_tiers = ["array"], says = "a", source = "b" }]\n'
+    (folder / "target.toml").write_text(route + text[:start] + text[text.index("[dtypes]", start) :], encoding="utf-8")
+    plan = shutil.copy(ROOT / "examples" / "machines" / "shim.toml", tmp_path / "plan.toml")
+    code, said = told("check", str(plan))
+    assert (code, "missing `basis`" in said, "target.toml:1:" in said) == (2, True, True), said

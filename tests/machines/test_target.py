@@ -397,9 +397,9 @@ def test_a_rule_id_has_an_owner() -> None:
 
 
 def test_sections_of_other_rooms_are_kept_and_unknown_ones_refused() -> None:
-    later = "\n[cost.book]\nstartup = 500\n[memory.map]\n[profile]\n[starvation]\n"
+    later = "\n[cost.book]\nstarts = 500\n[memory.map]\n[profile]\n[starvation]\n"
     target = read_target(Source("t", TOML + later), Source("r", SMT))
-    assert target.raw["cost"] == {"book": {"startup": 500}}
+    assert target.raw["cost"] == {"book": {"starts": 500}}
     assert "unknown key `colour`" in refuse(TOML + "\n[colour]\n").message
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from dmaverify.cli.check import watched
 from dmaverify.cli.request import Terminal, request_of
+from dmaverify.cli.watch import watched
 from dmaverify.jobs.sweep import Shard, batches, shard_of
+from dmaverify.targets.target import load_target
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -158,6 +160,38 @@ def test_watching_a_folder_sees_new_files_and_its_emptiness(shell, good, wrong):
     outcomes = [next(seen) for _ in range(4)]
     assert [outcome.code for outcome in outcomes] == [0, 1, 1, 2]
     assert "no plan file" in outcomes[-1].err[0]
+
+
+BESIDE = """schema = 1
+target = "../mine"
+[axes]
+A = 8
+[transfer.t]
+dtype = "i8"
+source = { tier = "hbm", element = "A" }
+dest = { tier = "dm", element = "A" }
+stream = { time = "1", packet = "A" }
+"""
+
+
+def test_watching_takes_the_settings_and_the_files_elsewhere_that_are_there_now(shell):
+    (shell.folder / ".git").mkdir()
+    shutil.copytree(load_target("rngd").folder, shell.folder / "mine")
+    machine = shell.folder / "mine" / "target.toml"
+    text = machine.read_text(encoding="utf-8")
+    shell.write(BESIDE.replace("time", "tyme"), "plans/a.toml")
+    steps = iter([
+        lambda: shell.write(BESIDE, "plans/a.toml"),
+        lambda: machine.write_text(text.replace("f8e4m3", "i8x").replace("i8 = 8", "i7 = 8"), encoding="utf-8"),
+        lambda: machine.write_text(text, encoding="utf-8"),
+        lambda: shell.write('exclude = ["plans/*"]', "dmaverify.toml"),
+        lambda: shell.write('select = ["core/covers"]', "dmaverify.toml"),
+    ])  # fmt: skip
+    asked = {"paths": ("plans",), "no_cache": True}
+    seen = watched(request_of(asked), Terminal(), lambda t: lambda d: None, lambda: next(steps)())
+    outcomes = [next(seen) for _ in range(6)]
+    assert [one.code for one in outcomes] == [2, 0, 2, 0, 2, 0], [one.out for one in outcomes]
+    assert "PROVED of core/covers only" in outcomes[-1].out[0]
 
 
 # ---------------------------------------------------------------- tools

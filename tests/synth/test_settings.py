@@ -238,3 +238,26 @@ def test_a_bound_that_is_not_met_and_no_plan_are_of_the_plans_that_were_asked_fo
 ) -> None:
     invoke(["synth", plan(tmp_path, NOWHERE), "--engines", "1"])
     assert "NO PLAN, of plans with at most 1 engines of a chip" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"prefix": [1]}, "`prefix` is labels"), ({"prefix": {"a": 1}}, "`prefix` is labels"),
+        ({"simulate": "no"}, "`simulate` is true or false"), ({"routes": 0}, "`routes` is true or false"),
+        ({"budget": float("nan")}, "`budget`"), ({"budget": True}, "`budget`"), ({"budget": -1}, "`budget`"),
+        ({"entries": 10**19}, "`entries`"),
+        ({"entries": 10**18}, ""), ({"prefix": ""}, ""), ({"prefix": ["", " R"]}, ""), ({"budget": 60}, ""),
+    ],
+)  # fmt: skip
+def test_settings_are_of_their_kind_on_a_line_and_in_python(given: dict, said: str, tmp_path: Path, capsys) -> None:
+    path = plan(tmp_path, GOOD)
+    if not said:
+        assert api.synthesize(path, simulate=given.get("simulate", False), **given).found
+        return
+    with pytest.raises(InputError, match=said):
+        api.synthesize(path, **given)
+    for name, value in given.items():
+        if name in ("budget", "entries") and value is not True:
+            assert invoke(["synth", path, f"--{name}", str(value)]) == 2
+            assert said in "".join(capsys.readouterr())

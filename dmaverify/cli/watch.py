@@ -1,0 +1,62 @@
+"""`check --watch`: again, whenever anything that was read changes.
+
+Knows: what a check read and looked for, which files lie beside that.
+Does not know: how anything is checked, the terminal.
+Law: each check is one of the settings, files and folders that are there when it begins.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from dmaverify.cli.check import Tick, check_once
+from dmaverify.cli.request import CheckRequest, CommandOutcome, Terminal, own_targets, present, request_of
+from dmaverify.errors import InputError
+from dmaverify.language.asked import FILE, TEXT, asking
+
+
+def stamps(request: CheckRequest, read: Collection[str] = ()) -> dict[str, tuple[int, int]]:
+    """When each file changed last, and how long it is: of the request, of all that was `read`, and of what may be
+    spoken of beside them (kernels, crates, engines, machines, settings).
+    """
+    from dmaverify.jobs.revisions import KEPT
+    from dmaverify.jobs.walk import files_below
+
+    found = {}
+    named = {name for name, _ in present(request)}
+    folders = {Path(name).resolve().parent for name in named}
+    with suppress(InputError):  # said by the check itself
+        folders |= {one.folder for one in own_targets(request)}
+    own = {folder for folder in folders if not any(other in folder.parents for other in folders)}
+    for file in {*named, *read} | {str(path) for folder in own for path in files_below(folder, KEPT)}:
+        with suppress(OSError, ValueError):
+            stat = os.stat(file)
+            found[file] = (stat.st_mtime_ns, stat.st_size)
+    return found
+
+
+def watched(
+    request: CheckRequest, terminal: Terminal, ticks: Callable[[int], Tick], wait: Callable[[], None]
+) -> Iterator[CommandOutcome]:
+    """One outcome now and one after every change of a file; what cannot be read is an outcome too. Ends never."""
+    from dmaverify.report.text import render_error
+
+    read: set[str] = set()
+    while True:
+        before = stamps(request, read)
+        with asking() as asked:
+            try:
+                request = request_of(request.given)
+                before = stamps(request, read)
+                outcome = check_once(request, terminal, ticks)
+            except InputError as error:
+                outcome = CommandOutcome((), (render_error(error, width=terminal.width),), 2)
+        read |= {path for kind, path, _ in asked if kind in (TEXT, FILE)}
+        now = stamps(request, read)
+        before = now if request.given["fix"] else {file: now[file] for file in read if file in now} | before
+        yield outcome
+        while stamps(request, read) == before:
+            wait()
