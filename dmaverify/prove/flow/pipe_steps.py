@@ -354,15 +354,17 @@ class PipeSteps:
                 return
         elif met and both.instance in self.blurred:
             why = f"whether {where} are ordered is not followed for more than {OLD} iterations"
+        elif met:
+            if both.doubtful:
+                why = f"whether {where} need an order is not documented"
+            else:
+                self.status[f"core/hazard-{kind}"] = "refuted"
+            key = kind, earlier.span.start, later.span.start
+            self.findings[key], self.met[key] = hazard(both), both
         if why:
             if self.status[f"core/hazard-{kind}"] != "refuted":
                 self.status[f"core/hazard-{kind}"] = "unknown"
             self.why = self.why or why
-        elif met:
-            if not both.doubtful:
-                self.status[f"core/hazard-{kind}"] = "refuted"
-            key = kind, earlier.span.start, later.span.start
-            self.findings[key], self.met[key] = hazard(both), both
 
     # ------------------------------------------------------------ flags
 
