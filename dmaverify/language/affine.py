@@ -137,7 +137,8 @@ class World:
         assert isinstance(left, Lin)
         assert isinstance(divisor, Lin)
         product = self.times(Lin(0, ((name, 1),)), divisor)
-        return [compare("le", product - left), compare("lt", left - product - divisor)]
+        none = FALSE if (self.interval(divisor)[0] or 0) > 0 else compare("le", divisor)  # then there is no quotient
+        return [both([none, f], "or") for f in (compare("le", product - left), compare("lt", left - product - divisor))]
 
     def round_up(self, left: Lin, unit: int) -> Lin:
         """The least multiple of `unit` that is at least `left`."""

@@ -120,6 +120,47 @@ def test_an_unsigned_result_that_is_surely_great_is_a_negative_number() -> None:
     assert verdict.status.value != "refuted", [f.message for f in verdict.findings]  # -2 or -1, and 2
 
 
+GUARDED = """// dmaverify: gm %in = {size}xi8
+// dmaverify: assume %n in 0..5
+// dmaverify: assume %p in 0..1
+func.func @k(%in: !pto.ptr<i8, gm>, %n: index, %p: index) {{
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %zero = arith.constant 0 : index
+  %c = arith.constant 20 : index
+  %else = arith.constant 40 : index
+  %b = pto.castptr %z : i64 -> !pto.ptr<i8, ub>
+  %some = arith.cmpi {compared} : index
+  %i = scf.if %some -> index {{
+    %q = arith.divui %c, %n : index
+    scf.yield %q : index
+  }} else {{
+    scf.yield %else : index
+  }}
+  %s = pto.addptr %in, %i : !pto.ptr<i8, gm> -> !pto.ptr<i8, gm>
+  pto.mte_gm_ub %s, %b, %z, %one nburst(%one, %one, %one) : !pto.ptr<i8, gm>, !pto.ptr<i8, ub>, i64, i64, i64, i64, i64
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("compared", "size", "status"),
+    [
+        ("sgt, %n, %zero", 41, "proved"),
+        ("sgt, %n, %zero", 40, "refuted"),  # at %n = 0, which divides nothing and is no less a value
+        ("sge, %n, %zero", 41, "proved"),  # always: supposed, and said
+        ("sgt, %p, %zero", 41, "unknown"),  # it may divide by 0 there, and %n may be 0 elsewhere
+    ],
+)
+def test_what_a_branch_divides_by_is_supposed_of_no_value_that_it_keeps_out(
+    compared: str, size: int, status: str
+) -> None:
+    (verdict,) = check_text(Source("k.mlir", GUARDED.format(compared=compared, size=size)), None)
+    assert verdict.status.value == status, [f.message for f in verdict.findings]
+    assert any("divides by" in said for said in verdict.conditions) is compared.startswith("sge")
+
+
 BIT = """// dmaverify: gm %in = 64xi8
 // dmaverify: gm %out = 64xi8
 func.func @k(%in: !pto.ptr<i8, gm>, %out: !pto.ptr<i8, gm>, %f: i1) {{

@@ -119,6 +119,25 @@ class Arithmetic(Values):
             a = self._unsigned(stmt, a, stmt.type.bits)
         return self._floored(op, a + b - 1 if op.startswith("ceil") else a, b)
 
+    def at_least_one(self, term: Lin, what: str) -> bool:
+        """Whether a term is at least 1, by its range, wherever this runs, or as an assumption that is said; False where
+        it never is, or where a branch around may be what keeps a stated value out.
+        """
+        claim, around = compare("lt", -term), (*self.when, *self.running)
+        low = self.world.interval(term)[0]
+        if settled(self.world, [claim]) == NEVER:
+            return False
+        if (low is not None and low >= 1) or (around and Asker(self.world, Options().rlimit).surely(claim, around)):
+            return True
+        if self.when and all(self.world.symbols[n].stated for n in self.world.roots(term)):
+            return False
+        self.suppose(f"{what} is at least 1")
+        self.world.supposed += [] if self.when or self.dry else [claim]
+        name, symbol = next((n, self.world.symbols[n]) for n, _ in term.terms)
+        if term == Lin(0, ((name, 1),)) and not symbol.definition and not self.dry:
+            self.world.symbols[name] = replace(symbol, low=1)
+        return True
+
     def _with_number(self, stmt: ops.Arith, op: str, a: Lin, n: int) -> Value:
         world = self.world
         if op == "shli" and 0 <= n < 64:

@@ -22,7 +22,6 @@ from dmaverify.machines.pto.tiles import TileType
 from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, NumberNeed, Place, Remark
 from dmaverify.program.sticky import RegisterEvent
 from dmaverify.prove.flow.ask import term_text
-from dmaverify.prove.flow.ranges import NEVER, settled
 from dmaverify.targets.table import suggestion
 from dmaverify.values import dataclass, field, replace
 
@@ -359,19 +358,6 @@ class Values:
     def roots_lost(self, *terms: Lin) -> bool:
         """Whether a term depends on a value that cannot be followed."""
         return any(self.world.roots(term) & self.opaque for term in terms)
-
-    def at_least_one(self, term: Lin, what: str) -> bool:
-        """Whether a term is at least 1, by its range or as an assumption that is said; False where it never is."""
-        low = self.world.interval(term)[0]
-        if settled(self.world, [compare("lt", -term)]) == NEVER:
-            return False
-        if low is None or low < 1:
-            self.suppose(f"{what} is at least 1")
-            self.world.supposed += [] if self.when or self.dry else [compare("lt", -term)]
-            name, symbol = next((n, self.world.symbols[n]) for n, _ in term.terms)
-            if term == Lin(0, ((name, 1),)) and not symbol.definition and not self.dry:
-                self.world.symbols[name] = replace(symbol, low=1)
-        return True
 
     def _castptr(self, stmt: ops.CastPtr) -> None:
         source = self.value(stmt.source)
