@@ -172,7 +172,7 @@ def test_what_a_condition_or_an_inner_loop_makes_of_an_iteration_is_not_that_of_
 
 
 def turning(depth: int, by: str, turns: int, *, ranged: bool) -> str:
-    """Tiles through so many buffers in turn, in a nest of loops; the turn is that of the outer or the inner counter."""
+    """Tiles through so many buffers in turn, in a nest of loops; the turn is that of a counter, or of all rounds."""
     args = ", ".join(f"%n{i}: index" for i in range(depth))
     lines = [f"// dmaverify: assume %n{i} in 1..50" for i in range(depth) if ranged]
     lines += [head(1).replace(f"(%s: {GM})", f"(%a: {GM}, %o: {GM}, {args})"), f"%p = arith.constant {turns} : index"]
@@ -183,7 +183,7 @@ def turning(depth: int, by: str, turns: int, *, ranged: bool) -> str:
         lines += [f"scf.for %x{i} = %i0 to %n{i} step %i1 {{", f"%m{i} = arith.muli {at}, %n{i} : index"]
         lines += [f"%q{i} = arith.addi %m{i}, %x{i} : index"]
         at = f"%q{i}"
-    turn = {"inner": f"%x{depth - 1}", "outer": "%x0"}[by]
+    turn = {"inner": f"%x{depth - 1}", "outer": "%x0", "round": at}[by]
     lines += [
         f"%t = arith.remui {turn}, %p : index",
         f"%w = arith.constant 8 : index\n%e = arith.muli {at}, %w : index",
@@ -202,6 +202,7 @@ def turning(depth: int, by: str, turns: int, *, ranged: bool) -> str:
     ("depth", "by", "turns", "ranged"),
     [
         (1, "inner", 8, True), (2, "inner", 2, True), (3, "outer", 2, True), (5, "outer", 1, True),
+        (2, "round", 2, True), (2, "round", 3, True), (2, "round", 4, True),
         (1, "inner", 8, False), (2, "inner", 2, False), *rest([(3, "outer", 2, False), (5, "outer", 1, False)]),
     ],
 )  # fmt: skip
@@ -212,6 +213,39 @@ def test_nests_that_take_turns_are_proved_for_all_numbers_of_rounds(
     assert check(text).status is Status.PROVED
     if ranged and turns > 1 and depth < 3:
         assert check(text.replace("%c = arith.muli %y, %l", "%c = arith.muli %z, %l")).status is Status.REFUTED
+
+
+def handed_on(turns: int, first: int, step: str) -> str:
+    """The same in two loops, where the turn is a value that one round of both hands on to the next."""
+    made, was = step.format(now="%t"), "%t = arith.remui %q1, %p : index\n"
+    text = turning(2, "round", turns, ranged=True).replace(was, "")
+    text = text.replace("%n0 step %i1 {", "%n0 step %i1 iter_args(%t0 = %begin) -> (index) {")
+    inner = "%n1 step %i1 iter_args(%t = %t0) -> (index) {"
+    text = text.replace("scf.for %x1", "%t1 = scf.for %x1").replace("%n1 step %i1 {", inner)
+    text = text.replace("}\n}\n", f"{made}\nscf.yield %next : index\n}}\nscf.yield %t1 : index\n}}\n", 1)
+    text = text.replace("scf.for %x0", "%end = scf.for %x0")
+    return text.replace("%p = arith", f"%begin = arith.constant {first} : index\n%p = arith")
+
+
+WRAPS = """%up = arith.addi {now}, %i1 : index
+%far = arith.cmpi eq, %up, %p : index
+%next = arith.select %far, %i0, %up : index"""
+
+
+@pytest.mark.parametrize(
+    ("turns", "first", "step", "status"),
+    [
+        (2, 0, "%next = arith.subi %i1, {now} : index", Status.PROVED),
+        (2, 1, "%next = arith.xori {now}, %i1 : index", Status.PROVED),
+        (2, 0, "%up = arith.addi {now}, %i1 : index\n%next = arith.remui %up, %p : index", Status.PROVED),
+        (3, 0, WRAPS, Status.PROVED),
+        (4, 2, WRAPS, Status.PROVED),
+        (3, 3, WRAPS, Status.UNKNOWN),  # the first round has no turn of three
+        (2, 0, "%next = arith.addi {now}, %i1 : index", Status.REFUTED),
+    ],
+)
+def test_a_turn_that_two_loops_hand_on_is_that_of_the_round(turns: int, first: int, step: str, status: Status) -> None:
+    assert check(handed_on(turns, first, step)).status is status
 
 
 def test_accesses_that_become_one_are_no_witness_where_not_the_same_is_known_of_them() -> None:

@@ -22,7 +22,7 @@ from dmaverify.prove.options import Options
 from dmaverify.values import replace
 
 STANDARD = Options()
-MOST_GUESSED = 63  # that a carried value which begins with 0 or 1 is taken to reach
+MOST_GUESSED = 63  # that a carried value is taken to reach where it begins so small
 
 
 class Carried(ResolvedCopies):
@@ -47,17 +47,21 @@ class Carried(ResolvedCopies):
         if not stmt.carried:
             return []
         starts = [self._number(value) for value in first]
-        bounds = {i: (0, 1) for i, v in enumerate(starts) if self._bit(v) and not isinstance(first[i], Place)}
+        within = {i: max(1, most) for i, v in enumerate(starts) if (most := self._most(v)) is not None}
+        within = {i: most for i, most in within.items() if not isinstance(first[i], Place)}
+        widened: set[int] = set()
         while True:
-            names, given = self._guessed(stmt, first, bounds)
+            names, given = self._guessed(stmt, first, within)
             ends = [self._number(given[i]) if i < len(given) else None for i in range(len(first))]
-            known = [(0, 0) if not isinstance(e, Lin) else self.world.interval(e) for e in ends]
-            loose = [i for i, (_, most) in bounds.items() if not _within(known[i], most)]
+            reached = {i: self._most(end) for i in within if isinstance(end := ends[i], Lin)}
+            loose = {i: far for i, far in reached.items() if far is None or far > within[i]}
             if not loose:
                 break
-            for i in loose:  # what was folded under that guess does not hold
-                if bounds.pop(i) == (0, 1) and _within(known[i], MOST_GUESSED):
-                    bounds[i] = (0, known[i][1] or 0)
+            for i, far in loose.items():  # what was folded under that guess does not hold
+                within.pop(i)
+                if far is not None and i not in widened:
+                    within[i] = far
+            widened |= loose.keys()
         out = [self._closed(index, first, given, names, counter, rounds) for index in range(len(first))]
         self._hold(stmt, out, counter, rounds)
         for index, value in enumerate(out):
@@ -76,6 +80,11 @@ class Carried(ResolvedCopies):
         low, high = self.world.interval(value)
         return low is not None and high is not None and 0 <= low <= high < end
 
+    def _most(self, value: Value) -> int | None:
+        """The most that a number is which is never negative; None where that is not small."""
+        low, high = self.world.interval(value) if isinstance(value, Lin) else (None, None)
+        return high if low is not None and low >= 0 and high is not None and high <= MOST_GUESSED else None
+
     def _bit(self, value: Value) -> bool:
         """Whether a number is 0 or 1."""
         if not isinstance(value, Lin):
@@ -88,14 +97,13 @@ class Carried(ResolvedCopies):
             value.address if isinstance(value, Place) else self.as_number(value) if isinstance(value, Cond) else value
         )
 
-    def _guessed(
-        self, stmt: ops.For, first: list[Value], bounds: Mapping[int, tuple[int, int]]
-    ) -> tuple[list[str], list[Value]]:
-        """One iteration from symbols: their names, and what is handed on. Some are taken to stay in `bounds`."""
+    def _guessed(self, stmt: ops.For, first: list[Value], within: Mapping[int, int]) -> tuple[list[str], list[Value]]:
+        """One iteration from symbols: their names, and what is handed on. Some are taken to be from 0 to a number."""
         guess: list[Value] = []
         names: list[str] = []
         for index, ((name, _), value) in enumerate(zip(stmt.carried, first, strict=True)):
-            symbol = self.world.free(name_of(name), *bounds.get(index, (None, None)), shown=name)
+            ends = (0, within[index]) if index in within else (None, None)
+            symbol = self.world.free(name_of(name), *ends, shown=name)
             names.append(symbol.terms[0][0])
             same = isinstance(value, (TileValue, TensorPart))
             guess.append(value if same else replace(value, address=symbol) if isinstance(value, Place) else symbol)
@@ -246,10 +254,6 @@ class Carried(ResolvedCopies):
         if isinstance(value, Place):
             return replace(value, address=self.world.put(value.address, put))
         return self.world.put(value, put) if isinstance(value, Lin) else value
-
-
-def _within(ends: tuple[int | None, int | None], most: int) -> bool:
-    return ends[0] is not None and ends[1] is not None and ends[0] >= 0 and ends[1] <= most
 
 
 def _wrapped(own: str, args: Sequence[object]) -> int | None:
