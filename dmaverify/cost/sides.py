@@ -342,13 +342,14 @@ def _block(nest: PacketNest, parts: int, stride: int, per_dmn: int) -> tuple[int
     sub = [(count, step) for count, step in nest.loops if step % (stride * per_dmn)]
     if nest.base % (stride * per_dmn) + sum((c - 1) * s for c, s in sub) + nest.size > stride * per_dmn:
         return 1, 1
-    block, slices = parts, 1
+    block, slices, end = parts, 1, nest.base % stride + nest.size
     for count, step in reversed(nest.loops):
         if count > 1 and step and step % (stride * per_dmn) == 0:
             break
         block *= count
         slices *= count if step and step % stride == 0 else 1
-    return block, min(slices, per_dmn)
+        end += (count - 1) * step if step % stride else 0
+    return block, per_dmn if end > stride else min(slices, per_dmn)
 
 
 @lru_cache(maxsize=4096)

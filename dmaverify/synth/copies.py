@@ -194,9 +194,9 @@ def _allowed(nest: RowNest, kind: str, limits: CopyLimits, transfer: Transfer) -
                 where or transfer.span,
                 f"begin them at a multiple of {limits.block}",
             )
-        for number, level in enumerate(nest.levels):
+        for level in nest.levels:
             stride = getattr(level, side)
-            if stride % limits.block and not (number == 0 and stride == nest.row and kind != "local"):
+            if stride % limits.block and not (stride == nest.row and kind != "local"):  # rows without a gap, innermost
                 raise InputError(
                     f"rows of the tile start {stride} bytes apart, which is no multiple of {limits.block}",
                     tensor.span or transfer.span,

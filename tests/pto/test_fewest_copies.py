@@ -295,6 +295,7 @@ MOVES = [
     ("gm", "B, F", "ub", "B, F #{0} 72", 1, 1),
     ("gm", "A, F, E", "ub", "(A, F) / 2, (A, F) % 2, E", 2, 2),
     ("gm", "B, E", "ub", "E, B # 8", 1, 1),
+    ("ub", "B, E, D", "gm", "E, B, D # 8", 1, 1),
 ]
 
 
@@ -347,6 +348,7 @@ def test_a_reading_that_a_plan_needs_is_said() -> None:
         (("gm", "B, E", "ub", "B, E #{0} 104"), "63 at most, which fill 64"),
         (("gm", "B, F", "ub", "B, F # 9"), "no multiple of 32"),
         (("ub", "B, F", "ub", "F, B"), "multiple of 32|blocks of 32"),
+        (("ub", "B, E, D # 6", "gm", "E, B, D"), "no multiple of 32"),
         (("ub", "B, E", "ub", "B, E #{0} 24"), "pads nothing"),
         (("gm", "B, E", "gm", "E, B"), "no copy goes from gm to gm"),
     ],
