@@ -169,7 +169,7 @@ FORMS = [
     Pipeline(2, 1, "guard"), Pipeline(3, 1, "guard"), Pipeline(3, 2, "guard"), Pipeline(4, 3, "guard"),
     Pipeline(2, 1, "guard", 0), Pipeline(2, 1, "behind"), Pipeline(3, 2, "behind"), Pipeline(2, 1, "peeled"),
     Pipeline(3, 2, "peeled", 2), Pipeline(2, 1, "first"), Pipeline(2, 1, "both"), Pipeline(3, 1, "both", 0),
-    Pipeline(2, 1, "pairs"), Pipeline(4, 1, "pairs", 0),
+    Pipeline(2, 1, "pairs"), Pipeline(4, 1, "pairs", 0), Pipeline(3, 2, "behind", 0), Pipeline(4, 3, "guard", 0),
 ]  # fmt: skip
 
 

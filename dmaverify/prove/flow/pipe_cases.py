@@ -19,6 +19,7 @@ from dmaverify.values import replace
 from dmaverify.verdict import Severity
 
 MOST_STEPS = 3_000  # events that are followed at one choice of values
+MOST_MORE = 500  # of all others, once something is found
 MOST_CONFIRMED = 8  # hazards of one kernel that are looked for at values
 
 
@@ -35,9 +36,11 @@ def found_at_values(
         return None
     out: PipeJudge | None = None
     clean: PipeJudge | None = None
+    left = MOST_MORE
     for values in chosen_values(asker, names, events):
-        judge = PipeJudge(asker, ordered, outer, coarse=True, most_steps=MOST_STEPS)
+        judge = PipeJudge(asker, ordered, outer, coarse=True, most_steps=MOST_STEPS if out is None else left)
         judge.judge([put_in(event, world, values) for event in events])
+        left -= judge.steps if out is not None else 0
         shown = {world.symbols[n].shown: v.const for n, v in values.items()}
         said = ", ".join(f"{name} = {value:,}" for name, value in shown.items())
         told = {
