@@ -487,6 +487,9 @@ def test_iterations_of_two_engines_are_in_no_order(base: int, engines: tuple[int
         ("0:4096 1024:4096", 0, "the first copies 0 to 4096; the second copies 1024 there"),  # the last one stays
         ("0:4096 1024:4096", 1, "unknown"),  # of two engines, either may
         ("1024:4100 0:4096", 0, "the second copies 1532 to 4608; the first never writes there"),
+        ("0:4096 4096:8192", 0, "the second copies 4096 to 8192; the first never writes there"),
+        ("0:4096 1024:2048 2048:1024", 0, "the second copies 1024 to 2048; the first never writes there"),
+        ("0:4096 0:1024 1024:0", 0, "the second copies 0 to 1024; the first never writes there"),  # 0 is as it was
         ("0:4096 1024:8192", 0, "the second copies 1024 to 8192; the first never writes there"),
     ],
 )

@@ -85,7 +85,8 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
     elif found.copy is not None:
         last = None
         if not looped and (clash := _stays_open(found.copy, programs, first[2], tiers[0])):
-            last = left_otherwise(programs, one_memory=tiers[0][0] == tiers[0][1])
+            waits = not any(machine.engines.launched for _, _, machine in plans)
+            last = left_otherwise(programs, one_memory=tiers[0][0] == tiers[0][1], waits=waits)
             if last is None:
                 why = f"they copy other units, and may leave the same ones behind: {clash}"
                 return Equivalence("unknown", why, None, "", "plans", notes, tuple(session.asked))

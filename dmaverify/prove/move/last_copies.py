@@ -1,8 +1,8 @@
 """What two programs leave behind, copy by copy: the first place where it is not the same.
 
 Knows: units in the order in which one engine copies them. Does not know: tensors, engines side by side, solvers.
-Law: a place is given only where the last copies onto it are known, and bring units that nothing wrote before. None says
-nothing: not that the programs do the same.
+Law: a place is given only where what ends there is known: commands of one engine follow each other, and none of them
+reads what it writes itself. None says nothing: not that the programs do the same.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Addresses = NDArray[np.int64]
+
 
 @dataclass(frozen=True, slots=True)
 class LeftOtherwise:
@@ -30,8 +32,10 @@ class LeftOtherwise:
     other: int | None
 
 
-def left_otherwise(programs: Sequence[Sequence[Command]], *, one_memory: bool) -> LeftOtherwise | None:
-    """The lowest place that the programs leave otherwise. `one_memory`: what is written may be read."""
+def left_otherwise(programs: Sequence[Sequence[Command]], *, one_memory: bool, waits: bool) -> LeftOtherwise | None:
+    """The lowest place that the programs leave otherwise. `one_memory`: what is written may be read; `waits`: a command
+    reads what those before it wrote.
+    """
     import numpy as np
 
     every = [command for program in programs for command in program]
@@ -39,28 +43,43 @@ def left_otherwise(programs: Sequence[Sequence[Command]], *, one_memory: bool) -
         return None
     if any(len({command.engine for command in program}) != 1 for program in programs):
         return None
-    units = [addresses_of(program) for program in programs]
-    if one_memory and any(np.intersect1d(read, write).size for read, write in units):
+    units = [[addresses_of([command]) for command in program] for program in programs]
+    reads, writes = (np.concatenate([pair[side] for program in units for pair in program]) for side in (0, 1))
+    if one_memory and not waits and np.intersect1d(reads, writes).size:
         return None
-    sides = [_last(write) for _, write in units]
-    found = []
-    for only_in, (place, at) in enumerate(sides):
-        others, there = sides[1 - only_in]
-        near = np.minimum(np.searchsorted(others, place), len(others) - 1)
-        same = (others[near] == place) & (units[1 - only_in][0][there[near]] == units[only_in][0][at])
-        found += [(int(place[i]), only_in, int(at[i])) for i in np.flatnonzero(~same)[:1]]
-    if not found:
+    places = np.unique(writes)
+    ends = [_ends(program, places, one_memory=one_memory) for program in units]
+    if ends[0] is None or ends[1] is None:
         return None
-    write, only_in, position = min(found)
-    places, there = sides[1 - only_in]
-    again = np.flatnonzero(places == write)
-    other = int(units[1 - only_in][0][there[again[0]]]) if again.size else None
-    return LeftOtherwise(copy_at(programs[only_in], position, int(units[only_in][0][position]), write), only_in, other)
+    (held, last), (other, there) = ends[0], ends[1]
+    read = [np.concatenate([pair[0] for pair in program]) for program in units]
+    for at in np.flatnonzero(held != other):
+        onto = [None if one[at] < 0 else int(read[i][one[at]]) for i, one in enumerate((last, there))]
+        if onto[0] != onto[1]:
+            only_in = int(onto[0] is None)
+            position, source = int((last, there)[only_in][at]), onto[only_in]
+            assert source is not None
+            copy = copy_at(programs[only_in], position, source, int(places[at]))
+            return LeftOtherwise(copy, only_in, onto[1 - only_in])
+    return None
 
 
-def _last(writes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every place that is written, by rising address, and the position of the last copy onto it."""
+def _ends(
+    program: Sequence[tuple[Addresses, Addresses]], places: Addresses, *, one_memory: bool
+) -> tuple[Addresses, Addresses] | None:
+    """Of every place the address whose unit it holds in the end, and the position of the last copy onto it (-1: none);
+    None where a command reads what it writes.
+    """
     import numpy as np
 
-    places, first = np.unique(writes[::-1], return_index=True)
-    return places, (len(writes) - 1 - first).astype(np.int64)
+    held = places.copy() if one_memory else -1 - np.arange(len(places))  # below 0: what another memory held
+    last, position = np.full(len(places), -1), 0
+    for read, write in program:
+        if one_memory and np.intersect1d(read, write).size:
+            return None
+        near = np.minimum(np.searchsorted(places, read), len(places) - 1)
+        brings = np.where(one_memory & (places[near] == read), held[near], read)
+        at = np.searchsorted(places, write)
+        held[at], last[at] = brings, position + np.arange(len(write))
+        position += len(write)
+    return held, last
