@@ -23,7 +23,7 @@ from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.turns import Turn
 from dmaverify.program.views import TileWindow
 from dmaverify.prove.flow.tile_outputs import cutting, dtypes_of, plain, sides_of, whole_readers
-from dmaverify.prove.flow.touches import INDEX, StepWork, Touch, in_one_unit
+from dmaverify.prove.flow.touches import INDEX, Memory, StepWork, Touch, in_one_unit
 from dmaverify.prove.meet import decided, difference
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass, replace
@@ -75,25 +75,52 @@ def written_over(
     bytes. Of one declaration the tiles of a program are judged (`tiles`).
     """
     written, read = _sides(steps, target)
+    kinds: dict[tuple[Tensor, int], int] = {}
+    kind = [kinds.setdefault((one.tensor, one.bits), len(kinds)) for one in written]
+    spans = [_spans(_touches(one, works, writes=True)) for one in written]
+    takers: dict[int, list[DeclaredSide]] = {}
     out = []
-    for first, second in product(written, repeat=2):
-        if (first.tensor, first.bits) == (second.tensor, second.bits) or not _may_follow(
-            order, first.step, second.step
-        ):
+    for i, j in product(range(len(written)), repeat=2):
+        first, second = written[i], written[j]
+        if kind[i] == kind[j] or not _near(spans[i], spans[j]) or not _may_follow(order, first.step, second.step):
             continue
-        if not any(_taken(one, first, second, order) for one in read) and _share(
-            (first, second), works, may_meet, writes=True
-        ):
+        if not _share((first, second), works, may_meet, writes=True):
+            continue
+        if kind[i] not in takers:
+            takers[kind[i]] = [one for one in read if one.all_ and same_places(one, first)]
+        if not any(_taken(one, first, second, order) for one in takers[kind[i]]):
             names = [steps[one.step].name for one in (second, first)]
             what = f"what `{names[1]}` wrote as {_said(first)}"
             out.append(f"`{names[0]}` writes as {_said(second)} over {what}, not all of it read before")
     return list(dict.fromkeys(out))
 
 
+def _spans(touches: Sequence[Touch]) -> dict[Memory, tuple[int, int]] | None:
+    """The ends of what is touched in each memory, in half bytes; None where one of them is a symbol."""
+    out: dict[Memory, tuple[int, int]] = {}
+    for touch in touches:
+        low, high = touch.walk.low, touch.walk.high
+        if not (isinstance(low, int) and isinstance(high, int)):
+            return None
+        width = touch.unit_bits // 4
+        before = out.get(touch.memory, (low * width, high * width))
+        out[touch.memory] = min(before[0], low * width), max(before[1], (high + 1) * width - 1)
+    return out
+
+
+def _near(one: dict[Memory, tuple[int, int]] | None, other: dict[Memory, tuple[int, int]] | None) -> bool:
+    """Whether two sides may share a byte, by their ends."""
+    if one is None or other is None:
+        return True
+    return any(m in other and low <= other[m][1] and other[m][0] <= high for m, (low, high) in one.items())
+
+
 def _taken(reader: DeclaredSide, first: DeclaredSide, second: DeclaredSide, order: Order) -> bool:
-    """Whether a step reads all that another one wrote before a third writes over it, in whatever iteration."""
+    """Whether a step, which reads all that it shows of it, reads what another one wrote before a third writes over it,
+    in whatever iteration.
+    """
     alike = not reader.windows or (reader.windows, reader.turns) == (first.windows, first.turns)
-    if not (reader.all_ and alike and reader.step != first.step and same_places(reader, first)):
+    if not alike or reader.step == first.step:
         return False
     mine, other = (order.steps_of_one_body(reader.step, one.step) for one in (first, second))
     if other and not mine:  # its first iteration alone is surely before

@@ -61,7 +61,7 @@ def compare(
     if flats[0] == flats[1]:
         return Comparison("proved", "equal normal nests over all engines")
     programs = (one, other)
-    if sum(c.amount for c in (*one, *other)) <= COMPARE_UNITS and all(map(_fits, (*one, *other))):
+    if sum(c.amount for c in (*one, *other)) <= COMPARE_UNITS and all(map(fits, (*one, *other))):
         return _enumerated(programs)
     questions = _on_digits(flats, subject, layouts, session) or _by_division(flats)
     if questions is None:
@@ -116,7 +116,7 @@ def _normal(families: Sequence[Family]) -> list[_Flat]:
 def _enumerated(programs: Programs) -> Comparison:
     import numpy as np
 
-    reads, writes = zip(*(_addresses(program) for program in programs), strict=True)
+    reads, writes = zip(*(addresses_of(program) for program in programs), strict=True)
     keys = [np.unique(np.concatenate(column), return_inverse=True)[1] for column in (reads, writes)]
     units = keys[0].astype(np.int64) * (int(keys[1].max()) + 1) + keys[1]
     split = len(reads[0])
@@ -126,18 +126,18 @@ def _enumerated(programs: Programs) -> Comparison:
         odd = np.flatnonzero(~np.isin(sets[only_in], sets[1 - only_in]))
         if len(odd):
             at = int(odd[np.lexsort((reads[only_in][odd], writes[only_in][odd]))[0]])
-            copy = _copy_at(programs[only_in], at, int(reads[only_in][at]), int(writes[only_in][at]))
+            copy = copy_at(programs[only_in], at, int(reads[only_in][at]), int(writes[only_in][at]))
             return Comparison("refuted", by, f"{len(odd):,} units differ", copy, only_in)
     return Comparison("proved", by)
 
 
-def _fits(command: Command) -> bool:
+def fits(command: Command) -> bool:
     """Whether arrays of 64-bit numbers hold its addresses."""
     ends = zip((command.read, command.write), (command.reach(writes=w) for w in (False, True)), strict=True)
     return all(abs(global_address(port, end)) < 1 << 62 for port, reach in ends for end in reach)
 
 
-def _addresses(program: Sequence[Command]) -> tuple[Numbers, Numbers]:
+def addresses_of(program: Sequence[Command]) -> tuple[Numbers, Numbers]:
     """Global read and write addresses of every unit, in the order of the commands and their counters."""
     import numpy as np
 
@@ -153,7 +153,7 @@ def _addresses(program: Sequence[Command]) -> tuple[Numbers, Numbers]:
     return np.concatenate(reads), np.concatenate(writes)
 
 
-def _copy_at(program: Sequence[Command], position: int, read: int, write: int) -> UnitCopy:
+def copy_at(program: Sequence[Command], position: int, read: int, write: int) -> UnitCopy:
     for index, command in enumerate(program):
         if position < command.amount:
             counters = counters_at([count for count, _, _ in command.nest], position)
