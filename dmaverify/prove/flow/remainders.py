@@ -2,8 +2,8 @@
 
 Knows: symbols that say how often a loop within a loop runs, what repeats with counters.
 Does not know: what events do, what is asked of them.
-Law: the cases are all values: for each remainder r of a symbol n one puts `turns * q + r` in its place, where q has the
-bounds that those of n give it. What is proved of all of them is proved.
+Law: the cases are all values: one puts what is below 0 in the place of a symbol n, the others `turns * q + r` for each
+remainder r, where q has the bounds that those of n give it. What is proved of all of them is proved.
 """
 
 from __future__ import annotations
@@ -29,26 +29,31 @@ def by_remainders(events: Sequence[Event], world: World) -> Iterator[tuple[Event
         return
     if any(world.symbols[name].varies or world.symbols[name].loaded for name in names):
         return
-    for rests in product(range(turns), repeat=len(names)):
-        values = {name: _with_rest(world, name, turns, rest) for name, rest in zip(names, rests, strict=True)}
-        known = [value for value in values.values() if value is not None]
-        if len(known) == len(names):
-            yield tuple(put_in(event, world, dict(zip(names, known, strict=True))) for event in events)
+    for values in product(*(_cases(world, name, turns) for name in names)):
+        yield tuple(put_in(event, world, dict(zip(names, values, strict=True))) for event in events)
 
 
 def _counters(events: Sequence[Event]) -> set[str]:
     return {loop.counter for _, loops in with_loops(events) for loop in loops}
 
 
-def _with_rest(world: World, name: str, turns: int, rest: int) -> Lin | None:
-    """A symbol by its quotient; None where its range has no such value."""
+def _cases(world: World, name: str, turns: int) -> Iterator[Lin]:
+    """What stands for a symbol: all that is below 0, and of the rest each remainder by its quotient."""
+    low, high = world.symbols[name].low, world.symbols[name].high
+    if low is None or low < 0:
+        yield _made(world, name, 1, 0, (low, -1 if high is None else min(high, -1)))
+    for rest in range(turns):
+        least = -((rest - max(low or 0, 0)) // turns)
+        if high is None or least <= (high - rest) // turns:
+            yield _made(world, name, turns, rest, (least, None if high is None else (high - rest) // turns))
+
+
+def _made(world: World, name: str, turns: int, rest: int, ends: tuple[int | None, int | None]) -> Lin:
+    """A symbol as `turns` times a new one, which has these ends, and a rest."""
     symbol = world.symbols[name]
-    low = None if symbol.low is None else -((rest - symbol.low) // turns)
-    high = None if symbol.high is None else (symbol.high - rest) // turns
-    if low is not None and high is not None and low > high:
-        return None
-    quotient = world.free(f"{name}_{turns}", low, high, stated=symbol.stated, shown=f"{symbol.shown} // {turns}")
+    quotient = world.free(f"{name}_{turns}", *ends, stated=symbol.stated, shown=f"{symbol.shown} // {turns}")
     (made,) = quotient.terms
     value = quotient * turns + rest
-    world.symbols[made[0]] = replace(world.symbols[made[0]], side=(compare("eq", value - Lin(0, ((name, 1),))),))
+    same = compare("eq", value - Lin(0, ((name, 1),)))
+    world.symbols[made[0]] = replace(world.symbols[made[0]], side=(same,))
     return value
