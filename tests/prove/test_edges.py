@@ -214,10 +214,15 @@ def test_values_refute_a_read_only_where_the_kernel_may_be_given_them(
 def test_an_order_is_refuted_at_values_of_stated_ranges_alone(
     monkeypatch: pytest.MonkeyPatch, stated: bool, wrong: set[int], statuses: tuple[str, str] | None
 ) -> None:
+    limits: list[int] = []
+
     class Judge:
-        def __init__(self, *_: Any, **__: Any) -> None:
+        steps = 400
+
+        def __init__(self, *_: Any, most_steps: int, **__: Any) -> None:
             self.findings: dict[int, Finding] = {}
             self.status = {"core/flags": "proved", "core/hazard-raw": "proved"}
+            limits.append(most_steps)
 
         def judge(self, events: list[int]) -> None:
             if events[0] in wrong:
@@ -231,6 +236,9 @@ def test_an_order_is_refuted_at_values_of_stated_ranges_alone(
     found = pipe_cases.found_at_values([0], Asker(world, 1000), (), ())  # type: ignore[list-item]
     assert (found and tuple(found.status.values())) == statuses
     assert found is None or [f.message for f in found.findings.values()] == ["read, where n = 3"] * bool(wrong)
+    full = limits.count(pipe_cases.MOST_STEPS)  # behind what is found, all values share what is left
+    assert limits[full:] == [pipe_cases.MOST_MORE - Judge.steps * number for number in range(len(limits) - full)]
+    assert (full == len(limits)) is not (found is not None and bool(wrong))
 
 
 def test_more_paths_than_are_followed_are_told() -> None:
