@@ -42,6 +42,15 @@ def test_rows_of_twenty_bytes_break_what_the_hardware_asks_and_what_the_library_
     assert broken(made, alignment="std") == [library]
 
 
+@pytest.mark.parametrize(("source", "dest", "right"), [
+    ("A", "m![A / 8, 1 # 2], m![A / 4 % 2, A % 4]", True), ("A / 2, A % 2", "m![A / 8, 1 # 2], m![A % 8]", True),
+    ("A / 4, A / 2 % 2, A % 2", "m![A / 8, 1 # 2], m![A / 4 % 2, A % 4]", True), ("A / 8, A % 4, A / 4 % 2", "m![A / 8, 1 # 2], m![A % 8]", False),
+    ("A / 4, A % 4", "m![A / 4], m![A % 4]", False), ("A / 4, A % 4 # 8", "m![A / 8, 1 # 2], m![A / 4 % 2, A % 4]", False),
+])  # fmt: skip
+def test_a_run_is_as_long_in_one_digit_as_in_several(source: str, dest: str, right: bool) -> None:
+    assert (broken(plan(load(source, dest)), alignment="std") == [set()]) == right
+
+
 def test_padding_the_destination_alone_satisfies_the_library_and_not_the_hardware() -> None:
     made = plan(load("A, C", "m![A], m![C # 6]", "i32"))
     assert broken(made, alignment="std") == [set()]
