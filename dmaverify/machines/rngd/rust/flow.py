@@ -106,7 +106,8 @@ class ControlFlow(Counters):
                 branches.append(self.merged(self.value(code, arm, inside, expected), expected))
             elif not self.unrolling:
                 self._aside(code, arm, inside, expected, why)
-        return first_of(branches)
+        one = next((made for made in branches if isinstance(made, RustTensor)), None)
+        return first_of([self.settled(made, one) for made in branches])
 
     def _binary_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
