@@ -249,6 +249,20 @@ UNKNOWN += [  # turns whose tiles lie beyond the axis, where a condition that is
 REFUTED += [
     (EIGHT.format("", ""), "", "", "beyond the 64 positions"), (EIGHT.format("if c {", "}"), "c: bool", "", "beyond the 64 positions"), (f"{ALL} if n > 2 {{ {copy('64')} }}", "n: usize", "", "beyond the 64"),
 ]  # fmt: skip
+AT_S = copy("s")
+PROVED += [  # a number that a loop over a range or a list changes
+    (f"let mut s = 0; for i in 0..4 {{ {AT_S} s += 16; }}", "", ""), (f"let mut s = 64; for _ in (0..4).rev() {{ s -= 16; {AT_S} }}", "", ""),
+    (f"let mut s = 0; for w in [16, 16, 16, 16] {{ {AT_S} s += w; }}", "", ""), (f"let mut k = 0; for i in 0..8 {{ if k == 4 {{ break; }} {EACH} k += 1; }}", "", ""),
+]  # fmt: skip
+REFUTED += [
+    (f"let mut s = 16; for i in 0..3 {{ {AT_S} s += 16; }}", "", "", "never written"), (f"let mut s = 0; for i in 0..4 {{ {AT_S} s = 16; }}", "", "", "never written"),
+    (f"let mut s = 0; for i in 0..4 {{ s += 16; {AT_S} }}", "", "", "beyond the 64 positions"), (f"let mut k = 0; for i in 0..4 {{ if k == 3 {{ break; }} {EACH} k += 1; }}", "", "", "never written"),
+]  # fmt: skip
+UNKNOWN += [
+    (f"let mut s = 0; for i in 0..4 {{ {AT_S} if c {{ continue; }} s += 16; }}", "c: bool", ""), (f"let mut s = 0; for i in 0..2 {{ for j in 0..2 {{ {AT_S} s += 16; }} s = 0; }}", "", ""),
+    (f"let mut s = 0; for i in 0..2 {{ {AT_S} s += 16; }} for i in 0..2 {{ {AT_S} s += 16; }}", "", ""), (f"let mut s = 0; for i in 0..4 {{ {AT_S} bump(&mut s); }}", "", ""),
+    (f"let mut s = 0; for i in 0..4 {{ let mut s = s; {AT_S} s += 16; }}", "", ""),
+]  # fmt: skip
 TYPED = "x.to_dm(&mut ctx.tdma)"
 PROVED += [
     (f"let d = if c {{ {NEW} {LOAD} d }} else {{ {TYPED} }}; {STORE}", "c: bool", ""), (f"let d = if c {{ {TYPED} }} else {{ {NEW} {LOAD} d }}; {STORE}", "c: bool", ""),
