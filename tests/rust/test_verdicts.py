@@ -3,7 +3,7 @@
 # ruff: noqa: E501  (kernel text reads best on one line)
 
 import pytest
-from kernels import HEAD, body, broken, plan, tile, verdicts, warned
+from kernels import HEAD, body, broken, plan, tile, verdicts, warned, whole
 
 import dmaverify as dv
 from dmaverify.errors import InputError
@@ -301,6 +301,21 @@ def test_an_overwrite_may_overtake_a_read_that_its_data_does_not_depend_on() -> 
         "core/hazard-war"
     }
     assert warned(body(read + "y.view().to_hbm_view(&mut ctx.tdma, x.view_mut());", parameters)) == set()
+
+
+HELD = "HbmTensor::<i8, Chip, m![A, B]>::new()"
+
+
+@pytest.mark.parametrize(("lines", "overtakes"), [
+    (f"for i in 0..4 {{ {tile('16 * i', '0').replace('y.', 'z.')} {tile('0', '16 * i').replace('x.', 'z.')} }}", True),
+    (f"for i in 0..4 {{ {whole('x', 'z')} {tile('16 * i').replace('x.', 'z.')} }}", True), (f"for i in 0..n {{ {whole('x', 'z')} {whole('z')} }}", True),
+    (f"for i in 0..4 {{ {tile('16 * i').replace('y.', 'z.')} {tile('16 * i').replace('x.', 'z.')} }}", False), (f"for i in 0..1 {{ {whole('x', 'z')} {whole('z')} }}", False),
+    (f"{whole('x', 'z')} for i in 0..4 {{ let d: DmTensor<i8, Chip, Cluster, m![A], m![B]> = z.to_dm(&mut ctx.tdma); {whole('d', 'z')} }}", False),
+])  # fmt: skip
+def test_the_next_turn_of_a_loop_may_overtake_a_read_of_this_one(lines: str, overtakes: bool) -> None:
+    made = f"let mut y = {HELD}; let mut z = {HELD}; {lines}"
+    found = warned(body(made, "x: &HbmTensor<i8, Chip, m![A, B]>, n: usize"))
+    assert found == ({"core/hazard-war"} if overtakes else set())
 
 
 # ---------------------------------------------------------------- gather and scatter
