@@ -95,6 +95,19 @@ def test_in_an_impl_its_own_parameters_go_before_constants_outside(
     assert found == told
 
 
+@pytest.mark.parametrize(("head", "count", "told"), [
+    ("impl<const M: usize> Cfg<M>", "M", "unknown"), ("impl<const Q: usize> Cfg<Q>", "M", "proved"), ("impl Cfg<3>", "M", "proved"),
+    ("trait Fill<const M: usize>", "M", "unknown"), ("impl<K: AxisName> Of<K>", "K::SIZE", "unknown"), ("impl<J: AxisName> Of<J>", "K::SIZE", "proved"),
+])  # fmt: skip
+def test_a_function_of_an_impl_that_nobody_calls_has_no_number_for_its_parameters(
+    head: str, count: str, told: str
+) -> None:
+    lines = f"let mut y = {HBM.replace('Tensor<', 'Tensor::<')}::new(); {columns(count)} y"
+    kernel = f"#[device(chip = 1)] fn f(ctx: &mut Context, x: &{HBM}) -> {HBM} {{ {lines} }}"
+    found = {v.status.value for v in verdicts(plan(f"{OUTSIDE} struct Of<K>(K); axes![K = 4]; {head} {{ {kernel} }}"))}
+    assert ("unknown" if "unknown" in found else found.pop()) == told
+
+
 FIELDS = "struct P {{ {} a: HbmTensor<i8, Chip, m![A, B]>, {} a: HbmTensor<i8, Chip, m![B, A]> }}"
 ONE = "struct P {{ {} a: HbmTensor<i8, Chip, m![A, B]> }}"
 PLACED = "struct P({} HbmTensor<i8, Chip, m![A, B]>, {} HbmTensor<i8, Chip, m![B, A]>);"
