@@ -218,6 +218,55 @@ UNKNOWN += [  # which tensor is meant is open, and nothing but this text writes 
 GIVEN = [
     (f"{Z} let w = if c {{ &mut z }} else {{ &mut y }}; {ALL.replace('y.view', 'w.view')}", "c: bool", ""), ("fill(x, &mut y); " + NEW + LOAD, "", ""),
 ]  # fmt: skip
+MADE = "let {} = (0..4).map(|i| {{ {E} {} }}).{};".replace("{E}", EACH.replace("{", "{{").replace("}", "}}"))
+PROVED += [
+    (MADE.format(*one), "", "")
+    for one in (
+        ("v: Vec<Option<usize>>", "None", "collect()"),
+        ("_", "i", "collect::<Vec<usize>>()"),
+        ("s: usize", "i", "sum()"),
+    )
+]
+UNKNOWN += [  # `Option` and `Result` are made of the elements up to the first that is none
+    (MADE.format(*one), "", "") for one in (
+        ("v: Option<Vec<usize>>", "None", "collect()"), ("v", "Err::<usize, ()>(())", "collect::<Result<Vec<_>, _>>()"), ("s: Option<usize>", "None", "sum()"),
+        ("p: Result<usize, ()>", "Err(())", "product()"),
+    )
+]  # fmt: skip
+UNKNOWN += [(MADE.format("v: Vec<usize>", "None", "collect()"), "", "type Vec<T> = Option<T>;")]
+EIGHT = f"'o: for i in 0..8 {{{{ {{}} {EACH.replace('{', '{{').replace('}', '}}')} {{}} }}}}"
+PROVED += [
+    (EIGHT.format(*one), "", "")
+    for one in (("if i < 4 {", "}"), ("if i > 3 { break; }", ""), ("match i { 4..=7 => break, _ => {} }", ""))
+]
+UNKNOWN += [  # turns whose tiles lie beyond the axis, where a condition that is not followed keeps them away
+    (f"{ALL} " + EIGHT.format(*one), more, "") for *one, more in (
+        ("let ok = i < 4; if ok {", "}", ""), ("if (0..4).contains(&i) {", "}", ""), ("if matches!(i, 0..=3) {", "}", ""), ("(i < 4).then(|| {", "});", ""),
+        ("if let 0..=3 = i {", "}", ""), ("let 0..=3 = i else { continue; };", "", ""), ("for j in 0..2 { if i > 3 && j == 1 { break 'o; } }", "", ""),
+        ("assert!(n <= 4); if i >= n { break; }", "", "n: usize"),
+    )
+]  # fmt: skip
+REFUTED += [
+    (EIGHT.format("", ""), "", "", "beyond the 64 positions"), (EIGHT.format("if c {", "}"), "c: bool", "", "beyond the 64 positions"), (f"{ALL} if n > 2 {{ {copy('64')} }}", "n: usize", "", "beyond the 64"),
+]  # fmt: skip
+AT_S = copy("s")
+PROVED += [  # a number that a loop over a range or a list changes
+    (f"let mut s = 0; for i in 0..4 {{ {AT_S} s += 16; }}", "", ""), (f"let mut s = 64; for _ in (0..4).rev() {{ s -= 16; {AT_S} }}", "", ""),
+    (f"let mut s = 0; for w in [16, 16, 16, 16] {{ {AT_S} s += w; }}", "", ""), (f"let mut k = 0; for i in 0..8 {{ if k == 4 {{ break; }} {EACH} k += 1; }}", "", ""),
+]  # fmt: skip
+REFUTED += [
+    (f"let mut s = 16; for i in 0..3 {{ {AT_S} s += 16; }}", "", "", "never written"), (f"let mut s = 0; for i in 0..4 {{ {AT_S} s = 16; }}", "", "", "never written"),
+    (f"let mut s = 0; for i in 0..4 {{ s += 16; {AT_S} }}", "", "", "beyond the 64 positions"), (f"let mut k = 0; for i in 0..4 {{ if k == 3 {{ break; }} {EACH} k += 1; }}", "", "", "never written"),
+]  # fmt: skip
+UNKNOWN += [
+    (f"let mut s = 0; for i in 0..4 {{ {AT_S} if c {{ continue; }} s += 16; }}", "c: bool", ""), (f"let mut s = 0; for i in 0..2 {{ for j in 0..2 {{ {AT_S} s += 16; }} s = 0; }}", "", ""),
+    (f"let mut s = 0; for i in 0..2 {{ {AT_S} s += 16; }} for i in 0..2 {{ {AT_S} s += 16; }}", "", ""), (f"let mut s = 0; for i in 0..4 {{ {AT_S} bump(&mut s); }}", "", ""),
+    (f"let mut s = 0; for i in 0..4 {{ let mut s = s; {AT_S} s += 16; }}", "", ""),
+]  # fmt: skip
+TYPED = "x.to_dm(&mut ctx.tdma)"
+PROVED += [
+    (f"let d = if c {{ {NEW} {LOAD} d }} else {{ {TYPED} }}; {STORE}", "c: bool", ""), (f"let d = if c {{ {TYPED} }} else {{ {NEW} {LOAD} d }}; {STORE}", "c: bool", ""),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("lines", "more", "before"), GIVEN)

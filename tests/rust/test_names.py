@@ -44,6 +44,7 @@ TRAITS = "struct S; trait A { const N: usize; } trait B { const N: usize; } impl
 SIZES = "struct Big; struct Small; struct Cfg<T>(T); impl Cfg<Big> { const N: usize = 4; } impl Cfg<Small> { const N: usize = 3; }"
 TWO = "mod big {{ pub const N: usize = 4; pub const M: usize = 4; }} mod small {{ pub const N: usize = 3; }} {} use big::{}; {} use small::{};"
 MAX = "const fn max(a: usize, b: usize) -> usize { a - b }"
+OUTSIDE = "const M: usize = 4; struct Cfg<const M: usize>;"
 NAMES = [
     ("<S as A>::N", TRAITS, "proved"), ("<S as B>::N", TRAITS, "refuted"), ("S::N", TRAITS, "unknown"),
     ("S::N", TRAITS + " impl S { const N: usize = 4; }", "proved"), ("S::N", TRAITS + " impl S { const N: usize = 3; }", "refuted"),
@@ -64,6 +65,12 @@ NAMES = [
     ("f()", "const fn f() -> usize { let mut r = 1; { r = 4; let r = 9; } r }", "proved"), ("f()", "const fn f() -> usize { let mut r = 1; { let r = 4; } r }", "refuted"),
     ("f()", "const fn f() -> usize { let mut r = 1; { r = 3; let r = 4; } r }", "refuted"),
     ("f(3)", "const fn f(a: i32) -> usize { if a.saturating_sub(5) < 0 { 4 } else { 0 } }", "proved"), ("f(3)", "const fn f(a: usize) -> usize { a.saturating_sub(5) + 4 }", "proved"),
+    ("Cfg::<3>::N", OUTSIDE + " impl<const M: usize> Cfg<M> { const N: usize = M; }", "unknown"), ("Cfg::<3>::N", OUTSIDE + " impl<const Q: usize> Cfg<Q> { const N: usize = M; }", "proved"),
+    ("<S as A>::N", "struct S; trait A { const N: usize; } const K: usize = 3; impl A for S { const N: usize = K + 1; }", "proved"),
+    ("S::N", "struct S; impl S { const M: usize = 2; const N: usize = Self::M * 2; }", "proved"), ("S::N", "struct S; impl S { const M: usize = 2; const N: usize = Self::M + 1; }", "refuted"),
+    ("S::N", "struct R; impl R { const M: usize = 4; } struct S; impl S { const M: usize = 3; const N: usize = Self::M; }", "refuted"), ("S::N", "struct S; impl S { const N: usize = Self::N; }", "unknown"),
+    ("N", "const M: usize = 64; const N: usize = if M > 63 { M / 16 } else { 1 };", "proved"), ("N", "const N: usize = if 4 > 3 { 3 } else { 4 };", "refuted"),
+    ("N", "const N: usize = { let a = 1; let a = a + 3; a };", "proved"), ("N", "const N: usize = { let mut a = 4; { let a = 7; } a -= 1; a };", "refuted"),
     ("((7 as f32 / 2 as f32 * 2 as f32) as usize - 3)", "", "unknown"), ("((7 as u32 / 2 as u32 * 2 as u32) as usize - 2)", "", "proved"),
 ]  # fmt: skip
 
@@ -71,6 +78,34 @@ NAMES = [
 @pytest.mark.parametrize(("name", "before", "told"), NAMES)
 def test_a_name_is_what_the_compiler_makes_of_it_or_not_known(name: str, before: str, told: str) -> None:
     assert status(columns(name), before=before) == told
+
+
+RUN = f"fn run({{}} ctx: &mut Context, x: &{HBM}, y: &mut {HBM}) {{{{ {columns('{}').replace('{', '{{').replace('}', '}}').replace('{{}}', '{}')} }}}}"
+
+
+@pytest.mark.parametrize(("made", "own", "parameter", "count", "told"), [
+    ("Cfg::<4>::run(", "", "M", "M", "proved"), ("Cfg::<3>::run(", "", "M", "M", "refuted"), ("Cfg::<3>::run(", "", "Q", "M", "proved"),
+    ("Cfg::<3>::run(", "", "Q", "Q", "refuted"), ("let k: Cfg<3> = Cfg; k.run(", "&self,", "M", "M", "unknown"),
+])  # fmt: skip
+def test_in_an_impl_its_own_parameters_go_before_constants_outside(
+    made: str, own: str, parameter: str, count: str, told: str
+) -> None:
+    body = f"impl<const {parameter}: usize> Cfg<{parameter}> {{ {RUN.format(own, count)} }}"
+    found = status(f"{made}ctx, x, &mut y);", before=f"{OUTSIDE} {body}")
+    assert found == told
+
+
+@pytest.mark.parametrize(("head", "count", "told"), [
+    ("impl<const M: usize> Cfg<M>", "M", "unknown"), ("impl<const Q: usize> Cfg<Q>", "M", "proved"), ("impl Cfg<3>", "M", "proved"),
+    ("trait Fill<const M: usize>", "M", "unknown"), ("impl<K: AxisName> Of<K>", "K::SIZE", "unknown"), ("impl<J: AxisName> Of<J>", "K::SIZE", "proved"),
+])  # fmt: skip
+def test_a_function_of_an_impl_that_nobody_calls_has_no_number_for_its_parameters(
+    head: str, count: str, told: str
+) -> None:
+    lines = f"let mut y = {HBM.replace('Tensor<', 'Tensor::<')}::new(); {columns(count)} y"
+    kernel = f"#[device(chip = 1)] fn f(ctx: &mut Context, x: &{HBM}) -> {HBM} {{ {lines} }}"
+    found = {v.status.value for v in verdicts(plan(f"{OUTSIDE} struct Of<K>(K); axes![K = 4]; {head} {{ {kernel} }}"))}
+    assert ("unknown" if "unknown" in found else found.pop()) == told
 
 
 FIELDS = "struct P {{ {} a: HbmTensor<i8, Chip, m![A, B]>, {} a: HbmTensor<i8, Chip, m![B, A]> }}"

@@ -3,7 +3,7 @@
 # ruff: noqa: E501  (kernel text reads best on one line)
 
 import pytest
-from kernels import HEAD, body, broken, plan, tile, verdicts, warned
+from kernels import HEAD, body, broken, plan, tile, verdicts, warned, whole
 
 import dmaverify as dv
 from dmaverify.errors import InputError
@@ -40,6 +40,15 @@ def test_rows_of_twenty_bytes_break_what_the_hardware_asks_and_what_the_library_
     assert broken(made) == [hard | library]
     assert broken(made, alignment="hw") == [hard]
     assert broken(made, alignment="std") == [library]
+
+
+@pytest.mark.parametrize(("source", "dest", "right"), [
+    ("A", "m![A / 8, 1 # 2], m![A / 4 % 2, A % 4]", True), ("A / 2, A % 2", "m![A / 8, 1 # 2], m![A % 8]", True),
+    ("A / 4, A / 2 % 2, A % 2", "m![A / 8, 1 # 2], m![A / 4 % 2, A % 4]", True), ("A / 8, A % 4, A / 4 % 2", "m![A / 8, 1 # 2], m![A % 8]", False),
+    ("A / 4, A % 4", "m![A / 4], m![A % 4]", False), ("A / 4, A % 4 # 8", "m![A / 8, 1 # 2], m![A / 4 % 2, A % 4]", False),
+])  # fmt: skip
+def test_a_run_is_as_long_in_one_digit_as_in_several(source: str, dest: str, right: bool) -> None:
+    assert (broken(plan(load(source, dest)), alignment="std") == [set()]) == right
 
 
 def test_padding_the_destination_alone_satisfies_the_library_and_not_the_hardware() -> None:
@@ -292,6 +301,21 @@ def test_an_overwrite_may_overtake_a_read_that_its_data_does_not_depend_on() -> 
         "core/hazard-war"
     }
     assert warned(body(read + "y.view().to_hbm_view(&mut ctx.tdma, x.view_mut());", parameters)) == set()
+
+
+HELD = "HbmTensor::<i8, Chip, m![A, B]>::new()"
+
+
+@pytest.mark.parametrize(("lines", "overtakes"), [
+    (f"for i in 0..4 {{ {tile('16 * i', '0').replace('y.', 'z.')} {tile('0', '16 * i').replace('x.', 'z.')} }}", True),
+    (f"for i in 0..4 {{ {whole('x', 'z')} {tile('16 * i').replace('x.', 'z.')} }}", True), (f"for i in 0..n {{ {whole('x', 'z')} {whole('z')} }}", True),
+    (f"for i in 0..4 {{ {tile('16 * i').replace('y.', 'z.')} {tile('16 * i').replace('x.', 'z.')} }}", False), (f"for i in 0..1 {{ {whole('x', 'z')} {whole('z')} }}", False),
+    (f"{whole('x', 'z')} for i in 0..4 {{ let d: DmTensor<i8, Chip, Cluster, m![A], m![B]> = z.to_dm(&mut ctx.tdma); {whole('d', 'z')} }}", False),
+])  # fmt: skip
+def test_the_next_turn_of_a_loop_may_overtake_a_read_of_this_one(lines: str, overtakes: bool) -> None:
+    made = f"let mut y = {HELD}; let mut z = {HELD}; {lines}"
+    found = warned(body(made, "x: &HbmTensor<i8, Chip, m![A, B]>, n: usize"))
+    assert found == ({"core/hazard-war"} if overtakes else set())
 
 
 # ---------------------------------------------------------------- gather and scatter

@@ -90,3 +90,14 @@ class Ways:
         taken |= {name for name, _ in claim.left.terms}
         for part in claim.parts:
             self._because(part, values, taken)
+
+
+def can_happen(when: OnWay) -> bool:
+    """Whether a run is certain to exist on which something happens."""
+    if when.always:
+        return True
+    try:
+        found = Ways().past(when, ())
+    except WaysUndecided:
+        return False
+    return found is not None and found.certain

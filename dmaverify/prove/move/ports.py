@@ -18,13 +18,14 @@ from itertools import takewhile
 from dmaverify.language.expr import Broadcast, Expr, Symbol, axes_of, children, pair, terms_of, walk
 from dmaverify.language.meaning import live_indices
 from dmaverify.language.numbers import Symbolic, gcd, least, most, same, step_gcd
-from dmaverify.layout.digits import DigitForm, NotDigits, compile_digits, finalized
+from dmaverify.layout.digits import Digit, DigitForm, NotDigits, compile_digits, finalized
 from dmaverify.layout.held import TooMany, first_absent
 from dmaverify.lower.derive import coalesce
 from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.space import divisor_bytes
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
+from dmaverify.values import replace
 
 MOST_PLACES = 64
 """Chips or clusters that are looked at one by one."""
@@ -345,13 +346,28 @@ def _steps(expr: Expr) -> list[int]:
 def _common_run(a: DigitForm, b: DigitForm) -> int:
     """Positions from 0 on where both forms hold the same live cells, or Top alike."""
     run = 1
-    for x, y in zip(reversed(a.digits), reversed(b.digits), strict=False):
+    for x, y in zip(_outwards(a), _outwards(b), strict=False):
         if (x.axis, x.weight, x.step) != (y.axis, y.weight, y.step) or x.step != run:
             break
         if (x.slots, x.live) != (y.slots, y.live):
             return run * min(x.live, y.live)
         run *= x.slots
     return run
+
+
+def _outwards(form: DigitForm) -> list[Digit]:
+    """The digits from the innermost on; those that count on where the one inside of them ends are one."""
+    out: list[Digit] = []
+    alone = all(len(guard.terms) == 1 for guard in form.guards)  # padding of one digit, which `live` tells
+    for digit in reversed(form.digits):
+        inner = out[-1] if out and alone else None
+        if inner is not None and inner.live == inner.slots and (digit.axis, digit.weight, digit.step) == (
+            inner.axis, inner.weight * inner.slots, inner.step * inner.slots
+        ):  # fmt: skip
+            out[-1] = replace(inner, slots=inner.slots * digit.slots, live=inner.slots * digit.live)
+        else:
+            out.append(digit)
+    return out
 
 
 def _grown(form: DigitForm, run: int) -> int:

@@ -19,6 +19,7 @@ from dmaverify.machines.rngd.rust.cfg import built
 from dmaverify.machines.rngd.rust.code import child, label_of, named
 from dmaverify.machines.rngd.rust.flow import ITEMS, first_of
 from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.impls import parameters_around
 from dmaverify.machines.rngd.rust.invocations import Invocations, items_made
 from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.module import Item, NameScope, fill
@@ -87,7 +88,7 @@ class Bodies(Invocations):
         body = item.node.child_by_field_name("body")
         if body is None:
             return
-        frame = Frame(item.scope, generics, {}, own)
+        frame = Frame(item.scope, {**parameters_around(item, own), **generics}, {}, own)
         self.ledger, self.walk, self.spent = EffectLedger(), WayWalk(), 0
         for one in item.parameters:
             if one.type == "parameter":
@@ -197,7 +198,7 @@ class Bodies(Invocations):
     ) -> Value:
         body = item.node.child_by_field_name("body")
         assert body is not None
-        frame = Frame(item.scope, bound, {}, own)
+        frame = Frame(item.scope, {**parameters_around(item, own), **bound}, {}, own)
         said = [instance] if instance else []
         parameters = item.parameters
         if own is not None and parameters and parameters[0].type == "self_parameter":

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.accesses import Effect
 from dmaverify.machines.rngd.rust.assignments import Assignments
-from dmaverify.machines.rngd.rust.code import named
+from dmaverify.machines.rngd.rust.code import asked_type, named
 from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import methods_named
@@ -63,6 +63,9 @@ _APPLIES = {
     "map", "for_each", "then", "map_err", "and_then", "flat_map", "filter_map", "fold", "inspect", "unwrap_or_else",
 }  # fmt: skip
 _CONSUMES = {"collect", "for_each", "count", "sum", "product", "fold", "last", "unzip", "max", "min"}
+_TAKES_ALL = re.compile(
+    r"(?:(?:std|alloc)::(?:\w+::)*)?(Vec|VecDeque|HashMap|BTreeMap|HashSet|BTreeSet|String|[iu](?:8|16|32|64|128|size)|f32|f64)\b"
+)
 _ASKS = {"len", "is_empty", "iter", "contains", "get", "first", "last"}
 _OF_OPTION = {
     "unwrap_or", "or", "xor", "and", "replace", "insert", "get_or_insert", "zip", "map_or", "filter", "or_else",
@@ -225,7 +228,7 @@ class Calls(Assignments):
             as_map[1] = Unknown("the mapping of the tile is left to inference", code.span(node))
         size = length.single if isinstance(length, Numbers) else None
         at = code.span(arguments[0]) if arguments else code.span(node)
-        when = (self.walk.when.loose, self.walk.dead)
+        when = (self.walk.when, self.walk.dead)
         call = TileCall(place, as_map[0], size, as_map[1], start, code.span(node), at, self.library, *when, doubt)
         return tiled(tensor, call)
 
@@ -356,7 +359,7 @@ class Calls(Assignments):
         plain = name != "map" or MOVES.search(closure.text or b"") is not None
         turns = receiver.items if plain else elements(receiver)
         turns = self.one_by_one(closure, receiver) if name == "for_each" else turns
-        each = name == "for_each" or (name == "map" and _consumed(code, closure))
+        each = name == "for_each" or (name == "map" and _consumed(code, closure, frame))
         with nullcontext() if receiver.count and each else self.walk.perhaps():
             if turns is not None and len(turns) <= MAX_EACH:
                 return listed([self.closure(code, closure, frame, one, wanted) for one in turns])
@@ -383,9 +386,15 @@ class Calls(Assignments):
         return in_loop(value.part, -self.serial if value.falling else self.serial)
 
 
-def _consumed(code: Code, closure: Node) -> bool:
+def _consumed(code: Code, closure: Node, frame: Frame) -> bool:
     """Whether an adapter with this closure stands before a method that takes every element; alone it runs nothing."""
     call = closure.parent.parent if closure.parent is not None else None
     outer = call.parent if call is not None else None
     field = outer.child_by_field_name("field") if outer is not None and outer.type == "field_expression" else None
-    return field is not None and code.text(field) in _CONSUMES
+    if outer is None or field is None or code.text(field) not in _CONSUMES:
+        return False
+    if code.text(field) not in ("collect", "sum", "product"):
+        return True
+    into = asked_type(outer)  # an `Option` or a `Result` ends with the first element that is none
+    found = _TAKES_ALL.match(code.text(into)) if into is not None else None
+    return found is not None and frame.scope.find(found[1]) is None

@@ -141,3 +141,17 @@ def first_error(source: Source) -> Span | None:
     opened = code.text(node).find("{") if node.type == "ERROR" else -1
     start = node.start_byte + opened if opened >= 0 else node.start_byte
     return code.range(start, start + 1)
+
+
+def asked_type(method: Node) -> Node | None:
+    """The type that stands for what a method gives: in its own brackets, at a `let`, as the result of a function."""
+    made = method.parent
+    if made is not None and made.type == "generic_function":
+        given = made.child_by_field_name("type_arguments")
+        return named(given)[0] if given is not None and len(named(given)) == 1 else None
+    place = made.parent if made is not None and made.type == "call_expression" else None
+    if place is not None and place.type == "let_declaration":
+        return place.child_by_field_name("type")
+    if place is not None and place.type == "block" and named(place)[-1] == made and place.parent is not None:
+        return place.parent.child_by_field_name("return_type") if place.parent.type == "function_item" else None
+    return None

@@ -37,11 +37,11 @@ class _NotKnown(Exception):
 
 
 def const_block(code: Code, body: Node, known: MutableMapping[str, Value], look: Look, sized: Sized) -> Numbers | None:
-    """The number that a block gives, where `look` reads the variables in `known` and `sized` gives a variable its type;
-    None where that is not known.
+    """The number that a block or an `if` gives; `look` reads the variables in `known`, `sized` gives a variable
+    its type; None where that is not known.
     """
     try:
-        return _ConstBlock(code, known, look, sized).block(body)
+        return _ConstBlock(code, known, look, sized).asked(body)
     except _Returned as found:
         return found.value
     except (_NotKnown, RecursionError):

@@ -106,7 +106,8 @@ class ControlFlow(Counters):
                 branches.append(self.merged(self.value(code, arm, inside, expected), expected))
             elif not self.unrolling:
                 self._aside(code, arm, inside, expected, why)
-        return first_of(branches)
+        one = next((made for made in branches if isinstance(made, RustTensor)), None)
+        return first_of([self.settled(made, one) for made in branches])
 
     def _binary_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -209,31 +210,40 @@ class ControlFlow(Counters):
                 self.bind(code, pattern, one, own)
             return own
 
-        turns = self.one_by_one(body, each, named_by)
+        few = self._few(each) if MOVES.search(body.text or b"") else None
+        counts = self.counters_of(code, node, body, frame) if few is not None else None
+        turns = few if counts else self.one_by_one(body, each, named_by)
         if turns is None:
             part = self.moving(each)
             self._turns(
                 code, body, bound(part), frame, label, runs, each.count or 0 if isinstance(each, Sequence) else 0
             )
             return
-        self.unrolling += 1
+        before, self.live, self.unrolling = self.live, {**self.live, **(counts or {})}, self.unrolling + 1
         with self.walk.within("loop", label):
             for one in turns:
                 if self.walk.dead:
                     break
+                own = bound(one)
+                for name in counts or ():
+                    own.locals[name] = self.live[name] or Unknown("a variable that changes")
                 with self.walk.within("turn", label):
-                    self.value(code, body, bound(one), None)
+                    self.value(code, body, own, None)
                 self.unrolled += 1
-        self.unrolling -= 1
+        self.live, self.unrolling = before, self.unrolling - 1
+
+    def _few(self, each: Value) -> tuple[Value, ...] | None:
+        """The values of a loop that may be read turn by turn."""
+        found = elements(each) if isinstance(each, Sequence) else None
+        short = found is not None and len(found) <= MAX_TURNS and self.unrolled + len(found) <= MAX_UNROLLED
+        return found if short else None
 
     def one_by_one(self, body: Node, each: Value, pattern: str = "") -> tuple[Value, ...] | None:
         """The values of a loop that is read once for each of them: those that no progression holds, and those that
         its body asks about.
         """
-        if not isinstance(each, Sequence):
-            return None
-        found = elements(each)
-        if found is None or len(found) > MAX_TURNS or self.unrolled + len(found) > MAX_UNROLLED:
+        found = self._few(each)
+        if not isinstance(each, Sequence) or found is None:
             return None
         text = body.text or b""
         if not MOVES.search(text):

@@ -16,7 +16,7 @@ from dmaverify.machines.rngd.rust.buffers import tensors_in
 from dmaverify.machines.rngd.rust.code import child, parts_of
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.impls import is_standard, methods_named
+from dmaverify.machines.rngd.rust.impls import is_standard, methods_named, parameters_around
 from dmaverify.machines.rngd.rust.lookups import SCALARS
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
@@ -248,7 +248,7 @@ class Functions(Sites):
         bound: dict[str, Value] = dict(zip((n for n, _ in names), self.types.arguments(code, generics, frame),
                                            strict=False))  # fmt: skip
         bound = {n: v for n, v in bound.items() if not (isinstance(v, Unknown) and not v.reason)}
-        outer = own.arguments if isinstance(own, Record) else {}
+        outer = parameters_around(item, own)
         inside = Frame(item.scope, {**outer, **{n: Unknown("") for n, _ in names}, **bound}, {}, own)
         parameters = item.parameters
         types = [one.child_by_field_name("type") for one in parameters if one.type == "parameter"]

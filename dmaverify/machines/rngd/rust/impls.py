@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
-from dmaverify.machines.rngd.rust.code import in_build, parts_of
+from dmaverify.machines.rngd.rust.code import in_build, named, parts_of
 from dmaverify.machines.rngd.rust.module import Item, NameScope
+from dmaverify.machines.rngd.rust.values import Record, Unknown, Value
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -49,6 +50,28 @@ def items_in(code: Code, node: Node, scope: NameScope, name: str, kind: str) -> 
         if there is not False and one.type == kind
         and (own := one.child_by_field_name("name")) is not None and code.text(own) == name
     ]  # fmt: skip
+
+
+def parameters_around(item: Item, own: Value | None = None) -> dict[str, Value]:
+    """The generic parameters of the `impl` or the trait that an item stands in: what the struct `own` was given where
+    the `impl` names them as its arguments, and names of nothing that is known elsewhere.
+    """
+    node = item.node.parent
+    while node is not None and node.type not in ("impl_item", "trait_item"):
+        node = node.parent if node.type not in ("function_item", "mod_item") else None
+    given = node.child_by_field_name("type_parameters") if node is not None else None
+    if node is None or given is None:
+        return {}
+    names = (one.child_by_field_name("name") for one in given.named_children)
+    bound: dict[str, Value] = {item.code.text(name): Unknown("") for name in names if name is not None}
+    of = node.child_by_field_name("type")
+    listed = of.child_by_field_name("type_arguments") if of is not None else None
+    if isinstance(own, Record) and listed is not None:
+        places = [one for one in named(listed) if one.type != "lifetime"]
+        for place, (parameter, _) in zip(places, own.item.generics, strict=False):
+            text = item.code.text(place).strip("{ }")
+            bound.update({text: own.arguments[parameter]} if text in bound and parameter in own.arguments else {})
+    return bound
 
 
 def _bare(code: Code, node: Node | None) -> str:

@@ -57,7 +57,9 @@ class IntegerTypes(IntegerCalls):
             if root.type == "function_item":
                 self._function(root)
             else:
-                self.expr(root.child_by_field_name("value"), {})
+                declared = root.child_by_field_name("type")
+                self.given.append(self.of_type(declared) if declared is not None else IntegerKind(open=True))
+                self._gives(self.expr(root.child_by_field_name("value"), {}))
         except RecursionError:
             return {}
         told = {byte: kind.told for byte, kind in self.found.items()}

@@ -17,7 +17,7 @@ from dmaverify.machines.rngd.rust.code import parts_of
 from dmaverify.machines.rngd.rust.const_blocks import const_block
 from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.impls import associated, is_standard, parts_and_trait
+from dmaverify.machines.rngd.rust.impls import associated, is_standard, parameters_around, parts_and_trait
 from dmaverify.machines.rngd.rust.integer_types import IntegerTypes
 from dmaverify.machines.rngd.rust.integers import ANY, INTEGERS, typed
 from dmaverify.machines.rngd.rust.module import Item, NameScope
@@ -141,14 +141,25 @@ class Lookups:
                 value, kind = frame.generics[parts[0]], _const_type(parts[0], frame.scope)
                 return (typed(value, kind) if kind else value) if isinstance(value, Numbers) else None
         item = frame.scope.path(parts, values=True) if not trait else None
+        own: Value | None = None
         if item is None and len(parts) > 1:
+            owner = self._owner(parts, frame)
             item = self._associated(parts, frame, "const_item", trait)
+            own = Record(owner) if owner is not None else None
         if item is None or item.kind != "const":
             return None
-        value_node, inside = item.node.child_by_field_name("value"), Frame(item.scope)
-        made = None if value_node is None else self.number(item.code, value_node, inside)
+        value_node, inside = item.node.child_by_field_name("value"), Frame(item.scope, parameters_around(item), own=own)
+        made = None if value_node is None else self._of_constant(item.code, value_node, inside)
         declared = self.read(item.code, item.node.child_by_field_name("type"), inside) if made is not None else None
         return as_declared(made, declared) if made is not None else None
+
+    def _of_constant(self, code: Code, value: Node, inside: Frame) -> Numbers | None:
+        """The value of a constant: an expression, or a block or an `if` over constants."""
+        made = self.number(code, value, inside)
+        if made is not None or value.type not in ("block", "if_expression"):
+            return made
+        there = Frame(inside.scope, inside.generics, own=inside.own)
+        return const_block(code, value, there.locals, self.look(there), partial(self.sized, code, frame=there))
 
     def _is_own(self, path: str, frame: Frame) -> bool:
         """Whether a function of numbers is the crate's, or may be that of another one: no standard library's."""
@@ -157,12 +168,13 @@ class Lookups:
 
     def _associated(self, parts: tuple[str, ...], frame: Frame, kind: str, trait: str = "") -> Item | None:
         """`S::N`, `Self::N`, `T::N`, `<S as B>::N`: a constant or a type in an `impl` of the type."""
-        name = parts[-2]
-        known = frame.own if name == "Self" else frame.generics.get(name)
-        owner = known.item if isinstance(known, Record) else frame.scope.path(parts[:-1])
-        if owner is None:
-            return None
-        return associated(owner, parts[-1], kind, trait, name in frame.generics)
+        owner = self._owner(parts, frame)
+        return associated(owner, parts[-1], kind, trait, parts[-2] in frame.generics) if owner is not None else None
+
+    def _owner(self, parts: tuple[str, ...], frame: Frame) -> Item | None:
+        """The type before the last name of a path."""
+        known = frame.own if parts[-2] == "Self" else frame.generics.get(parts[-2])
+        return known.item if isinstance(known, Record) else frame.scope.path(parts[:-1])
 
     def _field_number(self, text: str, frame: Frame) -> Numbers | None:
         """`pair.1`, `job.count`: a number within a tuple or struct."""

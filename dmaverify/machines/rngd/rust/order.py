@@ -33,6 +33,7 @@ ALL = 1 << 62  # cells of a tensor of unknown size
 
 def unordered_effects(effects: Sequence[Effect]) -> list[tuple[Effect, Effect]]:
     """Accesses of shared cells that nothing orders: a read and the write that may overtake it, a scatter and a read."""
+    effects = _with_next_turns(effects)
     walks = _walks(effects)
     if not walks:
         return []
@@ -43,7 +44,28 @@ def unordered_effects(effects: Sequence[Effect]) -> list[tuple[Effect, Effect]]:
     hits = {(hit.later.number, hit.earlier.number) for hit in (*judge.met.values(), *judge.open_.values())}
     if judge.why:  # not followed to its end: what is not known to be ordered or apart is told
         hits |= {(two, one) for two, others in judge.near.items() for one in others if judge.asks(one, two)}
-    return [(told[first], told[second]) for second, first in sorted(hits)]
+    pairs = [(told[first], told[second]) for second, first in sorted(hits)]
+    return list({(id(one), id(two)): (one, two) for one, two in pairs}.values())
+
+
+def _with_next_turns(effects: Sequence[Effect]) -> list[Effect]:
+    """The accesses; behind those of a loop that is read once its writes again, as of the next turn, where the loop does
+    not move them.
+    """
+    out = list(effects)
+    for loop in dict.fromkeys(loop for one in effects for loop, count in one.when.turns.items() if count != 1):
+        inside = [number for number, one in enumerate(out) if loop in one.when.turns]
+        again = [
+            out[n] for n in inside if out[n].writes and out[n].tensor.tier == "hbm" and _stays(out[n].tensor, loop)
+        ]
+        out[inside[-1] + 1 : inside[-1] + 1] = again
+    return out
+
+
+def _stays(tensor: RustTensor, loop: int) -> bool:
+    """Whether every turn of a loop has the same window of a tensor."""
+    moved = {abs(one) for number in tensor.window.at.values() for one in number.loops}
+    return not tensor.window.open and not moved & {0, loop}
 
 
 @dataclass

@@ -17,6 +17,7 @@ from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.cfg import built
 from dmaverify.machines.rngd.rust.code import in_build, named
 from dmaverify.machines.rngd.rust.frames import Frame
+from dmaverify.machines.rngd.rust.impls import parameters_around
 from dmaverify.machines.rngd.rust.in_text import TRANSFER_NAME, statement_around, transfers_called
 from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
@@ -96,8 +97,10 @@ def told_by_calls(item: Item) -> list[str]:
 
 
 def waits_for_a_caller(item: Item) -> bool:
-    """Whether what a function does is known only where somebody calls it: it is generic, or a helper with numbers."""
-    return bool(item.generics) or (takes_numbers(item) and not is_kernel(item))
+    """Whether what a function does is known only where somebody calls it: it is generic, or a helper with numbers or
+    in a generic `impl`.
+    """
+    return bool(item.generics) or (not is_kernel(item) and (takes_numbers(item) or bool(parameters_around(item))))
 
 
 class Sites:
@@ -241,7 +244,7 @@ class Sites:
             node = node.parent
         if node is None or node.type != "impl_item":
             return None
-        frame = Frame(item.scope, {})
+        frame = Frame(item.scope, parameters_around(item))
         made = self.types.read(item.code, node.child_by_field_name("type"), frame)
         return made if isinstance(made, (Record, RustTensor)) else None
 

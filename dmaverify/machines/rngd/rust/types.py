@@ -19,7 +19,7 @@ from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import child, in_build, named, parse_fragment
 from dmaverify.machines.rngd.rust.escapes import Escapes, as_map, axes_around, clip, constructed, no_size
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.impls import parts_and_trait
+from dmaverify.machines.rngd.rust.impls import parameters_around, parts_and_trait
 from dmaverify.machines.rngd.rust.lookups import MAX_DEPTH, SCALARS, Lookups
 from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.numbers import number_of
@@ -172,7 +172,7 @@ class Types(Lookups):
         generics = item.generics
         if not generics and item in self.aliases:
             return self.aliases[item]
-        bound: dict[str, Value] = dict(zip((name for name, _ in generics), given, strict=False))
+        bound = {**parameters_around(item), **dict(zip((name for name, _ in generics), given, strict=False))}
         for name, _ in generics[len(given) :]:
             bound[name] = self._default(item, name) or Unknown("")
         found = self.read(item.code, item.node.child_by_field_name("type"), Frame(item.scope, bound))

@@ -47,6 +47,8 @@ from dmaverify.machines.rngd.rust.tile_shapes import (
 )
 from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, RustTensor, Unknown, forgotten
 from dmaverify.program.access import PlanProblem
+from dmaverify.program.ways import OnWay
+from dmaverify.prove.flow.ways import can_happen
 from dmaverify.values import dataclass, replace
 
 MOST_STARTS = 4096
@@ -64,7 +66,7 @@ class TileCall:
     span: Span
     start_span: Span
     library: Library = NEWEST
-    guarded: bool = False  # a condition of each turn of a loop decides whether it is made
+    when: OnWay = OnWay()  # what has to be chosen for it to be made
     passed: bool = False  # this turn is left before
     doubt: str = ""  # why its start is not known, where something in it may leave its type
 
@@ -101,8 +103,11 @@ def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
         start = Numbers(0, last, 1 if last else 0, False)
         given = _range_of(tile, last)
     outside = [] if tile.passed else list(_start_problems(index, live, length, start, tile, mutable))
-    if outside and not given and (not start.reached or (tile.guarded and start.single is None)):
+    if outside and not given and (not start.reached or (tile.when.loose and start.single is None)):
         given = _range_of(tile, last)  # a condition may keep the others away
+    elif outside and not given and fits and not can_happen(tile.when):
+        why = f"{outside[0].message}, if it is made at all: a condition that is not followed decides"
+        return made.with_field(tile.place, Unknown(why, tile.start_span))
     problems += outside if not given or not fits else ()
     offset = positions(whole, index, start)
     known = offset is not None and not given
