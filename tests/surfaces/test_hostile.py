@@ -252,6 +252,12 @@ def test_of_what_was_selected_each_part_is_decided(states, select, status):
     assert [v.status for v in only([whole], [select], [])] == [status]
 
 
+@pytest.mark.parametrize(("state", "status"), [("proved", Status.PROVED), ("unknown", Status.UNKNOWN)])
+def test_what_all_rules_of_a_machine_leave_open_is_open_of_each(state, status):
+    whole = Verdict("t", "rngd", Status.UNKNOWN, (), (Obligation("rngd/*", state, "", ""),))
+    assert [v.status for v in only([whole], ["rngd/dm-write-align"], [])] == [status]
+
+
 @pytest.mark.parametrize(
     ("reply", "code"),
     [
