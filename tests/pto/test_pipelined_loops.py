@@ -74,6 +74,15 @@ class Text:
     def end(self) -> None:
         self.lines.append("}")
 
+    def kernel(self, **ranges: tuple[int, int]) -> str:
+        """The kernel of these lines, with the ranges of its arguments."""
+        said = [f"// dmaverify: assume %{name} in {low}..{high}" for name, (low, high) in ranges.items()]
+        said += [f"// dmaverify: gm %{name} = {BYTES} bytes" for name in "ao"]
+        numbers = ", ".join(f"%{name}: index" for name in ranges)
+        head = ["%z = arith.constant 0 : i64", "%one = arith.constant 1 : i64", f"%l = arith.constant {TILE} : i64"]
+        opened = f"func.func @k(%a: {GM}, %o: {GM}, {numbers}) {{"
+        return "\n".join([*said, opened, *head, *self.lines, "return", "}"]) + "\n"
+
 
 @dataclass(frozen=True)
 class Pipeline:
@@ -128,12 +137,7 @@ class Pipeline:
                 self.tile(text, False, text.name(f"arith.subi %n, {text.number(str(back))} : index")[1:])
         for turn in range(self.buffers):
             text.flag("wait", ("MTE3", "MTE2"), text.number(str(turn)))
-        head = (
-            f"// dmaverify: assume %n in {self.least}..1000000\n// dmaverify: gm %a = {BYTES} bytes\n"
-            f"// dmaverify: gm %o = {BYTES} bytes\nfunc.func @k(%a: {GM}, %o: {GM}, %n: index) {{\n"
-            f"%z = arith.constant 0 : i64\n%one = arith.constant 1 : i64\n%l = arith.constant {TILE} : i64\n"
-        )
-        return head + "\n".join(text.lines) + "\nreturn\n}\n"
+        return text.kernel(n=(self.least, 1_000_000))
 
     def loop(self, text: Text) -> None:
         ahead, over = f"i + {self.ahead}", f"n + {self.over}"
@@ -266,12 +270,7 @@ class Nest:
         )
         for turn_ in range(self.buffers):
             text.flag("wait", ("MTE3", "MTE2"), text.number(str(turn_)))
-        head = (
-            f"// dmaverify: assume %n in 1..1000\n// dmaverify: assume %m in 1..1000\n// dmaverify: gm %a = {BYTES} bytes\n"
-            f"// dmaverify: gm %o = {BYTES} bytes\nfunc.func @k(%a: {GM}, %o: {GM}, %n: index, %m: index) {{\n"
-            f"%z = arith.constant 0 : i64\n%one = arith.constant 1 : i64\n%l = arith.constant {TILE} : i64\n"
-        )
-        return head + "\n".join(text.lines) + "\nreturn\n}\n"
+        return text.kernel(n=(1, 1000), m=(1, 1000))
 
     def next(self, text: Text) -> str:
         """The carried number of the next tile."""
