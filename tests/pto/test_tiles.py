@@ -339,3 +339,21 @@ def test_tensors_that_tiles_move_between_are_taken_as_separate_and_it_is_said() 
     stated = check(MOVE, "// dmaverify: gm %a = 32x64xf32\n// dmaverify: gm %b = 32x64xf32\n")
     assert said not in stated.conditions
     assert said in stated.assumptions
+
+
+BOX = "dtype=f32, rows=16, cols=16, v_row=16, v_col=16"
+
+
+@pytest.mark.parametrize(("loop", "said"), [(True, True), (False, False)])
+def test_that_a_loop_runs_which_fills_another_memory_than_ub_is_a_condition(loop: bool, said: bool) -> None:
+    mat, left = (
+        f"loc=mat, {BOX}, blayout=col_major, slayout=row_major",
+        f"loc=left, {BOX}, blayout=row_major, slayout=row_major",
+    )
+    kinds = [f"!pto.tile_buf<{one}, fractal=512, pad=0>" for one in (mat, left)]
+    load = f"  pto.tload ins(%pa : !pto.partition_tensor_view<?x?xf32>) outs(%m : {kinds[0]})\n"
+    body = part("pa", "av", sizes="%c16, %c16") + tile("m", kinds[0]) + tile("l", kinds[1])
+    body += f"  scf.for %i = %c0 to %n step %c1 {{\n{load}  }}\n" if loop else load
+    found = check(f"{body}  pto.tmov ins(%m : {kinds[0]}) outs(%l : {kinds[1]})\n")
+    assert found.status is Status.PROVED
+    assert any("(core/definite)" in one for one in found.conditions) is said

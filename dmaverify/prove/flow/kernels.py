@@ -135,6 +135,7 @@ def judge_kernel(
         also = _definite(seen, asker, further, ordered, others)
         definite.reads += also.reads
         definite.unjudged |= also.unjudged
+        definite.supposed |= also.supposed
         out.findings += also.findings.values()
         if also.status == "refuted":
             out.obligations["core/definite"] = ("refuted", "every path", "")
