@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pytest
 from lab.draws import counted
@@ -13,7 +14,9 @@ from dmaverify.language.affine import Cond, Lin, World, both, compare
 from dmaverify.program.instructions import Branch, Event, KernelLoop, Signal, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.prove.flow.peeled import MOST_PEELED, peeled
+from dmaverify.prove.flow.pipe_fixpoint import proved_at_once
 from dmaverify.prove.flow.remainders import by_remainders
 
 HERE = Span(Source("k", ""), 0, 0)
@@ -172,3 +175,39 @@ def test_loops_without_turns_and_lengths_that_vary_are_no_cases() -> None:
     turn = world.modulo(c * 2 + d, 3)
     assert not list(by_remainders((loop("c", Lin(2), loop("d", other, sign(turn))),), world))
     assert not list(by_remainders((loop("d", n, sign(turn)),), world))
+
+
+@pytest.mark.parametrize(("least", "proved"), [(2, True), (1, False), (0, False)])
+def test_a_loop_that_has_no_iteration_ends_in_a_known_turn_where_its_length_is_never_negative(
+    least: int, proved: bool
+) -> None:
+    """Each iteration hands a flag on to the next turn; behind n - 2 of them, that of turn n - 2 is set."""
+    world = World()
+    n, c = world.free("n", least, 9), world.free("c", 0, None)
+    turns = [world.modulo(number, 3) for number in (c, c + 1, n - 2)]
+    body = [Signal("wait", "A", "B", turns[0], HERE), Signal("set", "A", "B", turns[1], HERE)]
+    events = (sign(Lin(0)), loop("c", n - 2, *body), Signal("wait", "A", "B", turns[2], HERE))
+    assert (proved_at_once(events, Asker(world, 100_000), (), ()) is not None) is proved
+
+
+def test_lengths_that_memory_gives_are_no_cases() -> None:
+    world = World()
+    n, c, d = world.free("n", 1, 9, loaded=True), world.free("c", 0, None), world.free("d", 0, None)
+    assert not list(by_remainders((loop("c", Lin(2), loop("d", n, sign(world.modulo(c + d, 3)))),), world))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "more", "count"),
+    [
+        (0, 63, {}, 64), (0, 1_000, {}, 3), (0, None, {}, None), (0, 9, {"stated": False}, None),
+        (0, 9, {"varies": ("c",)}, None), (0, 9, {"counter": True}, None),
+    ],
+)  # fmt: skip
+def test_a_read_is_tried_at_all_values_of_few_or_at_all_remainders_of_many(
+    low: int, high: int | None, more: dict[str, Any], count: int | None
+) -> None:
+    world, counter = World(), more.pop("counter", False)
+    n = world.free("n", low, high, **more)
+    judge = DefiniteJudge(Asker(world, 1_000), "ub", 64, _counters=frozenset({"n"} if counter else ()))
+    found = judge._values({"n"}, {name for name, _ in world.modulo(n, 3).terms})
+    assert (None if found is None else len(list(found))) == count
