@@ -44,9 +44,10 @@ def run(path: str, limit: int, values: tuple[str, ...], as_json: bool) -> None:
 @click.argument("b")
 @click.option("--axes", default="", metavar="A=8,B=3", help="Axis sizes, when A and B are mappings.")
 @click.option("--rlimit", type=click.IntRange(1), default=20_000_000, help="Solver resource units a question.")
+@click.option("--tier", "tiers", multiple=True, help="Of programs: compare what is left in this tier alone.")
 @click.option("--json", "as_json", is_flag=True)
-def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
-    """Whether two mappings mean the same everywhere, or two plans or kernels (PATH::NAME) do the same."""
+def equiv(a: str, b: str, axes: str, rlimit: int, tiers: tuple[str, ...], as_json: bool) -> None:
+    """Whether two mappings mean the same everywhere, or two transfers, programs or kernels (PATH::NAME) do the same."""
     if is_copy_text(a.partition("::")[0]):
         from dmaverify.jobs.kernels import compared
 
@@ -58,7 +59,7 @@ def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
     from dmaverify.cli.equiv import compared_texts
     from dmaverify.report.data import dumps
 
-    answer = compared_texts(a, b, axes, rlimit)
+    answer = compared_texts(a, b, axes, rlimit, tiers)
     if as_json:
         say(dumps(answer.as_json()))
     else:

@@ -61,10 +61,12 @@ MOST_PIECES = 3000
 
 def run_program(program: RunProgram, machine: RunMachine) -> Outcome:
     """Raises Beyond where it is too large, or where a step has no meaning of its own."""
-    return _Program(program, machine).run()
+    return ProgramRun(program, machine).run()
 
 
-class _Program:
+class ProgramRun:
+    """The pieces of work of a program, each done once."""
+
     def __init__(self, program: RunProgram, machine: RunMachine) -> None:
         self.program, self.machine = program, machine
         self.pieces: list[LanePiece] = []
@@ -77,13 +79,13 @@ class _Program:
     def run(self) -> Outcome:
         for body in dict.fromkeys(self.bodies):
             self._body([i for i, number in enumerate(self.bodies) if number == body])
-        before = self._order()
+        before = self.order()
         if before is None:  # engines do not take work in the written order where that has no end
-            before, self.engines_known = self._order(across=False), False
+            before, self.engines_known = self.order(across=False), False
         if before is None:
             self.outcome.break_("core/well-formed", "steps wait for each other")
             return self.outcome
-        landed = self._order(queues=False) if self.machine.launched else before
+        landed = self.order(queues=False) if self.machine.launched else before
         self._races(before, landed or before)
         judge_outputs(self.outputs, [step.name for step in self.program.steps], self.pieces, before, self.outcome)
         self._starving(before)
@@ -156,7 +158,9 @@ class _Program:
         copies = claims[-1][1]
         unit = unit_bits_of(move.bits)
         if copies is None:
-            raise Beyond("nothing says how a step moves")
+            lane = next((lane for _, lane in self._lane_of_all(step, move)), step.context or "tdma")
+            self.promised(self._piece(i, lane, turn), run)
+            return
         dest = units(run.dest.address[run.dest.live], run.width)
         feeds = np.isin(copies.write, dest)
         for engine, lane in self._lanes(step, move, copies):
@@ -166,7 +170,21 @@ class _Program:
                 sure, maybe = at[mine & feeds & (at != NONE)], at[mine & (at != NONE)]
                 piece.touched.append(Touched(tier, writes, _halves(sure, unit), _halves(maybe, unit)))
                 piece.rooms |= self._slices(tier, sure, unit)
+            self.copied(piece, run, copies.read[mine], copies.write[mine], exact=copies.exact)
         self._note(i, turn, move.dest, _halves(dest, unit), _halves(copies.write[feeds], unit), values, move.bits)
+
+    def _lane_of_all(self, step: RunStep, move: RunMove) -> Iterator[tuple[None, str]]:
+        """The one lane of a step, where the machine says it."""
+        queue = self.machine.queues.get((move.source.tier, move.dest.tier), "")
+        if queue or (step.context and self.machine.context_is_engine):
+            yield None, step.context if self.machine.context_is_engine and step.context else queue
+
+    def promised(self, piece: LanePiece, run: TransferRun) -> None:
+        """A move that nothing says how to do."""
+        raise Beyond("nothing says how a step moves")
+
+    def copied(self, piece: LanePiece, run: TransferRun | Moved, read: Numbers, write: Numbers, *, exact: bool) -> None:
+        """Copies of a piece, in order; not `exact`: more may be touched."""
 
     def _slices(self, tier: str, at: Numbers, unit: int) -> frozenset[int]:
         """The slices with banks that units lie in, by the address of their first byte."""
@@ -176,9 +194,9 @@ class _Program:
         return frozenset((distinct(at // (stride * 8 // unit)) * stride).tolist())
 
     def _lanes(self, step: RunStep, move: RunMove, copies: Copies) -> Iterator[tuple[int | None, str]]:
-        queue = self.machine.queues.get((move.source.tier, move.dest.tier), "")
-        if queue or (step.context and self.machine.context_is_engine):
-            yield None, step.context if self.machine.context_is_engine and step.context else queue
+        whole = list(self._lane_of_all(step, move))
+        if whole:
+            yield from whole
             return
         unnamed = step.context or "tdma"
         named = [nest.engine for nest in move.nests] if move.nests else [flow.engine for flow in move.flows]
@@ -202,9 +220,11 @@ class _Program:
         for listed in lists:
             if listed is None:
                 self.outcome.break_("core/in-bounds", "a number of the index names no row")
+                self.copied(piece, run, np.zeros(0, np.int64), np.zeros(0, np.int64), exact=False)
                 continue
             found, reads, writes = run.run(listed)
             self.outcome.take(found, step.name)
+            self.copied(piece, run, reads, writes, exact=run.rows.values is not None)
             for side, at in zip(sides, (reads, writes), strict=True):
                 side.append(_halves(at[at != NONE], unit))
         tiers = (run.rows.source.tier, run.rows.dest.tier)
@@ -236,7 +256,7 @@ class _Program:
 
     # ------------------------------------------------------------ order
 
-    def _order(self, queues: bool = True, across: bool = True) -> list[int] | None:
+    def order(self, queues: bool = True, across: bool = True) -> list[int] | None:
         """Bit i of entry j: piece i ends before piece j begins; in one lane too where `queues`, whatever contexts give
         it work if `across`. None: in a circle.
         """

@@ -69,20 +69,11 @@ class StepEvents:
         self._edges += [(p, q) for p, q, distance in self.order.queued if not distance]
         self._earlier = earlier_edges(self.program, self.order.of_step)
         self._earlier += [edge for edge in self.order.queued if edge[2]]
-        blocks: dict[int, list[int]] = {}
-        for number, body in enumerate(self.order.bodies):
-            blocks.setdefault(number if body < 0 else body, []).append(number)
-        found = _sorted(list(blocks.values()), lambda a, b: any(self._before(i, j) for i in a for j in b))
+        found = blocks_in_order(self.order)
         return None if found is None else tuple(event for block in found for event in self._block(block))
 
-    def _before(self, one: int, other: int) -> bool:
-        """Whether some of one step must end before some of the other begins."""
-        wanted = sum(1 << piece for piece in self.order.of_step[one])
-        return any(self.order.before[piece] & wanted for piece in self.order.of_step[other])
-
     def _block(self, block: Sequence[int]) -> Iterator[Event]:
-        loops = self.program.steps[block[0]].loops
-        steps = _sorted(block, self._before) or block  # the order has no circles
+        loops, steps = self.program.steps[block[0]].loops, block
         if self.order.bodies[block[0]] < 0:
             yield from self._step(
                 steps[0], {turn: ZERO for touch in self.works[steps[0]].touches for turn in touch.turns}
@@ -206,6 +197,23 @@ def touch_of(place: Place, loops: Sequence[tuple[int, int]], *, writes: bool) ->
         length *= own.pop()[0]
     steps = tuple((Lin(count), Lin(stride)) for count, stride in reversed(own))
     return CopyTouch("data" if writes else "read", place, ZERO, Lin(length), steps)
+
+
+def blocks_in_order(order: Order) -> list[list[int]] | None:
+    """The steps in an order that the program allows, those of one loop body together; None where loops wait for each
+    other, so that none of them can be done behind the other.
+    """
+
+    def before(one: int, other: int) -> bool:
+        """Whether some of one step must end before some of the other begins."""
+        wanted = sum(1 << piece for piece in order.of_step[one])
+        return any(order.before[piece] & wanted for piece in order.of_step[other])
+
+    blocks: dict[int, list[int]] = {}
+    for number, body in enumerate(order.bodies):
+        blocks.setdefault(number if body < 0 else body, []).append(number)
+    found = _sorted(list(blocks.values()), lambda a, b: any(before(i, j) for i in a for j in b))
+    return None if found is None else [_sorted(block, before) or block for block in found]  # bodies have no circles
 
 
 def _sorted(items: Sequence[T], before: Callable[[T, T], bool]) -> list[T] | None:

@@ -373,7 +373,12 @@ def in_one_unit(touches: Sequence[Touch]) -> dict[int, Walk]:
 
 def where(touch: Touch, address: int, unit_bits: int, target: Target) -> str:
     """An address of a touch's memory in words."""
-    tier, chip, cluster = touch.memory
+    return place_in(touch.memory, address, unit_bits, target)
+
+
+def place_in(memory: Memory, address: int, unit_bits: int, target: Target) -> str:
+    """An address of a memory in words."""
+    tier, chip, cluster = memory
     places = target.tiers[tier].places
     parts = [f"{name} {value}" for name, value in (("chip", chip), ("cluster", cluster)) if name in places and value]
     stride = target.tiers[tier].strides.get("slice")

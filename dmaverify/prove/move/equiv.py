@@ -41,6 +41,7 @@ class Equivalence:
     kind: str = "mappings"
     notes: tuple[str, ...] = ()
     asked: tuple[tuple[str, str, str], ...] = field(default=(), compare=False, repr=False)
+    conditions: tuple[str, ...] = ()  # of programs
 
     @property
     def exit_code(self) -> int:
@@ -48,7 +49,7 @@ class Equivalence:
 
     def as_json(self) -> dict[str, Any]:
         """Status, reason, witness, what decided; plans also say which obligation this is."""
-        head = {"id": "core/same-program"} if self.kind == "plans" else {}
+        head = {} if self.kind == "mappings" else {"id": "core/same-program"}
         return {
             **head,
             "kind": self.kind,
@@ -57,7 +58,7 @@ class Equivalence:
             "witness": None if self.witness is None else dict(self.witness),
             "by": self.by,
             "notes": list(self.notes),
-            "conditions": [],  # an answer under one is told of kernels alone
+            "conditions": list(self.conditions),
         }
 
     def text(self, first: str, second: str) -> str:
@@ -66,6 +67,7 @@ class Equivalence:
         says = {"proved": verb, "refuted": f"do not {verb}", "unknown": f"{verb}? no answer"}[self.status]
         lines = [f"{self.status.upper():<9}`{first}` and `{second}` {says}{f': {self.why}' if self.why else ''}"]
         lines += [f"  {word:<10}{text}" for word, text in self._rows(first, second)]
+        lines += [f"  only if   {condition}" for condition in self.conditions]
         lines += [f"  note      {note}" for note in self.notes]
         return "\n".join([*lines, f"  by        {self.by}"] if self.by else lines)
 

@@ -1,0 +1,116 @@
+"""What a program leaves in memory, unit by unit: where what lies there in the end lay at the beginning.
+
+Knows: the copies of every piece of work, in an order that the program allows.
+Does not know: whether another order leaves something else (`programs` tells of races), digits, derived commands.
+Law: complete and exact, or `Beyond`: accesses, padded streams and rows that no plan states have no contents here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dmaverify.execute.elements import NONE
+from dmaverify.execute.moves import TransferRun
+from dmaverify.execute.outcome import Beyond
+from dmaverify.execute.outputs import LanePiece
+from dmaverify.execute.programs import ProgramRun
+from dmaverify.execute.rows import Moved
+from dmaverify.execute.tensors import ZERO, kinds_at, units
+from dmaverify.execute.work import Reach, RunMachine, RunProgram
+from dmaverify.language.meaning import TOP
+from dmaverify.program.space import unit_bits_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+Place = tuple[str, int]
+Origin = Place | str
+FROM_ZERO, ANYTHING = "zero", "anything"
+"""What lies somewhere in the end that lay nowhere at the beginning."""
+
+
+class _Copies(NamedTuple):
+    piece: LanePiece
+    source: str
+    dest: str
+    read: Numbers | str
+    write: Numbers
+    width: int  # of a unit, in bits
+
+
+def left_behind(program: RunProgram, machine: RunMachine, unit_bits: int) -> dict[Place, Origin]:
+    """By memory and unit of so many bits, where what each unit that is written holds in the end lay at the beginning.
+
+    Raises Beyond.
+    """
+    if any(isinstance(work, Reach) for step in program.steps for work in step.work):
+        raise Beyond("what accesses make of data is not run")
+    run = _CopiesRun(program, machine)
+    if run.run().wrong.keys() & {"core/well-formed"}:
+        raise Beyond("steps wait for each other")
+    before = run.order()
+    if before is None:
+        raise Beyond("in which order engines take work is not known")
+    ends: dict[int, int] = {number: waits.bit_count() for number, waits in enumerate(before)}
+    at = {id(piece): number for number, piece in enumerate(run.pieces)}
+    held: dict[Place, Origin] = {}
+    for one in sorted(run.made, key=lambda made: (ends[at[id(made.piece)]], at[id(made.piece)])):
+        write = _fine(one.write, one.width, unit_bits).tolist()
+        if isinstance(one.read, str):
+            held.update({(one.dest, unit): one.read for unit in write})
+            continue
+        read = _fine(one.read, one.width, unit_bits).tolist()
+        if one.source == one.dest and len(write) != len({*write}):
+            raise Beyond("a piece of work writes a unit twice in its own memory")
+        given = [held.get((one.source, unit), (one.source, unit)) for unit in read]
+        if one.source == one.dest and {r for r, w in zip(read, write, strict=True) if r != w} & {*write}:
+            raise Beyond("a piece of work reads what it writes")
+        held.update(zip(((one.dest, unit) for unit in write), given, strict=True))
+    return held
+
+
+def _fine(at: Numbers, width: int, unit_bits: int) -> Numbers:
+    return units(at * (width // unit_bits), width // unit_bits) if width > unit_bits else at
+
+
+class _CopiesRun(ProgramRun):
+    """Puts down what each piece of work copies."""
+
+    def __init__(self, program: RunProgram, machine: RunMachine) -> None:
+        super().__init__(program, machine)
+        self.made: list[_Copies] = []
+
+    def copied(self, piece: LanePiece, run: TransferRun | Moved, read: Numbers, write: Numbers, *, exact: bool) -> None:
+        if not exact:
+            raise Beyond("what padding, or a list of unknown rows, touches is nobody's word")
+        if (read == NONE).any() or (write == NONE).any():
+            raise Beyond("a stream has elements that a side has no place for")
+        if isinstance(run, TransferRun) and run.move.flows and not run.move.nests:
+            asked = run.promise.dest[run.promise.dest >= 0]
+            if len(np.unique(asked)) < len(asked) != len(np.unique(write)):
+                raise Beyond("a stream that walks another number of replicas than there are")
+        work = run.move if isinstance(run, TransferRun) else run.rows
+        self.made.append(_Copies(piece, work.source.tier, work.dest.tier, read, write, unit_bits_of(work.bits)))
+
+    def promised(self, piece: LanePiece, run: TransferRun) -> None:
+        """The elements that the destination asks for, from the one place where the source has each."""
+        tags, width = run.promise, unit_bits_of(run.move.bits)
+        have, want = tags.source >= 0, tags.dest >= 0
+        own, asked = tags.source[have], tags.dest[want]
+        order = np.argsort(own, kind="stable")
+        if len(np.unique(own)) < len(own) or not np.isin(asked, own).all():
+            raise Beyond("an element lies at several places, or at none")
+        if tags.sets is not None:
+            raise Beyond("overlapping windows")
+        found = order[np.searchsorted(own[order], asked)]
+        read, write = units(run.source.address, run.width)[have][found], units(run.dest.address, run.width)[want]
+        self.copied(piece, run, read, write, exact=True)
+        for code, word in ((TOP, ANYTHING), (ZERO, FROM_ZERO)):
+            at = kinds_at(run.dest, code)
+            if len(at):
+                tier = run.move.dest.tier
+                self.made.append(_Copies(piece, tier, tier, word, at, width))

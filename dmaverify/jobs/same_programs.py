@@ -1,0 +1,102 @@
+"""Two plans, each one program or one transfer, compared by what they leave in memory; each is run from its text too.
+
+Knows: plans, the interpreter. Does not know: how contents are followed, command lines.
+Law: a run that leaves something else than the proof says is a disagreement, never passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dmaverify.errors import Disagreement
+from dmaverify.program.schedule import Program, Step
+from dmaverify.program.space import SPAN
+from dmaverify.prove.flow.contents import ANYTHING, ZERO, Filled, Numbering
+from dmaverify.prove.flow.same_program import equivalent_programs, side_of
+
+if TYPE_CHECKING:
+    from dmaverify.execute.left_behind import Origin, Place
+    from dmaverify.plan.plan import Plan
+    from dmaverify.prove.flow.touches import Memory
+    from dmaverify.prove.move.equiv import Equivalence
+
+MOST_RUN = 1 << 18  # units that a program moves and that are run one by one
+
+
+def same_programs(
+    one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = (), by_steps: bool = True
+) -> Equivalence:
+    """Whether both leave the same in memory; `by_steps`: also where each step does the same by itself.
+
+    Raises InputError, Disagreement.
+    """
+    sides = []
+    for plan in (one, other):
+        program = program_of_plan(plan)
+        sides.append(side_of(program, plan.axes, plan.targets[program.target]))
+    confirm = partial(_confirmed, (one, other))
+    return equivalent_programs(sides[0], sides[1], rlimit=rlimit, tiers=tiers, confirm=confirm, by_steps=by_steps)
+
+
+def program_of_plan(plan: Plan) -> Program:
+    """The program of a plan that has nothing else; a transfer is a program of one step."""
+    if plan.programs:
+        return plan.programs[0]
+    item = plan.transfers[0]
+    loops = () if item.transfer.views is None else item.transfer.views.loops
+    step = Step(item.name, item.transfer, problems=item.problems, loops=loops, span=item.transfer.span)
+    return Program(item.name, item.transfer.target, (step,))
+
+
+def _confirmed(plans: tuple[Plan, Plan], number: int, world: Numbering, held: Mapping[Memory, Filled]) -> bool:
+    plan = plans[number]
+    few = sum(len(one.places) for one in held.values()) * world.piece <= MOST_RUN
+    ran = left_behind_run(plan, world.unit_bits) if few else None
+    if ran is None:
+        return False
+    proved = dict(_units(world, held))
+    for place in sorted(ran.keys() | proved.keys()):
+        said = [one.get(place, place) for one in (proved, ran)]
+        if said[0] != said[1]:
+            raise Disagreement(f"`{plan.names[0]}` leaves {said[0]} at {place}, a run {said[1]}")
+    return True
+
+
+def left_behind_run(plan: Plan, unit_bits: int) -> dict[Place, Origin] | None:
+    """What a run of the plan's text leaves; None where it is not run."""
+    from dmaverify.execute.left_behind import left_behind
+    from dmaverify.execute.outcome import Beyond
+    from dmaverify.execute.work import RunMove, RunProgram, RunStep
+    from dmaverify.plan.execution import PlanExecution
+
+    try:
+        work, machine = PlanExecution(plan.source.text, most=MOST_RUN).work(plan.names[0])
+        if isinstance(work, RunMove):
+            work = RunProgram(work.name, (RunStep(work.name, (work,), loops=work.loops),))
+        return left_behind(work, machine, unit_bits) if isinstance(work, RunProgram) else None
+    except Beyond:
+        return None
+
+
+def _units(world: Numbering, held: Mapping[Memory, Filled]) -> Mapping[Place, Origin]:
+    """As the interpreter counts: by memory and address, with chips and clusters in it."""
+    from dmaverify.execute.left_behind import ANYTHING as ANY
+    from dmaverify.execute.left_behind import FROM_ZERO
+
+    out: dict[Place, Origin] = {}
+    for memory, one in held.items():
+        for place, origin, at in zip(one.places.tolist(), one.origin.tolist(), one.at.tolist(), strict=True):
+            for unit in range(world.piece):
+                where = _global(memory, place * world.piece + unit, world.unit_bits)
+                if origin in (ZERO, ANYTHING):
+                    out[where] = FROM_ZERO if origin == ZERO else ANY
+                else:
+                    out[where] = _global(world.name(origin), at * world.piece + unit, world.unit_bits)
+    return out
+
+
+def _global(memory: Memory, local: int, unit_bits: int) -> Place:
+    tier, chip, cluster = memory
+    return tier, (chip * SPAN["chip"] + cluster * SPAN["cluster"]) * 8 // unit_bits + local

@@ -1,0 +1,350 @@
+"""What a program leaves in memory: for every piece that it writes, what lies there in the end.
+
+Knows: steps in an order that the program allows, their copies and accesses, iteration by iteration.
+Does not know: whether other orders leave the same (`hazards`), how two programs are compared, how an answer is worded.
+Law: exact, or `NoCopies`. A piece holds what lay somewhere at the beginning, zero, anything, or what an access made of
+all that its context was given before, or rows that the plan does not state of what they may touch: an unknown function,
+the same of the same. Where copies of one step meet each
+other, only those of one lane that does them one after the other have a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from math import gcd, prod
+from typing import TYPE_CHECKING
+
+from dmaverify.program.command import counters_at
+from dmaverify.program.indirect import Indirect
+from dmaverify.program.schedule import Order, Program, Step
+from dmaverify.program.turns import Turn
+from dmaverify.prove.flow.alone_copies import NoCopies
+from dmaverify.prove.flow.step_copies import Pieces, StepCopies, copies_of, pieces_of
+from dmaverify.prove.flow.step_events import blocks_in_order
+from dmaverify.prove.flow.touches import Memory, StepWork, Touch
+from dmaverify.targets.target import Target
+from dmaverify.values import dataclass, field
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+MOST_PIECES = 1 << 23
+"""Pieces that all iterations move together."""
+MOST_TURNS = 1 << 14
+"""Iterations of bodies with several steps, each step counted."""
+ZERO, ANYTHING, MADE = -1, -2, -3
+"""What a piece holds that comes from no memory; from `MADE` down, the number of what made it."""
+
+
+@dataclass(frozen=True)
+class TakenApart:
+    """A program with its steps taken apart, and what each of them copies (None: accesses, rows of unknown numbers)."""
+
+    program: Program
+    works: Sequence[StepWork]
+    order: Order
+    target: Target
+    copies: Sequence[StepCopies | None] = ()
+
+    @property
+    def unit_bits(self) -> int:
+        """The finest unit of a step."""
+        return min((touch.unit_bits for work in self.works for touch in work.touches), default=8)
+
+
+def with_copies(side: TakenApart, unit_bits: int) -> TakenApart:
+    """The side with what each step copies, for units of so many bits. Raises NoCopies."""
+    found = [
+        None if step.transfer is None or _unknown(step) else copies_of(step, work, side.target, unit_bits)
+        for step, work in zip(side.program.steps, side.works, strict=True)
+    ]
+    return TakenApart(side.program, side.works, side.order, side.target, found)
+
+
+def _unknown(step: Step) -> bool:
+    """Whether it moves rows that nothing states."""
+    return step.indirect is not None and not step.indirect.index.known
+
+
+def common_piece(side: TakenApart, unit_bits: int) -> int:
+    """The longest piece, in such units, that everything of a program moves whole."""
+    numbers = [one.common for one in side.copies if one is not None]
+    for touch in (t for w, one in zip(side.works, side.copies, strict=True) if one is None for t in w.touches):
+        walk = touch.walk.scaled(touch.unit_bits // unit_bits)
+        run, outer = _innermost(walk.loops)
+        numbers += [run, walk.base, *(stride for _, stride in outer)]
+    return gcd(*numbers)
+
+
+def _innermost(loops: Sequence[tuple[int, int]]) -> tuple[int, Sequence[tuple[int, int]]]:
+    """Units in a row of the innermost loops, and the loops around them."""
+    run, left = 1, [loop for loop in loops if loop[0] > 1]
+    while left and left[-1][1] == run:
+        run *= left.pop()[0]
+    return run, left
+
+
+# ---------------------------------------------------------------- memory
+
+
+@dataclass
+class Filled:
+    """Places of one memory, rising: the number of the memory (or another source) that each holds a piece of, which
+    one, and the step that wrote it last (-1: none).
+    """
+
+    places: Numbers
+    origin: Numbers
+    at: Numbers
+    by: Numbers
+
+
+@dataclass
+class Numbering:
+    """What is the same in both programs: numbers of memories, and of what was made of what."""
+
+    unit_bits: int
+    piece: int
+    memories: dict[Memory, int] = field(default_factory=dict)
+    padding_read: bool = False  # by accesses, which make nothing of what it holds
+    made: dict[object, int] = field(default_factory=dict)
+
+    def number(self, memory: Memory) -> int:
+        return self.memories.setdefault(memory, len(self.memories))
+
+    def name(self, number: int) -> Memory:
+        return next(memory for memory, own in self.memories.items() if own == number)
+
+
+def left_behind(side: TakenApart, world: Numbering, places: Mapping[Memory, Numbers]) -> dict[Memory, Filled]:
+    """What lies in all these places, which hold all that the program writes, when it has ended. Raises NoCopies."""
+    return _Run(side, world, places).held()
+
+
+def written(side: TakenApart, world: Numbering) -> dict[Memory, list[Numbers]]:
+    """The places that a program writes, in all iterations. Raises NoCopies where they are too many."""
+    out: dict[Memory, list[Numbers]] = {}
+    total = 0
+    for step, work, copies in zip(side.program.steps, side.works, side.copies, strict=True):
+        total += _amount(work, copies, world, prod(count for _, count in step.loops))
+        if total > MOST_PIECES:
+            raise NoCopies(f"more than {MOST_PIECES:,} pieces of {world.piece * world.unit_bits / 8:g} B are moved")
+        if copies is None:
+            for touch in (one for one in work.touches if one.writes):
+                out.setdefault(touch.memory, []).append(_walked(touch, world, None))
+            continue
+        for one in pieces_of(copies, world.piece, side.target):
+            shift = _every_shift(copies.turns, copies.shifts[1].steps, copies.scale, world.piece)
+            out.setdefault(one.dest, []).append((shift[:, None] + one.write).ravel())
+    return out
+
+
+def _amount(work: StepWork, copies: StepCopies | None, world: Numbering, turns: int) -> int:
+    if copies is not None:
+        return copies.units * turns // world.piece
+    return sum(
+        prod(count for count, _ in touch.walk.loops) * touch.unit_bits // world.unit_bits // world.piece
+        for touch in work.touches
+    )
+
+
+def _every_shift(turns: Sequence[Turn], steps: Sequence[int], scale: int, piece: int) -> Numbers:
+    """How far each iteration moves a side, in pieces, in order."""
+    import numpy as np
+
+    at = np.zeros(1, np.int64)
+    for turn, step in zip(turns, steps, strict=True):
+        at = (at[:, None] + np.arange(turn.count, dtype=np.int64) * (step * scale // piece)).ravel()
+    return at
+
+
+def _walked(touch: Touch, world: Numbering, counters: Sequence[int] | None) -> Numbers:
+    """The pieces of an access in one memory, in order, at one iteration (None: in all)."""
+    import numpy as np
+
+    walk = touch.walk.scaled(touch.unit_bits // world.unit_bits)
+    base, loops = walk.base, walk.loops
+    if counters is not None:
+        base += sum(c * stride for c, (_, stride) in zip(counters, loops, strict=False))
+        loops = loops[len(touch.turns) :]
+    run, outer = _innermost(loops)
+    at = np.array([base // world.piece], np.int64)
+    for count, stride in (*outer, (run // world.piece, world.piece)):
+        at = (at[:, None] + np.arange(count, dtype=np.int64) * (stride // world.piece)).ravel()
+    return at
+
+
+# ---------------------------------------------------------------- the run
+
+
+class _Run:
+    def __init__(self, side: TakenApart, world: Numbering, places: Mapping[Memory, Numbers]) -> None:
+        import numpy as np
+
+        self.side, self.world = side, world
+        self.state = {
+            memory: Filled(at, np.full(len(at), world.number(memory)), at.copy(), np.full(len(at), -1))
+            for memory, at in places.items()
+        }
+        self.first = [[] if copies is None else pieces_of(copies, world.piece, side.target) for copies in side.copies]
+        self.given: dict[str, int] = {}  # of each context, the number of all that it was given
+
+    def held(self) -> dict[Memory, Filled]:
+        blocks = blocks_in_order(self.side.order)
+        if blocks is None:
+            raise NoCopies("loops wait for each other")
+        for block in blocks:
+            loops = self.side.program.steps[block[0]].loops
+            turns = prod(count for _, count in loops)
+            if len(block) == 1 and turns > 1 and self._at_once(block[0]):
+                continue
+            if turns * len(block) > MOST_TURNS:
+                raise NoCopies(f"more than {MOST_TURNS:,} iterations of steps")
+            for turn in range(turns):
+                for step in block:
+                    self._step(step, turn)
+        return self.state
+
+    def _at_once(self, step: int) -> bool:
+        """Does all iterations of a step alone, one lane between two memories; False where it is none."""
+        import numpy as np
+
+        copies, own = self.side.copies[step], self.first[step]
+        if copies is None or len(own) != 1 or own[0].read is None or own[0].source == own[0].dest:
+            return False
+        shifts = [_every_shift(copies.turns, s.steps, copies.scale, self.world.piece) for s in copies.shifts]
+        if _twice(own[0].write):
+            return False
+        read, write = ((s[:, None] + at).ravel() for s, at in zip(shifts, (own[0].read, own[0].write), strict=True))
+        last = len(write) - 1 - np.unique(write[::-1], return_index=True)[1]  # of what is written again, the last
+        origin, at = self._lies(own[0].source, read[last])
+        self._put(step, own[0].dest, write[last], origin, at)
+        return True
+
+    def _step(self, step: int, turn: int) -> None:
+        copies = self.side.copies[step]
+        if copies is None:
+            self._makes(step, turn)
+            return
+        counters = counters_at([one.count for one in copies.turns], turn)
+        read, write = copies.at(counters, self.world.piece)
+        moved = [
+            one._replace(read=None if one.read is None else one.read + read, write=one.write + write)
+            for one in self.first[step]
+        ]
+        self._apart(step, moved)
+        for one in moved:
+            if one.read is None:
+                zero = one.fill == "zero"
+                self._put(step, one.dest, one.write, ZERO if zero else ANYTHING, one.write * (not zero))
+                continue
+            origin, at = self._lies(one.source, one.read)
+            if _twice(one.write) and not _alike(one.write, origin, at):
+                raise NoCopies(f"`{self._name(step)}` writes a unit twice, of two")
+            self._put(step, one.dest, one.write, origin, at)
+
+    def _apart(self, step: int, pieces: Sequence[Pieces]) -> None:
+        """Raises NoCopies where copies meet that nothing puts in order."""
+        import numpy as np
+
+        ordered = not self.side.target.engines.launched
+        for number, one in enumerate(pieces):
+            for other in pieces[: number + 1]:
+                alone = one is other
+                free = not alone and not (ordered and one.lane == other.lane)
+                if free and one.dest == other.dest and np.isin(one.write, other.write).any():
+                    raise NoCopies(f"two commands of `{self._name(step)}` write one unit")
+                for reader, writer in ((one, other), (other, one)):
+                    if reader.read is None or reader.source != writer.dest:
+                        continue
+                    onto = reader.read[reader.read != reader.write] if alone else reader.read
+                    if (alone or not ordered or one.lane != other.lane) and np.isin(onto, writer.write).any():
+                        raise NoCopies(f"`{self._name(step)}` reads what it writes")
+
+    def _makes(self, step: int, turn: int) -> None:
+        """All reads, then all writes of what was made of what they read: by accesses, of all that their context was
+        given; by rows of unknown numbers, also of what may be left where they are put.
+        """
+        import numpy as np
+
+        touches, move = self.side.works[step].touches, self.side.program.steps[step].indirect
+        lane = self.side.works[step].lanes[0]
+        counters = counters_at([one.count for one in touches[0].turns], turn) if touches else ()
+        told: list[object] = [self.given.get(lane, 0), lane] if move is None else [_function(move)]
+        for touch in touches:
+            at = _walked(touch, self.world, counters)
+            if touch.writes:
+                told.append(len(at))
+            if not touch.writes or (move is not None and not touch.sure):
+                told += self._told(touch.memory, at, padding=move is None)
+        number = self.world.made.setdefault(tuple(told), len(self.world.made) + 1)
+        if move is None:
+            self.given[lane] = number
+        done = 0
+        for touch in (one for one in touches if one.writes):
+            at = _walked(touch, self.world, counters)
+            if _twice(at):
+                raise NoCopies(f"`{self._name(step)}` writes a unit twice")
+            self._put(step, touch.memory, at, MADE - number, done + np.arange(len(at), dtype=np.int64))
+            done += len(at)
+
+    def _told(self, memory: Memory, at: Numbers, *, padding: bool) -> list[object]:
+        """What stands for the contents of places; where they hold anything, nothing else is like them but for
+        `padding`.
+        """
+        import numpy as np
+
+        origin, held = self._lies(memory, at)
+        open_ = origin == ANYTHING
+        if open_.any() and not padding:
+            return [object()]
+        self.world.padding_read = self.world.padding_read or bool(open_.any())
+        return [sha256(part.tobytes()).digest() for part in (origin, np.where(open_, 0, held))]
+
+    # ------------------------------------------------------------ places
+
+    def _lies(self, memory: Memory, at: Numbers) -> tuple[Numbers, Numbers]:
+        """What lies at these places: a memory or another source, and which piece of it."""
+        import numpy as np
+
+        origin = np.full(len(at), self.world.number(memory))
+        held = self.state.get(memory)
+        if held is None or not len(held.places):
+            return origin, at
+        index = np.minimum(np.searchsorted(held.places, at), len(held.places) - 1)
+        known = held.places[index] == at
+        return np.where(known, held.origin[index], origin), np.where(known, held.at[index], at)
+
+    def _put(self, step: int, memory: Memory, write: Numbers, origin: Numbers | int, at: Numbers) -> None:
+        import numpy as np
+
+        held = self.state[memory]
+        index = np.searchsorted(held.places, write)
+        held.origin[index], held.at[index], held.by[index] = origin, at, step
+
+    def _name(self, step: int) -> str:
+        return self.side.program.steps[step].name
+
+
+def _function(move: Indirect) -> object:
+    """All that decides what rows of unknown numbers make of what they touch."""
+    numbers = (move.index.tensor, move.index.dtype, move.index.scaled, move.index.entries)
+    sides = (move.source, move.dest, move.dtype, move.axis, move.key_axes, move.keyed, move.rows)
+    return move.kind, move.target, sides, numbers, move.stream, move.given, move.listed
+
+
+def _twice(at: Numbers) -> bool:
+    import numpy as np
+
+    return len(np.unique(at)) < len(at)
+
+
+def _alike(write: Numbers, origin: Numbers, at: Numbers) -> bool:
+    """Whether what is written to one place is one thing."""
+    import numpy as np
+
+    return len(np.unique(np.stack([write, origin, at]), axis=1).T) == len(np.unique(write))

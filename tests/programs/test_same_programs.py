@@ -1,0 +1,361 @@
+"""Two programs are the same where they leave the same in memory, whatever lay there and whichever order is taken."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from fuzz.contents import both_said
+
+from dmaverify.cli.app import invoke
+from dmaverify.errors import Disagreement, InputError
+from dmaverify.jobs import same_programs as jobs
+from dmaverify.jobs.load import load
+from dmaverify.prove.flow import contents, same_program
+from dmaverify.prove.move.equiv import Equivalence
+from dmaverify.testing.written import KINDS
+
+HEAD = 'schema = 1\ntarget = "{}"\n[axes]\nA = 8\nB = 4\nC = 64\nR = 16\nK = 4\n'
+ROW = ', view = { tile = "A", length = 1, start = "START" }'
+STREAM = 'stream = { time = "A, B", packet = "C" }'
+
+
+def move(name: str, source: str, dest: str, *more: str, start: str = "") -> str:
+    """A transfer between two tensors; with `start`, the HBM side of each of 8 iterations is the row that it names."""
+    sides = [one.replace(" }", ROW.replace("START", start) + " }") if start and "hbm" in one else one
+             for one in (source, dest)]  # fmt: skip
+    loop = ["loop = { t = 8 }"] if start else []
+    return "\n".join(
+        [f"[transfer.{name}]", 'dtype = "i8"', *loop, f"source = {sides[0]}", f"dest = {sides[1]}", *more, ""]
+    )
+
+
+def hbm(base: int, element: str = "A, B, C") -> str:
+    return f'{{ tier = "hbm", base = {base}, element = "{element}" }}'
+
+
+def dm(base: int, element: str = "A, B, C") -> str:
+    return f'{{ tier = "dm", base = {base}, element = "{element}" }}'
+
+
+OUT = 1 << 20
+LOAD, STORE = move("load", hbm(0), dm(0), STREAM), move("store", dm(0), hbm(OUT), STREAM)
+BACK = 'step = [{ transfer = "load" }, { transfer = "store", after = ["load"] }]\n'
+ROWS = move("load", hbm(0), dm(0, "A = 1, B, C"), start="t") + move("store", dm(0, "A = 1, B, C"), hbm(OUT), start="t")
+
+
+def same(one: tuple[str, str], other: tuple[str, str], tiers: Sequence[str] = (), target: str = "rngd") -> Equivalence:
+    """The answer on two programs, each told as its transfers and its steps."""
+    plans = [load(f"{HEAD.format(target)}{text}[program.p]\n{steps}", "p") for text, steps in (one, other)]
+    return jobs.same_programs(plans[0], plans[1], rlimit=2_000_000, tiers=tiers)
+
+
+def test_a_tensor_stored_row_by_row_is_the_one_that_is_stored_whole() -> None:
+    answer = same((LOAD + STORE, BACK), (ROWS, BACK), ["hbm"])
+    assert answer.status == "proved", answer.why
+    assert answer.why == "both leave the same in hbm (2,048 bytes that either writes)"
+    assert answer.by == "comparison of all 8 pieces of 256 B that either writes, and a run of both texts"
+
+
+def test_what_is_left_in_a_memory_of_both_is_compared_unless_tiers_are_named() -> None:
+    answer = same((LOAD + STORE, BACK), (ROWS, BACK))
+    assert answer.status == "refuted"
+    assert answer.why.startswith("at dm, slice 0, byte 0 the first leaves what lay at hbm, byte 0 (by `load`)")
+    assert "the second what lay at hbm, byte 1792 (by `load`)" in answer.why
+    assert answer.notes == ("what is left in hbm is the same (`--tier hbm`)",)
+
+
+@pytest.mark.parametrize(("start", "place"), [("t / 2 * 2", 256), ("t / 4 * 4", 256), ("t % 4", 1024)])
+def test_every_iteration_is_followed(start: str, place: int) -> None:
+    rows = ROWS.replace('"t"', f'"{start}"', 1)
+    answer = same((LOAD + STORE, BACK), (rows, BACK), ["hbm"])
+    assert (
+        answer.status,
+        f"at hbm, byte {OUT + place} the first leaves what lay at hbm, byte {place} " in answer.why,
+    ) == ("refuted", True)
+
+
+def test_a_body_that_runs_once_more_is_another_program() -> None:
+    there = move("there", dm(0, "A, B, C"), dm(65536, "A, B, C"), STREAM)
+    back = move("back", dm(65536, "A, B, C"), dm(256, "A, B, C"), STREAM)
+    sides = []
+    for count in (2, 3):
+        steps = [f'{{ transfer = "{name}", context = "x", loop = {{ t = {count} }} }}' for name in ("there", "back")]
+        sides.append((there + back, f"step = [{', '.join(steps)}]\n"))
+    assert same(sides[0], sides[0]).status == "proved"
+    answer = same(sides[0], sides[1])
+    assert (answer.status, "byte 768 the first leaves what lay at dm, slice 0, byte 256" in answer.why) == (
+        "refuted",
+        True,
+    )
+
+
+def test_the_way_through_another_memory_is_no_difference_where_that_is_not_compared() -> None:
+    spm = move("load", hbm(0), dm(65536), STREAM) + move("store", dm(65536), hbm(OUT), STREAM)
+    assert same((LOAD + STORE, BACK), (spm, BACK), ["hbm"]).status == "proved"
+    assert same((LOAD + STORE, BACK), (spm, BACK)).status == "refuted"
+
+
+def test_a_move_that_nothing_says_how_to_do_leaves_its_elements() -> None:
+    whole = move("whole", hbm(0), hbm(OUT)), 'step = [{ transfer = "whole" }]\n'
+    assert same(whole, (LOAD + STORE, BACK), ["hbm"]).status == "proved"
+    turned = move("whole", hbm(0), hbm(OUT, "B, A, C")), 'step = [{ transfer = "whole" }]\n'
+    answer = same(turned, (LOAD + STORE, BACK), ["hbm"])
+    assert (answer.status, answer.by.endswith("a run of both texts")) == ("refuted", True)
+    assert (
+        "byte 1048640 the first leaves what lay at hbm, byte 256 (by `whole`), the second what lay at hbm, byte 64 "
+        in answer.why
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "dest"),
+    [
+        ("A, B, C", "A, C / 16, B, C % 16"),
+        ("C / 16, A, C % 16", "A, C"),
+        ("A, C", "C / 8, A, C % 8"),
+    ],
+)
+def test_runs_of_a_move_alone_end_where_a_side_cuts_the_axis(source: str, dest: str) -> None:
+    alone = move("x", hbm(0, source), hbm(OUT, dest)), 'step = [{ transfer = "x" }]\n'
+    order = dest.rpartition(",")
+    told = f'stream = {{ time = "{order[0]}", packet = "{order[2].strip()}" }}'
+    by_stream = move("x", hbm(0, source), hbm(OUT, dest), told), 'step = [{ transfer = "x" }]\n'
+    answer = same(alone, by_stream)
+    assert (answer.status, answer.by.endswith("a run of both texts")) == ("proved", True)
+
+
+def test_runs_of_a_move_alone_end_where_the_source_does() -> None:
+    alone = move("x", hbm(0, "C / 8, A, C % 8"), hbm(OUT, "A, C @ 4 = 8")), 'step = [{ transfer = "x" }]\n'
+    answer = same(alone, alone)
+    assert (answer.status, answer.by.endswith("a run of both texts")) == ("proved", True)
+
+
+def test_padding_that_may_hold_anything_is_no_sameness_and_no_difference() -> None:
+    padded = "A # 10, B, C"
+    alone = move("whole", hbm(0), hbm(OUT, padded)), 'step = [{ transfer = "whole" }]\n'
+    assert same(alone, alone).status == "proved"
+    whole = move("whole", hbm(0), hbm(OUT)), 'step = [{ transfer = "whole" }]\n'
+    answer = same(alone, whole)
+    assert answer.status == "unknown"
+    assert "leaves anything (by `whole`, which nothing says how to do), the second what lay there" in answer.why
+
+
+def test_zero_padding_ends_as_zero_whatever_lay_there() -> None:
+    zero = move("whole", hbm(0), hbm(OUT, "A #{0} 10, B, C")), 'step = [{ transfer = "whole" }]\n'
+    assert same(zero, zero).status == "proved"
+    whole = move("whole", hbm(0), hbm(OUT)), 'step = [{ transfer = "whole" }]\n'
+    answer = same(zero, whole)
+    assert answer.status == "refuted"
+    assert "the first leaves zero (by `whole`), the second what lay there" in answer.why
+
+
+def test_what_is_brought_from_padding_is_never_the_same() -> None:
+    garbage = move("in", hbm(0), dm(0, "A # 10, B, C")) + move("out", dm(0, "R = 10, B, C"), hbm(OUT, "R = 10, B, C"))
+    steps = 'step = [{ transfer = "in" }, { transfer = "out", after = ["in"] }]\n'
+    answer = same((garbage, steps), (garbage, steps), ["hbm"])
+    assert (answer.status, "leaves anything (by `out`" in answer.why) == ("unknown", True)
+
+
+def test_an_element_at_two_places_is_taken_from_neither() -> None:
+    twice = move("whole", hbm(0, "2, A, B, C"), hbm(OUT)), 'step = [{ transfer = "whole" }]\n'
+    assert "an element lies at two places of the source" in same(twice, twice).why
+
+
+def test_programs_whose_order_matters_are_not_compared() -> None:
+    race = 'step = [{ transfer = "load", context = "x" }, { transfer = "store", context = "y" }]\n'
+    answer = same((LOAD + STORE, BACK), (LOAD + STORE, race))
+    assert answer.status == "unknown"
+    assert answer.why == "what the second leaves is not known: core/hazard-raw of `load` and `store`"
+
+
+def test_steps_that_touch_nothing_of_each_other_may_change_places() -> None:
+    two = move("one", hbm(0), dm(0), STREAM) + move("two", hbm(8192), dm(65536), STREAM)
+    steps = ['{ transfer = "one" }', '{ transfer = "two" }']
+    order = [f"step = [{', '.join(some)}]\n" for some in (steps, steps[::-1])]
+    assert same((two, order[0]), (two, order[1])).status == "proved"
+    over = move("one", hbm(0), dm(0), STREAM) + move("two", hbm(8192), dm(0), STREAM)
+    assert same((over, order[0]), (over, order[1])).status == "refuted"
+
+
+def test_an_order_that_is_supposed_is_a_condition() -> None:
+    answer = same((ROWS, BACK), (LOAD + STORE, BACK), ["hbm"])
+    assert answer.conditions == (
+        "`store` and `load` share one engine (they name none; the documents leave the choice to the compiler)",
+    )
+
+
+# ---------------------------------------------------------------- accesses and rows
+
+USE = """\
+[access.use]
+engine = "fetch"
+dtype = "i8"
+memory = { tier = "dm", base = BASE, slice = "1 # 64", element = "A, B, C" }
+stream = { time = "A, B, C / 32", packet = "C % 32" }
+[access.make]
+engine = "commit"
+dtype = "i8"
+memory = { tier = "dm", base = 65536, slice = "1 # 64", element = "A, B, C" }
+stream = { time = "A, B, C / 32", packet = "C % 32" }
+"""
+COMPUTED = (
+    'step = [{ transfer = "load" }, { access = ["use", "make"], after = ["load"] }, '
+    '{ transfer = "store", after = ["use+make"] }]\n'
+)
+
+
+def computing(row: str, base: int = 0) -> str:
+    """Row `row` of the source computed with, at `base`, and stored."""
+    load_ = move("load", hbm(int(row) * 4096), '{ tier = "dm", base = BASE, slice = "1 # 64", element = "A, B, C" }')
+    store_ = move("store", '{ tier = "dm", base = 65536, slice = "1 # 64", element = "A, B, C" }', hbm(OUT))
+    return (load_ + store_ + USE).replace("BASE", str(base))
+
+
+def test_what_is_computed_of_the_same_is_the_same_if_the_work_is() -> None:
+    answer = same((computing("0"), COMPUTED), (computing("0", 4096), COMPUTED), ["hbm"])
+    assert answer.status == "proved", answer.why
+    assert answer.conditions == (same_program.SAME_WORK, same_program.NOTHING_OF_PADDING)
+
+
+def test_what_is_computed_of_other_data_is_left_open() -> None:
+    answer = same((computing("0"), COMPUTED), (computing("1"), COMPUTED), ["hbm"])
+    assert answer.status == "unknown"
+    assert "what an access made" in answer.why
+
+
+def test_what_a_context_was_given_before_decides_what_it_makes() -> None:
+    one = computing("0")
+    first = USE.replace("access.use", "access.look").split("[access.make]")[0].replace("BASE", "131072")
+    steps = COMPUTED.replace('{ access = ["use"', '{ access = "look" }, { access = ["use"')
+    answer = same((one, COMPUTED), (one + first, steps), ["hbm"])
+    assert (answer.status, "what an access made" in answer.why) == ("unknown", True)
+
+
+GATHER = """\
+[gather.rows]
+dtype = "i8"
+source = { tier = "hbm", element = "R, C" }
+dest = { tier = "dm", slice = "1 # 64", element = "K, C" }
+index = { tier = "hbm", base = 65536, element = "K", dtype = "i32", scaled = false, LIST }
+axis = "R"
+key = "K"
+stream = { time = "K", packet = "C" }
+"""
+PUT = move("put", '{ tier = "dm", slice = "1 # 64", element = "K, C" }', hbm(OUT, "K, C"))
+PICKED = 'step = [{ gather = "rows" }, { transfer = "put", after = ["rows"] }]\n'
+
+
+def gathered(numbers: str) -> tuple[str, str]:
+    return GATHER.replace("LIST", numbers) + PUT, PICKED
+
+
+def test_rows_that_the_plan_states_are_followed() -> None:
+    direct = move("direct", hbm(0, "K, C"), hbm(OUT, "K, C")), 'step = [{ transfer = "direct" }]\n'
+    assert same(gathered("values = [0, 1, 2, 3]"), direct, ["hbm"]).status == "proved"
+    answer = same(gathered("values = [0, 1, 3, 2]"), direct, ["hbm"])
+    assert (answer.status, "what lay at hbm, byte 192 (by `put`)" in answer.why) == ("refuted", True)
+
+
+def test_rows_of_unknown_numbers_are_the_same_of_the_same_list_and_table() -> None:
+    promised = gathered("rows = [0, 15]")
+    assert same(promised, promised, ["hbm"]).status == "proved"
+    moved = promised[0].replace("base = 65536", "base = 131072"), PICKED
+    assert same(promised, moved, ["hbm"]).status == "unknown"
+    written = move("list", hbm(1 << 24, "C"), hbm(65536, "C"))
+    first = (
+        written + promised[0],
+        PICKED.replace("[{ gather", '[{ transfer = "list" }, { gather').replace(
+            'gather = "rows"', 'gather = "rows", after = ["list"]'
+        ),
+    )
+    assert same(promised, first, ["hbm"]).status in ("unknown", "refuted")
+
+
+# ---------------------------------------------------------------- large programs
+
+
+def many(order: str = "B", out: int = 1 << 33) -> tuple[str, str]:
+    """A million rows loaded and stored one by one, by streams that take B in this order."""
+    text = ROWS.replace("t = 8", "t = 1000000").replace('"A, B, C', '"R, B, C').replace("A = 1", "R = 1")
+    text = text.replace('tile = "A"', 'tile = "R"').replace(str(OUT), str(out))
+    return text.replace('[transfer', f'{STREAM.replace("A, B", order)}\n[transfer').removeprefix(
+        f'{STREAM.replace("A, B", order)}\n') + f'{STREAM.replace("A, B", order)}\n', BACK  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("other", "status"),
+    [(many(), "proved"), (many("B % 2, B / 2"), "proved"), (many(out=1 << 34), "unknown")],
+)
+def test_programs_too_large_to_follow_are_the_same_where_each_step_is(other: tuple[str, str], status: str) -> None:
+    sizes = HEAD.replace("R = 16", "R = 1000000").format("rngd")
+    plans = [load(f"{sizes}{text}[program.p]\n{steps}", "p") for text, steps in (many(), other)]
+    answer = jobs.same_programs(plans[0], plans[1], rlimit=2_000_000)
+    assert answer.status == status, answer.why
+    assert answer.by == ("each step against its own, in one order" if status == "proved" else "")
+
+
+def test_more_than_is_followed_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contents, "MOST_PIECES", 8)
+    answer = same((LOAD + STORE, BACK), (ROWS, BACK))
+    assert (answer.status, answer.why) == ("unknown", "more than 8 pieces of 256 B are moved")
+
+
+def test_a_run_that_leaves_something_else_is_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = jobs.left_behind_run
+
+    def wrong(*given: object) -> object:
+        held = real(*given)  # type: ignore[arg-type]
+        return None if held is None else dict.fromkeys(held, ("hbm", 1))
+
+    monkeypatch.setattr(jobs, "left_behind_run", wrong)
+    with pytest.raises(Disagreement, match="a run"):
+        same((LOAD + STORE, BACK), (ROWS, BACK))
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_drawn_plans_leave_what_their_run_leaves(kind: str) -> None:
+    for number in range(2):
+        both_said(f"{kind}-{number}", kind)
+
+
+# ---------------------------------------------------------------- the command line
+
+
+def test_the_command_answers_with_words_data_and_an_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "p.toml"
+    tables = [f"{text.replace('transfer.', f'transfer.{n}-')}[program.{n}]\n{steps}"
+              for n, (text, steps) in (("a", (LOAD + STORE, BACK)), ("b", (ROWS, BACK)))]  # fmt: skip
+    body = "".join(t.replace('"load"', f'"{n}-load"').replace('"store"', f'"{n}-store"')
+                   for n, t in zip("ab", tables, strict=True))  # fmt: skip
+    file.write_text(HEAD.format("rngd") + body)
+    one, other = f"{file}::a", f"{file}::b"
+    assert invoke(["equiv", one, other, "--tier", "hbm"]) == 0
+    assert "  only if   `b-store` and `b-load` share one engine" in capsys.readouterr().out
+    assert invoke(["equiv", one, other, "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["id"], told["kind"], told["status"]) == ("core/same-program", "programs", "refuted")
+    assert told["witness"]["place"] == "dm, slice 0, byte 0"
+    assert invoke(["equiv", f"{file}::a-load", one, "--tier", "dm"]) == 0  # a transfer is a program of one step
+    assert invoke(["equiv", f"{file}::a-load", f"{file}::b-load", "--tier", "dm"]) == 2
+    assert "--tier is for two programs" in capsys.readouterr().err
+    assert invoke(["equiv", str(file), one]) == 2
+    assert "write PATH::NAME with one of a-load, a-store, b-load, b-store, a, b" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- what is no program
+
+
+def test_a_tier_that_the_machine_has_not_is_an_error() -> None:
+    with pytest.raises(InputError, match="no such tier"):
+        same((LOAD + STORE, BACK), (ROWS, BACK), ["ddr"])
+
+
+def test_a_program_that_waits_for_itself_is_an_error() -> None:
+    circle = BACK.replace('"load" }', '"load", after = ["store"] }')
+    with pytest.raises(InputError, match="wait for each other"):
+        same((LOAD + STORE, circle), (LOAD + STORE, BACK))
