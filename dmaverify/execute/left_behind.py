@@ -91,7 +91,7 @@ class _CopiesRun(ProgramRun):
             raise Beyond("a stream has elements that a side has no place for")
         if isinstance(run, TransferRun) and run.move.flows and not run.move.nests:
             asked = run.promise.dest[run.promise.dest >= 0]
-            if len(np.unique(asked)) < len(asked) != len(np.unique(write)):
+            if len(np.unique(asked)) < len(asked) and not len(asked) == len(write) == len(np.unique(write)):
                 raise Beyond("a stream that walks another number of replicas than there are")
         work = run.move if isinstance(run, TransferRun) else run.rows
         self.made.append(_Copies(piece, work.source.tier, work.dest.tier, read, write, unit_bits_of(work.bits)))
