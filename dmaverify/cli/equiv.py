@@ -22,8 +22,6 @@ def compared_texts(a: str, b: str, axes: str, rlimit: int, tiers: Sequence[str] 
     Raises InputError.
     """
     from dmaverify import api
-    from dmaverify.jobs.load import run_of
-    from dmaverify.prove.move.equal_plans import equivalent_plans
     from dmaverify.prove.move.equiv import equivalent_mappings
 
     if axes.strip():
@@ -32,16 +30,13 @@ def compared_texts(a: str, b: str, axes: str, rlimit: int, tiers: Sequence[str] 
         sizes = parse_axes(axes)
         return equivalent_mappings(api.mapping(a, sizes), api.mapping(b, sizes), rlimit=rlimit)
     plans = [api.load(text) for text in (a, b)]
-    if any(_is_program(text, plan) for text, plan in zip((a, b), plans, strict=True)):
-        from dmaverify.jobs.same_programs import same_programs
+    from dmaverify.jobs.same_programs import same_programs, same_transfers
 
+    if any([_is_program(text, plan) for text, plan in zip((a, b), plans, strict=True)]):  # noqa: C419 (both are asked)
         return same_programs(plans[0], plans[1], rlimit=rlimit, tiers=tiers)
     if tiers:
         raise InputError("--tier is for two programs", None, "leave it out: both sides of transfers are compared")
-    items = [plan.transfers[0] for plan in plans]
-    one, other = ((item.transfer, run_of(plan, item.name), plan.targets[item.transfer.target])
-                  for plan, item in zip(plans, items, strict=True))  # fmt: skip
-    return equivalent_plans(one, other, rlimit=rlimit)
+    return same_transfers(plans[0], plans[1], rlimit=rlimit)
 
 
 def _is_program(text: str, plan: Plan) -> bool:

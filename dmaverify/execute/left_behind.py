@@ -16,9 +16,10 @@ from dmaverify.execute.moves import TransferRun
 from dmaverify.execute.outcome import Beyond
 from dmaverify.execute.outputs import LanePiece
 from dmaverify.execute.programs import ProgramRun
+from dmaverify.execute.requests import Copies
 from dmaverify.execute.rows import Moved
 from dmaverify.execute.tensors import ZERO, kinds_at, units
-from dmaverify.execute.work import Reach, RunMachine, RunProgram
+from dmaverify.execute.work import Reach, RunMachine, RunMove, RunProgram, RunRows
 from dmaverify.language.meaning import TOP
 from dmaverify.program.space import unit_bits_of
 
@@ -64,8 +65,6 @@ def left_behind(program: RunProgram, machine: RunMachine, unit_bits: int) -> dic
             held.update({(one.dest, unit): one.read for unit in write})
             continue
         read = _fine(one.read, one.width, unit_bits).tolist()
-        if one.source == one.dest and len(write) != len({*write}):
-            raise Beyond("a piece of work writes a unit twice in its own memory")
         given = [held.get((one.source, unit), (one.source, unit)) for unit in read]
         if one.source == one.dest and {r for r, w in zip(read, write, strict=True) if r != w} & {*write}:
             raise Beyond("a piece of work reads what it writes")
@@ -84,16 +83,31 @@ class _CopiesRun(ProgramRun):
         super().__init__(program, machine)
         self.made: list[_Copies] = []
 
-    def copied(self, piece: LanePiece, run: TransferRun | Moved, read: Numbers, write: Numbers, *, exact: bool) -> None:
-        if not exact:
-            raise Beyond("what padding, or a list of unknown rows, touches is nobody's word")
+    def copied(self, piece: LanePiece, run: TransferRun, copies: Copies, mine: NDArray[np.bool_]) -> None:
+        if not copies.exact:
+            raise Beyond("what the padding of a stream touches is nobody's word")
+        if copies.flows:
+            asked, held = (tags[tags >= 0] for tags in (run.promise.dest, run.promise.source))
+            if len(np.unique(held)) < len(held):
+                raise Beyond("an element lies at several places of the source")
+            once = len(asked) == len(copies.write) == len(np.unique(copies.write))
+            if len(np.unique(asked)) < len(asked) and not once:
+                raise Beyond("a stream that walks another number of replicas than there are")
+        for number in np.unique(copies.command[mine]).tolist():
+            own = mine & (copies.command == number)
+            self._note_copies(piece, run.move, copies.read[own], copies.write[own])
+
+    def picked(self, piece: LanePiece, run: Moved, read: Numbers, write: Numbers) -> None:
+        if run.rows.values is None:
+            raise Beyond("which rows are moved is not stated")
+        self._note_copies(piece, run.rows, read, write)
+
+    def lost(self, piece: LanePiece) -> None:
+        raise Beyond("a number of an index names no row")
+
+    def _note_copies(self, piece: LanePiece, work: RunMove | RunRows, read: Numbers, write: Numbers) -> None:
         if (read == NONE).any() or (write == NONE).any():
             raise Beyond("a stream has elements that a side has no place for")
-        if isinstance(run, TransferRun) and run.move.flows and not run.move.nests:
-            asked = run.promise.dest[run.promise.dest >= 0]
-            if len(np.unique(asked)) < len(asked) and not len(asked) == len(write) == len(np.unique(write)):
-                raise Beyond("a stream that walks another number of replicas than there are")
-        work = run.move if isinstance(run, TransferRun) else run.rows
         self.made.append(_Copies(piece, work.source.tier, work.dest.tier, read, write, unit_bits_of(work.bits)))
 
     def promised(self, piece: LanePiece, run: TransferRun) -> None:
@@ -108,7 +122,7 @@ class _CopiesRun(ProgramRun):
             raise Beyond("overlapping windows")
         found = order[np.searchsorted(own[order], asked)]
         read, write = units(run.source.address, run.width)[have][found], units(run.dest.address, run.width)[want]
-        self.copied(piece, run, read, write, exact=True)
+        self._note_copies(piece, run.move, read, write)
         for code, word in ((TOP, ANYTHING), (ZERO, FROM_ZERO)):
             at = kinds_at(run.dest, code)
             if len(at):

@@ -170,7 +170,7 @@ class ProgramRun:
                 sure, maybe = at[mine & feeds & (at != NONE)], at[mine & (at != NONE)]
                 piece.touched.append(Touched(tier, writes, _halves(sure, unit), _halves(maybe, unit)))
                 piece.rooms |= self._slices(tier, sure, unit)
-            self.copied(piece, run, copies.read[mine], copies.write[mine], exact=copies.exact)
+            self.copied(piece, run, copies, mine)
         self._note(i, turn, move.dest, _halves(dest, unit), _halves(copies.write[feeds], unit), values, move.bits)
 
     def _lane_of_all(self, step: RunStep, move: RunMove) -> Iterator[tuple[None, str]]:
@@ -183,8 +183,14 @@ class ProgramRun:
         """A move that nothing says how to do."""
         raise Beyond("nothing says how a step moves")
 
-    def copied(self, piece: LanePiece, run: TransferRun | Moved, read: Numbers, write: Numbers, *, exact: bool) -> None:
-        """Copies of a piece, in order; not `exact`: more may be touched."""
+    def copied(self, piece: LanePiece, run: TransferRun, copies: Copies, mine: NDArray[np.bool_]) -> None:
+        """Those of the copies that are a piece of work."""
+
+    def picked(self, piece: LanePiece, run: Moved, read: Numbers, write: Numbers) -> None:
+        """Rows of one list that a plan may mean, copied as a piece of work."""
+
+    def lost(self, piece: LanePiece) -> None:
+        """Rows of which one is not there."""
 
     def _slices(self, tier: str, at: Numbers, unit: int) -> frozenset[int]:
         """The slices with banks that units lie in, by the address of their first byte."""
@@ -220,11 +226,11 @@ class ProgramRun:
         for listed in lists:
             if listed is None:
                 self.outcome.break_("core/in-bounds", "a number of the index names no row")
-                self.copied(piece, run, np.zeros(0, np.int64), np.zeros(0, np.int64), exact=False)
+                self.lost(piece)
                 continue
             found, reads, writes = run.run(listed)
             self.outcome.take(found, step.name)
-            self.copied(piece, run, reads, writes, exact=run.rows.values is not None)
+            self.picked(piece, run, reads, writes)
             for side, at in zip(sides, (reads, writes), strict=True):
                 side.append(_halves(at[at != NONE], unit))
         tiers = (run.rows.source.tier, run.rows.dest.tier)

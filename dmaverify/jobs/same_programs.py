@@ -15,6 +15,7 @@ from dmaverify.program.schedule import Program, Step
 from dmaverify.program.space import SPAN
 from dmaverify.prove.flow.contents import ANYTHING, ZERO, Filled, Numbering
 from dmaverify.prove.flow.same_program import equivalent_programs, side_of
+from dmaverify.values import replace
 
 if TYPE_CHECKING:
     from dmaverify.execute.left_behind import Origin, Place
@@ -38,6 +39,25 @@ def same_programs(
         sides.append(side_of(program, plan.axes, plan.targets[program.target]))
     confirm = partial(_confirmed, (one, other))
     return equivalent_programs(sides[0], sides[1], rlimit=rlimit, tiers=tiers, confirm=confirm, by_steps=by_steps)
+
+
+def same_transfers(one: Plan, other: Plan, *, rlimit: int) -> Equivalence:
+    """Whether two transfers copy the same units, or leave the same in memory where their order may decide that. Raises
+    InputError, Disagreement.
+    """
+    from dmaverify.jobs.load import run_of
+    from dmaverify.prove.move.equal_plans import equivalent_plans
+
+    items = [(plan, plan.transfers[0]) for plan in (one, other)]
+    sides = [(i.transfer, run_of(plan, i.name), plan.targets[i.transfer.target]) for plan, i in items]
+    found = equivalent_plans(sides[0], sides[1], rlimit=rlimit)
+    if found.status != "unknown":
+        return found
+    left = same_programs(one, other, rlimit=rlimit)
+    if left.status == "unknown":
+        return found
+    shown = {**(left.witness or {}), **(found.witness or {})} if left.status == "refuted" else None
+    return replace(left, witness=shown, notes=(*left.notes, *found.notes))
 
 
 def program_of_plan(plan: Plan) -> Program:

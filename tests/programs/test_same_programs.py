@@ -274,6 +274,45 @@ def test_rows_of_unknown_numbers_are_the_same_of_the_same_list_and_table() -> No
     assert same(promised, first, ["hbm"]).status in ("unknown", "refuted")
 
 
+# ---------------------------------------------------------------- transfers whose order may decide
+
+
+@pytest.mark.parametrize(
+    ("body", "engine", "answer"),
+    [
+        ("1024:4096 0:4096", 0, "proved"),  # a dead write
+        ("0:4096 4096:4096", 0, "proved"),  # onto itself
+        ("0:4096 1024:4096", 0, "4096: what lay at hbm, byte 0, what lay at hbm, byte 1024"),  # the last one stays
+        ("0:4096 1024:4096", 1, "unknown"),  # of two engines, either may
+        ("1024:4100 0:4096", 0, "4608: what lay there, what lay at hbm, byte 1532"),
+        ("0:4096 4096:8192", 0, "8192: what lay there, what lay at hbm, byte 0"),  # by way of 4096
+        ("0:4096 1024:2048 2048:1024", 0, "2048: what lay there, what lay at hbm, byte 1024"),
+        ("0:4096 0:1024 1024:0", 0, "1024: what lay there, what lay at hbm, byte 0"),  # 0 is as it was
+        ("0:4096 1024:8192", 0, "8192: what lay there, what lay at hbm, byte 1024"),
+    ],
+)
+def test_a_copy_that_leaves_nothing_behind_is_no_difference(body: str, engine: int, answer: str) -> None:
+    """Copies of 512 bytes (source:destination), the last ones of an engine, against the one from 0 to 4096."""
+    head = (
+        'schema = 1\ntarget = "rngd"\naxes = { C = 512 }\n[transfer.move]\ndtype = "i8"\n'
+        'source = { tier = "hbm", element = "C" }\ndest = { tier = "hbm", base = 4096, element = "C" }\n'
+    )
+    plans = []
+    for pairs in (["0:4096"], body.split()):
+        text = head
+        for number, (read, write) in enumerate(one.split(":") for one in pairs):
+            text += (
+                f"[[transfer.move.command]]\nengine = {{ chip = 0, cluster = 0, dmn = {engine if number else 0} }}\n"
+                f'read = "[512:1]:64 HBM/D@{read}"\nwrite = "[512:1]:64 HBM/D@{write}"\n'
+            )
+        plans.append(load(text))
+    found = jobs.same_transfers(plans[0], plans[1], rlimit=2_000_000)
+    assert found.status == (answer if answer in ("proved", "unknown") else "refuted")
+    if found.kind == "programs" and found.witness is not None:
+        said = [str(found.witness[side]).partition(" (by")[0] for side in ("first", "second")]
+        assert f"{found.witness['place']}: {', '.join(said)}" == f"hbm, byte {answer}"
+
+
 # ---------------------------------------------------------------- large programs
 
 

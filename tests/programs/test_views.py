@@ -257,6 +257,18 @@ def test_a_tile_of_a_padded_axis_is_held_to_its_elements_whatever_stands_beside(
     assert {f.rule for f in verdict.errors} == found
 
 
+@pytest.mark.parametrize(("length", "refuted"), [(2, False), (1, True)])
+def test_a_tile_of_all_positions_cuts_nothing_off_whatever_padding_they_hold(length: int, refuted: bool) -> None:
+    text = (
+        'schema = 1\ntarget = "rngd"\n[axes]\nB = 4\nC = 64\n[transfer.t]\ndtype = "i8"\n'
+        'source = { tier = "hbm", element = "B / 1, B % 2, C", view = '
+        f'{{ tile = "B % 2", length = {length}, start = {2 - length} }} }}\n'
+        'dest = { tier = "hbm", base = 4096, element = "B, C" }\n'
+    )  # fmt: skip
+    (verdict,) = api.check(text, "t", options=Options(repair=False))
+    assert ("core/in-bounds" in {f.rule for f in verdict.errors}) == refuted
+
+
 def test_a_tile_of_an_axis_that_another_term_without_digits_holds_is_refused() -> None:
     text = (
         'schema = 1\ntarget = "rngd"\n[axes]\nA = 4\nB = 3\nC = 256\n[transfer.t]\ndtype = "i8"\n'

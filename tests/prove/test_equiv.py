@@ -479,39 +479,10 @@ def test_iterations_of_two_engines_are_in_no_order(base: int, engines: tuple[int
         assert equivalent_plans(one, other).status == status
 
 
-@pytest.mark.parametrize(
-    ("body", "engine", "answer"),
-    [
-        ("1024:4096 0:4096", 0, "unknown"),  # a dead write
-        ("0:4096 4096:4096", 0, "unknown"),  # onto itself
-        ("0:4096 1024:4096", 0, "the first copies 0 to 4096; the second copies 1024 there"),  # the last one stays
-        ("0:4096 1024:4096", 1, "unknown"),  # of two engines, either may
-        ("1024:4100 0:4096", 0, "the second copies 1532 to 4608; the first never writes there"),
-        ("0:4096 4096:8192", 0, "the second copies 4096 to 8192; the first never writes there"),
-        ("0:4096 1024:2048 2048:1024", 0, "the second copies 1024 to 2048; the first never writes there"),
-        ("0:4096 0:1024 1024:0", 0, "the second copies 0 to 1024; the first never writes there"),  # 0 is as it was
-        ("0:4096 1024:8192", 0, "the second copies 1024 to 8192; the first never writes there"),
-    ],
-)
-def test_a_copy_that_leaves_nothing_behind_is_no_difference(body: str, engine: int, answer: str) -> None:
-    """Copies of 512 bytes (source:destination), the last ones of an engine, against the one from 0 to 4096."""
-    head = (
-        'schema = 1\ntarget = "rngd"\naxes = { C = 512 }\n[transfer.move]\ndtype = "i8"\n'
-        'source = { tier = "hbm", element = "C" }\ndest = { tier = "hbm", base = 4096, element = "C" }\n'
-    )
-    plans = []
-    for pairs in (["0:4096"], body.split()):
-        text = head
-        for number, (read, write) in enumerate(one.split(":") for one in pairs):
-            text += (
-                f"[[transfer.move.command]]\nengine = {{ chip = 0, cluster = 0, dmn = {engine if number else 0} }}\n"
-                f'read = "[512:1]:64 HBM/D@{read}"\nwrite = "[512:1]:64 HBM/D@{write}"\n'
-            )
-        loaded = api.load(text)
-        plans.append((loaded.transfers[0].transfer, api.program_of(loaded, "move"), loaded.targets["rngd"]))
-    found = equivalent_plans(plans[0], plans[1])
-    assert found.status == ("unknown" if answer == "unknown" else "refuted")
-    assert answer in ("unknown", found.why)
+def test_copies_that_may_leave_the_same_behind_are_open() -> None:
+    both = [plan(ROWS.format(*rows), SMALL) for rows in ((0, 16, 16777232), (0, 16777216, 16777232))]
+    answer = equivalent_plans(both[0], both[1])
+    assert (answer.status, "may leave the same ones behind" in answer.why) == ("unknown", True)
 
 
 def test_a_solver_that_gives_up_before_the_smallest_position_contradicts_nothing() -> None:

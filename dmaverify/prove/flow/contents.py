@@ -4,8 +4,8 @@ Knows: steps in an order that the program allows, their copies and accesses, ite
 Does not know: whether other orders leave the same (`hazards`), how two programs are compared, how an answer is worded.
 Law: exact, or `NoCopies`. A piece holds what lay somewhere at the beginning, zero, anything, or what an access made of
 all that its context was given before, or rows that the plan does not state of what they may touch: an unknown function,
-the same of the same. Where copies of one step meet each
-other, only those of one lane that does them one after the other have a result.
+the same of the same. A lane does what it is given one after the other; where copies of one step meet otherwise, there
+is no result.
 """
 
 from __future__ import annotations
@@ -211,8 +211,6 @@ class _Run:
 
     def _at_once(self, step: int) -> bool:
         """Does all iterations of a step alone, one lane between two memories; False where it is none."""
-        import numpy as np
-
         copies, own = self.side.copies[step], self.first[step]
         if copies is None or len(own) != 1 or own[0].read is None or own[0].source == own[0].dest:
             return False
@@ -220,7 +218,7 @@ class _Run:
         if _twice(own[0].write):
             return False
         read, write = ((s[:, None] + at).ravel() for s, at in zip(shifts, (own[0].read, own[0].write), strict=True))
-        last = len(write) - 1 - np.unique(write[::-1], return_index=True)[1]  # of what is written again, the last
+        last = _last(write)
         origin, at = self._lies(own[0].source, read[last])
         self._put(step, own[0].dest, write[last], origin, at)
         return True
@@ -242,28 +240,30 @@ class _Run:
                 zero = one.fill == "zero"
                 self._put(step, one.dest, one.write, ZERO if zero else ANYTHING, one.write * (not zero))
                 continue
-            origin, at = self._lies(one.source, one.read)
-            if _twice(one.write) and not _alike(one.write, origin, at):
-                raise NoCopies(f"`{self._name(step)}` writes a unit twice, of two")
-            self._put(step, one.dest, one.write, origin, at)
+            last = _last(one.write)
+            origin, at = self._lies(one.source, one.read[last])
+            self._put(step, one.dest, one.write[last], origin, at)
 
     def _apart(self, step: int, pieces: Sequence[Pieces]) -> None:
-        """Raises NoCopies where copies meet that nothing puts in order."""
+        """Raises NoCopies where copies meet that nothing puts in order: of one lane that is launched, a read of what
+        was written before it.
+        """
         import numpy as np
 
-        ordered = not self.side.target.engines.launched
+        launched = self.side.target.engines.launched
         for number, one in enumerate(pieces):
-            for other in pieces[: number + 1]:
-                alone = one is other
-                free = not alone and not (ordered and one.lane == other.lane)
-                if free and one.dest == other.dest and np.isin(one.write, other.write).any():
-                    raise NoCopies(f"two commands of `{self._name(step)}` write one unit")
-                for reader, writer in ((one, other), (other, one)):
-                    if reader.read is None or reader.source != writer.dest:
+            onto = None if one.read is None else one.read[one.read != one.write]
+            if onto is not None and one.source == one.dest and np.isin(onto, one.write).any():
+                raise NoCopies(f"`{self._name(step)}` reads what it writes")
+            for other in pieces[:number]:
+                apart = one.lane != other.lane
+                if apart and one.dest == other.dest and np.isin(one.write, other.write).any():
+                    raise NoCopies(f"two engines of `{self._name(step)}` write one unit")
+                for reader, writer, meets in ((one, other, apart or launched), (other, one, apart)):
+                    if not meets or reader.read is None or reader.source != writer.dest:
                         continue
-                    onto = reader.read[reader.read != reader.write] if alone else reader.read
-                    if (alone or not ordered or one.lane != other.lane) and np.isin(onto, writer.write).any():
-                        raise NoCopies(f"`{self._name(step)}` reads what it writes")
+                    if np.isin(reader.read, writer.write).any():
+                        raise NoCopies(f"a command of `{self._name(step)}` reads what another one writes")
 
     def _makes(self, step: int, turn: int) -> None:
         """All reads, then all writes of what was made of what they read: by accesses, of all that their context was
@@ -343,8 +343,9 @@ def _twice(at: Numbers) -> bool:
     return len(np.unique(at)) < len(at)
 
 
-def _alike(write: Numbers, origin: Numbers, at: Numbers) -> bool:
-    """Whether what is written to one place is one thing."""
+def _last(write: Numbers) -> Numbers:
+    """Of each place that is written, the last time: one command writes in its order."""
     import numpy as np
 
-    return len(np.unique(np.stack([write, origin, at]), axis=1).T) == len(np.unique(write))
+    found: Numbers = len(write) - 1 - np.unique(write[::-1], return_index=True)[1]
+    return found

@@ -21,7 +21,6 @@ from dmaverify.program.space import SPAN, global_address, layout_of, local_addre
 from dmaverify.prove.meet import TooDeep, Walk, collision, decided, difference, side_of, smallest_meeting
 from dmaverify.prove.move.copies import TooManySteps, UnitCopy, find_copy, in_half_bytes
 from dmaverify.prove.move.equiv import WORDS, Equivalence
-from dmaverify.prove.move.last_copies import LeftOtherwise, left_otherwise
 from dmaverify.prove.move.obligations import Subject
 from dmaverify.prove.move.scene import Side, named_counters, where
 from dmaverify.prove.move.units import Comparison, compare
@@ -29,7 +28,6 @@ from dmaverify.prove.move.views import looped as in_all_iterations
 from dmaverify.prove.smt import RLIMIT, Session
 from dmaverify.targets.modules import what_decides
 from dmaverify.targets.target import Target
-from dmaverify.values import replace
 
 MOST_PAIRS = 1 << 14  # of accesses that may meet, one by one
 Plan = tuple[Transfer, Sequence[Command], Target]
@@ -83,16 +81,11 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
             return Equivalence("unknown", f"{why}, and their order may decide what stays: {clash}", None, "", "plans",
                                notes, tuple(session.asked))  # fmt: skip
     elif found.copy is not None:
-        last = None
         if not looped and (clash := _stays_open(found.copy, programs, first[2], tiers[0])):
-            waits = not any(machine.engines.launched for _, _, machine in plans)
-            last = left_otherwise(programs, one_memory=tiers[0][0] == tiers[0][1], waits=waits)
-            if last is None:
-                why = f"they copy other units, and may leave the same ones behind: {clash}"
-                return Equivalence("unknown", why, None, "", "plans", notes, tuple(session.asked))
-            found = replace(found, copy=last.copy, only_in=last.only_in)
-        assert found.copy is not None
-        witness = _copied(found.copy, plans, programs, found.only_in, halves, last)
+            why = f"they copy other units, and may leave the same ones behind: {clash}"
+            witness = _copied(found.copy, plans, programs, found.only_in, halves)
+            return Equivalence("unknown", why, witness, "", "plans", notes, tuple(session.asked))
+        witness = _copied(found.copy, plans, programs, found.only_in, halves)
         why = _why(found, witness)
         if looped:  # another iteration may copy that unit
             return Equivalence("unknown", f"in the first iteration {why}", witness, found.by, "plans", notes)
@@ -221,10 +214,9 @@ def _first_unit(plan: Plan) -> dict[str, Any]:
 
 
 def _copied(
-    copy: UnitCopy, plans: tuple[Plan, Plan], programs: Sequence[Sequence[Command]], only_in: int, halves: bool,
-    last: LeftOtherwise | None,
-) -> dict[str, Any]:  # fmt: skip
-    """The unit that one program copies alone, or leaves alone, and what the other does at the same destination."""
+    copy: UnitCopy, plans: tuple[Plan, Plan], programs: Sequence[Sequence[Command]], only_in: int, halves: bool
+) -> dict[str, Any]:
+    """The unit that one program copies alone, and what the other does at the same destination."""
     transfer, _, machine = plans[only_in]
     command = programs[only_in][copy.command]
     bits = 4 if halves else 8
@@ -240,10 +232,10 @@ def _copied(
         "writes": where(sides[1], write) + _chip(sides[1], copy.write),
     }
     try:
-        seen = find_copy(programs[1 - only_in], copy.write) if last is None else None
+        seen = find_copy(programs[1 - only_in], copy.write)
     except TooManySteps:
         return witness
-    other = last.other if last is not None else None if seen is None else seen.read
+    other = None if seen is None else seen.read
     witness["other_reads"] = (
         None if other is None else where(sides[0], local_address(sides[0].space, other)) + _chip(sides[0], other)
     )

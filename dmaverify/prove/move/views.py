@@ -144,7 +144,8 @@ def _finding(
 
 def _range(views: Views, name: str, window: TileWindow) -> Iterator[Finding]:
     low, high = window.start.least(views.turns), window.start.most(views.turns) + window.length
-    if low >= 0 and high <= window.live:
+    whole = low == 0 and high == window.size == window.length  # nothing is cut off
+    if low >= 0 and (high <= window.live or whole):
         return
     counters = window.start.extreme(views.turns, most=high > window.live)
     first = window.start.at(counters)
