@@ -1,7 +1,8 @@
 """Two plans, each one program or one transfer, compared by what they leave in memory; each is run from its text too.
 
 Knows: plans, the interpreter. Does not know: how contents are followed, command lines.
-Law: a run that leaves something else than the proof says is a disagreement, never passed over.
+Law: a run that leaves something else than the proof says is a disagreement, never passed over. A text that names no
+single transfer or program is refused, never guessed at. A transfer against a program is a program of one step.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dmaverify.errors import Disagreement
+from dmaverify.errors import Disagreement, InputError
 from dmaverify.program.schedule import Program, Step
 from dmaverify.program.space import SPAN
 from dmaverify.prove.flow.contents import ANYTHING, ZERO, Filled, Numbering
@@ -24,6 +25,30 @@ if TYPE_CHECKING:
     from dmaverify.prove.move.equiv import Equivalence
 
 MOST_RUN = 1 << 18  # units that a program moves and that are run one by one
+
+
+def same_entries(
+    one: tuple[str, Plan], other: tuple[str, Plan], *, rlimit: int, tiers: Sequence[str] = ()
+) -> Equivalence:
+    """Whether two plans, each with the text that names its one entry, do the same; of programs, in `tiers`. Raises
+    InputError, Disagreement.
+    """
+    programs = [_is_program(text, plan) for text, plan in (one, other)]
+    if any(programs):
+        return same_programs(one[1], other[1], rlimit=rlimit, tiers=tiers)
+    if tiers:
+        raise InputError("tiers are for two programs", None, "leave them out: both sides of transfers are compared")
+    return same_transfers(one[1], other[1], rlimit=rlimit)
+
+
+def _is_program(text: str, plan: Plan) -> bool:
+    """Whether a plan is one program, or one transfer. Raises InputError for anything else."""
+    if len(plan.names) == 1 and len(plan.programs) + len(plan.transfers) == 1:
+        return bool(plan.programs)
+    named = (
+        ", ".join([*(t.name for t in plan.transfers), *(p.name for p in plan.programs)]) or "its transfers and programs"
+    )
+    raise InputError(f"{text} names no single transfer or program", None, f"write PATH::NAME with one of {named}")
 
 
 def same_programs(

@@ -1,4 +1,4 @@
-"""The pytest plugin: plan files as tests, `assert_plan` and `assert_equivalent` for tests in Python.
+"""The pytest plugin: plan files as tests, `assert_plan`, `assert_equivalent` and `assert_same` for tests in Python.
 
 Knows: pytest's collection, how a verdict reads.
 Does not know: how anything is proved; everything of dmaverify is imported when the first plan is judged.
@@ -81,16 +81,42 @@ def assert_equivalent(first: str | Expr, second: str | Expr, axes: Mapping[str, 
     return answer
 
 
+def assert_same(
+    first: str | Path, second: str | Path, *, tiers: Sequence[str] = (), target: str | None = None
+) -> Equivalence:
+    """Two transfers copy the same units, or two programs leave the same in memory (in `tiers` alone, where some are
+    named): each a `path::name`, or the text of a plan with one entry.
+
+    Returns the answer. Raises PlanFailed with the first place where it is not so, and also where there is no answer.
+    """
+    __tracebackhide__ = True
+    from dmaverify.errors import InputError
+    from dmaverify.jobs.same_programs import same_entries
+    from dmaverify.language.files import is_text
+    from dmaverify.prove.smt import RLIMIT
+    from dmaverify.report.text import render_error
+
+    sides = [("<plan>" if is_text(str(text)) else str(text), _read(text, None, target)) for text in (first, second)]
+    try:
+        answer = same_entries(sides[0], sides[1], rlimit=RLIMIT, tiers=tiers)
+    except InputError as error:
+        raise PlanFailed(render_error(error)) from None
+    if answer.status != "proved":
+        raise PlanFailed(answer.text(sides[0][0], sides[1][0]))
+    return answer
+
+
 class Asserts:
     """What the fixture `dmaverify` gives."""
 
     assert_plan = staticmethod(assert_plan)
     assert_equivalent = staticmethod(assert_equivalent)
+    assert_same = staticmethod(assert_same)
 
 
 @pytest.fixture(scope="session")
 def dmaverify() -> Asserts:
-    """`dmaverify.assert_plan(...)` and `dmaverify.assert_equivalent(...)`."""
+    """`dmaverify.assert_plan(...)`, `dmaverify.assert_equivalent(...)` and `dmaverify.assert_same(...)`."""
     return Asserts()
 
 

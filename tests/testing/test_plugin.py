@@ -11,7 +11,7 @@ import pytest
 
 import dmaverify
 from dmaverify.language.parse import parse
-from dmaverify.testing.plugin import Asserts, PlanFailed, assert_equivalent, assert_plan
+from dmaverify.testing.plugin import Asserts, PlanFailed, assert_equivalent, assert_plan, assert_same
 
 ROOT = Path(dmaverify.__file__).parents[1]
 PLAN = """\
@@ -195,6 +195,21 @@ def test_assert_equivalent_takes_texts_and_trees() -> None:
     assert Asserts.assert_equivalent is assert_equivalent
     with pytest.raises(PlanFailed, match="do not mean the same"):
         assert_equivalent("A, B", "B, A", axes)
+
+
+def test_assert_same_takes_names_and_texts_and_fails_with_the_first_place() -> None:
+    file = "examples/programs/equal.toml"
+    assert assert_same(f"{file}::whole", f"{file}::by-rows", tiers=["hbm"]).status == "proved"
+    assert assert_same(f"{file}::in", f"{file}::in").kind == "plans"
+    with pytest.raises(PlanFailed, match="at hbm, byte 1048832 the first leaves what lay at hbm, byte 2048"):
+        assert_same(f"{file}::whole", f"{file}::by-rows-turned", tiers=["hbm"])
+    with pytest.raises(PlanFailed, match="names no single transfer or program"):
+        assert_same(file, f"{file}::whole")
+    with pytest.raises(PlanFailed, match="tiers are for two programs"):
+        assert_same(f"{file}::in", f"{file}::in", tiers=["hbm"])
+    text = Path(file).read_text().split("[program.whole]")[0].split("[transfer.out]")[0]
+    assert assert_same(text, f"{file}::in").status == "proved"
+    assert Asserts.assert_same is assert_same
 
 
 def test_assert_equivalent_fails_on_what_has_no_meaning_and_no_answer() -> None:
