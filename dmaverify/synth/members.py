@@ -64,6 +64,7 @@ class SearchFound:
     packets: int = 0
     ended: str = ""
     late: bool = False
+    loops: set[str] = field(default_factory=set)  # their labels, where a prefix asks for some
 
 
 @dataclass(eq=False)

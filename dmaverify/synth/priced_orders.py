@@ -51,6 +51,8 @@ class OrderSearch:
 
     def _try(self, choice: Choice) -> None:
         """Prices the preferred orders of a choice until one meets its floor."""
+        if self.limits.prefix:
+            self.found.loops |= {loop.label for item in choice.items for loop in item.loops}
         for order in preferred(choice.items, self.machine, self.limits.prefix):
             self._price(choice, order)
             if self._best() <= choice.floor or self._over():

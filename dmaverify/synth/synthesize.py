@@ -214,6 +214,11 @@ def _search(
         found = TiedSearch(tried, machine, data, law, limits).run()
     if found.winners:
         return found
+    lost = [label for label in limits.prefix if label.replace(" ", "") not in found.loops]
+    if lost and found.loops:
+        said = f"no plan that was tried has a loop `{lost[0]}`"
+        whole = sorted(one for one in found.loops if not set("#=") & set(one)) or sorted(found.loops)
+        raise NoPlan("core/well-formed", said, f"loops are {', '.join(f'`{one}`' for one in whole)}")
     if law.refused:
         first = next(iter(law.refused.values()))
         others = [rule for rule in law.refused if rule != first.rule]

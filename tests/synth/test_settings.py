@@ -222,6 +222,15 @@ def test_a_claim_says_what_was_fixed_of_the_plans_that_it_is_of(fixed: dict[str,
     assert not found.found or found.claim.endswith(said)
 
 
+def test_an_outermost_loop_that_no_plan_has_is_told_with_those_that_there_are() -> None:
+    found = api.synthesize(api.load(MANY), prefix=("Z",), simulate=False)
+    (rule, message, hint) = found.refused[0]
+    assert (rule, message) == ("core/well-formed", "no plan that was tried has a loop `Z`")
+    assert "`R`" in hint
+    assert "#" not in hint
+    assert api.synthesize(api.load(MANY), prefix=("R",), simulate=False).found
+
+
 def test_a_claim_says_which_limits_the_move_has_of_its_own() -> None:
     for limits in ("", "limits = { packet_max = 128 }\n"):
         found = api.synthesize(api.load(MANY + limits), simulate=False)
