@@ -2,7 +2,8 @@
 
 Knows: plans, the interpreter. Does not know: how contents are followed, command lines.
 Law: a run that leaves something else than the proof says is a disagreement, never passed over. A text that names no
-single transfer or program is refused, never guessed at. A transfer against a program is a program of one step.
+single transfer or program is refused, never guessed at. A transfer against a program is a program of one step, and so
+is a move that nothing says how to do.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def same_entries(
     InputError, Disagreement.
     """
     programs = [_is_program(text, plan) for text, plan in (one, other)]
-    if any(programs):
+    told = all(t.transfer.carried_out or t.transfer.form for plan in (one[1], other[1]) for t in plan.transfers)
+    if any(programs) or not told:
         return same_programs(one[1], other[1], rlimit=rlimit, tiers=tiers)
     if tiers:
         raise InputError("tiers are for two programs", None, "leave them out: both sides of transfers are compared")
