@@ -16,11 +16,13 @@ from dmaverify.errors import InputError, Span
 from dmaverify.language.files import read_text
 from dmaverify.machines.pto.emit import canonical, fields_of, words_of_copy
 from dmaverify.machines.pto.named import NamedFunction, functions_of, kernel_at
+from dmaverify.machines.pto.supposed import barred
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, unpack
 from dmaverify.machines.pto.work import NOBODY, work_of
 from dmaverify.program.instructions import Copy
 from dmaverify.prove.flow.same_kernel import Sameness, compare_kernels
+from dmaverify.prove.smt import RLIMIT
 from dmaverify.values import replace
 
 
@@ -142,7 +144,8 @@ def same_functions(one: NamedFunction, other: NamedFunction) -> Sameness:
     lost = [r for kernel in kernels for r in kernel.remarks if r.kind == "unresolved"]
     if lost:
         return replace(found, status="unknown", why=lost[0].message, places=(lost[0].span,))
-    supposed = tuple(dict.fromkeys([*first.conditions, *second.conditions]))
+    scopes = [text for kernel in kernels for text in barred(kernel, RLIMIT)]
+    supposed = tuple(dict.fromkeys([*first.conditions, *second.conditions, *scopes]))
     return _worked(replace(found, conditions=supposed), one, other, [*first.copies, *second.copies])
 
 

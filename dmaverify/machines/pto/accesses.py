@@ -18,11 +18,13 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.distributions import Distribution, VectorUnit, vector_unit
 from dmaverify.machines.pto.lanes import Demand, demands_of
 from dmaverify.machines.pto.ops import Operand
+from dmaverify.machines.pto.scopes import MemoryBarrier
 from dmaverify.machines.pto.sources import Origin, sources_of
 from dmaverify.machines.pto.stated import Setting
 from dmaverify.machines.pto.tile_events import TileMeaning
 from dmaverify.machines.pto.values import Lanes
-from dmaverify.program.instructions import CopyTouch, Place, StoredSource, Use
+from dmaverify.program.instructions import CopyTouch, Event, Fence, Place, StoredSource, Use
+from dmaverify.prove.flow.scope_order import without_barriers
 from dmaverify.values import dataclass, replace
 
 
@@ -50,6 +52,16 @@ class Accesses(TileMeaning):
         self.lanes_of: dict[int, Lanes] = {}
         self.scopes = 0
         self.uses = 0
+
+    # ------------------------------------------------------------ scopes
+
+    def _memorybarrier(self, stmt: MemoryBarrier) -> Fence | None:
+        return Fence(stmt.kind, stmt.span) if self.scopes else None
+
+    def whole_scope(self, events: list[Event]) -> list[Event]:
+        """The events of a scope that ends, without its barriers, which are kept beside."""
+        self.kernel.scopes += [] if self.dry else [tuple(events)]
+        return without_barriers(events)
 
     # ------------------------------------------------------------ masks
 

@@ -25,7 +25,7 @@ from dmaverify.machines.pto.named import function_in_plan
 from dmaverify.machines.pto.ops import CopyOp, KernelFunction, deep
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.replay import confirm
-from dmaverify.machines.pto.supposed import launched, separate, unset
+from dmaverify.machines.pto.supposed import barred, launched, separate, unset
 from dmaverify.machines.pto.tiles import TileOp
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.machines.pto.words import misfits
@@ -144,7 +144,8 @@ def check_function(
     if options.cross_check and not moves:
         confirm(function, kernel, findings, status, notes, options.readings)
     path = function.span.source.name
-    launch = [] if status is Status.REFUTED else [*launched(kernel, options.rlimit), *unset(kernel, notes)]
+    wrong, rlimit = status is Status.REFUTED, options.rlimit
+    launch = [] if wrong else [*launched(kernel, rlimit), *unset(kernel, notes), *barred(kernel, rlimit)]
     supposed = (*judged.conditions, *kernel.conditions, *separate(kernel, notes.extents, stated=False), *launch)
     conditions = tuple(dict.fromkeys(supposed))
     return Verdict(

@@ -18,6 +18,7 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_copies import RunCopies
 from dmaverify.machines.pto.jumps import BlockGraph
 from dmaverify.machines.pto.running import MOST_STATEMENTS, KernelRun, Over
+from dmaverify.machines.pto.scopes import MemoryBarrier
 from dmaverify.program.instructions import Shared
 
 
@@ -147,7 +148,7 @@ class _Machine(RunCopies):
                 raise Beyond("an operation that is not executed")
             case ops.UnreadOp():
                 raise Beyond(stmt.message)
-            case ops.Assumed() | ops.OpaqueOp():
+            case ops.Assumed() | ops.OpaqueOp() | MemoryBarrier():
                 pass
             case _:
                 if not self.tile_statement(stmt):

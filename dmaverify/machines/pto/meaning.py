@@ -137,10 +137,10 @@ class _Meaning(Accesses):
 
     def _block(self, stmt: ops.Block) -> list[Event]:
         outside, self.yielded = getattr(self, "yielded", []), []
-        inside = int("vecscope" in stmt.what)
-        self.scopes += inside
+        self.scopes += (inside := "vecscope" in stmt.what)
         events = self.block(stmt.body)
         self.scopes -= inside
+        events = self.whole_scope(events) if inside and not self.scopes else events
         if stmt.what == CUBE:
             self.cube += events
             events = []

@@ -358,9 +358,6 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
         self.passed[op.name] += 1
         return Assumed(op.span, f"what {op.name} prints is written by then; it changes nothing", unsaid=True)
 
-    def _ignore(self, op: Op) -> None:
-        return None
-
 
 def _kind_of(held: Sequence[Stmt]) -> str:
     if any(isinstance(s, DMA) for s in held):
@@ -393,7 +390,7 @@ _NAMES = {
     "tensor_view": "pto.make_tensor_view",
     "part_view": "pto.partition_view",
     "valid_shape": "pto.set_validshape",
-    "_ignore": "pto.mem_bar",
+    "_memory_barrier": "pto.mem_bar",
     "_printed": "pto.tprint",
 }
 _HANDLERS = {name: handler for handler, names in _NAMES.items() for name in names.split()}

@@ -15,6 +15,7 @@ from dmaverify.program.rewrite import every, touches_in
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.kernels import MOST_LINES
 from dmaverify.prove.flow.launch import meeting_cores
+from dmaverify.prove.flow.scope_order import unbarred
 
 
 def separate(kernel: Kernel, extents: Collection[str], *, stated: bool) -> Iterator[str]:
@@ -39,6 +40,19 @@ def launched(kernel: Kernel, rlimit: int) -> list[str]:
     lines = [f"lines {a} and {b}" if a != b else f"line {a}" for a, b in pairs]
     few = ", ".join(lines if len(lines) < MOST_LINES else [*lines[:MOST_LINES], "..."])
     return [f"no two cores of a launch touch one byte of GM that one of them writes: {few}"] if few else []
+
+
+def barred(kernel: Kernel, rlimit: int) -> list[str]:
+    """What is taken for granted of vector loads that read what their scope has stored."""
+    pairs = unbarred(kernel.scopes, Asker(kernel.world, rlimit // 10))
+    if pairs is None:
+        return [f"{_ORDERED}: a scope is too long to say which"]
+    lines = [f"line {load} behind line {store}" for store, load in pairs]
+    few = ", ".join(lines if len(lines) < MOST_LINES else [*lines[:MOST_LINES], "..."])
+    return [f"{_ORDERED}: {few}"] if few else []
+
+
+_ORDERED = 'vector loads wait for the stores of their scope before them, with no `pto.mem_bar "VST_VLD"` between'
 
 
 def unset(kernel: Kernel, notes: Notes) -> Iterator[str]:

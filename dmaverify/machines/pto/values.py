@@ -92,6 +92,8 @@ class Kernel:
     cores: tuple[str, ...] = ()
     """Symbols that are the number of a core; `same`: those of values that all cores of a launch are given."""
     same: frozenset[str] = frozenset()
+    scopes: list[Sequence[Event]] = field(default_factory=list)
+    """What stands in each vector scope, with its barriers of memory."""
     kept: Sequence[RegisterEvent] = ()
     """What is written into registers that keep it, and what copies take from them."""
     lost: list[Span] = field(default_factory=list)  # what values that are not followed decide, or what may order others

@@ -31,6 +31,7 @@ from dmaverify.machines.pto.ops import (
     ValueType,
     VectorOp,
 )
+from dmaverify.machines.pto.scopes import MemoryBarrier
 from dmaverify.machines.pto.types import TokenCursor, bits_of, integer_of
 from dmaverify.values import dataclass, field
 
@@ -100,6 +101,9 @@ class VectorReader(CopyReader):
     def __init__(self, text: MlirFile) -> None:
         super().__init__(text)
         self.lane_widths: dict[str, tuple[int, int]] = {}
+
+    def _memory_barrier(self, op: Op) -> Stmt:
+        return MemoryBarrier(op.span, next((t.text.strip('"<>') for t in op.tokens if "_" in t.text[1:]), ""))
 
     def vector(self, op: Op) -> list[Stmt] | None:
         """The statements of an operation on registers, masks or scalars in memory; None where it is none of these."""

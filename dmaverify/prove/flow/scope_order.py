@@ -1,0 +1,85 @@
+"""Vector loads that read what a store of the same scope wrote, with no barrier of memory between them.
+
+Knows: the accesses of a scope, its barriers; how pipes are followed (`pipes`), loads and stores as two of them.
+Does not know: what registers hold, machines, text syntax; order between scopes, which the vector pipe keeps.
+Law: a pair is left out only where a barrier from stores to loads lies between in every iteration, or no byte is shared:
+errs to naming pairs. Of a store behind a load nothing is said: what is stored in place is made of what was loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+from dmaverify.errors import Span
+from dmaverify.program.instructions import Branch, Event, Fence, KernelLoop, Use
+from dmaverify.program.rewrite import every
+from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.hazards import StepJudge
+from dmaverify.prove.flow.pipe_state import Encounter
+from dmaverify.prove.flow.step_events import hand
+from dmaverify.values import dataclass, replace
+
+LOADS, STORES = "vector loads", "vector stores"
+ORDERS = frozenset({"VST_VLD", "VV_ALL"})
+"""Barriers of memory that put loads behind the stores before them."""
+
+
+def unbarred(scopes: Sequence[Sequence[Event]], asker: Asker) -> list[tuple[int, int]] | None:
+    """Lines of the store and of the load, of every pair that no barrier orders; None where a scope is too long."""
+    out: dict[tuple[int, int], None] = {}
+    for scope in scopes:
+        uses = [event for event in every(scope) if isinstance(event, Use)]
+        if not {True, False} <= {touch.writes for use in uses for touch in use.touches}:
+            continue
+        judge = _ScopeJudge(asker, [LOADS, STORES], coarse=True)
+        numbers = count(1)
+        judge.judge(tuple(_piped(scope, numbers)))
+        if judge.why:
+            return None
+        found = [both for both in (*judge.met.values(), *judge.open_.values()) if both.kind == "raw"]
+        out |= dict.fromkeys((both.earlier.span.line, both.later.span.line) for both in found)
+    return sorted(out)
+
+
+def without_barriers(events: Sequence[Event]) -> list[Event]:
+    """The events of a scope as all else takes them: the vector pipe does one thing after the other."""
+    out: list[Event] = []
+    for event in events:
+        if isinstance(event, KernelLoop):
+            out.append(replace(event, body=tuple(without_barriers(event.body))))
+        elif isinstance(event, Branch):
+            arms = [tuple(without_barriers(arm)) for arm in (event.then, event.other)]
+            out.append(replace(event, then=arms[0], other=arms[1]))
+        elif not (isinstance(event, Fence) and "_" in event.pipe):
+            out.append(event)
+    return out
+
+
+def _piped(events: Sequence[Event], numbers: Iterator[int]) -> Iterator[Event]:
+    for event in events:
+        match event:
+            case KernelLoop():
+                yield replace(event, body=tuple(_piped(event.body, numbers)))
+            case Branch():
+                arms = [tuple(_piped(arm, numbers)) for arm in (event.then, event.other)]
+                yield replace(event, then=arms[0], other=arms[1])
+            case Fence() if event.pipe in ORDERS:
+                yield from hand(STORES, LOADS)
+            case Use():
+                for pipe, writes in ((LOADS, False), (STORES, True)):
+                    touches = tuple(touch for touch in event.touches if touch.writes == writes)
+                    if touches and event.pipe:
+                        yield Use(next(numbers), pipe, touches, event.span, event.what, event.when)
+
+
+@dataclass
+class _ScopeJudge(StepJudge):
+    """Puts down every two accesses that meet, by their lines."""
+
+    def _key(self, both: Encounter) -> object:
+        return both.kind, _line(both.earlier.span), _line(both.later.span)
+
+
+def _line(span: Span) -> int:
+    return span.start
