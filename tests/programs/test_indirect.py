@@ -360,6 +360,56 @@ def test_rows_that_are_padded_with_other_axes_are_not_alike() -> None:
     assert errors(gather(values(ROWS), table="(R, C) = 10200", more="")) == {"core/well-formed"}
 
 
+@pytest.mark.parametrize(("element", "step", "rules"), [("R, C", 64, set()), ("R, C # 129", 64, {"core/well-formed"})])
+@pytest.mark.parametrize("kind", ["gather", "scatter"])
+def test_no_number_names_rows_that_begin_inside_a_byte(kind: str, element: str, step: int, rules: set[str]) -> None:
+    """129 half bytes are 64.5 bytes: 16 rows are 1032 bytes, not 16 * 64."""
+    text = gather(values([16, 0, 32, 64] * 16, step), kind=kind, table=element, dtype="i4")
+    assert {r for r in errors(text) if r != "core/writes-once"} == rules
+
+
+TINY = HEAD.replace("K = 64", "K = 4").replace("C = 128", "C = 16")
+FEW = "values = [48, 0, 16, 80]"
+
+
+@pytest.mark.parametrize(
+    ("time", "side", "rules"),
+    [
+        ("K", 'element = "K, C"', set()),
+        ("K", 'element = "K # 6, C"', set()),
+        ("K # 6", 'element = "K, C"', {"core/in-bounds"}),
+        ("K # 6", 'element = "K # 6, C"', {"core/in-bounds"}),
+    ],
+)
+def test_a_stream_walks_no_key_without_a_number(time: str, side: str, rules: set[str]) -> None:
+    text = gather(
+        FEW, side=f'slice = "1 # 64", {side}', more=f'stream = {{ time = "{time}", packet = "C" }}', dtype="i8"
+    )
+    (found,) = api.check(TINY + text, "g", options=Options(cross_check=1 << 16))
+    assert {f.rule for f in found.errors} == rules
+    assert "a run" in found.confirmed
+
+
+@pytest.mark.parametrize(
+    ("side", "kind", "rules"),
+    [
+        ('slice = "1 # 64", element = "K # 6, C"', "gather", set()),
+        ('slice = "1 # 64", element = "K #{0} 6, C"', "gather", {"core/padding"}),
+        ('slice = "K #{0} 64", element = "C"', "gather", {"core/padding"}),
+        ('slice = "1 # 64", element = "K, C # 24"', "gather", set()),
+        ('slice = "1 # 64", element = "K, C #{0} 24"', "gather", {"core/padding"}),
+        ('slice = "1 # 64", element = "K #{0} 6, C"', "scatter", set()),
+    ],
+)
+def test_a_gather_makes_no_zeros_where_its_destination_claims_them(side: str, kind: str, rules: set[str]) -> None:
+    text = gather(FEW, kind=kind, side=side, dtype="i8")
+    (found,) = api.check(TINY + text, "g", options=Options(cross_check=1 << 16))
+    assert {f.rule for f in found.errors} == rules
+    assert "a run" in found.confirmed
+    (alone,) = api.check(TINY + gather(FEW, kind=kind, side=side, more="", dtype="i8"), "g")
+    assert alone.status is Status.PROVED  # nothing says how it is moved: as for a transfer
+
+
 def test_an_axis_without_rows_of_its_own_is_no_table() -> None:
     assert errors(gather(values(ROWS), table="R / 8, C, R % 8", more="")) == {"core/well-formed"}
     assert errors(gather(values(ROWS), side='slice = "K / 2 % 32 # 64", element = "C"', more="")) == {
@@ -486,6 +536,62 @@ def test_without_commands_the_regions_of_a_gather_lie_apart(
         if not stream:
             assert (verdict.claim == "the move alone; no command was checked") == (not found) or found
             assert sum("no command was checked" in said for said in verdict.assumptions) == 1
+
+
+LOOPS = HEAD.replace("R = 80", "R = 4").replace("K = 64", "K = 4").replace("C = 128", "C = 16")
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "said"),
+    [
+        ("[C=16:16, K=4:LIST, Q=16:1]:16 HBM@0", "[X=4:256, Y=4:16, K=4:64, Q=16:1]:16 DM@0", ""),
+        ("[C=16:16, K=4:LIST, Q=16:1]:16 HBM\\u00400", "[X=4:256, Y=4:16, K=4:64, Q=16:1]:16 DM@0", ""),
+        ("[(C, D)=16:16, K=4:LIST, Q=16:1]:16 HBM@0", "[X=4:256, Y=4:16, K=4:64, Q=16:1]:16 DM@0", ""),
+        ("[C=16:16, K=4:LIST, Q=16:1]:16 HBM@0", "[X=4:256, Y=4:64, K=4:16, Q=16:1]:16 DM@0", "wrong"),
+        ("[C=16:16, K=4:LIST, Q=16:1]:16 HBM@0", "[X=8:128, Y=4:64, K=2:16, Q=16:1]:16 DM@0", "no loop like"),
+        ("[C=16:16, Q=16:1, K=4:LIST]:1 HBM@0", "[X=4:256, Y=4:16, Q=16:1, K=4:64]:1 DM@0", "aligned"),
+        ("[C=16:16, Q=16:1, K=4:LIST]:4 HBM@0", "[X=4:256, Y=4:16, Q=16:1, K=4:64]:4 DM@0", "innermost"),
+    ],
+)
+def test_the_indirect_loop_is_the_one_with_as_many_iterations_around_it(read: str, write: str, said: str) -> None:
+    text = gather(
+        "values = [0, 512, 256, 768]", table="R, C, S", side='slice = "1 # 64", element = "C / 4, K, C % 4, S"',
+        dtype="i8", more=f'read = "{read.replace("LIST", "[0, 512, 256, 768]")}"\nwrite = "{write}"',
+    )  # fmt: skip
+    head = LOOPS + "S = 16\n"
+    if said in ("no loop like", "innermost"):
+        with pytest.raises(InputErrors, match=said):
+            read_plan_text(head + text)
+        return
+    (found,) = api.check(head + text, "g", options=Options(cross_check=1 << 16))
+    rules = {f.rule for f in found.errors}
+    assert ("core/same-element" in rules) == (said == "wrong")
+    assert bool(rules) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("index", "rules"),
+    [
+        ("values = [0, 512, 0, 256]", set()),
+        ("values = [0, 512, 0, 768]", {"core/in-bounds"}),
+        ("rows = [0, 2]", set()),
+        ("rows = [0, 3]", {"core/in-bounds"}),
+    ],
+)
+def test_a_row_that_is_read_beyond_its_cells_is_within_the_table_for_every_key(index: str, rules: set[str]) -> None:
+    """17 columns of 16 are read: of the last row, the last one lies behind the table."""
+    more = 'read = "[K=4:index, C=17:16, S=16:1]:16 HBM@0"\nwrite = "[K=4:512, C=17:16, S=16:1]:16 DM@0"'
+    text = gather(index, table="R, C, S", side='slice = "1 # 64", element = "K, C # 32, S"', dtype="i8", more=more)
+    (found,) = api.check(LOOPS + "S = 16\n" + text, "g", options=Options(cross_check=1 << 16))
+    assert {f.rule for f in found.errors} == rules
+    assert found.status is (Status.REFUTED if rules else Status.PROVED)
+
+
+def test_a_list_in_another_order_than_the_index_is_none_of_it() -> None:
+    """From the last key down: every row ends at its place, and the machine reads the index upwards."""
+    found = printed("[K=4:[768, 256, 512, 0], C=256:1]:256 HBM/D@0", "[K=4:-4194304, C=256:1]:256 DM/D@12582912")
+    assert "core/same-element" in {f.rule for f in found.errors}
+    assert "a run of the text" in found.confirmed
 
 
 def test_offsets_in_elements_are_named() -> None:
