@@ -356,6 +356,26 @@ def test_rows_are_alike_however_their_axis_is_written(table: str, kind: str) -> 
     assert errors(gather(values([80, *ROWS[1:]], step), kind=kind, table=table, more="")) == {"core/in-bounds"}
 
 
+@pytest.mark.parametrize("kind", ["gather", "scatter"])
+@pytest.mark.parametrize(
+    ("side", "swapped"),
+    [
+        ('slice = "(K, Q) # 64", element = "C"', 'slice = "(Q, K) # 64", element = "C"'),
+        ('slice = "1 # 64", element = "(K, Q) # 9, C"', 'slice = "1 # 64", element = "(Q, K) # 9, C"'),
+    ],
+)
+def test_padding_behind_keys_and_other_axes_moves_none_of_them(side: str, swapped: str, kind: str) -> None:
+    strides = ("slice_stride", "2 * slice_stride") if "slice =" in side and '"C"' in side else ("16", "32")
+    text = "[K=4:index, Q=2:16, C=16:1]:16 HBM@0", f"[K=4:{strides[1]}, Q=2:{strides[0]}, C=16:1]:16 DM@0"
+    read, write = text if kind == "gather" else text[::-1]
+    more = f'read = "{read}"\nwrite = "{write}"'
+    for place, right in ((side, True), (swapped, False)):
+        made = gather("values = [96, 0, 32, 64]", kind=kind, side=place, table="R, Q, C", dtype="i8", more=more)
+        (found,) = api.check(TINY + made, "g", options=Options(cross_check=1 << 16))
+        assert (found.status is Status.PROVED) is right, found.errors
+        assert right or "core/same-element" in {f.rule for f in found.errors}
+
+
 def test_rows_that_are_padded_with_other_axes_are_not_alike() -> None:
     assert errors(gather(values(ROWS), table="(R, C) = 10200", more="")) == {"core/well-formed"}
 
