@@ -27,6 +27,7 @@ from dmaverify.execute.promise import DEST_TAGS, SOURCE_TAGS, WRITE_BOTTOM, Prom
 from dmaverify.execute.requests import Copies
 from dmaverify.execute.tensors import SeenTensor, laid_out, streamed, units
 from dmaverify.execute.work import RunMachine, RunPrintedRows, RunRows
+from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr, axes_of, pair, terms_of
 from dmaverify.program.space import unit_bits_of
 from dmaverify.values import replace
@@ -166,6 +167,8 @@ class Moved:
         stream = streamed(flow, self.machine)
         count = len(stream.at)
         keys = stream.coords.get(rows.key, np.zeros(count, np.int64))
+        if len(distinct(keys)) < rows.keys:
+            outcome.break_("core/covers", "the stream leaves keys out")
         row = np.array(listed, np.int64)[keys]
         other = {a: c for a, c in stream.coords.items() if a not in (rows.key, rows.axis)}
         zero = np.zeros(count, np.int64)
@@ -175,6 +178,8 @@ class Moved:
         walked = [term for term in terms_of(pair(flow.time, flow.packet)) if rows.key in axes_of(term)]
         if prod(term.size for term in walked) > rows.keys:
             outcome.break_("core/in-bounds", "the stream walks positions that are no key")
+        for word in ("in-bounds", "padding", "reads-live", "writes-once") if stream.padded else ():
+            outcome.leave(f"core/{word}", "what the padding of a stream touches is not followed row by row")
         if (write == NONE).any() or (read == NONE).any():
             outcome.break_("core/in-bounds", "the stream has elements that a side has no place for")
         reads, writes = units(read, self.table.width), units(write, self.table.width)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -408,6 +409,47 @@ def test_a_stream_walks_no_key_without_a_number(time: str, side: str, rules: set
     (found,) = api.check(TINY + text, "g", options=Options(cross_check=1 << 16))
     assert {f.rule for f in found.errors} == rules
     assert "a run" in found.confirmed
+
+
+@pytest.mark.parametrize(
+    ("kind", "index", "time", "packet", "rules"),
+    [
+        ("gather", "values = [48, 0, 16, 64]", "K, Q", "C # 24", set()),
+        ("gather", "values = [48, 0, 16, 64]", "K, Q # 3", "C", {"core/padding"}),
+        ("scatter", "values = [48, 0, 48, 48]", "K % 2, Q", "C", {"core/covers", "core/writes-once"}),
+    ],
+)
+def test_a_padded_or_short_stream_is_no_disagreement(
+    kind: str, index: str, time: str, packet: str, rules: set[str]
+) -> None:
+    """The run moves no padding of a stream, and says of what it may touch that it does not follow it."""
+    index = re.sub("[0-9]+", lambda one: str(3 * int(one[0])), index)
+    more = f'stream = {{ time = "{time}", packet = "{packet}" }}'
+    side = 'slice = "1 # 64", element = "K, Q, C # 24"'
+    text = TINY + gather(index, kind=kind, table="R, Q, C # 24", side=side, dtype="i8", more=more)
+    (found,) = api.check(text, "g", options=Options(cross_check=1 << 16))
+    assert {f.rule for f in found.errors} == rules
+
+
+@pytest.mark.parametrize(
+    ("write", "rules", "status"),
+    [
+        ("[K=4:16, C=1:96, C=16:1]:16", set(), Status.PROVED),
+        ("[K=4:16, C=2:96, C=16:1]:16", set(), Status.UNKNOWN),
+        ("[K=4:16, C=2:16, C=16:1]:16", {"core/padding"}, Status.REFUTED),
+    ],
+)
+def test_rows_that_write_beside_themselves_are_wrong_in_other_rows_and_open_in_padding(
+    write: str, rules: set[str], status: Status
+) -> None:
+    more = f'read = "[K=4:index, C={write[11]}:16, C=16:1]:16 HBM@0"\nwrite = "{write} DM@0"'
+    text = TINY + gather(
+        FEW, side='slice = "1 # 64", element = "(Q, K) # 12, C"', table="R, Q, C", dtype="i8", more=more
+    )
+    text = text.replace("Q = 2", "Q = 1").replace("[48, 0, 16, 80]", "[48, 0, 16, 32]")
+    (found,) = api.check(text, "g", options=Options(cross_check=1 << 16))
+    assert {f.rule for f in found.errors} == rules
+    assert found.status is status
 
 
 @pytest.mark.parametrize(
