@@ -14,18 +14,21 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dmaverify.execute.elements import NONE, ElementNames, ElementPlaces, sizes_of
+from dmaverify.execute.judge import UnitJudge
 from dmaverify.execute.moves import PADDING, judged, walked_nests
 from dmaverify.execute.outcome import Beyond, Outcome
 from dmaverify.execute.promise import DEST_TAGS, SOURCE_TAGS, WRITE_BOTTOM, Promise, with_units
 from dmaverify.execute.requests import Copies
 from dmaverify.execute.tensors import SeenTensor, laid_out, streamed, units
 from dmaverify.execute.work import RunMachine, RunPrintedRows, RunRows
-from dmaverify.language.expr import Expr
+from dmaverify.language.distinct import distinct
+from dmaverify.language.expr import Expr, axes_of, pair, terms_of
 from dmaverify.program.space import unit_bits_of
 from dmaverify.values import replace
 
@@ -117,7 +120,10 @@ class Moved:
         zero, one = self._addresses(0, column, 2).tolist()
         if NONE in (zero, one) or one == zero:
             return 1
-        return max(1, int(abs(one - zero)) * unit_bits_of(self.rows.bits) // 8)
+        bits = int(abs(one - zero)) * unit_bits_of(self.rows.bits)
+        if bits % 8:
+            raise Beyond("rows lie no whole number of bytes apart")
+        return max(1, bits // 8)
 
     def run(self, listed: tuple[int, ...]) -> tuple[Outcome, Numbers, Numbers]:
         """Units read and written, and what that breaks, for one list of rows."""
@@ -129,22 +135,30 @@ class Moved:
             return outcome, np.zeros(0, np.int64), np.zeros(0, np.int64)
         made = [] if rows.flow is None else [self._flowed(listed, outcome)]
         if rows.printed is not None:
-            made.append(self._printed(rows.printed, listed))
+            made.append(self._printed(rows.printed, listed, outcome))
         promise = self._promise(listed)
         sides = (self.load, self.table) if rows.scatter else (self.table, self.load)
         for copies in made:  # a stream and what is printed beside it each keep the promise by themselves
             judge = judged(copies, promise, sides[0].region, sides[1].region, outcome)
             if "writes-once" in judge.marks:
                 outcome.break_("core/writes-once", "an element is written twice")
-            for part, says in PADDING.items():
-                if f"padding:{part}" in judge.marks and not copies.flows:
-                    outcome.break_("core/padding", says)
+            self._padding(copies, judge, outcome)
         outcome.ran += len(copies.read)
         outcome.arrived += int(np.count_nonzero(judge.arrived()))
         outcome.asked += promise.dest_live
         self._list_kept(copies.write, outcome)
         self._in_place(copies.read, copies.write, outcome)
         return outcome, copies.read, copies.write
+
+    def _padding(self, copies: Copies, judge: UnitJudge, outcome: Outcome) -> None:
+        """Padding of a stream moves nothing; zeros of a table that a scatter leaves as they are were there before."""
+        for part, says in PADDING.items():
+            if f"padding:{part}" not in judge.marks:
+                continue
+            if part == "zero-unwritten" and (self.rows.scatter or not copies.exact):
+                outcome.leave("core/padding", says)
+            else:
+                outcome.break_("core/padding", says)
 
     def _flowed(self, listed: tuple[int, ...], outcome: Outcome) -> Copies:
         """The machine adds the row alone to the address in the table, whatever else the table holds."""
@@ -153,21 +167,32 @@ class Moved:
         stream = streamed(flow, self.machine)
         count = len(stream.at)
         keys = stream.coords.get(rows.key, np.zeros(count, np.int64))
+        if len(distinct(keys)) < rows.keys:
+            outcome.break_("core/covers", "the stream leaves keys out")
         row = np.array(listed, np.int64)[keys]
         other = {a: c for a, c in stream.coords.items() if a not in (rows.key, rows.axis)}
         zero = np.zeros(count, np.int64)
         table_at = self._addresses(0, {**other, rows.axis: row, rows.key: zero}, count)
         load_at = self._addresses(1, {**other, rows.key: keys}, count)
         read, write = (load_at, table_at) if rows.scatter else (table_at, load_at)
+        walked = [term for term in terms_of(pair(flow.time, flow.packet)) if rows.key in axes_of(term)]
+        if prod(term.size for term in walked) > rows.keys:
+            outcome.break_("core/in-bounds", "the stream walks positions that are no key")
+        for word in ("in-bounds", "padding", "reads-live", "writes-once") if stream.padded else ():
+            outcome.leave(f"core/{word}", "what the padding of a stream touches is not followed row by row")
         if (write == NONE).any() or (read == NONE).any():
             outcome.break_("core/in-bounds", "the stream has elements that a side has no place for")
         reads, writes = units(read, self.table.width), units(write, self.table.width)
         none = np.zeros(len(reads), np.int64)
-        return Copies(reads, writes, none, none, none, flows=True)
+        return Copies(reads, writes, none, none, none, not stream.padded, flows=True)
 
-    def _printed(self, printed: RunPrintedRows, listed: tuple[int, ...]) -> Copies:
+    def _printed(self, printed: RunPrintedRows, listed: tuple[int, ...], outcome: Outcome) -> Copies:
         """The commands of one row, key by key."""
-        far = printed.offsets or [self._moved(0, self.rows.axis, row) for row in listed]
+        keyed = self.rows.key in self.table.named
+        asked = [] if keyed and printed.offsets else [self._moved(0, self.rows.axis, row) for row in listed]
+        far = printed.offsets or asked
+        if asked and list(far) != asked:
+            outcome.break_("core/same-element", "the printed offsets are not those of the index")
         near = [key * printed.step for key in range(self.rows.keys)]
         if len(far) != len(near):
             raise Beyond("the printed loop counts other keys than the index")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr, axes_of
-from dmaverify.language.meaning import INDEX, cells_array, finalize_array
+from dmaverify.language.meaning import INDEX, ZERO, CellArray, cells_array, finalize_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +43,14 @@ def first_unserved(source: Expr, dest: Expr, axes: Sequence[str] | None = None) 
 def holds_nothing(expr: Expr) -> bool:
     """Whether no cell of a mapping is live. Raises TooManyCells."""
     return not _indices(expr, (), axes_of(expr))[1].size
+
+
+def first_zero(expr: Expr) -> int | None:
+    """The first position of a mapping that is Zero padding. Raises TooManyCells."""
+    import numpy as np
+
+    found = np.flatnonzero(_cells(expr).kind == ZERO)
+    return int(found[0]) if found.size else None
 
 
 def count_of(expr: Expr, axes: Sequence[str]) -> int:
@@ -87,13 +95,7 @@ def _indices(expr: Expr, axes: Sequence[str], every: Mapping[str, int]) -> tuple
     """A number for the element of each live cell, and the positions of those cells."""
     import numpy as np
 
-    sizes = axes_of(expr)
-    if expr.size > MOST_CELLS:
-        raise TooManyCells
-    try:
-        found = finalize_array(cells_array(expr, np.arange(expr.size)), sizes)
-    except ValueError:
-        raise TooManyCells from None
+    found = _cells(expr)
     live = np.flatnonzero(found.kind == INDEX)
     total = np.zeros(live.size, np.int64)
     scale = 1
@@ -104,3 +106,14 @@ def _indices(expr: Expr, axes: Sequence[str], every: Mapping[str, int]) -> tuple
         if scale > _MOST_INDICES:
             raise TooManyCells
     return total, live
+
+
+def _cells(expr: Expr) -> CellArray:
+    import numpy as np
+
+    if expr.size > MOST_CELLS:
+        raise TooManyCells
+    try:
+        return finalize_array(cells_array(expr, np.arange(expr.size)), axes_of(expr))
+    except ValueError:
+        raise TooManyCells from None

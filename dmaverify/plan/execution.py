@@ -336,8 +336,9 @@ class PlanExecution:
         start, end = found[0].span(1)
         texts[lists] = texts[lists][:start] + "0" + texts[lists][end:]
         sides: list[Sequencer] = [self.read(partial(parse_config, **counted), text) for text in texts]
-        at = texts[lists].count(",", 0, start)
-        if len({len(side.entries) for side in sides}) > 1 or sides[0].entries[at].count != sides[1].entries[at].count:
+        at = re.sub(r"[(\[][^()\[\]]*[)\]]", "", texts[lists][:start]).count(",")
+        counts = [[entry.count for entry in side.entries[: at + 1]] for side in sides]
+        if counts[0] != counts[1] or len(counts[0]) <= at:
             raise Beyond("the two sides have other loops")
         near, scale = sides[1 - lists].entries[at].stride, counted["byte_units"]
         scale = counted["element_units"] if counted["unit_is_elements"] else scale

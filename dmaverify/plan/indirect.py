@@ -13,7 +13,10 @@ Source: the plan file format, `schema = 1`; "Sequencer" (Indirect Access: (limit
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import partial
+from itertools import accumulate
+from math import prod
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
@@ -22,7 +25,7 @@ from dmaverify.language.toml_spans import Path
 from dmaverify.plan.config import parse_config
 from dmaverify.plan.texts import Units, did_you_mean, units
 from dmaverify.program.access import PlanProblem
-from dmaverify.program.command import GivenCommand, Sequencer
+from dmaverify.program.command import Entry, GivenCommand, Sequencer
 from dmaverify.program.indirect import IndexList, Indirect, IndirectLoop, first_axis
 from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
@@ -164,18 +167,20 @@ def _printed(
             plain: partial(_config, reader, (*path, plain), getattr(table, plain), getattr(table, plain), counted),
         }
     )
-    start = reader.doc.content((*path, lists), getattr(table, lists)).at(found.start())
-    at = next(
-        (i for i, e in enumerate(sides[lists].entries) if e.span is not None and e.span.start <= start < e.span.end), 0
-    )
+    at = _entry_at(text, found.start())
     entry = sides[lists].entries[at]
-    others = sides[plain].entries
-    if at >= len(others) or others[at].count != entry.count:
+    beside = _alike(sides[lists].entries, at, sides[plain].entries)
+    if beside is None:
         raise InputError(
             "the other side has no loop like the indirect one", entry.span,
-            f"write its entry {at} with the count {entry.count}",
+            f"write an entry with the count {entry.count} there, with as many iterations around it",
         )  # fmt: skip
     scale = counted["element_units"] if counted["unit_is_elements"] else counted["byte_units"]
+    if sides[lists].packet != scale and text[found.end() :].lstrip(", \t\r\n").startswith("]"):
+        raise InputError(
+            "the indirect loop is the innermost, which counts what a packet moves", entry.span,
+            "write the units of a row inside of it, as in `K=4:[0, 512, 256, 768], C=256:1`",
+        )  # fmt: skip
     offsets = None
     if found["list"] is not None:
         offsets = tuple(n * scale for n in _numbers(reader, (*path, lists), getattr(table, lists), found))
@@ -183,9 +188,26 @@ def _printed(
             raise InputError(
                 f"the loop counts {entry.count}, its list has {len(offsets)} offsets", entry.span, "one for each"
             )
-    listed = IndirectLoop(entry.count, offsets, others[at].stride, entry.span, others[at].stride_span)
-    bare = {side: replace(seq, entries=(*seq.entries[:at], *seq.entries[at + 1 :])) for side, seq in sides.items()}
+    walked = sides[plain].entries[beside]
+    listed = IndirectLoop(entry.count, offsets, walked.stride, entry.span, walked.stride_span)
+    bare = {
+        side: replace(seq, entries=(*seq.entries[:n], *seq.entries[n + 1 :]))
+        for (side, seq), n in zip(sides.items(), (at, beside), strict=True)
+    }
     return GivenCommand(None, bare["read"], bare["write"], reader.doc.key_span(path)), listed
+
+
+def _entry_at(text: str, place: int) -> int:
+    """Which entry of a configuration a place of its text is in: commas in brackets of its own separate no entries."""
+    depths = [0, *accumulate((char in "[(") - (char in "])") for char in text[:place])]
+    return sum(char == "," and depth == 1 for char, depth in zip(text, depths, strict=False))
+
+
+def _alike(listed: Sequence[Entry], at: int, others: Sequence[Entry]) -> int | None:
+    """Which loop of the other side has the iterations of the indirect one: as many of its own, as many around it."""
+    around, count = prod(entry.count for entry in listed[:at]), listed[at].count
+    places = range(len(others))
+    return next((n for n in places if others[n].count == count and prod(e.count for e in others[:n]) == around), None)
 
 
 def _without_list(reader: TableReader, path: Path, text: str) -> tuple[str, re.Match[str]]:

@@ -232,8 +232,22 @@ def _same_machine(reader: TableReader, path: Path, step: Step, key: str) -> None
 
 
 def _contexts_apart(reader: EntryReader, path: Path, steps: Sequence[Step]) -> None:
-    """A context of the unit that fetches and commits is none of DMA: nothing would run beside it."""
-    units = {step.context or access.context: step.name for step in steps for access in step.accesses}
+    """A context of the unit that fetches and commits is none of DMA: nothing would run beside it. Its accesses run in
+    the one that they declare, by whose rules they are judged, and a step of several in one.
+    """
+    for index, step in enumerate(steps):
+        declared = [access.context for access in step.accesses]
+        other = next((one for one in declared if one != (step.context or declared[0])), None)
+        if other is not None:
+            own: Path = (*path, "step", index)
+            if step.context:
+                message = f"`{step.name}` is an access of the context `{other}`, and no step gives it another one"
+                found = InputError(message, reader.doc.span((*own, "context")), "write the context at the access")
+            else:
+                message = f"the accesses of `{step.name}` are of several contexts, which nothing makes run together"
+                found = InputError(message, reader.doc.key_span(own), "write a step for each context")
+            reader.errors.append(found)
+    units = {access.context: step.name for step in steps for access in step.accesses}
     for index, step in enumerate(steps):
         if step.transfer is not None and step.context in units:
             message = f"`{step.context}` is a context of `{units[step.context]}`, and DMA has contexts of its own"

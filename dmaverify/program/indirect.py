@@ -212,8 +212,11 @@ def _joined(digits: Sequence[RowDigit]) -> tuple[RowDigit, ...]:
 
 
 def _digits(term: Expr, axis: str, place: str, inside: int, tensor: Tensor) -> list[RowDigit]:
+    inner = term
+    while isinstance(inner, Padding) and inner.size >= inner.inner.size:  # padding behind all of it moves no cell
+        inner = inner.inner
     try:
-        form = compile_digits(term)
+        form = compile_digits(inner)
     except NotDigits as error:
         raise ViewError(
             f"`{term}` has no digits: {error.reason}", term.span or tensor.span, "use a plain digit"

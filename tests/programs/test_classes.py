@@ -12,7 +12,7 @@ from dmaverify.verdict import Status, Verdict
 
 HEAD = (
     'schema = 1\ntarget = "rngd"\n[axes]\nA = 16\nB = 8\nC = 64\nE = 64\nK = 8\nM = 30\nN = 1\nR = 16\nS = 128\n'
-    "T = 4\nW = 8\nR20 = 20\nR21 = 21\nR40 = 40\nR62 = 62\nR63 = 63\n"
+    "T = 4\nW = 8\nR20 = 20\nR21 = 21\nR31 = 31\nR32 = 32\nR40 = 40\nR62 = 62\nR63 = 63\n"
 )
 OPTIONS = Options(repair=False, cross_check=1 << 10)
 
@@ -321,6 +321,35 @@ def test_only_iterations_that_may_run_beside_one_of_dma_count(rows: int, earlier
     steps = program(f'access = "x"\n{earlier}', 'transfer = "load"\nloop = { t = 4 }\nafter = ["x"]')
     assert judged(text + steps).status is wanted
     assert run(text + steps) == (STARVED if wanted is Status.REFUTED else set())
+
+
+@pytest.mark.parametrize(
+    ("steps", "rows", "wanted"),
+    [
+        (["load", "z > load", "x < z 2"], 31, Status.PROVED),  # x of turns 0 and 1 may be beside the load, 2 * 31 + 1
+        (["load", "z > load", "x < z 2"], 32, Status.REFUTED),
+        (["load", "z > load", "x < z 3"], 31, Status.REFUTED),
+        (["x", "z < x 2", "load > z"], 31, Status.PROVED),  # those of turns 2 and 3, for which no z waits
+        (["x", "z < x 2", "load > z"], 32, Status.REFUTED),
+        (["x", "z < x 3", "load > z"], 31, Status.REFUTED),
+    ],
+)
+def test_dma_beside_a_loop_is_beside_the_turns_that_nothing_orders_against_it(
+    steps: list[str], rows: int, wanted: Status
+) -> None:
+    """`z > load`: z is after all of it; `x < z 2`: x is after z of two turns before."""
+    one = looped(4, element="N, W # 128", time="N").replace("[access.x]", '[access.z]\ncontext = "sub"')
+    text = LOAD + one + looped(4, element=f"R{rows}, W # 128", time=f"R{rows}")
+    made = []
+    for step in steps:
+        name, *order = step.split()
+        kind = "transfer" if name == "load" else "access"
+        waits = f"\nafter = [{order[1]!r}]" if order[:1] == [">"] else ""
+        waits = f"\nearlier = {{ {order[1]} = {order[2]} }}" if order[:1] == ["<"] else waits
+        made.append(f'{kind} = "{name}"{waits}')
+    found = text + program(*made)
+    assert judged(found).status is wanted
+    assert run(found) == (STARVED if wanted is Status.REFUTED else set())
 
 
 @pytest.mark.parametrize(("count", "wanted"), [(1, Status.PROVED), (2, Status.REFUTED)])

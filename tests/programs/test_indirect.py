@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -356,8 +357,119 @@ def test_rows_are_alike_however_their_axis_is_written(table: str, kind: str) -> 
     assert errors(gather(values([80, *ROWS[1:]], step), kind=kind, table=table, more="")) == {"core/in-bounds"}
 
 
+@pytest.mark.parametrize("kind", ["gather", "scatter"])
+@pytest.mark.parametrize(
+    ("side", "swapped"),
+    [
+        ('slice = "(K, Q) # 64", element = "C"', 'slice = "(Q, K) # 64", element = "C"'),
+        ('slice = "1 # 64", element = "(K, Q) # 9, C"', 'slice = "1 # 64", element = "(Q, K) # 9, C"'),
+    ],
+)
+def test_padding_behind_keys_and_other_axes_moves_none_of_them(side: str, swapped: str, kind: str) -> None:
+    strides = ("slice_stride", "2 * slice_stride") if "slice =" in side and '"C"' in side else ("16", "32")
+    text = "[K=4:index, Q=2:16, C=16:1]:16 HBM@0", f"[K=4:{strides[1]}, Q=2:{strides[0]}, C=16:1]:16 DM@0"
+    read, write = text if kind == "gather" else text[::-1]
+    more = f'read = "{read}"\nwrite = "{write}"'
+    for place, right in ((side, True), (swapped, False)):
+        made = gather("values = [96, 0, 32, 64]", kind=kind, side=place, table="R, Q, C", dtype="i8", more=more)
+        (found,) = api.check(TINY + made, "g", options=Options(cross_check=1 << 16))
+        assert (found.status is Status.PROVED) is right, found.errors
+        assert right or "core/same-element" in {f.rule for f in found.errors}
+
+
 def test_rows_that_are_padded_with_other_axes_are_not_alike() -> None:
     assert errors(gather(values(ROWS), table="(R, C) = 10200", more="")) == {"core/well-formed"}
+
+
+@pytest.mark.parametrize(("element", "step", "rules"), [("R, C", 64, set()), ("R, C # 129", 64, {"core/well-formed"})])
+@pytest.mark.parametrize("kind", ["gather", "scatter"])
+def test_no_number_names_rows_that_begin_inside_a_byte(kind: str, element: str, step: int, rules: set[str]) -> None:
+    """129 half bytes are 64.5 bytes: 16 rows are 1032 bytes, not 16 * 64."""
+    text = gather(values([16, 0, 32, 64] * 16, step), kind=kind, table=element, dtype="i4")
+    assert {r for r in errors(text) if r != "core/writes-once"} == rules
+
+
+TINY = HEAD.replace("K = 64", "K = 4").replace("C = 128", "C = 16")
+FEW = "values = [48, 0, 16, 80]"
+
+
+@pytest.mark.parametrize(
+    ("time", "side", "rules"),
+    [
+        ("K", 'element = "K, C"', set()),
+        ("K", 'element = "K # 6, C"', set()),
+        ("K # 6", 'element = "K, C"', {"core/in-bounds"}),
+        ("K # 6", 'element = "K # 6, C"', {"core/in-bounds"}),
+    ],
+)
+def test_a_stream_walks_no_key_without_a_number(time: str, side: str, rules: set[str]) -> None:
+    text = gather(
+        FEW, side=f'slice = "1 # 64", {side}', more=f'stream = {{ time = "{time}", packet = "C" }}', dtype="i8"
+    )
+    (found,) = api.check(TINY + text, "g", options=Options(cross_check=1 << 16))
+    assert {f.rule for f in found.errors} == rules
+    assert "a run" in found.confirmed
+
+
+@pytest.mark.parametrize(
+    ("kind", "index", "time", "packet", "rules"),
+    [
+        ("gather", "values = [48, 0, 16, 64]", "K, Q", "C # 24", set()),
+        ("gather", "values = [48, 0, 16, 64]", "K, Q # 3", "C", {"core/padding"}),
+        ("scatter", "values = [48, 0, 48, 48]", "K % 2, Q", "C", {"core/covers", "core/writes-once"}),
+    ],
+)
+def test_a_padded_or_short_stream_is_no_disagreement(
+    kind: str, index: str, time: str, packet: str, rules: set[str]
+) -> None:
+    """The run moves no padding of a stream, and says of what it may touch that it does not follow it."""
+    index = re.sub("[0-9]+", lambda one: str(3 * int(one[0])), index)
+    more = f'stream = {{ time = "{time}", packet = "{packet}" }}'
+    side = 'slice = "1 # 64", element = "K, Q, C # 24"'
+    text = TINY + gather(index, kind=kind, table="R, Q, C # 24", side=side, dtype="i8", more=more)
+    (found,) = api.check(text, "g", options=Options(cross_check=1 << 16))
+    assert {f.rule for f in found.errors} == rules
+
+
+@pytest.mark.parametrize(
+    ("write", "rules", "status"),
+    [
+        ("[K=4:16, C=1:96, C=16:1]:16", set(), Status.PROVED),
+        ("[K=4:16, C=2:96, C=16:1]:16", set(), Status.UNKNOWN),
+        ("[K=4:16, C=2:16, C=16:1]:16", {"core/padding"}, Status.REFUTED),
+    ],
+)
+def test_rows_that_write_beside_themselves_are_wrong_in_other_rows_and_open_in_padding(
+    write: str, rules: set[str], status: Status
+) -> None:
+    more = f'read = "[K=4:index, C={write[11]}:16, C=16:1]:16 HBM@0"\nwrite = "{write} DM@0"'
+    text = TINY + gather(
+        FEW, side='slice = "1 # 64", element = "(Q, K) # 12, C"', table="R, Q, C", dtype="i8", more=more
+    )
+    text = text.replace("Q = 2", "Q = 1").replace("[48, 0, 16, 80]", "[48, 0, 16, 32]")
+    (found,) = api.check(text, "g", options=Options(cross_check=1 << 16))
+    assert {f.rule for f in found.errors} == rules
+    assert found.status is status
+
+
+@pytest.mark.parametrize(
+    ("side", "kind", "rules"),
+    [
+        ('slice = "1 # 64", element = "K # 6, C"', "gather", set()),
+        ('slice = "1 # 64", element = "K #{0} 6, C"', "gather", {"core/padding"}),
+        ('slice = "K #{0} 64", element = "C"', "gather", {"core/padding"}),
+        ('slice = "1 # 64", element = "K, C # 24"', "gather", set()),
+        ('slice = "1 # 64", element = "K, C #{0} 24"', "gather", {"core/padding"}),
+        ('slice = "1 # 64", element = "K #{0} 6, C"', "scatter", set()),
+    ],
+)
+def test_a_gather_makes_no_zeros_where_its_destination_claims_them(side: str, kind: str, rules: set[str]) -> None:
+    text = gather(FEW, kind=kind, side=side, dtype="i8")
+    (found,) = api.check(TINY + text, "g", options=Options(cross_check=1 << 16))
+    assert {f.rule for f in found.errors} == rules
+    assert "a run" in found.confirmed
+    (alone,) = api.check(TINY + gather(FEW, kind=kind, side=side, more="", dtype="i8"), "g")
+    assert alone.status is Status.PROVED  # nothing says how it is moved: as for a transfer
 
 
 def test_an_axis_without_rows_of_its_own_is_no_table() -> None:
@@ -486,6 +598,62 @@ def test_without_commands_the_regions_of_a_gather_lie_apart(
         if not stream:
             assert (verdict.claim == "the move alone; no command was checked") == (not found) or found
             assert sum("no command was checked" in said for said in verdict.assumptions) == 1
+
+
+LOOPS = HEAD.replace("R = 80", "R = 4").replace("K = 64", "K = 4").replace("C = 128", "C = 16")
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "said"),
+    [
+        ("[C=16:16, K=4:LIST, Q=16:1]:16 HBM@0", "[X=4:256, Y=4:16, K=4:64, Q=16:1]:16 DM@0", ""),
+        ("[C=16:16, K=4:LIST, Q=16:1]:16 HBM\\u00400", "[X=4:256, Y=4:16, K=4:64, Q=16:1]:16 DM@0", ""),
+        ("[(C, D)=16:16, K=4:LIST, Q=16:1]:16 HBM@0", "[X=4:256, Y=4:16, K=4:64, Q=16:1]:16 DM@0", ""),
+        ("[C=16:16, K=4:LIST, Q=16:1]:16 HBM@0", "[X=4:256, Y=4:64, K=4:16, Q=16:1]:16 DM@0", "wrong"),
+        ("[C=16:16, K=4:LIST, Q=16:1]:16 HBM@0", "[X=8:128, Y=4:64, K=2:16, Q=16:1]:16 DM@0", "no loop like"),
+        ("[C=16:16, Q=16:1, K=4:LIST]:1 HBM@0", "[X=4:256, Y=4:16, Q=16:1, K=4:64]:1 DM@0", "aligned"),
+        ("[C=16:16, Q=16:1, K=4:LIST]:4 HBM@0", "[X=4:256, Y=4:16, Q=16:1, K=4:64]:4 DM@0", "innermost"),
+    ],
+)
+def test_the_indirect_loop_is_the_one_with_as_many_iterations_around_it(read: str, write: str, said: str) -> None:
+    text = gather(
+        "values = [0, 512, 256, 768]", table="R, C, S", side='slice = "1 # 64", element = "C / 4, K, C % 4, S"',
+        dtype="i8", more=f'read = "{read.replace("LIST", "[0, 512, 256, 768]")}"\nwrite = "{write}"',
+    )  # fmt: skip
+    head = LOOPS + "S = 16\n"
+    if said in ("no loop like", "innermost"):
+        with pytest.raises(InputErrors, match=said):
+            read_plan_text(head + text)
+        return
+    (found,) = api.check(head + text, "g", options=Options(cross_check=1 << 16))
+    rules = {f.rule for f in found.errors}
+    assert ("core/same-element" in rules) == (said == "wrong")
+    assert bool(rules) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("index", "rules"),
+    [
+        ("values = [0, 512, 0, 256]", set()),
+        ("values = [0, 512, 0, 768]", {"core/in-bounds"}),
+        ("rows = [0, 2]", set()),
+        ("rows = [0, 3]", {"core/in-bounds"}),
+    ],
+)
+def test_a_row_that_is_read_beyond_its_cells_is_within_the_table_for_every_key(index: str, rules: set[str]) -> None:
+    """17 columns of 16 are read: of the last row, the last one lies behind the table."""
+    more = 'read = "[K=4:index, C=17:16, S=16:1]:16 HBM@0"\nwrite = "[K=4:512, C=17:16, S=16:1]:16 DM@0"'
+    text = gather(index, table="R, C, S", side='slice = "1 # 64", element = "K, C # 32, S"', dtype="i8", more=more)
+    (found,) = api.check(LOOPS + "S = 16\n" + text, "g", options=Options(cross_check=1 << 16))
+    assert {f.rule for f in found.errors} == rules
+    assert found.status is (Status.REFUTED if rules else Status.PROVED)
+
+
+def test_a_list_in_another_order_than_the_index_is_none_of_it() -> None:
+    """From the last key down: every row ends at its place, and the machine reads the index upwards."""
+    found = printed("[K=4:[768, 256, 512, 0], C=256:1]:256 HBM/D@0", "[K=4:-4194304, C=256:1]:256 DM/D@12582912")
+    assert "core/same-element" in {f.rule for f in found.errors}
+    assert "a run of the text" in found.confirmed
 
 
 def test_offsets_in_elements_are_named() -> None:

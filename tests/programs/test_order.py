@@ -106,17 +106,6 @@ after = ["load"]
 """
 
 
-OTHER_CONTEXT = """\
-access = "use"
-context = "sub"
-after = ["load"]
-[[program.p.step]]
-transfer = "load"
-name = "more"
-context = "sub"
-"""
-
-
 def test_a_program_is_read_with_its_steps_and_regions() -> None:
     made = read_plan_text(PLAN).programs[0]
     assert [step.name for step in made.steps] == ["load", "use"]
@@ -139,7 +128,8 @@ def test_a_program_is_read_with_its_steps_and_regions() -> None:
         ('tier = "dm"\nsize = 64', 'tier = "hbm"\nsize = 64', "hbm has no slice"),
         ("size = 64", "size = 0", "`size` must be at least 1"),
         ('transfer = "load"', 'transfer = "load"\ncontext = "main"', "`main` is a context of `use`"),
-        ('access = "use"\nafter = ["load"]', OTHER_CONTEXT, "`sub` is a context of `use`"),
+        ('access = "use"', 'access = "use"\ncontext = "sub"', "`use` is an access of the context `main`"),
+        ('access = "use"', 'access = "use"\ncontext = "other"', "`use` is an access of the context `main`"),
     ],
 )  # fmt: skip
 def test_what_a_program_cannot_mean_is_refused_at_its_place(old: str, new: str, says: str) -> None:
@@ -148,6 +138,36 @@ def test_what_a_program_cannot_mean_is_refused_at_its_place(old: str, new: str, 
         read_plan_text(PLAN.replace(old, new))
     assert any(says in error.message for error in caught.value.errors), [e.message for e in caught.value.errors]
     assert all(error.span is not None for error in caught.value.errors)
+
+
+OF_SUB = PLAN.replace('engine = "fetch"', 'engine = "fetch"\ncontext = "sub"').replace("[program.p]", """\
+[access.make]
+engine = "commit"
+dtype = "i8"
+memory = { tier = "dm", base = 4096, slice = "A", element = "B" }
+stream = { time = "B / 8", packet = "B % 8" }
+[program.p]""")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (OF_SUB, ""),
+        (OF_SUB.replace('access = "use"', 'access = "use"\ncontext = "sub"'), ""),
+        (OF_SUB.replace('access = "use"', 'access = "use"\ncontext = "main"'), "an access of the context `sub`"),
+        (OF_SUB.replace('transfer = "load"', 'transfer = "load"\ncontext = "sub"'), "`sub` is a context of `use`"),
+        (OF_SUB.replace('access = "use"', 'access = ["use", "make"]'), "are of several contexts"),
+        (PLAN.replace('access = "use"', 'access = "use"\ncontext = "main"'), ""),
+    ],
+)
+def test_an_access_runs_in_the_context_by_whose_rules_it_is_judged(text: str, says: str) -> None:
+    """Eight bytes at once in `sub` and up to 32 in `main` are other runs of accesses to a bank."""
+    if not says:
+        assert read_plan_text(text).programs[0].steps[1].accesses[0].name == "use"
+        return
+    with pytest.raises(InputErrors) as caught:
+        read_plan_text(text)
+    assert any(says in error.message for error in caught.value.errors), [e.message for e in caught.value.errors]
 
 
 @pytest.mark.parametrize("context", ["pdma", "sub", "loads"])

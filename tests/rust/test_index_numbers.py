@@ -119,3 +119,49 @@ fn k(ctx: &mut Context, input: &T) -> T {
 )
 def test_what_an_impl_of_the_crate_makes_is_read_or_open(give: str, wanted: str) -> None:
     assert status(MADE.replace("BODY", "T::new()").replace("GIVE", give), "to_hbm_view") == wanted
+
+
+BUFFERS = """#[device(chip = 1)]
+fn k(ctx: &mut Context, t: &mut HbmTensor<bf16, m![1], m![R, W]>, i: &mut HbmTensor<i32, m![1], m![U]>,
+     n: &HbmTensor<i32, m![1], m![U]>, p: &HbmTensor<i32, m![1], m![P]>,
+     d: &DmTensor<i32, m![1], m![1 # 2], m![P # 256], m![1 # 2]>) -> HbmTensor<bf16, m![1], m![U, W]> {
+    BODY
+}
+"""
+GET = "let g: DmTensor<bf16, m![1], m![1 # 2], m![U], m![W]> = t.dma_gather_scaled(INDEX);"
+PUT, FILL = "d.dma_scatter::<m![P], _, _>(p, i);", "n.view().to_hbm_view(&mut ctx.tdma, i.view_mut());"
+FRESH = "let mut f = HbmTensor::<i32, m![1], m![U]>::new();"
+FIRST = "n.view().tile::<m![U], 128, m![U = 128 # 256]>(0)"
+HALF = f"{FIRST}.to_hbm_view(&mut ctx.tdma, f.view_mut().tile::<m![U], 128, m![U = 128 #{{!}} 256]>(0));"
+
+
+@pytest.mark.parametrize(
+    ("lines", "index", "rules"),
+    [
+        (f"{GET} g.to_hbm(&mut ctx.tdma)", "i", set()),
+        (f"{FILL} {GET} g.to_hbm(&mut ctx.tdma)", "i", set()),
+        (f"{GET} {FILL} g.to_hbm(&mut ctx.tdma)", "i", {"core/hazard-war"}),
+        (f"{PUT} {GET} g.to_hbm(&mut ctx.tdma)", "i", {"core/hazard-raw"}),
+        (f"{FRESH} {GET} g.to_hbm(&mut ctx.tdma)", "&f", {"core/definite"}),
+        (f"{FRESH} {HALF} {GET} g.to_hbm(&mut ctx.tdma)", "&f", {"core/tiles-cover"}),
+        (f"{FRESH} {FILL.replace('i.view', 'f.view')} {GET} g.to_hbm(&mut ctx.tdma)", "&f", set()),
+    ],
+)
+def test_an_index_is_read_as_a_table_is(lines: str, index: str, rules: set[str]) -> None:
+    """What nothing wrote, or what may be overwritten or not yet be there, names no rows."""
+    found = dv.check(read_kernel_plan_text(HEAD + BUFFERS.replace("BODY", lines.replace("INDEX", index))))
+    told = {f.rule for v in found for f in v.findings if f.rule.startswith("core/")}
+    assert told == rules
+    assert ("refuted" in {v.status.value for v in found}) == bool(rules & {"core/definite", "core/tiles-cover"})
+
+
+ROW = "DmTensor<bf16, m![1], m![1 # 2], m![P # 256], m![W]>"
+TABLE, KEYS = "t: &mut HbmTensor<bf16, m![1], m![R, W]>", "p: &HbmTensor<i32, m![1], m![P]>"
+
+
+@pytest.mark.parametrize(("turns", "rules"), [("0..4", {"core/hazard-raw"}), ("0..1", set())])
+def test_the_next_turn_of_a_loop_reads_what_this_one_scatters(turns: str, rules: set[str]) -> None:
+    body = f"let g: {ROW} = t.dma_gather_scaled(p); g.dma_scatter::<m![P], _, _>(p, t);"
+    made = f"fn k(ctx: &mut Context, {TABLE}, {KEYS}) {{ for _ in {turns} {{ {body} }} }}"
+    found = dv.check(read_kernel_plan_text(HEAD + made))
+    assert {f.rule for v in found for f in v.findings if f.rule.startswith("core/")} == rules

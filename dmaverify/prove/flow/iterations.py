@@ -130,10 +130,21 @@ class TurnWindow:
 def iterations_beside(order: Order, one: int, at: int, other: int, count: int) -> range:
     """Of `count` iterations of the piece `other`, those that nothing orders against iteration `at` of `one`."""
     if not order.one_body(one, other):
-        return range(0 if order.ordered(one, other) else count)
+        return range(0) if order.ordered(one, other) else _beside_outside(order, one, other, count)
     ahead, behind = order.gap(other, one), order.gap(one, other)
     first = 0 if ahead is None else max(0, at - ahead + 1)
     return range(first, max(first, count if behind is None else min(count, at + behind)))
+
+
+def _beside_outside(order: Order, one: int, other: int, count: int) -> range:
+    """As `iterations_beside`, of a piece outside of the loop: it may come before or after all of a fellow in the loop,
+    which `other` of later iterations waits for, or of earlier ones is waited for by.
+    """
+    fellows = [p for p in range(len(order.pieces)) if order.one_body(p, other)]
+    waits = [order.gap(p, other) for p in fellows if order.precedes(one, p)]
+    waited = [order.gap(other, p) for p in fellows if order.precedes(p, one)]
+    first = max([0, *(count - gap for gap in waited if gap is not None)])
+    return range(first, max(first, min([count, *(gap for gap in waits if gap is not None)])))
 
 
 def window_beside(order: Order, one: int, other: int, count: int) -> TurnWindow:

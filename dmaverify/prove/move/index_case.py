@@ -103,6 +103,7 @@ class IndexCase(Judgement):
             return False
         try:
             self.rows_needed()
+            self._whole_bytes()
         except ViewError as error:
             self.broken("core/well-formed", error.message, error.span, error.hint)
             return False
@@ -127,6 +128,15 @@ class IndexCase(Judgement):
                 self.move.table.span, f"name {self.move.axis} once, in the element mapping of the table",
             )  # fmt: skip
         return [self.table, self.payload] if self.move.scatter else [self.table]
+
+    def _whole_bytes(self) -> None:
+        """Numbers of an index are bytes, or are made bytes of. Raises ViewError for rows that lie half bytes apart."""
+        bits = self.row_units * unit_bits_of(self.bits)
+        if bits % 8:
+            raise ViewError(
+                f"the rows of {self.move.axis} lie {bits} bits apart: no number of bytes leads from one to the next",
+                self.move.table.span, "pad the row to an even number of elements",
+            )  # fmt: skip
 
     def _keyed(self) -> bool:
         """Whether the index has one number for each key, as far as that is known."""

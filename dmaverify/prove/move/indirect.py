@@ -27,7 +27,13 @@ from dmaverify.prove.move.defined import NotCovered
 from dmaverify.prove.move.full import FROM_DEFINITIONS, NOT_ASKED, ask, definitions, rules_script
 from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.indirect_order import apart_script, judge_order
-from dmaverify.prove.move.indirect_printed import judge_keyed, judge_printed, judge_walked
+from dmaverify.prove.move.indirect_printed import (
+    judge_keyed,
+    judge_printed,
+    judge_reach,
+    judge_walked,
+    judge_zeros,
+)  # fmt: skip
 from dmaverify.prove.move.part_questions import index_script, row_scripts
 from dmaverify.prove.move.script import Script
 from dmaverify.targets.target import Target
@@ -96,10 +102,12 @@ def check_indirect(
     if row is not None:
         case.judge_row(row, path, keep)
         judge_walked(case)
+        judge_zeros(case)
         case.judge_index()
         judge_keyed(case)
         judge_printed(case)
         commands = case.commands(row)
+        judge_reach(case, commands)
         judge_order(case, commands)
         case.rules = case.ruled(commands)
         _ask_for_all_rows(case, keep)

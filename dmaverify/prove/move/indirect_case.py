@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from math import gcd
 
-from dmaverify.language.expr import axes_of
+from dmaverify.language.expr import Kind, axes_of
+from dmaverify.language.meaning import Cell, Index, Pad, cell
 from dmaverify.lower.programs import program_of_transfer, space_of
 from dmaverify.program.command import Command, Entry, Loop, Sequencer
 from dmaverify.program.indirect import RowDigits, rows_of, without_axis
@@ -27,6 +28,7 @@ from dmaverify.prove.move.copy_ports import left_behind
 from dmaverify.prove.move.index_case import IndexCase
 from dmaverify.prove.move.static import Ruling, transfer_instances
 from dmaverify.values import dataclass, field, replace
+from dmaverify.verdict import Finding
 
 
 @dataclass
@@ -67,13 +69,33 @@ class IndirectCase(IndexCase):
     def judge_row(self, row: Transfer, path: str, keep: list[tuple[str, str, str]] | None) -> None:
         options = replace(self.options, repair=False)
         verdict = check_transfer(row, axes=self.axes, target=self.target, options=options, path=path, keep=keep)
-        for finding in verdict.findings:
-            self.findings.append(replace(finding, notes=(*finding.notes, "of every row alike")))
         for one in verdict.obligations:
             self.status[one.id] = one.status
             self.by[one.id] = f"{one.by}, one row for all" if one.by else ""
+        for finding in verdict.findings:
+            beside = self._beside_row(finding)
+            if isinstance(beside, Pad) and beside.kind is Kind.TOP:
+                self.status["core/padding"] = "unknown"
+                self.assumptions.append(
+                    "rows write beside their cells, into padding: whether it is that of others is open"
+                )
+                continue
+            if isinstance(beside, Index):
+                finding = replace(finding, message=f"{finding.message.partition(',')[0]}, which another row has")
+            self.findings.append(replace(finding, notes=(*finding.notes, "of every row alike")))
         self.assumptions += [said for said in verdict.assumptions if not said.startswith("numpy agrees")]
         self.conditions += verdict.conditions
+
+    def _beside_row(self, finding: Finding) -> Cell | None:
+        """The cell of the whole destination that a finding of row 0 takes for Bottom padding, as other rows are."""
+        at, dest, unit = (finding.witness or {}).get("write_address"), self.move.dest, unit_bits_of(self.bits)
+        if finding.rule != "core/padding" or finding.values.get("part") != "write-bottom" or at is None:
+            return None
+        space = space_of(self.target, dest.tier)
+        slice_, rest = divmod(at, space.stride("slice", unit)) if "slice" in space.places else (dest.at_slice, at)
+        inside = cell(dest.element, (rest - dest.base * 8 // unit) // (self.bits // unit))
+        outside = cell(dest.slice, slice_ - dest.at_slice)
+        return inside if isinstance(outside, Index) else outside
 
     def claim(self) -> str:
         alone = self.move.stream is None and self.move.given is None

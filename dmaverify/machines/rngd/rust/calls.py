@@ -21,7 +21,7 @@ from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import methods_named
 from dmaverify.machines.rngd.rust.integers import INTEGERS, called, typed
 from dmaverify.machines.rngd.rust.lists import element, elements, in_loop, listed, loose, mapped, reshaped_list
-from dmaverify.machines.rngd.rust.moves import SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
+from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
 from dmaverify.machines.rngd.rust.sites import GROWN
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -161,13 +161,13 @@ class Calls(Assignments):
         """Enters what a transfer reads and writes."""
         if not isinstance(receiver, RustTensor):
             return
-        entries, when = self.ledger.effects, self.walk.when
-        entries.append(Effect(site, False, receiver, when=when))
-        into = next((value for value in reversed(values) if isinstance(value, RustTensor)), None)
-        if site.method in (*VIEWS, *SCATTERS) and into is not None:
-            self._written(site, into, receiver.sources)
-            listed = isinstance(receiver.holds, Held) and into.buffer is not None and site.method in VIEWS
-            self.ledger.listed |= {into.buffer.serial} if listed and into.buffer is not None else set()
+        tensors = [value for value in values if isinstance(value, RustTensor)]
+        index = tensors[:1] if site.method in (*GATHERS, *SCATTERS) else []
+        self.ledger.effects += [Effect(site, False, one, when=self.walk.when) for one in (receiver, *index)]
+        for into in tensors[-1:] if site.method in (*VIEWS, *SCATTERS) else ():
+            self._written(site, into, receiver.sources.union(*(one.sources for one in index)))
+            if into.buffer is not None and isinstance(receiver.holds, Held) and site.method in VIEWS:
+                self.ledger.listed.add(into.buffer.serial)
 
     def _written(self, site: Site, into: RustTensor, sources: frozenset[int]) -> None:
         """Enters that a view is written; of a scatter nobody knows where."""

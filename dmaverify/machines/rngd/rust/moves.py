@@ -226,7 +226,8 @@ def _complete(call: Call, move: KernelMove) -> Value:
     """The destination with what the context expects; pending where that is still not all."""
     dest = _fill(move.dest, call.expected)
     buffer = Buffer(call.serial, call.site.let or call.method, True, call.site.span)
-    sources = frozenset((call.site.number,)) | move.source.sources
+    read = (move.source, *([move.index] if move.index is not None else []))
+    sources = frozenset((call.site.number,)).union(*(one.sources for one in read))
     dest = replace(dest, buffer=buffer, sources=sources)
     move = replace(move, dest=dest, problems=(*move.problems, *_cast(call, move.source)))
     lack = dest.missing

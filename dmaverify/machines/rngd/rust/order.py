@@ -49,17 +49,21 @@ def unordered_effects(effects: Sequence[Effect]) -> list[tuple[Effect, Effect]]:
 
 
 def _with_next_turns(effects: Sequence[Effect]) -> list[Effect]:
-    """The accesses; behind those of a loop that is read once its writes again, as of the next turn, where the loop does
-    not move them.
+    """The accesses; behind those of a loop that is read once its writes again, and its reads of what is scattered into,
+    as of the next turn, where the loop does not move them.
     """
     out = list(effects)
+    scattered = {_serial(one) for one in effects if one.writes and one.site.method in SCATTERS} - {-1}
     for loop in dict.fromkeys(loop for one in effects for loop, count in one.when.turns.items() if count != 1):
         inside = [number for number, one in enumerate(out) if loop in one.when.turns]
-        again = [
-            out[n] for n in inside if out[n].writes and out[n].tensor.tier == "hbm" and _stays(out[n].tensor, loop)
-        ]
+        kept = [out[n] for n in inside if out[n].tensor.tier == "hbm" and _stays(out[n].tensor, loop)]
+        again = [one for one in kept if one.writes or _serial(one) in scattered]
         out[inside[-1] + 1 : inside[-1] + 1] = again
     return out
+
+
+def _serial(effect: Effect) -> int:
+    return -1 if effect.tensor.buffer is None else effect.tensor.buffer.serial
 
 
 def _stays(tensor: RustTensor, loop: int) -> bool:
