@@ -86,3 +86,14 @@ def test_jobs_and_drivers_are_told_the_same(tmp_path: Path, name: str, text: str
     assert verdict is not None
     assert verdict.status is Status.PROVED
     assert _told(verdict) == told
+
+
+@pytest.mark.parametrize(("dst", "told"), [(9216 + 64, True), (9216 + 256, False), (9216 - 64, False), (9216, False)])
+def test_a_legal_burst_list_that_lands_on_its_own_rest_is_told(tmp_path: Path, dst: int, told: bool) -> None:
+    names = "variant,data_width,src_addr,dst_addr,length,r_bursts,w_bursts"
+    file = tmp_path / "a.csv"
+    file.write_text(f"{names}\nrw_axi,64,9216,{dst},256,2400:256,{dst:x}:256\n", encoding="utf-8")
+    verdict = verdict_of_file(str(file))
+    assert verdict is not None
+    assert verdict.status is Status.PROVED  # its bursts are legal, and no move is given
+    assert [(f.rule, f.severity) for f in verdict.findings] == [("idma/overlap", Severity.WARNING)] * told
