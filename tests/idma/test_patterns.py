@@ -9,6 +9,7 @@ import pytest
 
 import dmaverify as dv
 from dmaverify.jobs.load import load, program_of
+from dmaverify.machines.idma.check import verdict_of_file
 from dmaverify.machines.idma.emit import emitted
 
 PLAN = """
@@ -133,3 +134,33 @@ def test_a_launch_is_one_of_the_channel_that_the_plan_names(form: str, channel: 
         text = f"reg32_3d\n0xD0 = 4096\n0xD4 = {END}\n0xD8 = 256\nread 0x{0x44 + 4 * launch:X}\n"
     options = CHANNEL.format(channel=channel).replace("reg32_3d", form).replace("dims = 3", "dims = 2")
     assert _status(_move("t", options, _commands(text), "mem")) == {"t": status}
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ('src_protocol = "AXI4", dst_protocol = 0', "proved"), ('dst_protocol = "tl"', "refuted"),
+        ("dst_protocol = 3", "refuted"), ("decouple_aw = 0", "proved"), ("decouple_aw = 1", "refuted"),
+    ],
+)  # fmt: skip
+def test_an_option_of_a_plan_is_that_of_its_text_by_whatever_name(options: str, status: str) -> None:
+    text = f"reg32_3d\n0xD0 = 4096\n0xD4 = {END}\n0xD8 = 256\nread 0x44\n"
+    own = f'variant = "rw_axi_rw_tilelink", dims = 3, front_end = "reg32_3d", {options}'
+    assert _status(_move("t", own, _commands(text), "mem")) == {"t": status}
+
+
+@pytest.mark.parametrize(
+    ("engine", "status"),
+    [
+        ("dst_protocol=axi", "error"), ("dst_protocol=tilelink", "refuted"), ("dst_protocol=3", "refuted"),
+        ("decouple_rw=1", "error"), ("decouple_rw=0", "refuted"), ("data_width=64", "refuted"),
+    ],
+)  # fmt: skip
+def test_an_engine_on_the_command_line_is_no_other_request_than_that_of_the_text(
+    tmp_path: Path, engine: str, status: str
+) -> None:
+    file = tmp_path / "a.job"
+    file.write_text("64\n0x1004\n0x2004\n0\n3\n256\n256\n0\n0\n0\n", encoding="utf-8")
+    verdict = verdict_of_file(str(file), engine=["rw_axi_rw_tilelink", engine], dims=0)
+    assert verdict is not None
+    assert verdict.status.value == status

@@ -26,7 +26,7 @@ from dmaverify.machines.idma.nd import Descriptor, placed
 from dmaverify.machines.idma.order import OrderInstances, itself, meetings
 from dmaverify.machines.idma.planted import planted_facts
 from dmaverify.machines.idma.released import ReleaseCase, release_facts
-from dmaverify.machines.idma.setup import Setup, engine_options, setup_of
+from dmaverify.machines.idma.setup import Setup, agree, engine_options, setup_of
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.flow.listed import ListedItem, judge_listed
 from dmaverify.targets.target import Target, load_target
@@ -263,6 +263,10 @@ def _items(
     setups = _setups(image, target, given)
     others = meetings(image, setups) if image.ordered else [OrderInstances()] * len(setups)
     for number, (told, setup, other) in enumerate(zip(image.told, setups, others, strict=True)):
+        for name, value in told.options.items():
+            if given and name in given and not agree(name, given[name], value):
+                said = f"option `{name}` is {given[name]}, but this descriptor says {value}"
+                yield InputError(said, told.span, "leave the option out: the text says it")
         if said := setup.missing_channel(told.channel):
             yield InputError(said, told.span, "launch it on a channel that there is, or say how many: channels=N")
         d = told.descriptor

@@ -20,7 +20,7 @@ from dmaverify.machines.idma.patterns import filling, unmapped
 from dmaverify.machines.idma.planted import failing, planted_facts
 from dmaverify.machines.idma.price import descriptor_cycles
 from dmaverify.machines.idma.released import OF_TEXTS, ReleaseCase, release_facts
-from dmaverify.machines.idma.setup import OF_BURSTS, Setup, setup_of
+from dmaverify.machines.idma.setup import OF_BURSTS, Setup, agree, setup_of
 from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, lines_of
 from dmaverify.plan.machine_forms import Formed
 from dmaverify.program.command import Entry, GivenCommand, Sequencer
@@ -280,6 +280,7 @@ def read_commands(
     image = read_image(text, source, offset, width)
     channels = {one.channel for one in image.told}
     first, each = _asked(image)
+    first |= {name: written[name] for name in first if name in written and agree(name, first[name], written[name])}
     if channels != {0} or form_of(text) in (*registers.MAPS, "inst64"):
         first["channel"] = channels.pop() if len(channels) == 1 else -1
     moved = [one for one in image.told if one.descriptor.bytes]
