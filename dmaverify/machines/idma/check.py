@@ -216,8 +216,8 @@ def item_of(listed: ListedTransfer, name: str) -> ListedItem:
         count[fact.side] += 1
         spans = tuple((port, own[number]) for port in fact.values) if number < len(own) else ()
         facts.append(replace(fact, spans=spans))
-    own = itself(Descriptor(listed.request), Setup(listed.backend, listed.request, 1, "nd", "sram"))
-    return ListedItem(name, listed.span, [*facts, *own.facts], mild=frozenset({"idma/overlap"}))
+    landing = itself(Descriptor(listed.request), Setup(listed.backend, listed.request, 1, "nd", "sram"))
+    return ListedItem(name, listed.span, [*facts, *landing.facts], mild=frozenset({"idma/overlap"}))
 
 
 def judged_list(row: object) -> Verdict:
