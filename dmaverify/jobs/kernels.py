@@ -18,7 +18,7 @@ from dmaverify.machines.pto.emit import canonical, fields_of, words_of_copy
 from dmaverify.machines.pto.named import NamedFunction, functions_of, kernel_at
 from dmaverify.machines.pto.supposed import barred
 from dmaverify.machines.pto.values import Kernel
-from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, unpack
+from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, misfits, unpack
 from dmaverify.machines.pto.work import NOBODY, work_of
 from dmaverify.program.instructions import Copy
 from dmaverify.prove.flow.same_kernel import Sameness, compare_kernels
@@ -48,7 +48,23 @@ def written(path: str, form: str, *, as_json: bool) -> Any:
 
 def words_json(path: str) -> list[dict[str, Any]]:
     """The words of the kernel that a path means: the JSON that `equiv` reads again."""
-    return words_of(kernel_at(path, canonical=True)[2])
+    return words_of(_that_fits(kernel_at(path, canonical=True)[2]))
+
+
+def _that_fits(kernel: Kernel) -> Kernel:
+    """The kernel, whose copies have words that say what they do. Raises InputError for a number that its field does not
+    hold: packed, it is part of the fields beside it.
+    """
+    for copy in kernel.copies:
+        fields = fields_of(copy)
+        idle = _idle(fields, fields)
+        for found in misfits(copy.kind, fields):
+            if {found.field, *(name for name, _, _ in found.changes)} <= idle:
+                continue
+            beside = "".join(f"; packed, {name} is {now} instead of {was}" for name, was, now in found.changes)
+            said = f"{found.field} is {found.value}, which {found.bits} bits do not hold{beside}"
+            raise InputError(said, copy.span, "a copy in parts; `check` says which operands do not fit")
+    return kernel
 
 
 def words_of(kernel: Kernel) -> list[dict[str, Any]]:
@@ -71,13 +87,16 @@ def _place(place: Any) -> dict[str, Any]:
 def words_text(kernel: Kernel) -> str:
     """The words with their fields, for people."""
     lines = []
-    for one in words_of(kernel):
+    for one in words_of(_that_fits(kernel)):
         lines.append(f"line {one['line']}  {one['kind']}  {_end(one['src'])} -> {_end(one['dst'])}")
         layout = LOCAL_WORDS if one["kind"] == "local" else GM_WORDS
         fields = unpack(one["kind"], {word: int(value, 16) for word, value in one["words"].items()})
         for word, value in one["words"].items():
             parts = ", ".join(f"{name} {fields[name]:,}" for name, _, _ in layout[word] if fields[name])
             lines.append(f"  {word:<10}{value}   {parts or '0'}")
+        if "pad" in one:
+            value = one["pad"]["value"]
+            lines.append(f"  MOV_PAD_VAL {'not known' if value is None else f'{value:#018x}'}")
     return "\n".join(lines)
 
 

@@ -149,7 +149,7 @@ def check_files(folder: Path, manifest: Mapping[str, Any], found: Findings) -> N
     listed += list(manifest.get("files", {}).items())
     for name, digest in listed:
         known.add(name)
-        if not re.fullmatch(rf"(?:{PLANS}/\d+/)?[\w.-]+", name) or ".." in name:
+        if not re.fullmatch(rf"(?:{PLANS}/\d+/)?[\w.-]+", name) or ".." in Path(name).parts:
             found.refused.append(f"{name!r} is no file of a certificate")
         elif not (folder / name).is_file():
             found.refused.append(f"{name} is missing")

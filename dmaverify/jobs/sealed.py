@@ -20,7 +20,7 @@ from typing import Any
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, check_job
 from dmaverify.jobs.reach import files_beside
-from dmaverify.language.files import text_of, write_bytes, write_text
+from dmaverify.language.files import folders_apart, text_of, write_bytes, write_text
 from dmaverify.machines.rngd.rust.cfg import asked_features
 from dmaverify.prove.certify.certificate import (
     DECIDED,
@@ -66,11 +66,11 @@ Facts = tuple[dict[str, Any], dict[str, list[tuple[str, str, str]]]]
 
 def facts_of(job: Job) -> Facts:
     """Everything of one file that its text decides, as data, and its questions. A kernel is read apart from any crate
-    around it: what a folder above a certificate holds decides nothing.
+    around it, and files are those beside it: what a folder above a certificate holds decides nothing.
     """
     from dmaverify.machines.rngd.rust.kernel import texts_apart
 
-    with texts_apart():
+    with texts_apart(), folders_apart():
         return _facts_in_place(job)
 
 

@@ -27,6 +27,7 @@ OUTSIDE = "move it below the folder of the project, or allow it: --allow-path DI
 
 _unsaved: ContextVar[Mapping[str, str] | None] = ContextVar("unsaved", default=None)
 _allowed: ContextVar[tuple[Path, ...]] = ContextVar("allowed", default=())
+_apart: ContextVar[bool] = ContextVar("apart", default=False)
 
 
 def named(text: str) -> tuple[str, str]:
@@ -184,7 +185,18 @@ def _may_be_read(file: str | Path, folder: str | Path) -> bool:
         real, home = Path(file).expanduser().resolve(), Path(folder).resolve()
     except (OSError, RuntimeError, ValueError):
         return False
-    return any(real == root or root in real.parents for root in (home, project_root(home), *_allowed.get()))
+    roots = (home,) if _apart.get() else (home, project_root(home), *_allowed.get())
+    return any(real == root or root in real.parents for root in roots)
+
+
+@contextmanager
+def folders_apart() -> Iterator[None]:
+    """While it lasts, an input names files of its own folder alone: no project around it, no path that was allowed."""
+    token = _apart.set(True)
+    try:
+        yield
+    finally:
+        _apart.reset(token)
 
 
 def is_below(file: str | Path, folder: str | Path) -> bool:

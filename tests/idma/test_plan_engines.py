@@ -81,6 +81,19 @@ def test_a_certificate_holds_the_engine_that_its_plan_names(tmp_path: Path) -> N
     assert check_certificate(tmp_path / "cert", solver=False).refused
 
 
+@pytest.mark.parametrize(("below", "held"), [("", True), ("a/b/c", False)])
+def test_an_engine_in_a_folder_above_is_not_sealed_whatever_lies_above_the_certificate(
+    tmp_path: Path, below: str, held: bool
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / below).mkdir(parents=True, exist_ok=True)
+    up = "/".join(".." for _ in Path(below).parts)
+    file = plan(tmp_path, f'engine = "{up}{"/" * bool(up)}jobs.json::mine"').rename(tmp_path / below / "own.toml")
+    assert status(file) == "proved"
+    write_certificate(tmp_path / "cert", [(str(file), None, None, dict(FULL))])
+    assert check_certificate(tmp_path / "cert", solver=False).code == (0 if held else 3)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

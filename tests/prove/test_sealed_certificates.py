@@ -387,6 +387,13 @@ def test_a_certificate_written_over_another_is_confirmed(tmp_path: Path) -> None
     assert check_certificate(tmp_path / "cert", solver=False).code == 0
 
 
+@pytest.mark.parametrize("name", ["a..b.toml", "...toml", "-.toml"])
+def test_plans_of_any_name_are_confirmed(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(PLAN)
+    write_certificate(tmp_path / "cert", [(str(tmp_path / name), None, None, FULL)])
+    assert check_certificate(tmp_path / "cert", solver=False).code == 0
+
+
 def test_a_seal_without_a_manifest_is_an_error_with_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["certificate", "check", str(tmp_path)]) == 2
     assert "--certify DIR" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from lab.kernels import kernel_of
 
 from dmaverify.errors import InputError, Source
 from dmaverify.jobs.fewest_copies import synthesize_copies
-from dmaverify.jobs.kernels import same_kernels, words_json
+from dmaverify.jobs.kernels import same_kernels, words_json, written
 from dmaverify.machines.pto.emit import canonical, fields_of
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
@@ -146,6 +146,57 @@ def test_more_loops_than_registers_have_no_words_and_are_refused_at_their_line(t
         words_json(str(file))
     assert caught.value.span is not None
     assert caught.value.span.line == 6
+
+
+ONE = """
+func.func @k(%x: !pto.ptr<f32, gm>) {{
+  %c0 = arith.constant 0 : i64
+  %rows = arith.constant {rows} : i64
+  %length = arith.constant {length} : i64
+  %gm = arith.constant {gm} : i64
+  %ub = arith.constant 512 : i64
+  %right = arith.constant {right} : i64
+  %v = arith.constant {value} : f32
+  %u = pto.castptr %c0 : i64 -> !pto.ptr<f32, ub>
+  pto.mte_gm_ub %x, %u, %c0, %length nburst(%rows, %gm, %ub) pad(%v, %c0, %right)
+    : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64, pad f32, i64, i64
+  return
+}}
+"""
+FITS = {"rows": 4, "length": 72, "gm": 72, "right": 4, "value": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, ""),
+        ({"length": (1 << 21) - 1}, ""),
+        ({"length": 1 << 21}, "len_burst is 2097152, .* left is 1 instead of 0"),
+        ({"right": 63}, ""),
+        ({"right": 64}, "right is 64"),
+        ({"gm": -72}, "gm_stride is -72, .* ub_stride is 2097151 instead of 512"),
+        ({"gm": -72, "rows": 1}, ""),  # nothing looks at it
+    ],
+)
+def test_a_copy_that_does_not_fit_its_words_has_none(tmp_path: Path, changed: dict[str, int], said: str) -> None:
+    file = tmp_path / "k.mlir"
+    file.write_text(ONE.format(**{**FITS, **changed}), encoding="utf-8")
+    for as_json in (True, False):
+        if said:
+            with pytest.raises(InputError, match=said) as caught:
+                written(str(file), "words", as_json=as_json)
+            assert caught.value.span is not None
+            assert caught.value.span.line == 11
+        else:
+            assert written(str(file), "words", as_json=as_json)
+
+
+def test_words_that_are_shown_have_the_value_of_the_padding(tmp_path: Path) -> None:
+    file = tmp_path / "k.mlir"
+    file.write_text(ONE.format(**FITS), encoding="utf-8")
+    assert written(str(file), "words", as_json=False).endswith("\n  MOV_PAD_VAL 0x000000003f800000")
+    file.write_text(ONE.format(**FITS).replace(" pad(%v, %c0, %right)", "").replace(", pad f32, i64, i64", ""))
+    assert "PAD" not in written(str(file), "words", as_json=False)
 
 
 PLAN = """schema = 1

@@ -22,11 +22,11 @@ from dmaverify.machines.idma.front_ends import form_of, front_end_facts
 from dmaverify.machines.idma.jobs import image_of, read_jobs
 from dmaverify.machines.idma.judge import burst_facts
 from dmaverify.machines.idma.lists import ListedTransfer, listed_of, looks_like_lists, read_lists
-from dmaverify.machines.idma.nd import placed
+from dmaverify.machines.idma.nd import Descriptor, placed
 from dmaverify.machines.idma.order import OrderInstances, itself, meetings
 from dmaverify.machines.idma.planted import planted_facts
 from dmaverify.machines.idma.released import ReleaseCase, release_facts
-from dmaverify.machines.idma.setup import Setup, engine_options, setup_of
+from dmaverify.machines.idma.setup import Setup, agree, engine_options, setup_of
 from dmaverify.machines.idma.text import Image, ToldDescriptor
 from dmaverify.prove.flow.listed import ListedItem, judge_listed
 from dmaverify.targets.target import Target, load_target
@@ -206,7 +206,9 @@ def image_of_file(source: Source, dims: int | None = None, width: int = 32) -> I
 
 
 def item_of(listed: ListedTransfer, name: str) -> ListedItem:
-    """One listed transfer with its bursts."""
+    """One listed transfer with its bursts, which are legal whatever they do to memory that both sides share: that is
+    told, and no more, since no move is given.
+    """
     count = dict.fromkeys(("read", "write"), 0)
     facts = []
     for fact in burst_facts(listed.backend, listed.request, listed.read, listed.write):
@@ -214,7 +216,8 @@ def item_of(listed: ListedTransfer, name: str) -> ListedItem:
         count[fact.side] += 1
         spans = tuple((port, own[number]) for port in fact.values) if number < len(own) else ()
         facts.append(replace(fact, spans=spans))
-    return ListedItem(name, listed.span, facts)
+    landing = itself(Descriptor(listed.request), Setup(listed.backend, listed.request, 1, "nd", "sram"))
+    return ListedItem(name, listed.span, [*facts, *landing.facts], mild=frozenset({"idma/overlap"}))
 
 
 def judged_list(row: object) -> Verdict:
@@ -260,6 +263,10 @@ def _items(
     setups = _setups(image, target, given)
     others = meetings(image, setups) if image.ordered else [OrderInstances()] * len(setups)
     for number, (told, setup, other) in enumerate(zip(image.told, setups, others, strict=True)):
+        for name, value in told.options.items():
+            if given and name in given and not agree(name, given[name], value):
+                said = f"option `{name}` is {given[name]}, but this descriptor says {value}"
+                yield InputError(said, told.span, "leave the option out: the text says it")
         if said := setup.missing_channel(told.channel):
             yield InputError(said, told.span, "launch it on a channel that there is, or say how many: channels=N")
         d = told.descriptor

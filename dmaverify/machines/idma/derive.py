@@ -18,7 +18,7 @@ from dmaverify.machines.idma.engine import AXI, INIT, NAMES, NO_ADDRESS, TILELIN
 from dmaverify.machines.idma.judge import own_bursts, starts_of
 from dmaverify.machines.idma.legalizer import tilelink_page_bits
 from dmaverify.machines.idma.nd import Descriptor, Dim, corners, relative
-from dmaverify.machines.idma.order import beside, scattered, windows_of
+from dmaverify.machines.idma.order import beside, moved_within, scattered, windows_of
 from dmaverify.machines.idma.released import ReleaseCase, release_facts
 from dmaverify.machines.idma.setup import (
     OF_BURSTS,
@@ -225,6 +225,7 @@ def descriptor_facts(
     request, backend, word = setup.request, setup.backend, setup.backend.word
     reps = [d.reps for d in dims]
     filled = request.src_protocol == INIT and setup.pattern != "none"
+    streamed = {request.src_protocol, request.dst_protocol} & NO_ADDRESS
     strides = {"read": [d.src_stride for d in dims], "write": [d.dst_stride for d in dims]}
     ends = {
         "read": corners(src, reps, strides["read"], length),
@@ -252,6 +253,7 @@ def descriptor_facts(
         "decoupled": int(request.decouple_rw),
         "buffer": backend.buffer_depth * word,
         "inert_llen": int(bool(inert)),
+        "shared": lambda: 0 if streamed else moved_within(src, dst, length, dims),
     }
     yield Derived("descriptor", LaterPorts(values), place)
     for side, protocol, have, burst in (

@@ -12,11 +12,13 @@ from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.c.write import driver_of, read_again
-from dmaverify.machines.idma.derive import descriptor_of
+from dmaverify.machines.idma.derive import descriptor_of, dims_of
 from dmaverify.machines.idma.desc64 import SIZE
+from dmaverify.machines.idma.engine import INIT
 from dmaverify.machines.idma.forms import one_d, read_commands, write_image
 from dmaverify.machines.idma.front_ends import NAMES, PAPER, front_form
 from dmaverify.machines.idma.jobs import request_options
+from dmaverify.machines.idma.patterns import with_value
 from dmaverify.machines.idma.registers import MAPS
 from dmaverify.machines.idma.setup import STANDARD_HEAD, Setup, setup_of_commands
 from dmaverify.machines.idma.text import ToldDescriptor
@@ -78,8 +80,13 @@ def _written(setup: Setup, commands: Sequence[Command], name: str) -> str:
         raise InputError(
             f"addresses of {setup.backend.address_width} bits in {name}", None, f"it has {MAPS[name].width} bits"
         )
-    made = (descriptor_of(setup.own(number), command) for number, command in enumerate(commands))
+    made = (
+        with_value(setup, descriptor_of(setup.own(number), command), dims_of(command))
+        for number, command in enumerate(commands)
+    )
     told = [ToldDescriptor(d, request_options(d.request), channel=max(0, setup.channel)) for d in made]
+    if name == "inst64":  # a dminit has no rows
+        told = [x for each in told for x in (one_d(each) if each.descriptor.request.src_protocol == INIT else [each])]
     if name == "c":
         one = [x for each in told for x in one_d(each)] if setup.front_end == "desc64" else told
         return driver_of(setup, one)

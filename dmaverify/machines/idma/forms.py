@@ -6,7 +6,7 @@ Law: a descriptor and the sequencers made of it have the same 1D transfers, in t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import desc64, inst64, registers
@@ -16,10 +16,11 @@ from dmaverify.machines.idma.jobs import MOST_DIMS, Job, image_of, read_jobs, re
 from dmaverify.machines.idma.midends import Event, event_facts
 from dmaverify.machines.idma.nd import Descriptor, Dim, placed, signed
 from dmaverify.machines.idma.order import beside
+from dmaverify.machines.idma.patterns import filling, unmapped
 from dmaverify.machines.idma.planted import failing, planted_facts
 from dmaverify.machines.idma.price import descriptor_cycles
 from dmaverify.machines.idma.released import OF_TEXTS, ReleaseCase, release_facts
-from dmaverify.machines.idma.setup import OF_BURSTS, Setup, setup_of
+from dmaverify.machines.idma.setup import OF_BURSTS, Setup, agree, setup_of
 from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, lines_of
 from dmaverify.plan.machine_forms import Formed
 from dmaverify.program.command import Entry, GivenCommand, Sequencer
@@ -97,7 +98,7 @@ def one_d(told: ToldDescriptor) -> list[ToldDescriptor]:
     from dmaverify.machines.idma.nd import requests
 
     return [
-        ToldDescriptor(Descriptor(replace(r, last=True)), told.options, told.span)
+        ToldDescriptor(Descriptor(replace(r, last=True)), told.options, told.span, channel=told.channel)
         for r in requests(told.descriptor, 64)
     ]
 
@@ -279,7 +280,8 @@ def read_commands(
     image = read_image(text, source, offset, width)
     channels = {one.channel for one in image.told}
     first, each = _asked(image)
-    if channels != {0}:
+    first |= {name: written[name] for name in first if name in written and agree(name, first[name], written[name])}
+    if channels != {0} or form_of(text) in (*registers.MAPS, "inst64"):
         first["channel"] = channels.pop() if len(channels) == 1 else -1
     moved = [one for one in image.told if one.descriptor.bytes]
     problems = [(_wrong(one)[0], _at(one), _wrong(one)[1]) for one in image.told if not one.descriptor.bytes]
@@ -288,7 +290,12 @@ def read_commands(
         for one, own in zip(image.told, each, strict=False) for name, value in own if written.get(name, value) != value
     ]  # fmt: skip
     setup = setup_of(target, {**first, **written})
-    problems += [*image.problems, *_narrow(form_of(text), setup, image), *_filling(setup, image)]
+    problems += [
+        *image.problems,
+        *_narrow(form_of(text), setup, image),
+        *filling(setup, image),
+        *unmapped(form_of(text), setup, image),
+    ]
     for one in image.told:
         if said := setup.missing_channel(one.channel):
             problems.append((said, _at(one), "launch it on a channel that there is, or say how many: channels = N"))
@@ -334,25 +341,6 @@ def _asked(image: Image) -> tuple[dict[str, int | str], tuple[tuple[tuple[str, i
         differ |= dict.fromkeys(other)
     each = [tuple((name, one.options.get(name, 0)) for name in differ) for one in image.told] if differ else []
     return {name: value for name, value in first.items() if name not in differ}, tuple(each)
-
-
-def _filling(setup: Setup, image: Image) -> Iterator[tuple[str, Span | None, str]]:
-    """What is wrong with transfers that fill memory with a promised pattern.
-
-    Raises InputError where it is not documented what a transfer leaves behind.
-    """
-    for one in image.told:
-        if one.descriptor.request.src_protocol != INIT or setup.pattern == "none":
-            continue
-        value = one.descriptor.request.src & 0xFF
-        if setup.pattern == "constant" and value != setup.value:
-            what = f"this fills with 0x{value:02X}, promised is 0x{setup.value:02X}"
-            yield what, one.span, "the value is the low byte of the source, or what dminit asks for"
-        if setup.pattern != "constant" and (len(image.told) > 1 or one.descriptor.transfers > 1):
-            raise InputError(
-                f"where a pattern that is {setup.pattern} goes on behind a 1D transfer is not documented", one.span,
-                "one 1D transfer, or a constant pattern",
-            )  # fmt: skip
 
 
 def _at(told: ToldDescriptor) -> Span | None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import InputError, Source
-from dmaverify.machines.idma.engine import AXI, INIT, Request
+from dmaverify.machines.idma.engine import AXI, INIT, NAMES, OBI, Request
 from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
 from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, field_of, lines_of, reserved, stride_of
@@ -62,7 +62,16 @@ def write(told: Sequence[ToldDescriptor]) -> str:
             )
         if r.decouple_aw or r.decouple_rw or r.src_reduce_len or r.dst_reduce_len:
             raise InputError("inst_64 has no back-end options", None, "leave them out")
-        say("dmsrc", r.src & 0xFFFFFFFF, r.src >> 32)
+        filled = r.src_protocol == INIT
+        for protocol in (() if filled else (r.src_protocol,)) + (r.dst_protocol,):
+            if protocol not in (AXI, OBI):
+                raise InputError(f"inst_64 asks for no {NAMES[protocol]}", None, "copies of OBI or AXI, and dminit")
+        if filled and (d.dims or r.src > 0xFF):
+            what = "loops over dminit" if d.dims else f"a dminit of 0x{r.src:x}"
+            raise InputError(what, None, "one launch a row, filled with a byte")
+        pattern = next((cfg for cfg, value in _PATTERNS.items() if filled and value == r.src), 2)
+        if not filled or pattern == 2:
+            say("dmsrc", r.src & 0xFFFFFFFF, r.src >> 32)
         say("dmdst", r.dst & 0xFFFFFFFF, r.dst >> 32)
         for what, address in (("src", r.src), ("dst", r.dst)):
             field_of(address, 0, 64, what)
@@ -73,7 +82,13 @@ def write(told: Sequence[ToldDescriptor]) -> str:
             say("dmstr", dim.src_stride & 0xFFFFFFFF, dim.dst_stride & 0xFFFFFFFF)
             say("dmrep", dim.reps)
         field_of(r.length, 0, 32, "length")
-        out.append(f"dmcpyi 0x{r.length:x}, {(TWO_D if d.dims else 0) | max(0, one.channel) << 2}")
+        channel = max(0, one.channel) << 2
+        if filled:
+            out.append(f"dminit 0x{r.length:x}, {pattern | channel}")
+            if pattern in _PATTERNS:
+                held.pop("dmsrc", None)
+        else:
+            out.append(f"dmcpyi 0x{r.length:x}, {(TWO_D if d.dims else 0) | channel}")
     return "\n".join(out) + "\n"
 
 

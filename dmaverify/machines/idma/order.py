@@ -19,7 +19,7 @@ from dmaverify.errors import InputError
 from dmaverify.language.affine import Lin, World
 from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK
 from dmaverify.machines.idma.legalizer import is_coupled, window_bits
-from dmaverify.machines.idma.nd import Descriptor, extent, placed, requests
+from dmaverify.machines.idma.nd import Descriptor, Dim, extent, placed, requests
 from dmaverify.machines.idma.path import pieces
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.text import Image
@@ -29,9 +29,9 @@ from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.hazards import StepJudge
 from dmaverify.prove.flow.pipe_state import Encounter
 from dmaverify.prove.flow.step_events import NOWHERE, hand, touch_of
-from dmaverify.prove.meet import Walk, found_meeting, side_of
+from dmaverify.prove.meet import Walk, apart, equation, found_meeting, side_of
 from dmaverify.prove.move.overlap import Early, Streams, written_early
-from dmaverify.prove.smt import Session
+from dmaverify.prove.smt import Query, Session, linear
 from dmaverify.targets.modules import Derived
 from dmaverify.values import dataclass, replace
 
@@ -89,6 +89,30 @@ def itself(descriptor: Descriptor, setup: Setup, place: str = "") -> OrderInstan
     inside = early.write[1][:-1] == early.read[1][:-1]
     facts = (Derived("order", {"early": early.address}, place),)
     return OrderInstances(facts, mild=frozenset() if inside else frozenset({"idma/overlap"}))
+
+
+def moved_within(src: int, dst: int, length: int, dims: Sequence[Dim]) -> int:
+    """Most bytes that one 1D transfer both reads and writes, at different places of it; 0 if there are none. `dims`
+    have strides per index. Not decided counts as a byte.
+    """
+    steps = [(f"i{k}", d.reps, d.dst_stride - d.src_stride) for k, d in enumerate(dims) if d.reps > 1]
+    steps = [one for one in steps if one[2]]
+    nearest = length
+    for sign in (1, -1):
+        parts = [*((step, name) for name, _, step in steps), (-sign, "gap")]
+        variables = (*((name, 0, reps) for name, reps, _ in steps), ("gap", 1, nearest))
+        if nearest < 2 or apart(
+            equation([(k, a, b - 1) for (k, _), (_, a, b) in zip(parts, variables, strict=True)], src - dst)
+        ):
+            continue
+        session = Session(RLIMIT)
+        query = Query(variables, (f"(= {linear(dst - src, parts)} 0)",))
+        answer = session.ask(query, "idma/in-place")
+        if answer.status == "unknown":
+            return max(1, length - nearest)
+        if answer.status == "sat":
+            nearest = session.smallest(query, ["gap"], answer).model["gap"]
+    return length - nearest
 
 
 def windows_of(setup: Setup) -> tuple[int, ...] | None:

@@ -133,7 +133,7 @@ def write(map_: RegisterMap, told: Sequence[ToldDescriptor]) -> str:
             field_of(value, 0, 32 * words, name)
             halves = [(offset + 4 * word, value >> (32 * word) & 0xFFFFFFFF) for word in range(words)]
             out += [f"0x{register:02X} = 0x{half:08X}  # {name}" for register, half in halves]
-        out.append(f"read 0x{NEXT_ID:02X}")
+        out.append(f"read 0x{NEXT_ID + 4 * max(0, one.channel):02X}")
     return "\n".join(out) + "\n"
 
 

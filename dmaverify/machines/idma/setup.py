@@ -165,6 +165,11 @@ def _written(value: str) -> int | str:
     return int(value) if value.isdecimal() else value
 
 
+def agree(name: str, one: int | str, other: int | str) -> bool:
+    """Whether two values of an option are one: a protocol has several names, and a code."""
+    return one == other or (name in PROTOCOLS and protocol_named(one) == protocol_named(other))
+
+
 def full_options(target: Target, given: Mapping[str, int | str]) -> dict[str, Any]:
     """What was given over its preset, over the default. Raises InputError for an unknown preset."""
     preset = _text(given, "preset", "")
