@@ -26,7 +26,7 @@ from dmaverify.machines.pto.ops import CopyOp, KernelFunction, deep
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.replay import confirm
 from dmaverify.machines.pto.supposed import launched, separate, unset
-from dmaverify.machines.pto.tiles import TileOp
+from dmaverify.machines.pto.tiles import TileOp, tile_work
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.machines.pto.words import misfits
 from dmaverify.plan.notes import Notes, read_notes
@@ -97,7 +97,8 @@ def check_text(
 
 def _operations(body: Iterable[Any]) -> int:
     """DMA operations of a text, those in loops and branches included."""
-    return sum(isinstance(stmt, (CopyOp, TileOp)) for stmt in deep(body))
+    found = [s for s in deep(body) if isinstance(s, (CopyOp, TileOp))]
+    return sum(isinstance(s, CopyOp) or tile_work()[s.name].writes == "move" for s in found)
 
 
 def _of_function(*arguments: Any) -> list[Verdict]:

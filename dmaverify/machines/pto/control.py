@@ -70,7 +70,7 @@ class ControlReader(BufferReader):
         self.own = ""
         self.calls = 0
         self.cube = 0
-        self.cube_parts = 0
+        self.cube_parts = self.beside = 0  # sections of the cube core: how many, around what is read
         self.cube_copies: Counter[str] = Counter()
 
     def block(self, ops: tuple[Op, ...]) -> tuple[Stmt, ...]:
@@ -280,7 +280,9 @@ class ControlReader(BufferReader):
         self.passed[op.name] += 1
         self.cube_parts += 1
         if self.in_tiles(op):
+            self.beside += 1
             inside = tuple(s for region in op.regions for s in self.block(region) if not isinstance(s, REGISTERS))
+            self.beside -= 1
             return [Block(op.span, inside, op.name)]
         return [s for region in op.regions for s in self.on_cube(region)]
 

@@ -24,6 +24,7 @@ from dmaverify.machines.pto.execute_order import RunOrder
 from dmaverify.machines.pto.running import MOST_MOVED, UNKNOWN, WRITTEN, Memory, Over, RunEvent
 from dmaverify.machines.pto.tiles import (
     AllocTile,
+    HandedTile,
     PartView,
     TensorView,
     TileOp,
@@ -73,11 +74,13 @@ class TileRun(RunOrder):
     """The part of a run that is about tiles."""
 
     made: dict[object, int]
+    popped: dict[str, list[CellTile]]
     flagged = in_tiles = one_tile = False
 
     def seen(self, stmt: ops.Stmt) -> None:
         """Takes note of a statement before the run."""
         self.made = {}
+        self.popped = {}
         self.in_tiles = self.in_tiles or isinstance(stmt, TileOp)
         self.flagged = self.flagged or isinstance(stmt, (ops.CopyOp, ops.Flag, ops.BufferOp))
 
@@ -94,11 +97,16 @@ class TileRun(RunOrder):
             case ValidShape():
                 tile = self._tile(stmt.tile)
                 rows, cols = (self._int(o) for o in stmt.valid)
-                self.values[stmt.tile.name] = self._fitting(replace(tile, rows=rows, cols=cols))
+                for name in [n for n, known in self.values.items() if known is tile]:
+                    self.values[name] = self._fitting(replace(tile, rows=rows, cols=cols))
+            case HandedTile():
+                self._handed(stmt)
             case TensorView():
                 place, at, item = self._operand(stmt.base)
                 sizes, strides = (tuple(self._int(o) for o in group) for group in (stmt.shape, stmt.strides))
-                item = max(1, stmt.bits // 8) if stmt.bits else item
+                if stmt.bits % 8:
+                    raise Beyond(f"elements of {stmt.bits} bits")
+                item = stmt.bits // 8 or item
                 self.values[stmt.result] = ElementView(place, at, item, tuple(max(0, n) for n in sizes), strides)
             case PartView():
                 self.values[stmt.result] = self._part(stmt)
@@ -149,7 +157,22 @@ class TileRun(RunOrder):
         tile = self._fitting(CellTile(owner, place, at, kind, sizes[0], sizes[1]))
         if stmt.given:
             self._write(tile, self._cells(tile, 0, 0, tile.rows, tile.cols))
+            self.popped.setdefault(stmt.given[-3:], []).append(tile)
         return tile
+
+    def _handed(self, stmt: HandedTile) -> None:
+        """A tile read for the other core, or the first one popped given back: what it holds is the other core's."""
+        if "push" in stmt.name:
+            if stmt.tile is None:
+                raise Beyond(stmt.name)
+            tile = self._tile(stmt.tile)
+            cells = self._cells(tile, 0, 0, tile.rows, tile.cols)
+            if not self._clean(tile, cells).all():
+                self._finds("definite")
+            self._happened(RunEvent("FIX" if "to_aiv" in stmt.name else "MTE3", {tile.place: distinct(cells)}, {}))
+        elif waiting := self.popped.get(stmt.name[-3:]):
+            tile = waiting.pop(0)
+            self._write(tile, self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols), False)
 
     def _fitting(self, tile: CellTile) -> CellTile:
         if not (0 <= tile.rows <= tile.kind.rows and 0 <= tile.cols <= tile.kind.cols):
@@ -203,6 +226,9 @@ class TileRun(RunOrder):
         if len(into) != 1:
             raise Beyond(f"{stmt.name} writes several tiles")
         if work.writes == "move":
+            ends = [one.kind.loc if isinstance(one, CellTile) else "gm" for one in (*given[:1], into[0])]
+            if tuple(ends) not in work.between:
+                raise Beyond(f"{stmt.name} {' to '.join(ends)}")
             self._moved(given[0] if given else None, into[0])
             return
         if not isinstance(into[0], CellTile) or not all(isinstance(tile, CellTile) for tile in given):
@@ -256,6 +282,7 @@ class TileRun(RunOrder):
 
     def _computed(self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
         """Cells that it reads, whether each was written, and cells that it writes."""
+        _told(stmt.name, work, tiles, out)
         windows = "window" in (*work.reads, work.writes)
         named = [self._int(o) for o in stmt.ins if windows and o.name in stmt.scalars]
         if windows and len(named) != 2:
@@ -279,7 +306,8 @@ class TileRun(RunOrder):
         self._write(out, cells, clean & sure)
         writes.setdefault(out.place, []).append(cells.ravel())
         loc = tiles[0].kind.loc if tiles else out.kind.loc
-        pipe = "M" if stmt.name.startswith(_PRODUCTS) else {"acc": "FIX", "mat": "MTE1"}.get(loc, "V")
+        into = "MTE3" if stmt.name == "pto.tinsert" and out.kind.loc == "mat" else "V"
+        pipe = "M" if stmt.name.startswith(_PRODUCTS) else {"acc": "FIX", "mat": "MTE1"}.get(loc, into)
         both = [{place: distinct(np.concatenate(at)) for place, at in side.items()} for side in (reads, writes)]
         self._happened(RunEvent(pipe, both[0], both[1]))
 
@@ -308,6 +336,8 @@ class TileRun(RunOrder):
             case "row":
                 return self._cells(out, 0, 0, 1, out.cols), np.arange(out.cols)[None, :] < first.cols
             case "whole":
+                if not out.kind.pads and (first.rows, first.cols) != (out.kind.rows, out.kind.cols):
+                    raise Beyond(f"{name} without a value that pads")
                 fits = first.rows <= out.kind.rows and first.cols <= out.kind.cols
                 return self._cells(out, 0, 0, out.kind.rows, out.kind.cols), fits
             case "window":
@@ -322,6 +352,23 @@ class TileRun(RunOrder):
         left = next((t for t in tiles if t.kind.loc == "left"), out)
         right = next((t for t in tiles if t.kind.loc == "right"), out)  # rows of the left and columns of the right
         return cells, (np.arange(out.rows)[:, None] < left.rows) & (np.arange(out.cols)[None, :] < right.cols)
+
+
+def _told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
+    """Ends the run where the memories of an operation, or the shapes of a product, are none that it has."""
+    places = sorted(tile.kind.loc for tile in tiles if tile.kind.loc != "scaling")
+    if not name.startswith(_PRODUCTS):
+        if any((loc, out.kind.loc) not in work.between for loc in (t.kind.loc for t in tiles or (out,))):
+            raise Beyond(f"{name} in other memories")
+        return
+    wanted = ["left", "right", *(part for part in name.split(".") if part in ("acc", "bias"))]
+    by = {tile.kind.loc: tile for tile in tiles}
+    if places != sorted(wanted) or out.kind.loc != "acc" or by["right"].rows < by["left"].cols:
+        raise Beyond(f"{name} of other tiles than it multiplies")
+    if "acc" in by and (by["acc"].rows < out.rows or by["acc"].cols < out.cols):
+        raise Beyond(f"{name} onto a smaller tile")
+    if "bias" in by and by["bias"].cols < out.cols:
+        raise Beyond(f"{name} with a smaller bias")
 
 
 def _bit_cells(mask: CellTile, rows: int, cols: int) -> int:

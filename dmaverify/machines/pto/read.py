@@ -322,7 +322,7 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
             out.append(Block(op.span, tuple(inside), name))
         self.passed[name] += 1
         out += self._cross(op)
-        if (given := self.popped(op) if TILE_PIPE.fullmatch(name) else None) is not None:
+        if (given := self.handed(op) if TILE_PIPE.fullmatch(name) else None) is not None:
             return [*out, given]
         if op.results:
             out.append(self._results_of(op))

@@ -14,10 +14,11 @@ from collections.abc import Iterator, Sequence
 
 from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto.carried import Carried
-from dmaverify.machines.pto.limits import block_bytes
+from dmaverify.machines.pto.limits import block_bytes, ub_memory
 from dmaverify.machines.pto.ops import Stmt
 from dmaverify.machines.pto.tiles import (
     AllocTile,
+    HandedTile,
     PartView,
     TensorView,
     TileOp,
@@ -68,14 +69,20 @@ class TilePlaces(Carried):
             return None
         tile = TileValue(place, kind, sizes[0], sizes[1], stmt.result, stmt.address is not None, stmt)
         self.values[stmt.result] = tile
+        self._has_room(stmt, kind)
         if tile.addressed:
-            self._own_place(tile)
-        elif self.around and not stmt.given:  # each time it is another tile, of which nobody has written anything
+            place = replace(place, space=APART, address=Lin(self._own_place(tile)))
+        moves = self.world.changes(tile.place.address, self.around)
+        moves = moves or not self.world.roots(tile.place.address).isdisjoint(self.around)
+        if self.around and not stmt.given and (moves or not tile.addressed):
+            # each time it is another tile, of which nobody has written anything
             lost = CopyTouch("unknown", place, ZERO, Lin(kind.bytes), ())
             self.uses += 1
             return [Use(-self.uses, "", (lost,), stmt.span, "pto.alloc_tile", self.when)]
         if not stmt.given:
             return None
+        if not self.dry:
+            self.popped.append((stmt.given[-3:], tile, (tuple(self.around), self.when)))
         self.suppose(f"what {stmt.given} gives was written whole by the other core")
         return self._use(stmt.given, "S", [self._cells(tile, self._valid(tile), "data")], stmt)
 
@@ -84,6 +91,13 @@ class TilePlaces(Carried):
         if value is not None:
             claim = both([compare("le", -value), compare("le", value - most)])
             self._need(claim, stmt, f"the tile has {most:,} {what}", value)
+
+    def _has_room(self, stmt: AllocTile, kind: TileType) -> None:
+        """That a tile of UB without an address has a place at all."""
+        space, most = ub_memory()
+        if kind.loc == "vec" and stmt.address is None and kind.bytes > most:
+            said = f"the tile `{stmt.result}` has {kind.bytes:,} bytes, {space.upper()} {most:,}"
+            self.remark("ill", said, stmt.span, "make it smaller, and go over it in parts")
 
     def _end_behind(self, at: int, kind: TileType) -> None:
         """Tiles without a place begin behind this one, in whole blocks."""
@@ -111,14 +125,18 @@ class TilePlaces(Carried):
             return
         for value, most, what in ((rows, tile.kind.rows, "rows"), (cols, tile.kind.cols, "columns")):
             self._sized(value, most, what, stmt)
-        self.values[stmt.tile.name] = replace(tile, rows=rows, cols=cols)
+        for name, known in self.values.items():
+            if isinstance(known, TileValue) and known.made is tile.made:  # under whichever name
+                self.values[name] = replace(known, rows=rows, cols=cols)
 
     def _tensorview(self, stmt: TensorView) -> None:
         base = self.value(stmt.base)
         shape = [self.number_of(o, "a size of the view") for o in stmt.shape]
         strides = [self.number_of(o, "a stride of the view") for o in stmt.strides]
-        if not isinstance(base, Place) or None in shape or None in strides:
+        if not isinstance(base, Place) or None in shape or None in strides or stmt.bits % 8:
             self.values[stmt.result] = None
+            if stmt.bits % 8:
+                self.reasons[stmt.result] = f"how elements of {stmt.bits} bits lie in bytes is not documented"
             return
         place = replace(base, item_bytes=max(1, (stmt.bits or base.item_bytes * 8) // 8))
         self.values[stmt.result] = TensorPart(
@@ -131,7 +149,7 @@ class TilePlaces(Carried):
         sizes = [self.number_of(o, "a size of the part") for o in stmt.sizes]
         if not isinstance(whole, TensorPart) or len(whole.shape) != len(sizes) or None in offsets or None in sizes:
             self.values[stmt.result] = None
-            self.reasons[stmt.result] = "the view that it is a part of is not known"
+            self.reasons[stmt.result] = self.reasons.get(stmt.base.name, "the view that it is a part of is not known")
             return
         address = whole.place.address
         for index, (offset, size) in enumerate(zip(offsets, sizes, strict=True)):
@@ -231,7 +249,13 @@ class TilePlaces(Carried):
         return CopyTouch(kind, place, offset, region.rows * item, ((region.cols, Lin(across)),))
 
     def _use(
-        self, name: str, pipe: str, touches: Sequence[CopyTouch], stmt: TileOp | AllocTile, *, stores: bool = False
+        self,
+        name: str,
+        pipe: str,
+        touches: Sequence[CopyTouch],
+        stmt: TileOp | AllocTile | HandedTile,
+        *,
+        stores: bool = False,
     ) -> list[Use]:
         kept = tuple(t for t in touches if t.length != ZERO and all(c != ZERO for c, _ in t.steps))
         extra = (self.own_names, self.in_boxes, self.anywhere_in)

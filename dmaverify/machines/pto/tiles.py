@@ -40,6 +40,7 @@ class TileType:
     bits: int
     column_major: bool = False
     boxed: bool = False
+    pads: bool = False  # its type says what padding holds
 
     @property
     def bytes(self) -> int:
@@ -87,6 +88,14 @@ class ValidShape(Stmt):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class HandedTile(Stmt):
+    """A tile given to the other core, or the slot of the first one popped given back (no tile)."""
+
+    name: str = ""
+    tile: Operand | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TileOp(Stmt):
     """An operation on tiles: operands that it reads, operands that it writes."""
 
@@ -107,10 +116,13 @@ QUIET = (
 
 @dataclass(frozen=True, slots=True)
 class TileWork:
-    """What an operation does: how it reads each tile (the last stands for all further ones), how it writes."""
+    """What an operation does: how it reads each tile (the last stands for all further ones), how it writes, from which
+    memory to which.
+    """
 
     reads: tuple[str, ...]
     writes: str
+    between: frozenset[tuple[str, str]]
     scratch: int | None = None  # which of the tiles that it names first is no input
 
 
@@ -119,7 +131,8 @@ def tile_work() -> Mapping[str, TileWork]:
     """What the target's data says of operations on tiles."""
     out = {}
     for entry in load_target("pto").raw["tile"].values():
-        work = TileWork(tuple(entry["reads"]), entry["writes"], entry.get("scratch"))
+        ways = frozenset((one, other) for one, other in entry.get("between", [("vec", "vec")]))
+        work = TileWork(tuple(entry["reads"]), entry["writes"], ways, entry.get("scratch"))
         out.update(dict.fromkeys((f"pto.{op}" for op in entry["names"]), work))
     return out
 
@@ -153,13 +166,14 @@ def tile_type(tokens: Sequence[Token]) -> TileType | None:
         loc, kind, sizes = named["loc"], named["dtype"], [named["rows"], named["cols"]]
         valid = [named.get("v_row", sizes[0]), named.get("v_col", sizes[1])]
     bits = bits_of(kind)
-    if len(sizes) != 2 or len(valid) != 2 or not all(s.isdigit() for s in sizes) or not bits:
-        return None
+    if len(sizes) != 2 or len(valid) != 2 or not all(s.isdigit() for s in sizes) or not bits or bits % 8:
+        return None  # half bytes: which two share one is not told
     rows, cols = (int(s) for s in sizes)
     v_row, v_col = (int(v) if v.isdigit() else None for v in valid)
     column = "col_major" in named.get("blayout", "row_major")
     boxed = named.get("slayout", "none_box") != "none_box" or loc not in ("vec", "bias")
-    return TileType(loc, rows, cols, v_row, v_col, bits, column, boxed)
+    pads = named.get("pad", "0") not in ("0", "null")
+    return TileType(loc, rows, cols, v_row, v_col, bits, column, boxed, pads)
 
 
 class TileReader:
@@ -190,15 +204,20 @@ class TileReader:
             return None
         *rows, cols = found[0]
         count = prod(rows)
-        kind = TileType(found[2], count, cols, count, cols, found[1], boxed=found[2] != "vec")
+        loc = "vec" if found[2] == "ub" else found[2]
+        kind = TileType(loc, count, cols, count, cols, found[1], boxed=loc != "vec")
         return AllocTile(op.span, op.results[0], kind)
 
-    def popped(self, op: Op) -> Stmt | None:
-        """`%t = pto.tpop_from_aic {..} -> !pto.tile_buf<..>`: a tile that another core has filled."""
+    def handed(self, op: Op) -> Stmt | None:
+        """`%t = pto.tpop_from_aic {..} -> !pto.tile_buf<..>`: a tile that another core has filled; or one for it, or
+        the slot of one.
+        """
         kind = tile_type(op.tokens)
+        values = [Operand(t.text, op.at(t)) for t in op.tokens if t.kind == "value"]
+        if not op.results:
+            return HandedTile(op.span, op.name, values[0] if "push" in op.name and values else None)
         if kind is None or len(op.results) != 1:
             return None
-        values = [Operand(t.text, op.at(t)) for t in op.tokens if t.kind == "value"]
         valid = (values[0], values[1]) if len(values) == 2 else (None, None)
         return AllocTile(op.span, op.results[0], kind, None, valid, op.name)
 
@@ -273,7 +292,7 @@ def _is_number(kind: str) -> bool:
 def shaped_memref(text: str) -> tuple[tuple[int, ...], int, str] | None:
     """Sizes, bits of an element and memory of a memref of a static contiguous shape; None for any other type."""
     found = _MEMREF.fullmatch(text)
-    if found is None or not bits_of(found[2]):
+    if found is None or not bits_of(found[2]) or bits_of(found[2]) % 8:
         return None
     return tuple(int(n) for n in found[1].rstrip("x").split("x")), bits_of(found[2]), found[3]
 

@@ -147,6 +147,9 @@ class Values:
         self.cube: list[Event] = []
         self.tile_bytes: dict[object, int] = {}  # where tiles without an address lie, by their statement
         self.misplaced: set[str] = set()
+        self.popped: list[
+            tuple[str, TileValue, object]
+        ] = []  # tiles of the other core: which, in which loops and branches
         self.lying: dict[int, tuple[Place, int]] = {}  # tiles with an address: where, how many bytes; by tile_bytes
         self.own_names: dict[int, CopyTouch] = {}  # cells of a tile under its own name, by the touch of its bytes
         self.in_boxes: dict[int, CopyTouch] = {}  # cells of a whole tile in boxes, by the touch of its bytes
