@@ -72,6 +72,10 @@ def errors(verdict: Verdict) -> list[str]:
     return sorted({f.rule for f in verdict.errors})
 
 
+OPEN = kind("vec", 8, 16, "v_row=?, v_col=?")
+LOADED = part("pa", "av", 4) + part("pb", "bv") + tile("t", OPEN, "valid_row = %c4 valid_col = %c16")
+LOADED += op("tload", "%pa", "%t")
+
 # ---------------------------------------------------------------- products
 
 LEFT, RIGHT, OUT = (16, 32), (32, 16), (16, 16)
@@ -208,11 +212,150 @@ def test_padding_is_filled_where_the_type_says_with_what(valid: str, pad: str, s
     assert check(body).status is status
 
 
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [("", Status.PROVED), (", compact=0", Status.PROVED), (", compact=2", Status.UNKNOWN), (", new=1", Status.UNKNOWN)],
+)
+def test_a_tile_has_the_bytes_that_every_word_of_its_type_gives_it(more: str, status: Status) -> None:
+    """Rows that are one block longer reach over the next tile."""
+    body = part("pa", "av") + part("pb", "bv") + tile("t", kind("vec", 8, 16, more=more)) + op("tload", "%pa", "%t")
+    assert check(body + STORED).status is status
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [("muli %n, %c32", []), ("muli %n, %c16", ["core/in-bounds"]), ("addi %n, %c0", ["core/in-bounds"])],
+)
+def test_a_tile_begins_on_a_block_whatever_its_address_is_computed_from(address: str, found: list[str]) -> None:
+    at = f"  %w = arith.{address} : index\n  %x = arith.index_cast %w : index to i64\n"
+    body = at + moved("addr = %x") + STORED
+    assert errors(check(body, "// dmaverify: assume %n in 0..64\n")) == found
+    assert ("form" in run(body, n=1)) == bool(found)
+
+
+def test_operands_outside_of_both_groups_are_not_passed_over() -> None:
+    load = op("tload", "%pa", "%t")
+    assert check(moved() + STORED).status is Status.PROVED
+    shifted = load.rstrip() + " left_padding_num = %c4 : index\n"
+    verdict = check(moved().replace(load, shifted) + STORED)
+    assert verdict.status is Status.UNKNOWN
+    assert "pto.tload: what it does with `%c4`" in verdict.findings[0].message
+
+
+def test_types_may_stand_behind_each_operand() -> None:
+    body = moved() + tile("u") + f"  pto.tadd ins(%t : {VEC}, %{{0}} : {VEC}) outs(%u : {VEC})\n"
+    assert check(body.format("t")).status is Status.PROVED
+    assert check(body.format("u")).status is Status.UNKNOWN
+
+
+FLAGS = (
+    '  pto.set_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]\n  pto.wait_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]\n'
+)
+ADDED = STORED.rstrip() + " {atomicType = #pto<atomic_type atomic_add>}\n"
+LATER = part("pl", "bv", row=4) + ADDED.replace("%pb", "%pl")
+
+
+@pytest.mark.parametrize(
+    ("stores", "found"),
+    [
+        (STORED, []),
+        (STORED + STORED, ["core/hazard-waw"]),
+        (ADDED + ADDED, []),
+        (ADDED + LATER, []),
+        (ADDED + STORED, ["core/hazard-waw"]),
+        (STORED + ADDED, ["core/hazard-waw"]),
+    ],
+)
+def test_stores_that_add_need_no_order_among_themselves(stores: str, found: list[str]) -> None:
+    body = moved() + FLAGS + stores
+    assert errors(check(body)) == found
+    assert run(body) == {one.removeprefix("core/hazard-") for one in found}
+
+
+@pytest.mark.parametrize(("store", "said"), [(STORED, True), (ADDED, False)])
+def test_cores_that_add_to_one_part_are_no_condition(store: str, said: bool) -> None:
+    cores = "  %id = pto.get_block_idx\n  %row = arith.index_cast %id : i64 to index\n"
+    body = cores + moved().replace("%av, offsets = [%c0", "%av, offsets = [%row") + store
+    verdict = check(body, "// dmaverify: assume %id in 0..7\n")
+    assert verdict.status is Status.PROVED
+    assert any("no two cores of a launch" in one for one in verdict.conditions) is said
+
+
+# ---------------------------------------------------------------- valid regions at run time
+
+SOME = kind("vec", 8, 16, "v_row=?, v_col=16")
+PARTLY = part("pn", "av").replace("sizes = [%c8", "sizes = [%n") + tile("t", SOME, "valid_row = %n")
+PARTLY += op("tload", "%pn", "%t")
+
+
+@pytest.mark.parametrize(
+    ("rows", "most", "found"),
+    [(8, 8, []), (32, 8, []), (8, 9, ["core/in-bounds"]), (4, 4, []), (4, 5, ["core/in-bounds"])],
+)
+def test_a_store_writes_the_valid_region_of_a_larger_part(rows: int, most: int, found: list[str]) -> None:
+    body = PARTLY + part("pb", "bv", rows) + STORED
+    verdict = check(body, f"// dmaverify: assume %n in 1..{most}\n")
+    assert errors(verdict) == found
+    assert found or verdict.status is Status.PROVED
+
+
+def test_rows_of_a_part_beyond_the_valid_region_are_not_written() -> None:
+    """Of two stores one begins in the part of the other, behind its valid rows."""
+    twice = part("pb", "bv") + STORED + part("pc", "bv", row=4) + STORED.replace("%pb", "%pc")
+    said = "// dmaverify: assume %n in 1..{0}\n"
+    assert errors(check(PARTLY + FLAGS + twice, said.format(4))) == []
+    assert errors(check(PARTLY + FLAGS + twice, said.format(5))) == ["core/hazard-waw"]
+
+
+def test_a_part_of_one_dimension_is_as_long_as_the_row() -> None:
+    line = "  %lv = pto.make_tensor_view %b, shape = [%c64], strides = [%c1] : !pto.tensor_view<?xf32>\n"
+    line += "  %pb = pto.partition_view %lv, offsets = [%c0], sizes = [%c16] : "
+    line += "!pto.tensor_view<?xf32> -> !pto.partition_tensor_view<?xf32>\n"
+    body = part("pa", "av", 1) + line + tile("t", kind("vec", 1, 16)) + op("tload", "%pa", "%t") + STORED
+    assert check(body).status is Status.PROVED
+    assert check(body.replace("sizes = [%c16]", "sizes = [%c32]")).status is Status.UNKNOWN
+
+
+# ---------------------------------------------------------------- the same bytes as another tile
+
+
+def reshaped(to: str, name: str = "u", source: str = "t") -> str:
+    return f"  %{name} = pto.treshape %{source} : {VEC} -> {to}\n"
+
+
+TALL = kind("vec", 16, 8)
+TALL_PART = part("pt", "bv", 16, 8)
+
+
+@pytest.mark.parametrize("at", ["", "addr = %a1024"])
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        (reshaped(TALL) + TALL_PART + op("tstore", "%u", "%pt"), []),
+        (reshaped(TALL) + op("texpands", "%c0", "%u") + STORED, []),
+        (reshaped(kind("vec", 16, 16, dtype="f16")) + op("tabs", "%u", "%u") + STORED, []),
+        (tile("w", TALL) + reshaped(VEC, "u", "w") + op("tstore", "%u", "%pb"), ["core/definite"]),
+    ],
+)
+def test_a_reshaped_tile_is_the_same_bytes(at: str, body: str, found: list[str]) -> None:
+    assert errors(check(moved(at) + body)) == found
+    assert run(moved(at) + body) == {one.removeprefix("core/") for one in found}
+
+
+@pytest.mark.parametrize("to", [kind("vec", 8, 8), kind("mat", 8, 16), kind("vec", 8, 16, "v_row=?, v_col=16")])
+def test_a_tile_is_reshaped_to_as_many_bytes_of_its_memory(to: str) -> None:
+    assert check(moved() + reshaped(to) + op("tstore", "%u", "%pb")).status is Status.UNKNOWN
+
+
+def test_a_reshaped_tile_has_a_valid_region_of_its_own() -> None:
+    grown = f"  pto.set_validshape %t, %c8, %c16 : {VEC}\n"
+    small = LOADED + reshaped(kind("vec", 8, 16, "v_row=4, v_col=16"))
+    assert errors(check(small + grown + op("tstore", "%u", "%pb"))) == []
+    assert errors(check(small + grown + STORED)) == ["core/definite"]
+
+
 # ---------------------------------------------------------------- one tile, several names and rounds
 
-OPEN = kind("vec", 8, 16, "v_row=?, v_col=?")
-LOADED = part("pa", "av", 4) + part("pb", "bv") + tile("t", OPEN, "valid_row = %c4 valid_col = %c16")
-LOADED += op("tload", "%pa", "%t")
 GROWS = f"func.func @g(%x: {OPEN}) {{\n  %e = arith.constant 8 : index\n  %s = arith.constant 16 : index\n"
 GROWS += f"  pto.set_validshape %x, %e, %s : {OPEN}\n  return\n}}\n"
 CALLED = f"  func.call @g(%t) : ({OPEN}) -> ()\n"
@@ -290,6 +433,18 @@ def test_of_a_slot_that_is_given_back_nothing_is_known(body: str, free: bool) ->
     assert ("definite" in run(ENDS + body, n=2, on=1)) == (not free)
 
 
+KEPT = '  %kept = pto.reserve_buffer {name = "x", size = 512, location = #pto.address_space<vec>, base = 512} -> i32\n'
+
+
+@pytest.mark.parametrize(
+    ("at", "status"), [("%a0", Status.PROVED), ("%a512", Status.UNKNOWN), ("%a1024", Status.PROVED)]
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_tile_lies_outside_of_what_is_reserved_for_the_other_core(at: str, status: Status, first: bool) -> None:
+    made = moved(f"addr = {at}")
+    assert check((KEPT + made if first else made + KEPT) + STORED).status is status
+
+
 # ---------------------------------------------------------------- both sides in one text
 
 SIDES = part("pl", "av", *LEFT) + part("pr", "av", *RIGHT) + part("po", "bv", 16, 16) + part("pd", "bv", 16, 16, 32)
@@ -337,3 +492,22 @@ def test_flags_of_a_section_with_tiles_are_those_of_its_core() -> None:
     cube = CUBE.removesuffix("  }\n") + done + "  }\n"
     assert both(cube + vector("%pc", "%pc", waits.format(3))).status is Status.PROVED
     assert "core/flags" in errors(both(cube + vector("%pc", "%pc", waits.format(2))))
+
+
+def called(body: str, name: str, attributes: str = "") -> str:
+    return HEAD.replace("@k", f"@{name}").replace(" {\n", f" {attributes}{{\n", 1) + body + "  return\n}\n"
+
+
+CALL = "  func.call @{0}(%a, %b, %n, %on) : (!pto.ptr<f32>, !pto.ptr<f32>, index, i1) -> ()\n"
+MULTIPLIES = called(product(), "m", "attributes {pto.kernel_kind = #pto.kernel_kind<cube>} ")
+MOVES = called(part("po", "bv", 16, 16) + part("pd", "bv", 16, 16, 32) + vector("%po", "%pd"), "v")
+
+
+@pytest.mark.parametrize(
+    ("calls", "status"), [(("m",), Status.PROVED), (("v",), Status.PROVED), (("m", "v"), Status.UNKNOWN)]
+)
+def test_a_function_of_the_cube_core_that_is_called_runs_beside_the_rest(
+    calls: tuple[str, ...], status: Status
+) -> None:
+    body = "".join(map(CALL.format, calls))
+    assert check(body, behind=MULTIPLIES + MOVES).status is status

@@ -50,7 +50,10 @@ def _outside(body: Sequence[Stmt]) -> Iterator[Stmt]:
 
 
 def _touches(event: Event) -> Sequence[CopyTouch]:
-    return event.touches if isinstance(event, Copy) or (isinstance(event, Use) and event.pipe) else ()
+    """The bytes that it touches; the cells of boxes stand for some of them once more."""
+    if not isinstance(event, Copy) and not (isinstance(event, Use) and event.pipe):
+        return ()
+    return [touch for touch in event.touches if not touch.place.space.startswith("cells of ")]
 
 
 def _may_meet(one: CopyTouch, two: CopyTouch) -> bool:

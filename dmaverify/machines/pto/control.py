@@ -18,7 +18,7 @@ from dmaverify.errors import InputError, Span
 from dmaverify.language.notation import Token
 from dmaverify.machines.pto.blocks import Structure
 from dmaverify.machines.pto.buffers import BufferReader
-from dmaverify.machines.pto.generic import is_generic
+from dmaverify.machines.pto.generic import for_cube, is_generic
 from dmaverify.machines.pto.jumps import BasicBlock, BlockGraph, edges_of
 from dmaverify.machines.pto.mlir import MlirFile, Op
 from dmaverify.machines.pto.ops import (
@@ -341,10 +341,13 @@ class ControlReader(BufferReader):
         outside, self.calling = self.calling, (*self.calling, name)
         ops = tuple(_renamed(o, suffix) for o in body)
         self.roles_in(ops)
+        self.beside += for_cube(callee)
         inside = self.block(ops)
+        self.beside -= for_cube(callee)
         self.calling = outside
         self._typed_results(op)
-        return Block(op.span, (*bound, *inside), f"@{name}", op.results)
+        made = Block(op.span, (*bound, *inside), f"@{name}", op.results)
+        return Block(op.span, (made,), "pto.section.cube") if for_cube(callee) else made
 
     def parameters(self, op: Op) -> tuple[list[Argument], tuple[Op, ...]]:
         """Arguments and operations of a function in either form."""

@@ -26,6 +26,8 @@ from dmaverify.machines.pto.tiles import (
     AllocTile,
     HandedTile,
     PartView,
+    Reserved,
+    ReshapedTile,
     TensorView,
     TileOp,
     TileType,
@@ -101,6 +103,10 @@ class TileRun(RunOrder):
                     self.values[name] = self._fitting(replace(tile, rows=rows, cols=cols))
             case HandedTile():
                 self._handed(stmt)
+            case ReshapedTile():
+                self.values[stmt.result] = self._reshaped(self._tile(stmt.source), stmt.type)
+            case Reserved():
+                pass
             case TensorView():
                 place, at, item = self._operand(stmt.base)
                 sizes, strides = (tuple(self._int(o) for o in group) for group in (stmt.shape, stmt.strides))
@@ -174,6 +180,17 @@ class TileRun(RunOrder):
             tile = waiting.pop(0)
             self._write(tile, self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols), False)
 
+    def _reshaped(self, tile: CellTile, kind: TileType | None) -> CellTile:
+        """The same bytes of the same owner in other rows and columns."""
+        own = tile.kind
+        if kind is None or kind.v_row is None or kind.v_col is None:
+            raise Beyond("a tile reshaped to a valid region that is not told")
+        shapes = [(one.rows, one.cols, one.bits) for one in (own, kind)]
+        boxes = own.boxed != kind.boxed or (own.boxed and shapes[0] != shapes[1])
+        if (own.loc, own.bytes) != (kind.loc, kind.bytes) or boxes:
+            raise Beyond("a tile reshaped to one of another memory, size or layout")
+        return self._fitting(replace(tile, kind=kind, rows=kind.v_row, cols=kind.v_col))
+
     def _fitting(self, tile: CellTile) -> CellTile:
         if not (0 <= tile.rows <= tile.kind.rows and 0 <= tile.cols <= tile.kind.cols):
             self._finds("bounds")
@@ -229,7 +246,7 @@ class TileRun(RunOrder):
             ends = [one.kind.loc if isinstance(one, CellTile) else "gm" for one in (*given[:1], into[0])]
             if tuple(ends) not in work.between:
                 raise Beyond(f"{stmt.name} {' to '.join(ends)}")
-            self._moved(given[0] if given else None, into[0])
+            self._moved(given[0] if given else None, into[0], adds=stmt.adds)
             return
         if not isinstance(into[0], CellTile) or not all(isinstance(tile, CellTile) for tile in given):
             raise Beyond(f"{stmt.name} on what is no tile")
@@ -244,7 +261,7 @@ class TileRun(RunOrder):
             return ElementView(found[0], found[1], bits // 8, sizes, strides)
         return found
 
-    def _moved(self, source: Any, dest: Any) -> None:
+    def _moved(self, source: Any, dest: Any, *, adds: bool) -> None:
         """A load or a store of the valid cells, element by element in the order of both shapes."""
         loads = isinstance(source, ElementView)
         view, tile = (source, dest) if loads else (dest, source)
@@ -278,7 +295,8 @@ class TileRun(RunOrder):
         if not self._clean(tile, cells).all():
             self._finds("definite")
         pipe = "FIX" if tile.kind.loc == "acc" else "MTE3"
-        self._happened(RunEvent(pipe, {tile.place: distinct(cells)}, {view.place: distinct(there)}))
+        atomic = ("add", tile.kind.dtype, view.item) if adds else ("", "", 0)
+        self._happened(RunEvent(pipe, {tile.place: distinct(cells)}, {view.place: distinct(there)}, atomic))
 
     def _computed(self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
         """Cells that it reads, whether each was written, and cells that it writes."""

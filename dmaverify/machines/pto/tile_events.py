@@ -213,25 +213,29 @@ class TileMeaning(TileOperands):
             sizes = f"{part.place.item_bytes} bytes in the tensor, of {tile.kind.bits // 8} in the tile"
             self.remark("ill", f"{stmt.name}: elements of {sizes}", stmt.name_span)
             return None
+        if not alike and not loads:  # of a larger part the valid region alone is written
+            part = replace(part, shape=(*part.shape[:-2], tile.rows, tile.cols))
         self.tile_moves += 0 if self.dry else 1
         touch = self._elements(part, "read" if loads else "data")
         if not loads:
             self._apart(part, stmt)
         cells = self._cells(tile, self._valid(tile), "data" if loads else "read")
         pipe = "MTE2" if loads else "FIX" if tile.kind.loc == "acc" else "MTE3"
-        return self._use(stmt.name, pipe, [touch, cells], stmt, stores=not loads)
+        made = self._use(stmt.name, pipe, [touch, cells], stmt, stores=not loads)
+        atomic = f"add {tile.kind.dtype}" if stmt.adds and not loads else ""
+        return [*(replace(one, atomic=atomic) for one in made[:1]), *made[1:]]
 
     def _larger(self, part: TensorPart, tile: TileValue, stmt: TileOp, *, loads: bool) -> bool:
         """Whether a part has every element of the valid region: those are moved. Of a tile loaded, it has no more than
         the tile, so that whatever else came with it lies there."""
         *outer, rows, cols = (ONE, *part.shape)
         sizes = ((rows, tile.rows, tile.kind.rows), (cols, tile.cols, tile.kind.cols))
-        if not all(n == ONE for n in outer) or not all(p.is_const and p.const <= most for p, _, most in sizes):
+        if not all(n == ONE for n in outer) or not all(p.is_const for p, _, _ in sizes):
+            return False
+        if any(p.const > most for p, _, most in sizes) if loads else len(part.shape) == 1:
             return False
         if any(valid.is_const and valid.const > size.const for size, valid, _ in sizes):
             return False
-        if not loads and not all(valid.is_const for _, valid, _ in sizes):
-            return False  # what else the store writes would be open
         for size, valid, _ in sizes:
             self._need(compare("le", valid - size), stmt, f"the part has {size.const:,} of them", valid)
         return True

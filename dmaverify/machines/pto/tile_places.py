@@ -20,6 +20,8 @@ from dmaverify.machines.pto.tiles import (
     AllocTile,
     HandedTile,
     PartView,
+    Reserved,
+    ReshapedTile,
     TensorView,
     TileOp,
     TileType,
@@ -72,6 +74,8 @@ class TilePlaces(Carried):
         self._has_room(stmt, kind)
         if tile.addressed:
             place = replace(place, space=APART, address=Lin(self._own_place(tile)))
+            for one in self.reserved:
+                self._outside(tile, one)
         moves = self.world.changes(tile.place.address, self.around)
         moves = moves or not self.world.roots(tile.place.address).isdisjoint(self.around)
         if self.around and not stmt.given and (moves or not tile.addressed):
@@ -86,7 +90,7 @@ class TilePlaces(Carried):
         self.suppose(f"what {stmt.given} gives was written whole by the other core")
         return self._use(stmt.given, "S", [self._cells(tile, self._valid(tile), "data")], stmt)
 
-    def _sized(self, value: Lin | None, most: int, what: str, stmt: AllocTile | ValidShape) -> None:
+    def _sized(self, value: Lin | None, most: int, what: str, stmt: Stmt) -> None:
         """That a tile has as many rows or columns as are valid."""
         if value is not None:
             claim = both([compare("le", -value), compare("le", value - most)])
@@ -114,6 +118,46 @@ class TilePlaces(Carried):
             return None
         space = "ub" if kind.loc == "vec" else kind.loc
         return Place(space, "", base, item, kind.loc)
+
+    def _reserved(self, stmt: Reserved) -> None:
+        self.reserved.append(stmt)
+        for value in list(self.values.values()):
+            if isinstance(value, TileValue) and value.addressed:
+                self._outside(value, stmt)
+
+    def _outside(self, tile: TileValue, kept: Reserved) -> None:
+        """That a tile lies outside of the bytes in which the other core puts its own."""
+        if tile.place.space != kept.space:
+            return
+        clear = [compare("le", tile.place.address + tile.kind.bytes - kept.base)]
+        clear.append(compare("le", Lin(kept.base + kept.size) - tile.place.address))
+        if not any(self.world.decide(one) for one in clear):
+            said = f"the tile `{tile.name}` lies in bytes {kept.base:,} to {kept.base + kept.size - 1:,}"
+            said += ", which pto.reserve_buffer keeps: the other core writes its tiles there"
+            span = tile.made.span if isinstance(tile.made, Stmt) else kept.span
+            self.remark("unresolved", said, span, "give the tile an address behind them")
+
+    def _reshapedtile(self, stmt: ReshapedTile) -> None:
+        tile, kind = self.value(stmt.source), stmt.type
+        self.values[stmt.result] = None
+        if not isinstance(tile, TileValue) or kind is None or kind.v_row is None or kind.v_col is None:
+            self.reasons[stmt.result] = "the tile or the valid region that it is made of is not known"
+            return
+        alike = (kind.rows, kind.cols, kind.bits) == (tile.kind.rows, tile.kind.cols, tile.kind.bits)
+        if (kind.loc, kind.bytes) != (tile.kind.loc, tile.kind.bytes) or kind.boxed != tile.kind.boxed:
+            self.reasons[stmt.result] = "it is made of a tile in another memory, of another size or layout"
+            return
+        if kind.boxed and not alike:
+            self.reasons[stmt.result] = "how boxes of another shape lie is not followed"
+            return
+        for value, most, what in ((kind.v_row, kind.rows, "rows"), (kind.v_col, kind.cols, "columns")):
+            self._sized(Lin(value), most, what, stmt)
+        if tile.addressed:
+            self.tile_bytes[id(stmt)] = self._own_place(tile)
+        place = replace(tile.place, item_bytes=kind.bits // 8)
+        self.values[stmt.result] = TileValue(
+            place, kind, Lin(kind.v_row), Lin(kind.v_col), stmt.result, tile.addressed, stmt
+        )
 
     def _validshape(self, stmt: ValidShape) -> None:
         tile = self.value(stmt.tile)
@@ -198,13 +242,17 @@ class TilePlaces(Carried):
         alike = (tile.place, shape, kind.bits, kind.boxed)
         at = self.tile_bytes.setdefault(alike if self.setting.one_tile else id(tile.made), self.tile_end)
         self._end_behind(at, kind)
-        self.kernel.alike.setdefault(alike, {})[tile.name] = None
+        if not isinstance(tile.made, ReshapedTile):
+            self.kernel.alike.setdefault(alike, {})[tile.name] = None
         self.lying[at] = (tile.place, tile.kind.bytes)
         address, block = tile.place.address, block_bytes()
-        if address.is_const and address.const % block and tile.name not in self.misplaced:
-            self.misplaced.add(tile.name)
-            said = f"the tile `{tile.name}` begins at byte {address.const:,}: addresses are multiples of {block}"
-            self.remark("ill", said, tile.made.span if isinstance(tile.made, Stmt) else self.kernel.span)
+        if tile.name not in self.misplaced and isinstance(tile.made, Stmt):
+            said = f"the tile `{tile.name}` begins at byte {self.said(address)}: addresses are multiples of {block}"
+            if address.is_const and address.const % block:
+                self.remark("ill", said, tile.made.span)
+            elif not address.is_const:
+                self._need(compare("eq", self.world.modulo(address, block)), tile.made, said, address)
+            self.misplaced |= set() if self.dry else {tile.name}
         return at
 
     def overwritten(self, event: Event) -> Iterator[Event]:

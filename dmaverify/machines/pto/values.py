@@ -18,7 +18,7 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.moves import reading_of
 from dmaverify.machines.pto.ops import Operand, ValueType
 from dmaverify.machines.pto.stated import PLAIN, Register, Setting
-from dmaverify.machines.pto.tiles import TileType
+from dmaverify.machines.pto.tiles import Reserved, TileType
 from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, NumberNeed, Place, Remark
 from dmaverify.program.sticky import RegisterEvent
 from dmaverify.prove.flow.ask import term_text
@@ -147,6 +147,7 @@ class Values:
         self.cube: list[Event] = []
         self.tile_bytes: dict[object, int] = {}  # where tiles without an address lie, by their statement
         self.misplaced: set[str] = set()
+        self.reserved: list[Reserved] = []  # for tiles of the other core
         self.popped: list[
             tuple[str, TileValue, object]
         ] = []  # tiles of the other core: which, in which loops and branches
