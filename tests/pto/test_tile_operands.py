@@ -289,14 +289,18 @@ PARTLY += op("tload", "%pn", "%t")
 
 
 @pytest.mark.parametrize(
-    ("rows", "most", "found"),
-    [(8, 8, []), (32, 8, []), (8, 9, ["core/in-bounds"]), (4, 4, []), (4, 5, ["core/in-bounds"])],
+    ("rows", "most", "status"),
+    [
+        (8, 8, Status.PROVED),
+        (32, 8, Status.PROVED),
+        (32, 9, Status.REFUTED),  # more than the tile has
+        (4, 4, Status.PROVED),
+        (4, 5, Status.UNKNOWN),  # more than the part has, as of numbers
+    ],
 )
-def test_a_store_writes_the_valid_region_of_a_larger_part(rows: int, most: int, found: list[str]) -> None:
+def test_a_store_writes_the_valid_region_of_a_larger_part(rows: int, most: int, status: Status) -> None:
     body = PARTLY + part("pb", "bv", rows) + STORED
-    verdict = check(body, f"// dmaverify: assume %n in 1..{most}\n")
-    assert errors(verdict) == found
-    assert found or verdict.status is Status.PROVED
+    assert check(body, f"// dmaverify: assume %n in 1..{most}\n").status is status
 
 
 def test_rows_of_a_part_beyond_the_valid_region_are_not_written() -> None:
@@ -445,6 +449,14 @@ def test_a_tile_lies_outside_of_what_is_reserved_for_the_other_core(at: str, sta
     assert check((KEPT + made if first else made + KEPT) + STORED).status is status
 
 
+def test_where_it_is_not_followed_which_slot_is_given_back_nothing_is_refuted() -> None:
+    """A tile of the loop is given back behind it, not the last one."""
+    often = "  scf.for %i = %c0 to %c2 step %c1 {\n" + POP.format(0) + "  }\n"
+    body = ENDS + often + POP.format(1) + FREE + store("x1")
+    assert check(body).status is Status.UNKNOWN
+    assert run(body) == set()
+
+
 # ---------------------------------------------------------------- both sides in one text
 
 SIDES = part("pl", "av", *LEFT) + part("pr", "av", *RIGHT) + part("po", "bv", 16, 16) + part("pd", "bv", 16, 16, 32)
@@ -511,3 +523,47 @@ def test_a_function_of_the_cube_core_that_is_called_runs_beside_the_rest(
 ) -> None:
     body = "".join(map(CALL.format, calls))
     assert check(body, behind=MULTIPLIES + MOVES).status is status
+
+
+# ---------------------------------------------------------------- elements
+
+
+def element(tile_name: str, at: str) -> str:
+    return f"  %v = pto.tgetval ins(%{tile_name}, {at} : {VEC}, index) outs : f32\n"
+
+
+@pytest.mark.parametrize("at", ["", "addr = %a1024"])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [("%c0", Status.PROVED), ("%n", Status.PROVED), ("%c64", Status.PROVED), ("%c256", Status.REFUTED)],
+)
+def test_an_element_by_its_number_is_one_of_its_tile(at: str, number: str, status: Status) -> None:
+    notes = "// dmaverify: assume %n in 0..127\n"
+    read = moved(at) + element("t", number) + STORED
+    assert check(read, notes).status is status
+    assert check(read.replace(element("t", number), set_to("t", number)), notes).status is status
+    assert ("bounds" in run(read)) == (status is Status.REFUTED)
+    assert check(read, notes.replace("127", "128")).status is (Status.REFUTED if number == "%n" else status)
+
+
+def set_to(tile_name: str, at: str) -> str:
+    return f"  pto.tsetval ins({at}, %c0 : index, index) outs(%{tile_name} : {VEC})\n"
+
+
+@pytest.mark.parametrize(("made", "status"), [("", Status.UNKNOWN), (set_to("u", "%c4"), Status.PROVED)])
+def test_an_element_that_is_read_was_written(made: str, status: Status) -> None:
+    body = moved() + STORED + tile("u") + made + element("u", "%c4")
+    assert check(body).status is status
+    assert ("computed" in run(body)) == (status is Status.UNKNOWN)
+
+
+@pytest.mark.parametrize("at", ["", "addr = %a1024"])
+def test_the_scalar_unit_waits_for_the_load_of_a_tile(at: str) -> None:
+    waits = FLAGS.replace("MTE3", "S").replace("ID0", "ID1")
+    body = moved(at) + FLAGS + "{0}" + element("t", "%c4") + STORED
+    assert check(body.format(waits)).status is Status.PROVED
+    assert errors(check(body.format(""))) == ["core/hazard-raw"]
+
+
+def test_the_claim_of_a_kernel_on_tiles_names_its_moves() -> None:
+    assert check(moved() + FLAGS + STORED).claim == "every element of 2 tile moves, for all values and iterations"

@@ -231,6 +231,9 @@ def _claim(kernel: Kernel) -> str:
         count = kernel.tile_moves
         moves = f"{count} tile moves" if count > 1 else "the tile move" if count else "the tiles"
         return f"every element of {moves} in the order of the text, which the assembler keeps by flags of its own"
+    if kernel.tile_moves and not kernel.copies:
+        several = f"{kernel.tile_moves} tile moves" if kernel.tile_moves > 1 else "the tile move"
+        return f"every element of {several}, for all values and iterations{_beside(kernel)}"
     total = 0
     for copy in kernel.copies:
         numbers = [copy.row, *(step.count for step in copy.steps)]

@@ -21,7 +21,8 @@ from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_order import RunOrder
-from dmaverify.machines.pto.running import MOST_MOVED, UNKNOWN, WRITTEN, Memory, Over, RunEvent
+from dmaverify.machines.pto.running import UNKNOWN, WRITTEN, Memory, Over, RunEvent
+from dmaverify.machines.pto.running_tiles import PRODUCTS, CellTile, ElementView, bit_cells, told
 from dmaverify.machines.pto.tiles import (
     AllocTile,
     HandedTile,
@@ -29,47 +30,17 @@ from dmaverify.machines.pto.tiles import (
     Reserved,
     ReshapedTile,
     TensorView,
+    TileElement,
     TileOp,
     TileType,
     TileWork,
     ValidShape,
     tile_work,
 )
-from dmaverify.values import dataclass, replace
+from dmaverify.values import replace
 
-_PRODUCTS = ("pto.tmatmul", "pto.tgemv")
 MOST_CELL_BYTES = 1 << 22
 """Bytes of a memory of tiles beside UB: no machine document tells how large those are."""
-
-
-@dataclass(frozen=True)
-class CellTile:
-    """A tile: who owns its cells, where it begins, how many rows and columns are valid."""
-
-    owner: int
-    place: str
-    at: int
-    kind: TileType
-    rows: int
-    cols: int
-
-
-@dataclass(frozen=True)
-class ElementView:
-    """A tensor, or a part of one, in elements of `item` bytes."""
-
-    place: str
-    at: int
-    item: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    def addresses(self) -> np.ndarray:
-        """Of each element, in the order of the shape."""
-        if max(prod(self.shape) * self.item, *self.shape) > MOST_MOVED:
-            raise Beyond(f"a part of a tensor of {' x '.join(f'{size:,}' for size in self.shape)} elements")
-        steps = [(size, stride * self.item) for size, stride in zip(self.shape, self.strides, strict=True)]
-        return strided(self.at, steps).reshape(self.shape)
 
 
 class TileRun(RunOrder):
@@ -105,6 +76,8 @@ class TileRun(RunOrder):
                 self._handed(stmt)
             case ReshapedTile():
                 self.values[stmt.result] = self._reshaped(self._tile(stmt.source), stmt.type)
+            case TileElement():
+                self._one_element(self._tile(stmt.tile), self._int(stmt.offset), writes=stmt.writes)
             case Reserved():
                 pass
             case TensorView():
@@ -179,6 +152,22 @@ class TileRun(RunOrder):
         elif waiting := self.popped.get(stmt.name[-3:]):
             tile = waiting.pop(0)
             self._write(tile, self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols), False)
+
+    def _one_element(self, tile: CellTile, number: int, *, writes: bool) -> None:
+        """Read or written by the scalar unit, by its number in memory."""
+        if tile.kind.boxed:
+            raise Beyond("an element of a tile in boxes")
+        if not 0 <= number < tile.kind.rows * tile.kind.cols:
+            self._finds("bounds")
+            raise Over
+        item = tile.kind.bits // 8
+        cells = np.arange(tile.at + number * item, tile.at + (number + 1) * item).reshape(1, 1, item)
+        if writes:
+            self._write(tile, cells)
+        elif not self._clean(tile, cells).all():
+            self._finds("computed")
+        sides: list[dict[str, np.ndarray]] = [{tile.place: distinct(cells)}, {}]
+        self._happened(RunEvent("S", sides[int(writes)], sides[int(not writes)]))
 
     def _reshaped(self, tile: CellTile, kind: TileType | None) -> CellTile:
         """The same bytes of the same owner in other rows and columns."""
@@ -300,7 +289,7 @@ class TileRun(RunOrder):
 
     def _computed(self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
         """Cells that it reads, whether each was written, and cells that it writes."""
-        _told(stmt.name, work, tiles, out)
+        told(stmt.name, work, tiles, out)
         windows = "window" in (*work.reads, work.writes)
         named = [self._int(o) for o in stmt.ins if windows and o.name in stmt.scalars]
         if windows and len(named) != 2:
@@ -325,7 +314,7 @@ class TileRun(RunOrder):
         writes.setdefault(out.place, []).append(cells.ravel())
         loc = tiles[0].kind.loc if tiles else out.kind.loc
         into = "MTE3" if stmt.name == "pto.tinsert" and out.kind.loc == "mat" else "V"
-        pipe = "M" if stmt.name.startswith(_PRODUCTS) else {"acc": "FIX", "mat": "MTE1"}.get(loc, into)
+        pipe = "M" if stmt.name.startswith(PRODUCTS) else {"acc": "FIX", "mat": "MTE1"}.get(loc, into)
         both = [{place: distinct(np.concatenate(at)) for place, at in side.items()} for side in (reads, writes)]
         self._happened(RunEvent(pipe, both[0], both[1]))
 
@@ -340,7 +329,7 @@ class TileRun(RunOrder):
             case "window":
                 return self._cells(tile, named[0], named[1], out.rows, out.cols)
             case "mask":
-                return self._cells(tile, 0, 0, out.rows, _bit_cells(tile, out.rows, out.cols))
+                return self._cells(tile, 0, 0, out.rows, bit_cells(tile, out.rows, out.cols))
         return self._cells(tile, 0, 0, tile.rows, tile.cols)
 
     def _written(
@@ -361,36 +350,12 @@ class TileRun(RunOrder):
             case "window":
                 return self._cells(out, named[0], named[1], first.rows, first.cols), True
             case "mask":
-                return self._cells(out, 0, 0, first.rows, _bit_cells(out, first.rows, first.cols)), True
+                return self._cells(out, 0, 0, first.rows, bit_cells(out, first.rows, first.cols)), True
         if word == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):
             raise Beyond(f"{name}: no operand has the valid region of the result")
         cells = self._cells(out, 0, 0, out.rows, out.cols)
-        if not name.startswith(_PRODUCTS):
+        if not name.startswith(PRODUCTS):
             return cells, True
         left = next((t for t in tiles if t.kind.loc == "left"), out)
         right = next((t for t in tiles if t.kind.loc == "right"), out)  # rows of the left and columns of the right
         return cells, (np.arange(out.rows)[:, None] < left.rows) & (np.arange(out.cols)[None, :] < right.cols)
-
-
-def _told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
-    """Ends the run where the memories of an operation, or the shapes of a product, are none that it has."""
-    places = sorted(tile.kind.loc for tile in tiles if tile.kind.loc != "scaling")
-    if not name.startswith(_PRODUCTS):
-        if any((loc, out.kind.loc) not in work.between for loc in (t.kind.loc for t in tiles or (out,))):
-            raise Beyond(f"{name} in other memories")
-        return
-    wanted = ["left", "right", *(part for part in name.split(".") if part in ("acc", "bias"))]
-    by = {tile.kind.loc: tile for tile in tiles}
-    if places != sorted(wanted) or out.kind.loc != "acc" or by["right"].rows < by["left"].cols:
-        raise Beyond(f"{name} of other tiles than it multiplies")
-    if "acc" in by and (by["acc"].rows < out.rows or by["acc"].cols < out.cols):
-        raise Beyond(f"{name} onto a smaller tile")
-    if "bias" in by and by["bias"].cols < out.cols:
-        raise Beyond(f"{name} with a smaller bias")
-
-
-def _bit_cells(mask: CellTile, rows: int, cols: int) -> int:
-    """How many cells of a row of a packed mask hold a bit for each of so many columns."""
-    if mask.rows < rows or mask.cols * mask.kind.bits < cols:
-        raise Beyond("a mask without a bit for each element")
-    return -(-cols // mask.kind.bits)

@@ -387,6 +387,7 @@ _NAMES = {
     "tensor_view": "pto.make_tensor_view",
     "part_view": "pto.partition_view",
     "valid_shape": "pto.set_validshape",
+    "element": "pto.tgetval pto.tsetval",
     "reshaped": "pto.treshape",
     "reserved": "pto.reserve_buffer",
     "_ignore": "pto.mem_bar",

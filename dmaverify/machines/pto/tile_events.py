@@ -237,7 +237,8 @@ class TileMeaning(TileOperands):
         if any(valid.is_const and valid.const > size.const for size, valid, _ in sizes):
             return False
         for size, valid, _ in sizes:
-            self._need(compare("le", valid - size), stmt, f"the part has {size.const:,} of them", valid)
+            said = f"{stmt.name}: the part has {size.const:,} of {self.said(valid)} valid ones"
+            self._need(compare("le", valid - size), stmt, said, valid, enough=True)
         return True
 
     def _apart(self, part: TensorPart, stmt: TileOp) -> None:

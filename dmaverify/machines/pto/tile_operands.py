@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from dmaverify.language.affine import ZERO, Cond, Lin, compare
 from dmaverify.machines.pto.tile_places import TilePlaces
-from dmaverify.machines.pto.tiles import HandedTile, TileOp, TileWork
+from dmaverify.machines.pto.tiles import HandedTile, TileElement, TileOp, TileWork
 from dmaverify.machines.pto.values import TileValue
 from dmaverify.program.instructions import CopyTouch, Use
 
@@ -69,6 +69,21 @@ class TileOperands(TilePlaces):
                 return True
         return False
 
+    # ------------------------------------------------------------ the scalar unit
+
+    def _tileelement(self, stmt: TileElement) -> list[Use] | None:
+        tile, offset = self.value(stmt.tile), self.number_of(stmt.offset, "the number of an element")
+        if not isinstance(tile, TileValue) or tile.kind.boxed or offset is None:
+            said = f"{stmt.name}: the tile, or which element of it, is not known"
+            self.remark("unresolved", said, stmt.tile.span)
+            return None
+        count = tile.kind.rows * tile.kind.cols
+        said = f"{stmt.name}: `{tile.name}` has {count:,} elements"
+        self._need(compare("le", -offset), stmt, f"{said}, the first of them 0", offset)
+        self._need(compare("le", offset - count + 1), stmt, said, offset)
+        touch = self._element(tile, offset, "data" if stmt.writes else "read")
+        return self._use(stmt.name, "S", [touch], stmt)
+
     # ------------------------------------------------------------ the other core
 
     def _handedtile(self, stmt: HandedTile) -> list[Use] | None:
@@ -88,7 +103,9 @@ class TileOperands(TilePlaces):
             return None
         here: tuple[tuple[str, ...], tuple[Cond, ...]] = (tuple(self.around), self.when)
         mine = [one for one in self.popped if one[0] == stmt.name[-3:]]
-        gone = mine[:1] if mine and mine[0][2] == here else mine
+        known = bool(mine) and mine[0][2] == here
+        gone = mine[:1] if known else mine
+        self.kernel.lost += [] if known or not mine else [stmt.span]  # which one, nobody follows
         self.popped = [one for one in self.popped if one not in gone]
         why = f"{stmt.name} at line {stmt.span.line} gives its slot back to the other core"
         lost = [CopyTouch("unknown", t.place, ZERO, Lin(t.kind.bytes), (), why=why) for _, t, _ in gone]

@@ -18,12 +18,10 @@ from dmaverify.machines.pto.limits import block_bytes, ub_memory
 from dmaverify.machines.pto.ops import Stmt
 from dmaverify.machines.pto.tiles import (
     AllocTile,
-    HandedTile,
     PartView,
     Reserved,
     ReshapedTile,
     TensorView,
-    TileOp,
     TileType,
     ValidShape,
 )
@@ -235,6 +233,16 @@ class TilePlaces(Carried):
                 self.anywhere_in[id(made)] = CopyTouch(whole, tile.place, ZERO, Lin(tile.kind.bytes), ())
         return made
 
+    def _element(self, tile: TileValue, number: Lin, kind: str) -> CopyTouch:
+        """The bytes of one element by its number in memory, and under the name of the tile."""
+        item = tile.kind.bits // 8
+        made = CopyTouch(kind, tile.place, number * item, Lin(item), ())
+        self.touches_kept.append(made)
+        if tile.addressed:
+            own = replace(tile.place, space=APART, address=Lin(self._own_place(tile)))
+            self.own_names[id(made)] = replace(made, place=own)
+        return made
+
     def _own_place(self, tile: TileValue) -> int:
         """Where the cells of a tile with an address lie as a memory of their own."""
         kind = tile.kind
@@ -301,7 +309,7 @@ class TilePlaces(Carried):
         name: str,
         pipe: str,
         touches: Sequence[CopyTouch],
-        stmt: TileOp | AllocTile | HandedTile,
+        stmt: Stmt,
         *,
         stores: bool = False,
     ) -> list[Use]:

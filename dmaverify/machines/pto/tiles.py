@@ -21,7 +21,7 @@ from dmaverify.machines.pto.buffers import lists_in
 from dmaverify.machines.pto.generic import attributes
 from dmaverify.machines.pto.mlir import Op
 from dmaverify.machines.pto.ops import OTHER, Const, OpaqueOp, Operand, Stmt, ValueType
-from dmaverify.machines.pto.types import SPACES, TokenCursor, bits_of
+from dmaverify.machines.pto.types import SPACES, TokenCursor, bits_of, number_type
 from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass, field
 
@@ -97,6 +97,16 @@ class ReshapedTile(Stmt):
     result: str = ""
     source: Operand = field(default=None, compare=False)  # type: ignore[assignment]
     type: TileType | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TileElement(Stmt):
+    """One element of a tile, by its number in memory, that the scalar unit reads or writes."""
+
+    name: str = ""
+    tile: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    offset: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    writes: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -244,6 +254,25 @@ class TileReader:
             return None
         valid = (values[0], values[1]) if len(values) == 2 else (None, None)
         return AllocTile(op.span, op.results[0], kind, None, valid, op.name)
+
+    def element(self, op: Op) -> list[Stmt]:
+        """`%v = pto.tgetval ins(%tile, %at : ..) outs : f32`, `pto.tsetval ins(%at, %v : ..) outs(%tile : ..)`."""
+        (ins, _), (outs, _) = (_group(op, word) for word in ("ins", "outs"))
+        if op.results and "tile_buf" not in "".join(t.text for t in op.tokens):
+            found = self._loaded(op)
+            return found if isinstance(found, list) else [found]
+        if len(ins) != 2 or len(outs) + len(op.results) != 1:
+            raise InputError(f"{op.name} takes a tile and the number of an element", op.name_span)
+        if outs:
+            return [TileElement(op.span, op.name, outs[0], ins[0], writes=True)]
+        kind = number_type(op.tokens[-1].text)
+        self.types[op.results[0]] = kind
+        read = TileElement(op.span, op.name, ins[0], ins[1])
+        return [read, OpaqueOp(op.span, op.results, (kind,), None, op.name, loaded=True)]
+
+    def _loaded(self, op: Op) -> Stmt | list[Stmt]:
+        """A value that memory gives; the whole reader knows accesses."""
+        raise AssertionError(f"{op.name} without a reader")
 
     def reshaped(self, op: Op) -> Stmt:
         """`%b = pto.treshape %a : !pto.tile_buf<..> -> !pto.tile_buf<..>`."""
