@@ -374,6 +374,37 @@ def test_a_valid_region_is_that_of_the_tile_under_each_of_its_names(grown: str, 
     assert run(body, GROWS) == {one.removeprefix("core/") for one in found}
 
 
+SHAPES = "  pto.set_validshape %t, {0}, %c16 : " + OPEN + "\n"
+BOTH = "  scf.if %on {{\n  {0}  }} else {{\n  {1}  }}\n"
+
+
+@pytest.mark.parametrize(
+    ("shaped", "status"),
+    [
+        (BOTH.format(SHAPES.format("%c2"), ""), Status.PROVED),
+        (BOTH.format(SHAPES.format("%c2"), SHAPES.format("%c1")), Status.PROVED),
+        (BOTH.format(SHAPES.format("%c8"), SHAPES.format("%c4")), Status.REFUTED),  # four rows were loaded
+        (BOTH.format("", SHAPES.format("%c8")), Status.REFUTED),
+        (BOTH.format(SHAPES.format("%c8"), "") + SHAPES.format("%c4"), Status.PROVED),
+        (BOTH.format(SHAPES.format("%c16"), ""), Status.REFUTED),  # the tile has eight
+        (
+            BOTH.format(SHAPES.format("%c8"), "").replace("  } else", STORED.replace("%t", "%w") + "  } else"),
+            Status.REFUTED,
+        ),
+    ],
+)
+def test_a_valid_region_that_a_branch_sets_is_that_of_its_path(shaped: str, status: Status) -> None:
+    body = LOADED + tile("w") + op("texpands", "%c0", "%w") + shaped + STORED
+    assert check(body).status is status, check(body)
+    ran = run(body, on=0) | run(body, on=1)
+    assert bool(ran) == (status is Status.REFUTED)
+
+
+def test_a_valid_region_that_a_loop_sets_is_not_followed() -> None:
+    loop = "  scf.for %i = %c0 to %n step %c1 {\n" + SHAPES.format("%c2") + "  }\n"
+    assert check(LOADED + loop + STORED).status is Status.UNKNOWN
+
+
 OTHER = kind("vec", 16, 16, dtype="f16")
 OTHERS = "  %h = pto.castptr %a : !pto.ptr<f32> -> !pto.ptr<f16>\n"
 OTHERS += "  %hv = pto.make_tensor_view %h, shape = [%c64, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?xf16>\n"

@@ -17,11 +17,11 @@ from dmaverify.execute.address import WIDE, ends_of, must_fit, strided
 from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.execute_cells import CellTile
 from dmaverify.machines.pto.execute_tiles import TileRun
 from dmaverify.machines.pto.execute_vector import CLEAN, DOUBT, GARBAGE
 from dmaverify.machines.pto.limits import register_bytes
 from dmaverify.machines.pto.running import ADDED, DOUBTED, UNKNOWN, WRITTEN, RunCopy, RunEvent
-from dmaverify.machines.pto.running_tiles import CellTile
 
 _FIELD = {
     "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",

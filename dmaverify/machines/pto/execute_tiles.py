@@ -20,9 +20,9 @@ from dmaverify.execute.address import ends_of, strided
 from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.execute_cells import PRODUCTS, CellTile, ElementView, bit_cells, told
 from dmaverify.machines.pto.execute_order import RunOrder
 from dmaverify.machines.pto.running import UNKNOWN, WRITTEN, Memory, Over, RunEvent
-from dmaverify.machines.pto.running_tiles import PRODUCTS, CellTile, ElementView, bit_cells, told
 from dmaverify.machines.pto.tiles import (
     AllocTile,
     HandedTile,

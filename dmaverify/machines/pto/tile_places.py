@@ -160,13 +160,16 @@ class TilePlaces(Carried):
     def _validshape(self, stmt: ValidShape) -> None:
         tile = self.value(stmt.tile)
         rows, cols = (self.number_of(o, "the valid shape") for o in stmt.valid)
-        if not isinstance(tile, TileValue) or rows is None or cols is None or self.around or self.when:
-            said = "pto.set_validshape on a path or in a loop: which region is valid is not followed"
+        if not isinstance(tile, TileValue) or rows is None or cols is None or self.around:
+            said = "pto.set_validshape in a loop: which region is valid is not followed"
             hint = "allocate a tile with these numbers there: pto.alloc_tile valid_row = %r valid_col = %c"
             self.remark("unresolved", said, stmt.span, hint)
             return
         for value, most, what in ((rows, tile.kind.rows, "rows"), (cols, tile.kind.cols, "columns")):
             self._sized(value, most, what, stmt)
+        if self.when:
+            here = both(self.when)
+            rows, cols = (self.world.choose(here, *pair) for pair in ((rows, tile.rows), (cols, tile.cols)))
         for name, known in self.values.items():
             if isinstance(known, TileValue) and known.made is tile.made:  # under whichever name
                 self.values[name] = replace(known, rows=rows, cols=cols)
