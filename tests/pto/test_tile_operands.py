@@ -140,6 +140,22 @@ def test_too_few_valid_rows_are_open_whether_they_are_a_number_or_not() -> None:
     assert "not shown for all values: pto.tadd: `%u` has %n valid rows" in [f.message for f in verdict.findings]
 
 
+FOUR = tile("u", kind("vec", 8, 16, "v_row=4, v_col=16")) + op("tmov", "%t", "%u")
+
+
+@pytest.mark.parametrize(
+    ("work", "status"),
+    [
+        (FOUR + op("tpartadd", "%t, %u", "%t"), Status.PROVED),
+        (FOUR + op("tpartadd", "%t, %u", "%u"), Status.UNKNOWN),  # an operand is larger than the result
+        (tile("u") + op("trem", "%t, %t, %u", "%t"), Status.PROVED),
+        (tile("u") + op("trem", "%t, %t, %u", "%u"), Status.UNKNOWN),  # its scratch is its result
+    ],
+)
+def test_what_an_operation_leaves_where_its_tiles_do_not_fit_each_other_is_open(work: str, status: Status) -> None:
+    assert check(moved() + work + STORED).status is status
+
+
 # ---------------------------------------------------------------- memories, bytes
 
 SQUARE = part("pm", "av", 16, 16) + part("pq", "bv", 16, 16) + tile("m", kind("mat", 16, 16))

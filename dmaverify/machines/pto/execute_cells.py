@@ -59,6 +59,14 @@ def told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile) ->
     if not name.startswith(PRODUCTS):
         if any((loc, out.kind.loc) not in work.between for loc in (t.kind.loc for t in tiles or (out,))):
             raise Beyond(f"{name} in other memories")
+        if work.writes == "part" and any(t.rows > out.rows or t.cols > out.cols for t in tiles):
+            raise Beyond(f"{name} of a larger tile than its result")
+        words = [
+            (*work.reads, *work.reads[-1:] * len(tiles))[i] if work.reads else "scratch" for i in range(len(tiles))
+        ]
+        scratch = [t for i, t in enumerate(tiles) if i == work.scratch or words[i] == "scratch"]
+        if any((t.place, t.owner) == (out.place, out.owner) for t in scratch):
+            raise Beyond(f"{name} with its result as scratch")
         return
     wanted = ["left", "right", *(part for part in name.split(".") if part in ("acc", "bias"))]
     by = {tile.kind.loc: tile for tile in tiles}

@@ -87,6 +87,10 @@ class TileMeaning(TileOperands):
             if index == work.scratch:
                 way = "scratch"
             if way == "scratch":
+                if tile.made is out.made:
+                    said = f"{stmt.name}: `{tile.name}` is its scratch and its result: what is left is not documented"
+                    self.remark("unresolved", said, stmt.name_span, "give it a scratch tile of its own")
+                    return None
                 touches.append(self._cells(tile, self._all(tile), "unknown"))
                 continue
             if way == "window":
@@ -151,6 +155,8 @@ class TileMeaning(TileOperands):
                 return None
             return self._all(out)
         if stmt.name.startswith(PRODUCTS) and not self._multiplies(stmt, tiles, out):
+            return None
+        if work.writes == "part" and any(self._short(stmt, out, t.rows, t.cols) for t in tiles):
             return None
         if work.writes == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):
             said = f"{stmt.name}: no operand has the valid region of the result, so what it writes is not documented"
