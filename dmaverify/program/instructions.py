@@ -8,7 +8,7 @@ Law: a copy moves, for every counter in the box of its levels, `row` bytes from 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import Cond, Lin
@@ -153,6 +153,7 @@ class Use:
     needs: str = ""  # what must have been written of what it reads: stored (else an error), computed (else open)
     step: int = -1
     at_once: bool = False
+    atomic: str = ""  # what it does to elements of memory instead of writing them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -262,15 +263,23 @@ Event = Copy | Use | Signal | Fence | Arrival | Release | BufferToken | KernelLo
 
 def accumulate(one: Event, two: Event) -> bool:
     """Whether both add to (or take the most or least of) what is there, in the same way and in whole elements."""
+    if isinstance(one, Use) and isinstance(two, Use) and one.atomic:
+        ends = [[t.place for t in event.touches if t.writes] for event in (one, two)]
+        alike = one.atomic == two.atomic and all(len(places) == 1 for places in ends)
+        return alike and _whole(ends[0][0], ends[1][0], ())
     if not isinstance(one, Copy) or not isinstance(two, Copy) or one.atomic != two.atomic:
         return False
     if one.atomic in ("", MIXED) or one.atomic.startswith(UNSAID):
         return False
-    item = one.write.item_bytes
     strides = [step.write for copy in (one, two) for step in copy.steps]
-    numbers = [two.write.address - one.write.address, one.row, two.row, *strides]
-    alike = (one.write.dtype, item) == (two.write.dtype, two.write.item_bytes)
-    return alike and not any(n.is_const and n.const % item for n in numbers)
+    return _whole(one.write, two.write, (one.row, two.row, *strides))
+
+
+def _whole(one: Place, two: Place, numbers: Sequence[Lin]) -> bool:
+    """Whether two places are of one type, and these numbers and what lies between them whole elements of it."""
+    item = one.item_bytes
+    alike = (one.dtype, item) == (two.dtype, two.item_bytes)
+    return alike and not any(n.is_const and n.const % item for n in (two.address - one.address, *numbers))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

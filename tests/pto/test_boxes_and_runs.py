@@ -106,7 +106,7 @@ def test_a_tile_in_boxes_that_was_loaded_whole_may_be_read_in_part(tmp_path: Pat
 
 def test_what_has_no_place_in_a_result_that_is_filled_is_not_read_as_filled(tmp_path: Path) -> None:
     small = PLAIN.replace("rows=16, cols=16, v_row=8, v_col=16", "rows=4, cols=16, v_row=4, v_col=16")
-    fill = f"""  %u = pto.alloc_tile addr = %far : !pto.tile_buf<{{kind}}>
+    fill = f"""  %u = pto.alloc_tile addr = %far : !pto.tile_buf<{{kind}}, pad=1>
   pto.tfillpad ins(%t : !pto.tile_buf<{PLAIN}>) outs(%u : !pto.tile_buf<{{kind}}>)
 """
     load = LOAD.format(at="%z", kind=PLAIN)

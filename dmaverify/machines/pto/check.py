@@ -26,7 +26,7 @@ from dmaverify.machines.pto.ops import CopyOp, KernelFunction, deep
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.replay import confirm
 from dmaverify.machines.pto.supposed import barred, launched, separate, unset
-from dmaverify.machines.pto.tiles import TileOp
+from dmaverify.machines.pto.tiles import TileOp, tile_work
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.machines.pto.words import misfits
 from dmaverify.plan.notes import Notes, read_notes
@@ -97,7 +97,8 @@ def check_text(
 
 def _operations(body: Iterable[Any]) -> int:
     """DMA operations of a text, those in loops and branches included."""
-    return sum(isinstance(stmt, (CopyOp, TileOp)) for stmt in deep(body))
+    found = [s for s in deep(body) if isinstance(s, (CopyOp, TileOp))]
+    return sum(isinstance(s, CopyOp) or tile_work()[s.name].writes == "move" for s in found)
 
 
 def _of_function(*arguments: Any) -> list[Verdict]:
@@ -231,6 +232,9 @@ def _claim(kernel: Kernel) -> str:
         count = kernel.tile_moves
         moves = f"{count} tile moves" if count > 1 else "the tile move" if count else "the tiles"
         return f"every element of {moves} in the order of the text, which the assembler keeps by flags of its own"
+    if kernel.tile_moves and not kernel.copies:
+        several = f"{kernel.tile_moves} tile moves" if kernel.tile_moves > 1 else "the tile move"
+        return f"every element of {several}, for all values and iterations{_beside(kernel)}"
     total = 0
     for copy in kernel.copies:
         numbers = [copy.row, *(step.count for step in copy.steps)]

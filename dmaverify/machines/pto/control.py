@@ -18,7 +18,7 @@ from dmaverify.errors import InputError, Span
 from dmaverify.language.notation import Token
 from dmaverify.machines.pto.blocks import Structure
 from dmaverify.machines.pto.buffers import BufferReader
-from dmaverify.machines.pto.generic import is_generic
+from dmaverify.machines.pto.generic import for_cube, is_generic
 from dmaverify.machines.pto.jumps import BasicBlock, BlockGraph, edges_of
 from dmaverify.machines.pto.mlir import MlirFile, Op
 from dmaverify.machines.pto.ops import (
@@ -70,7 +70,7 @@ class ControlReader(BufferReader):
         self.own = ""
         self.calls = 0
         self.cube = 0
-        self.cube_parts = 0
+        self.cube_parts = self.beside = 0  # sections of the cube core: how many, around what is read
         self.cube_copies: Counter[str] = Counter()
 
     def block(self, ops: tuple[Op, ...]) -> tuple[Stmt, ...]:
@@ -280,7 +280,9 @@ class ControlReader(BufferReader):
         self.passed[op.name] += 1
         self.cube_parts += 1
         if self.in_tiles(op):
+            self.beside += 1
             inside = tuple(s for region in op.regions for s in self.block(region) if not isinstance(s, REGISTERS))
+            self.beside -= 1
             return [Block(op.span, inside, op.name)]
         return [s for region in op.regions for s in self.on_cube(region)]
 
@@ -339,10 +341,13 @@ class ControlReader(BufferReader):
         outside, self.calling = self.calling, (*self.calling, name)
         ops = tuple(_renamed(o, suffix) for o in body)
         self.roles_in(ops)
+        self.beside += for_cube(callee)
         inside = self.block(ops)
+        self.beside -= for_cube(callee)
         self.calling = outside
         self._typed_results(op)
-        return Block(op.span, (*bound, *inside), f"@{name}", op.results)
+        made = Block(op.span, (*bound, *inside), f"@{name}", op.results)
+        return Block(op.span, (made,), "pto.section.cube") if for_cube(callee) else made
 
     def parameters(self, op: Op) -> tuple[list[Argument], tuple[Op, ...]]:
         """Arguments and operations of a function in either form."""

@@ -49,7 +49,7 @@ class CubeReader(ControlReader):
         number = integer_of(last.text) if last is not None and last.kind == "number" else None
         action = "wait" if found[1] else "set"
         pipes = [t.text.strip('"').removeprefix("PIPE_") for t in op.tokens[:end] if t.text.strip('"')[:5] == "PIPE_"]
-        self.cross.append((bool(self.cube), action, number, op.name_span, op.name))
+        self.cross.append((bool(self.cube or self.beside), action, number, op.name_span, op.name))
         return [CrossCore(op.name_span, action, number, op.name, pipes[0] if pipes else "")]
 
     def _unpaired(self) -> Iterator[Stmt]:

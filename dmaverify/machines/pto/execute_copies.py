@@ -17,7 +17,8 @@ from dmaverify.execute.address import WIDE, ends_of, must_fit, strided
 from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.execute_tiles import CellTile, TileRun
+from dmaverify.machines.pto.execute_cells import CellTile
+from dmaverify.machines.pto.execute_tiles import TileRun
 from dmaverify.machines.pto.execute_vector import CLEAN, DOUBT, GARBAGE
 from dmaverify.machines.pto.limits import register_bytes
 from dmaverify.machines.pto.running import ADDED, DOUBTED, UNKNOWN, WRITTEN, RunCopy, RunEvent

@@ -20,64 +20,40 @@ from dmaverify.execute.address import ends_of, strided
 from dmaverify.execute.outcome import Beyond
 from dmaverify.language.distinct import distinct
 from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.execute_cells import PRODUCTS, CellTile, ElementView, bit_cells, told
 from dmaverify.machines.pto.execute_order import RunOrder
-from dmaverify.machines.pto.running import MOST_MOVED, UNKNOWN, WRITTEN, Memory, Over, RunEvent
+from dmaverify.machines.pto.running import UNKNOWN, WRITTEN, Memory, Over, RunEvent
 from dmaverify.machines.pto.tiles import (
     AllocTile,
+    HandedTile,
     PartView,
+    Reserved,
+    ReshapedTile,
     TensorView,
+    TileElement,
     TileOp,
     TileType,
     TileWork,
     ValidShape,
     tile_work,
 )
-from dmaverify.values import dataclass, replace
+from dmaverify.values import replace
 
-_PRODUCTS = ("pto.tmatmul", "pto.tgemv")
 MOST_CELL_BYTES = 1 << 22
 """Bytes of a memory of tiles beside UB: no machine document tells how large those are."""
-
-
-@dataclass(frozen=True)
-class CellTile:
-    """A tile: who owns its cells, where it begins, how many rows and columns are valid."""
-
-    owner: int
-    place: str
-    at: int
-    kind: TileType
-    rows: int
-    cols: int
-
-
-@dataclass(frozen=True)
-class ElementView:
-    """A tensor, or a part of one, in elements of `item` bytes."""
-
-    place: str
-    at: int
-    item: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    def addresses(self) -> np.ndarray:
-        """Of each element, in the order of the shape."""
-        if max(prod(self.shape) * self.item, *self.shape) > MOST_MOVED:
-            raise Beyond(f"a part of a tensor of {' x '.join(f'{size:,}' for size in self.shape)} elements")
-        steps = [(size, stride * self.item) for size, stride in zip(self.shape, self.strides, strict=True)]
-        return strided(self.at, steps).reshape(self.shape)
 
 
 class TileRun(RunOrder):
     """The part of a run that is about tiles."""
 
     made: dict[object, int]
+    popped: dict[str, list[CellTile]]
     flagged = in_tiles = one_tile = False
 
     def seen(self, stmt: ops.Stmt) -> None:
         """Takes note of a statement before the run."""
         self.made = {}
+        self.popped = {}
         self.in_tiles = self.in_tiles or isinstance(stmt, TileOp)
         self.flagged = self.flagged or isinstance(stmt, (ops.CopyOp, ops.Flag, ops.BufferOp))
 
@@ -94,11 +70,22 @@ class TileRun(RunOrder):
             case ValidShape():
                 tile = self._tile(stmt.tile)
                 rows, cols = (self._int(o) for o in stmt.valid)
-                self.values[stmt.tile.name] = self._fitting(replace(tile, rows=rows, cols=cols))
+                for name in [n for n, known in self.values.items() if known is tile]:
+                    self.values[name] = self._fitting(replace(tile, rows=rows, cols=cols))
+            case HandedTile():
+                self._handed(stmt)
+            case ReshapedTile():
+                self.values[stmt.result] = self._reshaped(self._tile(stmt.source), stmt.type)
+            case TileElement():
+                self._one_element(self._tile(stmt.tile), self._int(stmt.offset), writes=stmt.writes)
+            case Reserved():
+                pass
             case TensorView():
                 place, at, item = self._operand(stmt.base)
                 sizes, strides = (tuple(self._int(o) for o in group) for group in (stmt.shape, stmt.strides))
-                item = max(1, stmt.bits // 8) if stmt.bits else item
+                if stmt.bits % 8:
+                    raise Beyond(f"elements of {stmt.bits} bits")
+                item = stmt.bits // 8 or item
                 self.values[stmt.result] = ElementView(place, at, item, tuple(max(0, n) for n in sizes), strides)
             case PartView():
                 self.values[stmt.result] = self._part(stmt)
@@ -149,7 +136,49 @@ class TileRun(RunOrder):
         tile = self._fitting(CellTile(owner, place, at, kind, sizes[0], sizes[1]))
         if stmt.given:
             self._write(tile, self._cells(tile, 0, 0, tile.rows, tile.cols))
+            self.popped.setdefault(stmt.given[-3:], []).append(tile)
         return tile
+
+    def _handed(self, stmt: HandedTile) -> None:
+        """A tile read for the other core, or the first one popped given back: what it holds is the other core's."""
+        if "push" in stmt.name:
+            if stmt.tile is None:
+                raise Beyond(stmt.name)
+            tile = self._tile(stmt.tile)
+            cells = self._cells(tile, 0, 0, tile.rows, tile.cols)
+            if not self._clean(tile, cells).all():
+                self._finds("definite")
+            self._happened(RunEvent("FIX" if "to_aiv" in stmt.name else "MTE3", {tile.place: distinct(cells)}, {}))
+        elif waiting := self.popped.get(stmt.name[-3:]):
+            tile = waiting.pop(0)
+            self._write(tile, self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols), False)
+
+    def _one_element(self, tile: CellTile, number: int, *, writes: bool) -> None:
+        """Read or written by the scalar unit, by its number in memory."""
+        if tile.kind.boxed:
+            raise Beyond("an element of a tile in boxes")
+        if not 0 <= number < tile.kind.rows * tile.kind.cols:
+            self._finds("bounds")
+            raise Over
+        item = tile.kind.bits // 8
+        cells = np.arange(tile.at + number * item, tile.at + (number + 1) * item).reshape(1, 1, item)
+        if writes:
+            self._write(tile, cells)
+        elif not self._clean(tile, cells).all():
+            self._finds("computed")
+        sides: list[dict[str, np.ndarray]] = [{tile.place: distinct(cells)}, {}]
+        self._happened(RunEvent("S", sides[int(writes)], sides[int(not writes)]))
+
+    def _reshaped(self, tile: CellTile, kind: TileType | None) -> CellTile:
+        """The same bytes of the same owner in other rows and columns."""
+        own = tile.kind
+        if kind is None or kind.v_row is None or kind.v_col is None:
+            raise Beyond("a tile reshaped to a valid region that is not told")
+        shapes = [(one.rows, one.cols, one.bits) for one in (own, kind)]
+        boxes = own.boxed != kind.boxed or (own.boxed and shapes[0] != shapes[1])
+        if (own.loc, own.bytes) != (kind.loc, kind.bytes) or boxes:
+            raise Beyond("a tile reshaped to one of another memory, size or layout")
+        return self._fitting(replace(tile, kind=kind, rows=kind.v_row, cols=kind.v_col))
 
     def _fitting(self, tile: CellTile) -> CellTile:
         if not (0 <= tile.rows <= tile.kind.rows and 0 <= tile.cols <= tile.kind.cols):
@@ -203,7 +232,10 @@ class TileRun(RunOrder):
         if len(into) != 1:
             raise Beyond(f"{stmt.name} writes several tiles")
         if work.writes == "move":
-            self._moved(given[0] if given else None, into[0])
+            ends = [one.kind.loc if isinstance(one, CellTile) else "gm" for one in (*given[:1], into[0])]
+            if tuple(ends) not in work.between:
+                raise Beyond(f"{stmt.name} {' to '.join(ends)}")
+            self._moved(given[0] if given else None, into[0], adds=stmt.adds)
             return
         if not isinstance(into[0], CellTile) or not all(isinstance(tile, CellTile) for tile in given):
             raise Beyond(f"{stmt.name} on what is no tile")
@@ -218,7 +250,7 @@ class TileRun(RunOrder):
             return ElementView(found[0], found[1], bits // 8, sizes, strides)
         return found
 
-    def _moved(self, source: Any, dest: Any) -> None:
+    def _moved(self, source: Any, dest: Any, *, adds: bool) -> None:
         """A load or a store of the valid cells, element by element in the order of both shapes."""
         loads = isinstance(source, ElementView)
         view, tile = (source, dest) if loads else (dest, source)
@@ -252,10 +284,12 @@ class TileRun(RunOrder):
         if not self._clean(tile, cells).all():
             self._finds("definite")
         pipe = "FIX" if tile.kind.loc == "acc" else "MTE3"
-        self._happened(RunEvent(pipe, {tile.place: distinct(cells)}, {view.place: distinct(there)}))
+        atomic = ("add", tile.kind.dtype, view.item) if adds else ("", "", 0)
+        self._happened(RunEvent(pipe, {tile.place: distinct(cells)}, {view.place: distinct(there)}, atomic))
 
     def _computed(self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
         """Cells that it reads, whether each was written, and cells that it writes."""
+        told(stmt.name, work, tiles, out)
         windows = "window" in (*work.reads, work.writes)
         named = [self._int(o) for o in stmt.ins if windows and o.name in stmt.scalars]
         if windows and len(named) != 2:
@@ -279,7 +313,8 @@ class TileRun(RunOrder):
         self._write(out, cells, clean & sure)
         writes.setdefault(out.place, []).append(cells.ravel())
         loc = tiles[0].kind.loc if tiles else out.kind.loc
-        pipe = "M" if stmt.name.startswith(_PRODUCTS) else {"acc": "FIX", "mat": "MTE1"}.get(loc, "V")
+        into = "MTE3" if stmt.name == "pto.tinsert" and out.kind.loc == "mat" else "V"
+        pipe = "M" if stmt.name.startswith(PRODUCTS) else {"acc": "FIX", "mat": "MTE1"}.get(loc, into)
         both = [{place: distinct(np.concatenate(at)) for place, at in side.items()} for side in (reads, writes)]
         self._happened(RunEvent(pipe, both[0], both[1]))
 
@@ -294,7 +329,7 @@ class TileRun(RunOrder):
             case "window":
                 return self._cells(tile, named[0], named[1], out.rows, out.cols)
             case "mask":
-                return self._cells(tile, 0, 0, out.rows, _bit_cells(tile, out.rows, out.cols))
+                return self._cells(tile, 0, 0, out.rows, bit_cells(tile, out.rows, out.cols))
         return self._cells(tile, 0, 0, tile.rows, tile.cols)
 
     def _written(
@@ -308,24 +343,19 @@ class TileRun(RunOrder):
             case "row":
                 return self._cells(out, 0, 0, 1, out.cols), np.arange(out.cols)[None, :] < first.cols
             case "whole":
+                if not out.kind.pads and (first.rows, first.cols) != (out.kind.rows, out.kind.cols):
+                    raise Beyond(f"{name} without a value that pads")
                 fits = first.rows <= out.kind.rows and first.cols <= out.kind.cols
                 return self._cells(out, 0, 0, out.kind.rows, out.kind.cols), fits
             case "window":
                 return self._cells(out, named[0], named[1], first.rows, first.cols), True
             case "mask":
-                return self._cells(out, 0, 0, first.rows, _bit_cells(out, first.rows, first.cols)), True
+                return self._cells(out, 0, 0, first.rows, bit_cells(out, first.rows, first.cols)), True
         if word == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):
             raise Beyond(f"{name}: no operand has the valid region of the result")
         cells = self._cells(out, 0, 0, out.rows, out.cols)
-        if not name.startswith(_PRODUCTS):
+        if not name.startswith(PRODUCTS):
             return cells, True
         left = next((t for t in tiles if t.kind.loc == "left"), out)
         right = next((t for t in tiles if t.kind.loc == "right"), out)  # rows of the left and columns of the right
         return cells, (np.arange(out.rows)[:, None] < left.rows) & (np.arange(out.cols)[None, :] < right.cols)
-
-
-def _bit_cells(mask: CellTile, rows: int, cols: int) -> int:
-    """How many cells of a row of a packed mask hold a bit for each of so many columns."""
-    if mask.rows < rows or mask.cols * mask.kind.bits < cols:
-        raise Beyond("a mask without a bit for each element")
-    return -(-cols // mask.kind.bits)

@@ -32,6 +32,12 @@ def is_generic(op: Op) -> bool:
     return op.source.text[op.name_start] == '"'
 
 
+def for_cube(op: Op) -> bool:
+    """Whether the attributes say that this runs on the cube core."""
+    texts = [t.text for t in op.tokens]
+    return any(t.endswith("kernel_kind") and texts[i + 1 : i + 3] == ["<", "cube"] for i, t in enumerate(texts))
+
+
 def attributes(op: Op) -> dict[str, tuple[Token, ...]]:
     """Every attribute of an operation with the tokens behind its `=`; none for a flag."""
     found: dict[str, tuple[Token, ...]] = {}

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.accesses import Accesses
+from dmaverify.machines.pto.both_sides import beside_each_other
 from dmaverify.machines.pto.counted import Counted, by_sums, counted
 from dmaverify.machines.pto.limits import limits
 from dmaverify.machines.pto.ops import CUBE, Stmt
@@ -51,10 +52,9 @@ def meaning_of(function: ops.KernelFunction, setting: Setting) -> Kernel:
     kernel.events = tuple(spread(meaning.block(function.body), meaning.overwritten))
     kernel.idle = [stmt.span for stmt in copies_in(function.body) if meaning.order_of[id(stmt)] not in meaning.reached]
     meaning.leave()
-    kernel.kept = tuple(meaning.kept)
-    kernel.passed = function.passed
-    kernel.cube = tuple(meaning.cube)
-    kernel.tile_moves = meaning.tile_moves
+    kernel.kept, kernel.cube = tuple(meaning.kept), tuple(meaning.cube)
+    kernel.passed, kernel.tile_moves = function.passed, meaning.tile_moves
+    kernel.remarks += beside_each_other(function.body, kernel.events)
     kernel.cores = tuple(name for what, name in meaning.machine.items() if what.endswith("idx"))
     kernel.same = frozenset(given | set(meaning.machine.values()) - set(kernel.cores))
     return kernel

@@ -17,7 +17,7 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.pto.buffers import LOADS
 from dmaverify.machines.pto.control import DMA
 from dmaverify.machines.pto.cube import CROSS, TILE_PIPE, CubeReader
-from dmaverify.machines.pto.generic import PREDICATES, attributes, is_generic
+from dmaverify.machines.pto.generic import PREDICATES, attributes, for_cube, is_generic
 from dmaverify.machines.pto.mlir import MlirFile, Op, read_mlir, walk
 from dmaverify.machines.pto.ops import (
     OTHER,
@@ -102,19 +102,13 @@ def _functions(ops: tuple[Op, ...], loose: list[Op], *, cube: bool) -> Iterator[
     for op in ops:
         if op.name in ("module", "builtin.module"):
             for region in op.regions:
-                yield from _functions(region, loose, cube=cube or _for_cube(op))
+                yield from _functions(region, loose, cube=cube or for_cube(op))
         elif op.name in ("func.func", "func"):
             if not op.tokens:
                 raise InputError("a function without a name", op.name_span, "write `func.func @name(...) {`")
-            yield op, cube or _for_cube(op)
+            yield op, cube or for_cube(op)
         else:
             loose.append(op)
-
-
-def _for_cube(op: Op) -> bool:
-    """Whether the attributes say that this runs on the cube core."""
-    texts = [t.text for t in op.tokens]
-    return any(t.endswith("kernel_kind") and texts[i + 1 : i + 3] == ["<", "cube"] for i, t in enumerate(texts))
 
 
 def _symbol(op: Op) -> str:
@@ -322,7 +316,7 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
             out.append(Block(op.span, tuple(inside), name))
         self.passed[name] += 1
         out += self._cross(op)
-        if (given := self.popped(op) if TILE_PIPE.fullmatch(name) else None) is not None:
+        if (given := self.handed(op) if TILE_PIPE.fullmatch(name) else None) is not None:
             return [*out, given]
         if op.results:
             out.append(self._results_of(op))
@@ -391,6 +385,9 @@ _NAMES = {
     "part_view": "pto.partition_view",
     "valid_shape": "pto.set_validshape",
     "_memory_barrier": "pto.mem_bar",
+    "element": "pto.tgetval pto.tsetval",
+    "reshaped": "pto.treshape",
+    "reserved": "pto.reserve_buffer",
     "_printed": "pto.tprint",
 }
 _HANDLERS = {name: handler for handler, names in _NAMES.items() for name in names.split()}

@@ -17,7 +17,8 @@ from math import prod
 
 from dmaverify.language.affine import FALSE, ONE, ZERO, Lin, compare
 from dmaverify.machines.pto.ops import CastPtr, Operand
-from dmaverify.machines.pto.tile_places import TileCells, TilePlaces
+from dmaverify.machines.pto.tile_operands import PRODUCTS, TileOperands
+from dmaverify.machines.pto.tile_places import TileCells
 from dmaverify.machines.pto.tiles import (
     TileOp,
     TileWork,
@@ -29,7 +30,7 @@ from dmaverify.prove.meet import collision
 from dmaverify.values import replace
 
 
-class TileMeaning(TilePlaces):
+class TileMeaning(TileOperands):
     """Operations on tiles."""
 
     # ------------------------------------------------------------ operations
@@ -48,13 +49,16 @@ class TileMeaning(TilePlaces):
             self.remark("unresolved", f"{stmt.name}: the tile `{lost.name}` is not known{why}", lost.span, hint)
             return None
         out = given[stmt.outs[0].name]
-        if work.writes in ("move", "view"):
-            return self._transfer(stmt, given)
+        if work.writes == "move":
+            return self._transfer(stmt, work, given)
         tiles = [given[o.name] for o in moved]
         if not isinstance(out, TileValue) or not all(isinstance(t, TileValue) for t in tiles) or len(stmt.outs) > 1:
             self.remark("unresolved", f"{stmt.name}: its operands are no tiles that are known", stmt.name_span)
             return None
-        return self._work(stmt, work, [t for t in tiles if isinstance(t, TileValue)], out)
+        found = [t for t in tiles if isinstance(t, TileValue)]
+        if not self._works(stmt, work, [t.kind.loc for t in found], out.kind.loc):
+            return None
+        return self._work(stmt, work, found, out)
 
     def _shaped(self, stmt: TileOp, name: str, value: Value) -> Value:
         """A memref of GM as the tensor that its type says."""
@@ -83,6 +87,10 @@ class TileMeaning(TilePlaces):
             if index == work.scratch:
                 way = "scratch"
             if way == "scratch":
+                if tile.made is out.made:
+                    said = f"{stmt.name}: `{tile.name}` is its scratch and its result: what is left is not documented"
+                    self.remark("unresolved", said, stmt.name_span, "give it a scratch tile of its own")
+                    return None
                 touches.append(self._cells(tile, self._all(tile), "unknown"))
                 continue
             if way == "window":
@@ -138,10 +146,17 @@ class TileMeaning(TilePlaces):
         if work.writes == "window":
             return self._window(stmt, out, tiles[0].rows, tiles[0].cols)
         if work.writes == "whole":
-            small = any(self._no_place(stmt, tile, out) for tile in tiles)
-            return None if small else self._all(out)
-        sides = {"left": (out.rows, None), "right": (None, out.cols)} if self._pipe(stmt, tiles, out) == "M" else {}
-        if any(self._short(stmt, t, *sides.get(t.kind.loc, (None, None))) for t in tiles):
+            if any(self._no_place(stmt, tile, out) for tile in tiles):
+                return None
+            room = (Lin(out.kind.rows), Lin(out.kind.cols))
+            if not out.kind.pads and any((tile.rows, tile.cols) != room for tile in tiles):
+                said = f"{stmt.name}: the type of `{out.name}` says `pad=null`: what its padding holds is open"
+                self.remark("unresolved", said, stmt.name_span, "pad=1 (zero), 2 (max) or 3 (min)")
+                return None
+            return self._all(out)
+        if stmt.name.startswith(PRODUCTS) and not self._multiplies(stmt, tiles, out):
+            return None
+        if work.writes == "part" and any(self._short(stmt, out, t.rows, t.cols) for t in tiles):
             return None
         if work.writes == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):
             said = f"{stmt.name}: no operand has the valid region of the result, so what it writes is not documented"
@@ -166,14 +181,16 @@ class TileMeaning(TilePlaces):
         return False
 
     def _pipe(self, stmt: TileOp, tiles: Sequence[TileValue], out: TileValue) -> str:
-        if stmt.name.startswith(("pto.tmatmul", "pto.tgemv")):
+        if stmt.name.startswith(PRODUCTS):
             return "M"
         source = tiles[0].kind.loc if tiles else out.kind.loc
+        if stmt.name == "pto.tinsert" and (source, out.kind.loc) == ("vec", "mat"):
+            return "MTE3"
         if source == "acc":
             return "FIX"
         return "MTE1" if source == "mat" else "V"
 
-    def _transfer(self, stmt: TileOp, given: dict[str, Value]) -> list[Use] | None:
+    def _transfer(self, stmt: TileOp, work: TileWork, given: dict[str, Value]) -> list[Use] | None:
         """`tload` and `tstore`: every element of a part of a tensor, to or from the valid region of a tile."""
         source, dest = given[stmt.ins[0].name] if stmt.ins else None, given[stmt.outs[0].name]
         part, tile = (source, dest) if isinstance(source, TensorPart) else (dest, source)
@@ -183,8 +200,10 @@ class TileMeaning(TilePlaces):
             return None
         *outer, last = (ONE, *part.shape)
         loads = part is source
+        if not self._works(stmt, work, ["gm" if loads else tile.kind.loc], tile.kind.loc if loads else "gm"):
+            return None
         alike = (reduce(self.world.times, outer, ONE), last) == (tile.rows, tile.cols)
-        if tile.kind.boxed:  # dimensions of fractals, whose order follows their layout
+        if tile.kind.boxed and sum(n != ONE for n in part.shape) > 2:  # of fractals, whose order follows their layout
             alike = reduce(self.world.times, part.shape, ONE) == self.world.times(tile.rows, tile.cols)
         if not alike and not self._larger(part, tile, stmt, loads=loads):
             shape = " x ".join(self.said(s) for s in part.shape)
@@ -200,27 +219,32 @@ class TileMeaning(TilePlaces):
             sizes = f"{part.place.item_bytes} bytes in the tensor, of {tile.kind.bits // 8} in the tile"
             self.remark("ill", f"{stmt.name}: elements of {sizes}", stmt.name_span)
             return None
+        if not alike and not loads:  # of a larger part the valid region alone is written
+            part = replace(part, shape=(*part.shape[:-2], tile.rows, tile.cols))
         self.tile_moves += 0 if self.dry else 1
         touch = self._elements(part, "read" if loads else "data")
         if not loads:
             self._apart(part, stmt)
         cells = self._cells(tile, self._valid(tile), "data" if loads else "read")
         pipe = "MTE2" if loads else "FIX" if tile.kind.loc == "acc" else "MTE3"
-        return self._use(stmt.name, pipe, [touch, cells], stmt, stores=not loads)
+        made = self._use(stmt.name, pipe, [touch, cells], stmt, stores=not loads)
+        atomic = f"add {tile.kind.dtype}" if stmt.adds and not loads else ""
+        return [*(replace(one, atomic=atomic) for one in made[:1]), *made[1:]]
 
     def _larger(self, part: TensorPart, tile: TileValue, stmt: TileOp, *, loads: bool) -> bool:
         """Whether a part has every element of the valid region: those are moved. Of a tile loaded, it has no more than
         the tile, so that whatever else came with it lies there."""
         *outer, rows, cols = (ONE, *part.shape)
         sizes = ((rows, tile.rows, tile.kind.rows), (cols, tile.cols, tile.kind.cols))
-        if not all(n == ONE for n in outer) or not all(p.is_const and p.const <= most for p, _, most in sizes):
+        if not all(n == ONE for n in outer) or not all(p.is_const for p, _, _ in sizes):
+            return False
+        if any(p.const > most for p, _, most in sizes) if loads else len(part.shape) == 1:
             return False
         if any(valid.is_const and valid.const > size.const for size, valid, _ in sizes):
             return False
-        if not loads and not all(valid.is_const for _, valid, _ in sizes):
-            return False  # what else the store writes would be open
         for size, valid, _ in sizes:
-            self._need(compare("le", valid - size), stmt, f"the part has {size.const:,} of them", valid)
+            said = f"{stmt.name}: the part has {size.const:,} of {self.said(valid)} valid ones"
+            self._need(compare("le", valid - size), stmt, said, valid, enough=True)
         return True
 
     def _apart(self, part: TensorPart, stmt: TileOp) -> None:
@@ -249,22 +273,6 @@ class TileMeaning(TilePlaces):
         if levels and levels[-1][1] == Lin(item):
             length = levels.pop()[0] * item
         return CopyTouch(kind, part.place, ZERO, length, tuple(reversed(levels)))
-
-    def _short(self, stmt: TileOp, tile: TileValue, rows: Lin | None, cols: Lin | None) -> bool:
-        """Whether fewer rows or columns of an operand are valid than an operation takes of it: what it makes of the
-        others is not documented.
-        """
-        for has, takes, what in ((tile.rows, rows, "rows"), (tile.cols, cols, "columns")):
-            said = f"`{tile.name}` has {self.said(has)} valid {what}"
-            if takes is None or takes == has:
-                continue
-            if not takes.is_const or not has.is_const:
-                self._need(compare("le", takes - has), stmt, said, takes)
-            elif takes.const > has.const:
-                hint = "give operands and result the same valid region"
-                self.remark("unresolved", f"{stmt.name} takes {takes.const:,} {what}: {said}", stmt.name_span, hint)
-                return True
-        return False
 
     def pointer_of(self, operand: Operand) -> Value:
         """A pointer, or where a tile begins that has an address."""

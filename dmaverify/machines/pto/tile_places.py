@@ -14,13 +14,14 @@ from collections.abc import Iterator, Sequence
 
 from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto.carried import Carried
-from dmaverify.machines.pto.limits import block_bytes
+from dmaverify.machines.pto.limits import block_bytes, ub_memory
 from dmaverify.machines.pto.ops import Stmt
 from dmaverify.machines.pto.tiles import (
     AllocTile,
     PartView,
+    Reserved,
+    ReshapedTile,
     TensorView,
-    TileOp,
     TileType,
     ValidShape,
 )
@@ -68,22 +69,37 @@ class TilePlaces(Carried):
             return None
         tile = TileValue(place, kind, sizes[0], sizes[1], stmt.result, stmt.address is not None, stmt)
         self.values[stmt.result] = tile
+        self._has_room(stmt, kind)
         if tile.addressed:
-            self._own_place(tile)
-        elif self.around and not stmt.given:  # each time it is another tile, of which nobody has written anything
+            place = replace(place, space=APART, address=Lin(self._own_place(tile)))
+            for one in self.reserved:
+                self._outside(tile, one)
+        moves = self.world.changes(tile.place.address, self.around)
+        moves = moves or not self.world.roots(tile.place.address).isdisjoint(self.around)
+        if self.around and not stmt.given and (moves or not tile.addressed):
+            # each time it is another tile, of which nobody has written anything
             lost = CopyTouch("unknown", place, ZERO, Lin(kind.bytes), ())
             self.uses += 1
             return [Use(-self.uses, "", (lost,), stmt.span, "pto.alloc_tile", self.when)]
         if not stmt.given:
             return None
+        if not self.dry:
+            self.popped.append((stmt.given[-3:], tile, (tuple(self.around), self.when)))
         self.suppose(f"what {stmt.given} gives was written whole by the other core")
         return self._use(stmt.given, "S", [self._cells(tile, self._valid(tile), "data")], stmt)
 
-    def _sized(self, value: Lin | None, most: int, what: str, stmt: AllocTile | ValidShape) -> None:
+    def _sized(self, value: Lin | None, most: int, what: str, stmt: Stmt) -> None:
         """That a tile has as many rows or columns as are valid."""
         if value is not None:
             claim = both([compare("le", -value), compare("le", value - most)])
             self._need(claim, stmt, f"the tile has {most:,} {what}", value)
+
+    def _has_room(self, stmt: AllocTile, kind: TileType) -> None:
+        """That a tile of UB without an address has a place at all."""
+        space, most = ub_memory()
+        if kind.loc == "vec" and stmt.address is None and kind.bytes > most:
+            said = f"the tile `{stmt.result}` has {kind.bytes:,} bytes, {space.upper()} {most:,}"
+            self.remark("ill", said, stmt.span, "make it smaller, and go over it in parts")
 
     def _end_behind(self, at: int, kind: TileType) -> None:
         """Tiles without a place begin behind this one, in whole blocks."""
@@ -101,24 +117,71 @@ class TilePlaces(Carried):
         space = "ub" if kind.loc == "vec" else kind.loc
         return Place(space, "", base, item, kind.loc)
 
+    def _reserved(self, stmt: Reserved) -> None:
+        self.reserved.append(stmt)
+        for value in list(self.values.values()):
+            if isinstance(value, TileValue) and value.addressed:
+                self._outside(value, stmt)
+
+    def _outside(self, tile: TileValue, kept: Reserved) -> None:
+        """That a tile lies outside of the bytes in which the other core puts its own."""
+        if tile.place.space != kept.space:
+            return
+        clear = [compare("le", tile.place.address + tile.kind.bytes - kept.base)]
+        clear.append(compare("le", Lin(kept.base + kept.size) - tile.place.address))
+        if not any(self.world.decide(one) for one in clear):
+            said = f"the tile `{tile.name}` lies in bytes {kept.base:,} to {kept.base + kept.size - 1:,}"
+            said += ", which pto.reserve_buffer keeps: the other core writes its tiles there"
+            span = tile.made.span if isinstance(tile.made, Stmt) else kept.span
+            self.remark("unresolved", said, span, "give the tile an address behind them")
+
+    def _reshapedtile(self, stmt: ReshapedTile) -> None:
+        tile, kind = self.value(stmt.source), stmt.type
+        self.values[stmt.result] = None
+        if not isinstance(tile, TileValue) or kind is None or kind.v_row is None or kind.v_col is None:
+            self.reasons[stmt.result] = "the tile or the valid region that it is made of is not known"
+            return
+        alike = (kind.rows, kind.cols, kind.bits) == (tile.kind.rows, tile.kind.cols, tile.kind.bits)
+        if (kind.loc, kind.bytes) != (tile.kind.loc, tile.kind.bytes) or kind.boxed != tile.kind.boxed:
+            self.reasons[stmt.result] = "it is made of a tile in another memory, of another size or layout"
+            return
+        if kind.boxed and not alike:
+            self.reasons[stmt.result] = "how boxes of another shape lie is not followed"
+            return
+        for value, most, what in ((kind.v_row, kind.rows, "rows"), (kind.v_col, kind.cols, "columns")):
+            self._sized(Lin(value), most, what, stmt)
+        if tile.addressed:
+            self.tile_bytes[id(stmt)] = self._own_place(tile)
+        place = replace(tile.place, item_bytes=kind.bits // 8)
+        self.values[stmt.result] = TileValue(
+            place, kind, Lin(kind.v_row), Lin(kind.v_col), stmt.result, tile.addressed, stmt
+        )
+
     def _validshape(self, stmt: ValidShape) -> None:
         tile = self.value(stmt.tile)
         rows, cols = (self.number_of(o, "the valid shape") for o in stmt.valid)
-        if not isinstance(tile, TileValue) or rows is None or cols is None or self.around or self.when:
-            said = "pto.set_validshape on a path or in a loop: which region is valid is not followed"
+        if not isinstance(tile, TileValue) or rows is None or cols is None or self.around:
+            said = "pto.set_validshape in a loop: which region is valid is not followed"
             hint = "allocate a tile with these numbers there: pto.alloc_tile valid_row = %r valid_col = %c"
             self.remark("unresolved", said, stmt.span, hint)
             return
         for value, most, what in ((rows, tile.kind.rows, "rows"), (cols, tile.kind.cols, "columns")):
             self._sized(value, most, what, stmt)
-        self.values[stmt.tile.name] = replace(tile, rows=rows, cols=cols)
+        if self.when:
+            here = both(self.when)
+            rows, cols = (self.world.choose(here, *pair) for pair in ((rows, tile.rows), (cols, tile.cols)))
+        for name, known in self.values.items():
+            if isinstance(known, TileValue) and known.made is tile.made:  # under whichever name
+                self.values[name] = replace(known, rows=rows, cols=cols)
 
     def _tensorview(self, stmt: TensorView) -> None:
         base = self.value(stmt.base)
         shape = [self.number_of(o, "a size of the view") for o in stmt.shape]
         strides = [self.number_of(o, "a stride of the view") for o in stmt.strides]
-        if not isinstance(base, Place) or None in shape or None in strides:
+        if not isinstance(base, Place) or None in shape or None in strides or stmt.bits % 8:
             self.values[stmt.result] = None
+            if stmt.bits % 8:
+                self.reasons[stmt.result] = f"how elements of {stmt.bits} bits lie in bytes is not documented"
             return
         place = replace(base, item_bytes=max(1, (stmt.bits or base.item_bytes * 8) // 8))
         self.values[stmt.result] = TensorPart(
@@ -131,7 +194,7 @@ class TilePlaces(Carried):
         sizes = [self.number_of(o, "a size of the part") for o in stmt.sizes]
         if not isinstance(whole, TensorPart) or len(whole.shape) != len(sizes) or None in offsets or None in sizes:
             self.values[stmt.result] = None
-            self.reasons[stmt.result] = "the view that it is a part of is not known"
+            self.reasons[stmt.result] = self.reasons.get(stmt.base.name, "the view that it is a part of is not known")
             return
         address = whole.place.address
         for index, (offset, size) in enumerate(zip(offsets, sizes, strict=True)):
@@ -173,6 +236,16 @@ class TilePlaces(Carried):
                 self.anywhere_in[id(made)] = CopyTouch(whole, tile.place, ZERO, Lin(tile.kind.bytes), ())
         return made
 
+    def _element(self, tile: TileValue, number: Lin, kind: str) -> CopyTouch:
+        """The bytes of one element by its number in memory, and under the name of the tile."""
+        item = tile.kind.bits // 8
+        made = CopyTouch(kind, tile.place, number * item, Lin(item), ())
+        self.touches_kept.append(made)
+        if tile.addressed:
+            own = replace(tile.place, space=APART, address=Lin(self._own_place(tile)))
+            self.own_names[id(made)] = replace(made, place=own)
+        return made
+
     def _own_place(self, tile: TileValue) -> int:
         """Where the cells of a tile with an address lie as a memory of their own."""
         kind = tile.kind
@@ -180,13 +253,17 @@ class TilePlaces(Carried):
         alike = (tile.place, shape, kind.bits, kind.boxed)
         at = self.tile_bytes.setdefault(alike if self.setting.one_tile else id(tile.made), self.tile_end)
         self._end_behind(at, kind)
-        self.kernel.alike.setdefault(alike, {})[tile.name] = None
+        if not isinstance(tile.made, ReshapedTile):
+            self.kernel.alike.setdefault(alike, {})[tile.name] = None
         self.lying[at] = (tile.place, tile.kind.bytes)
         address, block = tile.place.address, block_bytes()
-        if address.is_const and address.const % block and tile.name not in self.misplaced:
-            self.misplaced.add(tile.name)
-            said = f"the tile `{tile.name}` begins at byte {address.const:,}: addresses are multiples of {block}"
-            self.remark("ill", said, tile.made.span if isinstance(tile.made, Stmt) else self.kernel.span)
+        if tile.name not in self.misplaced and isinstance(tile.made, Stmt):
+            said = f"the tile `{tile.name}` begins at byte {self.said(address)}: addresses are multiples of {block}"
+            if address.is_const and address.const % block:
+                self.remark("ill", said, tile.made.span)
+            elif not address.is_const:
+                self._need(compare("eq", self.world.modulo(address, block)), tile.made, said, address)
+            self.misplaced |= set() if self.dry else {tile.name}
         return at
 
     def overwritten(self, event: Event) -> Iterator[Event]:
@@ -231,7 +308,13 @@ class TilePlaces(Carried):
         return CopyTouch(kind, place, offset, region.rows * item, ((region.cols, Lin(across)),))
 
     def _use(
-        self, name: str, pipe: str, touches: Sequence[CopyTouch], stmt: TileOp | AllocTile, *, stores: bool = False
+        self,
+        name: str,
+        pipe: str,
+        touches: Sequence[CopyTouch],
+        stmt: Stmt,
+        *,
+        stores: bool = False,
     ) -> list[Use]:
         kept = tuple(t for t in touches if t.length != ZERO and all(c != ZERO for c, _ in t.steps))
         extra = (self.own_names, self.in_boxes, self.anywhere_in)

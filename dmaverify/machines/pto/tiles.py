@@ -18,12 +18,14 @@ from dmaverify.errors import InputError, Span
 from dmaverify.language.notation import Token
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.buffers import lists_in
+from dmaverify.machines.pto.generic import attributes
 from dmaverify.machines.pto.mlir import Op
-from dmaverify.machines.pto.ops import OTHER, Operand, Stmt, ValueType
-from dmaverify.machines.pto.types import TokenCursor, bits_of
+from dmaverify.machines.pto.ops import OTHER, Const, OpaqueOp, Operand, Stmt, ValueType
+from dmaverify.machines.pto.types import SPACES, TokenCursor, bits_of, number_type
 from dmaverify.targets.target import load_target
 from dmaverify.values import dataclass, field
 
+_KEYS = {"loc", "dtype", "rows", "cols", "v_row", "v_col", "valid", "blayout", "slayout", "fractal", "pad", "compact"}
 _SHAPED = re.compile(r"((?:(?:\d+|\?)x)+)(\w+)")
 _MEMREF = re.compile(r"memref<((?:\d+x)+)(\w+)(?:,#pto\.address_space<(\w+)>)?>")
 
@@ -40,6 +42,8 @@ class TileType:
     bits: int
     column_major: bool = False
     boxed: bool = False
+    pads: bool = False  # its type says what padding holds
+    dtype: str = ""
 
     @property
     def bytes(self) -> int:
@@ -87,14 +91,51 @@ class ValidShape(Stmt):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ReshapedTile(Stmt):
+    """The bytes of a tile as a tile of another type."""
+
+    result: str = ""
+    source: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    type: TileType | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TileElement(Stmt):
+    """One element of a tile, by its number in memory, that the scalar unit reads or writes."""
+
+    name: str = ""
+    tile: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    offset: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    writes: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reserved(Stmt):
+    """Bytes of a memory in which the other core puts its tiles."""
+
+    space: str = ""
+    base: int = 0
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HandedTile(Stmt):
+    """A tile given to the other core, or the slot of the first one popped given back (no tile)."""
+
+    name: str = ""
+    tile: Operand | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TileOp(Stmt):
-    """An operation on tiles: operands that it reads, operands that it writes."""
+    """An operation on tiles: operands that it reads, operands that it writes, whether it adds to what is there."""
 
     name: str = ""
     ins: tuple[Operand, ...] = ()
     outs: tuple[Operand, ...] = ()
     scalars: frozenset[str] = frozenset()  # operands that are no tiles, by their types
     shapes: Mapping[str, tuple[tuple[int, ...], int, str]] = field(default_factory=dict)  # of memrefs
+    adds: bool = False
     name_span: Span = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
 
 
@@ -107,10 +148,13 @@ QUIET = (
 
 @dataclass(frozen=True, slots=True)
 class TileWork:
-    """What an operation does: how it reads each tile (the last stands for all further ones), how it writes."""
+    """What an operation does: how it reads each tile (the last stands for all further ones), how it writes, from which
+    memory to which.
+    """
 
     reads: tuple[str, ...]
     writes: str
+    between: frozenset[tuple[str, str]]
     scratch: int | None = None  # which of the tiles that it names first is no input
 
 
@@ -119,7 +163,8 @@ def tile_work() -> Mapping[str, TileWork]:
     """What the target's data says of operations on tiles."""
     out = {}
     for entry in load_target("pto").raw["tile"].values():
-        work = TileWork(tuple(entry["reads"]), entry["writes"], entry.get("scratch"))
+        ways = frozenset((one, other) for one, other in entry.get("between", [("vec", "vec")]))
+        work = TileWork(tuple(entry["reads"]), entry["writes"], ways, entry.get("scratch"))
         out.update(dict.fromkeys((f"pto.{op}" for op in entry["names"]), work))
     return out
 
@@ -140,6 +185,8 @@ def tile_type(tokens: Sequence[Token]) -> TileType | None:
         return None
     named = dict(p.split("=", 1) for p in parts if "=" in p)
     plain = [p for p in parts if "=" not in p]
+    if not named.keys() <= _KEYS or named.get("compact", "0") not in ("0", "null"):
+        return None  # which bytes its rows have is not told
     if plain:
         shaped = _SHAPED.fullmatch(plain[1]) if len(plain) > 1 else None
         if shaped is None:
@@ -153,13 +200,14 @@ def tile_type(tokens: Sequence[Token]) -> TileType | None:
         loc, kind, sizes = named["loc"], named["dtype"], [named["rows"], named["cols"]]
         valid = [named.get("v_row", sizes[0]), named.get("v_col", sizes[1])]
     bits = bits_of(kind)
-    if len(sizes) != 2 or len(valid) != 2 or not all(s.isdigit() for s in sizes) or not bits:
-        return None
+    if len(sizes) != 2 or len(valid) != 2 or not all(s.isdigit() for s in sizes) or not bits or bits % 8:
+        return None  # half bytes: which two share one is not told
     rows, cols = (int(s) for s in sizes)
     v_row, v_col = (int(v) if v.isdigit() else None for v in valid)
     column = "col_major" in named.get("blayout", "row_major")
     boxed = named.get("slayout", "none_box") != "none_box" or loc not in ("vec", "bias")
-    return TileType(loc, rows, cols, v_row, v_col, bits, column, boxed)
+    pads = named.get("pad", "0") not in ("0", "null")
+    return TileType(loc, rows, cols, v_row, v_col, bits, column, boxed, pads, kind)
 
 
 class TileReader:
@@ -190,17 +238,61 @@ class TileReader:
             return None
         *rows, cols = found[0]
         count = prod(rows)
-        kind = TileType(found[2], count, cols, count, cols, found[1], boxed=found[2] != "vec")
+        loc = "vec" if found[2] == "ub" else found[2]
+        kind = TileType(loc, count, cols, count, cols, found[1], boxed=loc != "vec")
         return AllocTile(op.span, op.results[0], kind)
 
-    def popped(self, op: Op) -> Stmt | None:
-        """`%t = pto.tpop_from_aic {..} -> !pto.tile_buf<..>`: a tile that another core has filled."""
+    def handed(self, op: Op) -> Stmt | None:
+        """`%t = pto.tpop_from_aic {..} -> !pto.tile_buf<..>`: a tile that another core has filled; or one for it, or
+        the slot of one.
+        """
         kind = tile_type(op.tokens)
+        values = [Operand(t.text, op.at(t)) for t in op.tokens if t.kind == "value"]
+        if not op.results:
+            return HandedTile(op.span, op.name, values[0] if "push" in op.name and values else None)
         if kind is None or len(op.results) != 1:
             return None
-        values = [Operand(t.text, op.at(t)) for t in op.tokens if t.kind == "value"]
         valid = (values[0], values[1]) if len(values) == 2 else (None, None)
         return AllocTile(op.span, op.results[0], kind, None, valid, op.name)
+
+    def element(self, op: Op) -> list[Stmt]:
+        """`%v = pto.tgetval ins(%tile, %at : ..) outs : f32`, `pto.tsetval ins(%at, %v : ..) outs(%tile : ..)`."""
+        (ins, _), (outs, _) = (_group(op, word) for word in ("ins", "outs"))
+        if op.results and "tile_buf" not in "".join(t.text for t in op.tokens):
+            found = self._loaded(op)
+            return found if isinstance(found, list) else [found]
+        if len(ins) != 2 or len(outs) + len(op.results) != 1:
+            raise InputError(f"{op.name} takes a tile and the number of an element", op.name_span)
+        if outs:
+            return [TileElement(op.span, op.name, outs[0], ins[0], writes=True)]
+        kind = number_type(op.tokens[-1].text)
+        self.types[op.results[0]] = kind
+        read = TileElement(op.span, op.name, ins[0], ins[1])
+        return [read, OpaqueOp(op.span, op.results, (kind,), None, op.name, loaded=True)]
+
+    def _loaded(self, op: Op) -> Stmt | list[Stmt]:
+        """A value that memory gives; the whole reader knows accesses."""
+        raise AssertionError(f"{op.name} without a reader")
+
+    def reshaped(self, op: Op) -> Stmt:
+        """`%b = pto.treshape %a : !pto.tile_buf<..> -> !pto.tile_buf<..>`."""
+        kind, args = tile_type(op.tokens), TokenCursor(op).operands()
+        if kind is None or len(op.results) != 1 or len(args) != 1 or not any(t.kind == "arrow" for t in op.tokens):
+            raise InputError(f"{op.name} makes one tile of another", op.name_span, "%b = pto.treshape %a : A -> B")
+        self.types[op.results[0]] = self.types.get(args[0].name, OTHER)
+        return ReshapedTile(op.span, op.results[0], args[0], kind)
+
+    def reserved(self, op: Op) -> list[Stmt]:
+        """`%b = pto.reserve_buffer {name = .., size = 8192, location = #pto.address_space<vec>, base = 0} -> i32`."""
+        named = attributes(op)
+        base, size = (next((t.text for t in named.get(one, ()) if t.kind == "number"), "") for one in ("base", "size"))
+        kind = ValueType("int", "i32", 32)
+        self.types |= dict.fromkeys(op.results, kind)
+        if not (base.isdigit() and size.isdigit() and len(op.results) == 1):
+            return [OpaqueOp(op.span, op.results, (kind,) * len(op.results))]
+        space = next((SPACES[t.text] for t in named.get("location", ()) if t.text in SPACES), "ub")
+        made = Const(op.span, op.results[0], int(base), kind)
+        return [made, Reserved(op.name_span, space, int(base), int(size))]
 
     def tensor_view(self, op: Op) -> Stmt:
         cursor = TokenCursor(op)
@@ -237,9 +329,14 @@ class TileReader:
         (ins, kinds), (outs, made) = (_group(op, word) for word in ("ins", "outs"))
         if not outs:
             raise InputError(f"{op.name} names no tile that it writes", op.name_span, "ins(..) outs(..)")
+        beside = [t for t in op.tokens if t.kind == "value" and t.text not in {o.name for o in (*ins, *outs)}]
+        if beside:
+            said = f"{op.name}: what it does with `{beside[0].text}`, outside of ins(..) and outs(..), is not known"
+            raise InputError(said, op.at(beside[0]))
         plain = frozenset(name for name, kind in kinds.items() if _is_number(kind))
         shapes = {name: shape for name, kind in (kinds | made).items() if (shape := shaped_memref(kind))}
-        return TileOp(op.span, op.name, ins, outs, plain, shapes, op.name_span)
+        adds = any(t.text == "atomic_add" for t in op.tokens)
+        return TileOp(op.span, op.name, ins, outs, plain, shapes, adds, op.name_span)
 
 
 def _group(op: Op, word: str) -> tuple[tuple[Operand, ...], dict[str, str]]:
@@ -256,7 +353,7 @@ def _group(op: Op, word: str) -> tuple[tuple[Operand, ...], dict[str, str]]:
         if depth == 0:
             break
         typed = typed or (mark == ":" and depth == 1)
-        if token.kind == "value" and not typed:
+        if token.kind == "value" and (not typed or depth == 1):  # types stand behind all operands, or behind each
             out.append(Operand(token.text, op.at(token)))
         elif typed and depth == 1 and mark == ",":
             kinds.append("")
@@ -273,7 +370,7 @@ def _is_number(kind: str) -> bool:
 def shaped_memref(text: str) -> tuple[tuple[int, ...], int, str] | None:
     """Sizes, bits of an element and memory of a memref of a static contiguous shape; None for any other type."""
     found = _MEMREF.fullmatch(text)
-    if found is None or not bits_of(found[2]):
+    if found is None or not bits_of(found[2]) or bits_of(found[2]) % 8:
         return None
     return tuple(int(n) for n in found[1].rstrip("x").split("x")), bits_of(found[2]), found[3]
 

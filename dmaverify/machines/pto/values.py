@@ -18,7 +18,7 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.moves import reading_of
 from dmaverify.machines.pto.ops import Operand, ValueType
 from dmaverify.machines.pto.stated import PLAIN, Register, Setting
-from dmaverify.machines.pto.tiles import TileType
+from dmaverify.machines.pto.tiles import Reserved, TileType
 from dmaverify.program.instructions import Copy, CopyTouch, Event, Fit, NumberNeed, Place, Remark
 from dmaverify.program.sticky import RegisterEvent
 from dmaverify.prove.flow.ask import term_text
@@ -149,6 +149,10 @@ class Values:
         self.cube: list[Event] = []
         self.tile_bytes: dict[object, int] = {}  # where tiles without an address lie, by their statement
         self.misplaced: set[str] = set()
+        self.reserved: list[Reserved] = []  # for tiles of the other core
+        self.popped: list[
+            tuple[str, TileValue, object]
+        ] = []  # tiles of the other core: which, in which loops and branches
         self.lying: dict[int, tuple[Place, int]] = {}  # tiles with an address: where, how many bytes; by tile_bytes
         self.own_names: dict[int, CopyTouch] = {}  # cells of a tile under its own name, by the touch of its bytes
         self.in_boxes: dict[int, CopyTouch] = {}  # cells of a whole tile in boxes, by the touch of its bytes

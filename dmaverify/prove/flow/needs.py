@@ -28,6 +28,10 @@ def judge_needs(judge: CopyJudge, needs: Sequence[NumberNeed]) -> None:
         if need.enough and judge.asker.required(need.claim, (*need.when, *need.runs)).status == "refuted":
             judge.used.add(RULE)
             judge.worse(RULE, "unknown")
+            said = f"not shown for all values: {need.says}"
+            judge.findings.append(
+                Finding(RULE, Severity.WARNING, said, "", need.span, source="obligations of the core")
+            )
             continue
         reply = judge.contradicted(RULE, need.claim, need.when, need.runs, f": {need.says}")
         if reply is not None:

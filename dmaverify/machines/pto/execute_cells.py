@@ -1,0 +1,85 @@
+"""Tiles and parts of tensors of one run, and what no text tells of operations on them.
+
+Knows: whose cells a tile's are and where they begin, elements of a view by their addresses, memories and shapes that an
+operation has. Does not know: what is written where, order.
+Law: what no text tells ends the run; it shares no line with the proof.
+
+Source: PTO IR manual (tile buffers, views, matrix compute).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from dmaverify.execute.address import strided
+from dmaverify.execute.outcome import Beyond
+from dmaverify.machines.pto.running import MOST_MOVED
+from dmaverify.machines.pto.tiles import TileType, TileWork
+from dmaverify.values import dataclass
+
+PRODUCTS = ("pto.tmatmul", "pto.tgemv")
+
+
+@dataclass(frozen=True)
+class CellTile:
+    """A tile: who owns its cells, where it begins, how many rows and columns are valid."""
+
+    owner: int
+    place: str
+    at: int
+    kind: TileType
+    rows: int
+    cols: int
+
+
+@dataclass(frozen=True)
+class ElementView:
+    """A tensor, or a part of one, in elements of `item` bytes."""
+
+    place: str
+    at: int
+    item: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def addresses(self) -> np.ndarray:
+        """Of each element, in the order of the shape."""
+        if max(prod(self.shape) * self.item, *self.shape) > MOST_MOVED:
+            raise Beyond(f"a part of a tensor of {' x '.join(f'{size:,}' for size in self.shape)} elements")
+        steps = [(size, stride * self.item) for size, stride in zip(self.shape, self.strides, strict=True)]
+        return strided(self.at, steps).reshape(self.shape)
+
+
+def told(name: str, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
+    """Ends the run where the memories of an operation, or the shapes of a product, are none that it has."""
+    places = sorted(tile.kind.loc for tile in tiles if tile.kind.loc != "scaling")
+    if not name.startswith(PRODUCTS):
+        if any((loc, out.kind.loc) not in work.between for loc in (t.kind.loc for t in tiles or (out,))):
+            raise Beyond(f"{name} in other memories")
+        if work.writes == "part" and any(t.rows > out.rows or t.cols > out.cols for t in tiles):
+            raise Beyond(f"{name} of a larger tile than its result")
+        words = [
+            (*work.reads, *work.reads[-1:] * len(tiles))[i] if work.reads else "scratch" for i in range(len(tiles))
+        ]
+        scratch = [t for i, t in enumerate(tiles) if i == work.scratch or words[i] == "scratch"]
+        if any((t.place, t.owner) == (out.place, out.owner) for t in scratch):
+            raise Beyond(f"{name} with its result as scratch")
+        return
+    wanted = ["left", "right", *(part for part in name.split(".") if part in ("acc", "bias"))]
+    by = {tile.kind.loc: tile for tile in tiles}
+    if places != sorted(wanted) or out.kind.loc != "acc" or by["right"].rows < by["left"].cols:
+        raise Beyond(f"{name} of other tiles than it multiplies")
+    if "acc" in by and (by["acc"].rows < out.rows or by["acc"].cols < out.cols):
+        raise Beyond(f"{name} onto a smaller tile")
+    if "bias" in by and by["bias"].cols < out.cols:
+        raise Beyond(f"{name} with a smaller bias")
+
+
+def bit_cells(mask: CellTile, rows: int, cols: int) -> int:
+    """How many cells of a row of a packed mask hold a bit for each of so many columns."""
+    if mask.rows < rows or mask.cols * mask.kind.bits < cols:
+        raise Beyond("a mask without a bit for each element")
+    return -(-cols // mask.kind.bits)

@@ -1,0 +1,113 @@
+"""Which tiles an operation takes: the memories it works between, the shapes of a product, tiles of the other core.
+
+Knows: tiles as places with a valid region, what the target's data says of memories.
+Does not know: which cells an operation touches, text, how anything is proved.
+Law: operands of which no document says what becomes of them are a remark at the operation, never passed over. What is
+given to the other core is read; of a slot that is given back nothing is known any more.
+
+Source: PTO IR manual (tile buffers, matrix compute, frontend pipe communication); encodings/pto/target.toml, [tile].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dmaverify.language.affine import ZERO, Cond, Lin, compare
+from dmaverify.machines.pto.tile_places import TilePlaces
+from dmaverify.machines.pto.tiles import HandedTile, TileElement, TileOp, TileWork
+from dmaverify.machines.pto.values import TileValue
+from dmaverify.program.instructions import CopyTouch, Use
+
+PRODUCTS = ("pto.tmatmul", "pto.tgemv")
+
+
+class TileOperands(TilePlaces):
+    """Operands of operations on tiles."""
+
+    def _works(self, stmt: TileOp, work: TileWork, sources: Sequence[str], dest: str) -> bool:
+        """Whether an operation works from these memories to that one."""
+        wrong = next((one for one in sources or (dest,) if (one, dest) not in work.between), None)
+        if stmt.name.startswith(PRODUCTS) or wrong is None:
+            return True
+        known = ", ".join(sorted(f"{one} to {other}" for one, other in work.between))
+        said = f"{stmt.name} from `{wrong}` to `{dest}`: what it does there is not documented"
+        self.remark("unresolved", said, stmt.name_span, f"it works from {known}")
+        return False
+
+    def _multiplies(self, stmt: TileOp, tiles: Sequence[TileValue], out: TileValue) -> bool:
+        """Whether the tiles of a product are one left and one right of one inner length, and what is added is as large
+        as the result.
+        """
+        mine = {loc: [t for t in tiles if t.kind.loc == loc] for loc in ("left", "right", "acc", "bias")}
+        parts = stmt.name.split(".")
+        wanted = {"left": 1, "right": 1, "acc": int("acc" in parts), "bias": int("bias" in parts)}
+        if any(len(mine[loc]) != count for loc, count in wanted.items()) or out.kind.loc != "acc":
+            needs = " and ".join(f"`{loc}`" for loc, count in wanted.items() if count)
+            said = f"{stmt.name} takes one tile each of {needs}, and makes one of `acc`"
+            self.remark("unresolved", said, stmt.name_span, "loc=.. in the types of its tiles")
+            return False
+        left, right = mine["left"][0], mine["right"][0]
+        taken: list[tuple[TileValue, Lin | None, Lin]]
+        taken = [(left, out.rows, right.rows), (right, left.cols, out.cols)]
+        taken += [(one, out.rows, out.cols) for one in mine["acc"]]
+        taken += [(one, None, out.cols) for one in mine["bias"]]
+        return not any(self._short(stmt, tile, rows, cols) for tile, rows, cols in taken)
+
+    def _short(self, stmt: TileOp, tile: TileValue, rows: Lin | None, cols: Lin | None) -> bool:
+        """Whether fewer rows or columns of an operand are valid than an operation takes of it: what it makes of the
+        others is not documented.
+        """
+        for has, takes, what in ((tile.rows, rows, "rows"), (tile.cols, cols, "columns")):
+            said = f"`{tile.name}` has {self.said(has)} valid {what}"
+            if takes is None or takes == has:
+                continue
+            if not takes.is_const or not has.is_const:
+                self._need(compare("le", takes - has), stmt, f"{stmt.name}: {said}", takes, enough=True)
+            elif takes.const > has.const:
+                hint = "give operands and result the same valid region"
+                self.remark("unresolved", f"{stmt.name} takes {takes.const:,} {what}: {said}", stmt.name_span, hint)
+                return True
+        return False
+
+    # ------------------------------------------------------------ the scalar unit
+
+    def _tileelement(self, stmt: TileElement) -> list[Use] | None:
+        tile, offset = self.value(stmt.tile), self.number_of(stmt.offset, "the number of an element")
+        if not isinstance(tile, TileValue) or tile.kind.boxed or offset is None:
+            said = f"{stmt.name}: the tile, or which element of it, is not known"
+            self.remark("unresolved", said, stmt.tile.span)
+            return None
+        count = tile.kind.rows * tile.kind.cols
+        said = f"{stmt.name}: `{tile.name}` has {count:,} elements"
+        self._need(compare("le", -offset), stmt, f"{said}, the first of them 0", offset)
+        self._need(compare("le", offset - count + 1), stmt, said, offset)
+        touch = self._element(tile, offset, "data" if stmt.writes else "read")
+        return self._use(stmt.name, "S", [touch], stmt)
+
+    # ------------------------------------------------------------ the other core
+
+    def _handedtile(self, stmt: HandedTile) -> list[Use] | None:
+        if "push" not in stmt.name:
+            return self._given_back(stmt)
+        tile = None if stmt.tile is None else self.value(stmt.tile)
+        if not isinstance(tile, TileValue):
+            span = stmt.span if stmt.tile is None else stmt.tile.span
+            self.remark("unresolved", f"{stmt.name}: the tile that it gives is not known", span)
+            return None
+        pipe = "FIX" if stmt.name.endswith("aiv") else "MTE3"
+        return self._use(stmt.name, pipe, [self._cells(tile, self._valid(tile), "read")], stmt, stores=True)
+
+    def _given_back(self, stmt: HandedTile) -> list[Use] | None:
+        """The slot of the first tile that is not given back yet; of all of them where loops or branches lie between."""
+        if self.dry:
+            return None
+        here: tuple[tuple[str, ...], tuple[Cond, ...]] = (tuple(self.around), self.when)
+        mine = [one for one in self.popped if one[0] == stmt.name[-3:]]
+        known = bool(mine) and mine[0][2] == here
+        gone = mine[:1] if known else mine
+        self.kernel.lost += [] if known or not mine else [stmt.span]  # which one, nobody follows
+        self.popped = [one for one in self.popped if one not in gone]
+        why = f"{stmt.name} at line {stmt.span.line} gives its slot back to the other core"
+        lost = [CopyTouch("unknown", t.place, ZERO, Lin(t.kind.bytes), (), why=why) for _, t, _ in gone]
+        self.uses += 1
+        return [Use(-self.uses, "", tuple(lost), stmt.span, stmt.name, self.when)] if lost else None

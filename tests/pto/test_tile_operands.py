@@ -1,0 +1,616 @@
+"""Which tiles an operation takes: shapes of products, memories, names of a tile, tiles of the other core, sections."""
+
+from __future__ import annotations
+
+import pytest
+
+from dmaverify.errors import Source
+from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.read import read_kernels
+from dmaverify.verdict import Status, Verdict
+
+NUMBERS = (0, 1, 2, 4, 8, 16, 32, 64, 256)
+NOTES = "// dmaverify: gm %a = 64x64xf32\n// dmaverify: gm %b = 64x64xf32\n"
+HEAD = "func.func @k(%a: !pto.ptr<f32>, %b: !pto.ptr<f32>, %n: index, %on: i1) {\n"
+HEAD += "".join(f"  %c{n} = arith.constant {n} : index\n" for n in NUMBERS)
+HEAD += "".join(f"  %a{n} = arith.constant {n} : i64\n" for n in (0, 512, 1024))
+HEAD += "".join(
+    f"  %{v}v = pto.make_tensor_view %{v}, shape = [%c64, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?xf32>\n"
+    for v in "ab"
+)
+IN_BOXES = {"mat": "col_major, slayout=row_major", "right": "row_major, slayout=col_major"}
+IN_BOXES |= dict.fromkeys(("left", "acc"), IN_BOXES["mat"])
+
+
+def kind(loc: str, rows: int, cols: int, valid: str = "", dtype: str = "f32", more: str = "") -> str:
+    """The type of a tile; `valid` as `v_row=?, v_col=16`."""
+    valid = valid or f"v_row={rows}, v_col={cols}"
+    layout = IN_BOXES.get(loc, "row_major, slayout=none_box")
+    return f"!pto.tile_buf<loc={loc}, dtype={dtype}, rows={rows}, cols={cols}, {valid}, blayout={layout}{more}>"
+
+
+VEC = kind("vec", 8, 16)
+
+
+def tile(name: str, of: str = VEC, given: str = "") -> str:
+    return f"  %{name} = pto.alloc_tile {given} : {of}\n"
+
+
+def part(name: str, view: str, rows: int = 8, cols: int = 16, row: int = 0, dtype: str = "f32") -> str:
+    to = f"!pto.tensor_view<?x?x{dtype}> -> !pto.partition_tensor_view<?x?x{dtype}>"
+    return f"  %{name} = pto.partition_view %{view}, offsets = [%c{row}, %c0], sizes = [%c{rows}, %c{cols}] : {to}\n"
+
+
+def op(name: str, ins: str, out: str) -> str:
+    kinds = ", ".join("index" if one.strip().startswith("%c") else VEC for one in ins.split(","))
+    return f"  pto.{name} ins({ins} : {kinds}) outs({out} : {VEC})\n"
+
+
+def moved(at: str = "") -> str:
+    return part("pa", "av") + part("pb", "bv") + tile("t", given=at) + op("tload", "%pa", "%t")
+
+
+STORED = op("tstore", "%t", "%pb")
+
+
+def text(body: str, notes: str = "", behind: str = "") -> Source:
+    return Source("k.pto", f"{NOTES}{notes}{HEAD}{body}  return\n}}\n{behind}")
+
+
+def check(body: str, notes: str = "", behind: str = "") -> Verdict:
+    verdicts = check_text(text(body, notes, behind), "k")
+    return verdicts[0]
+
+
+def run(body: str, behind: str = "", **values: int) -> set[str]:
+    _, (function, *_) = read_kernels(text(body, "", behind))
+    return run_kernel(function, {"a": 16384, "b": 16384}, {"n": 0, "on": 0, **values}).found
+
+
+def errors(verdict: Verdict) -> list[str]:
+    return sorted({f.rule for f in verdict.errors})
+
+
+OPEN = kind("vec", 8, 16, "v_row=?, v_col=?")
+LOADED = part("pa", "av", 4) + part("pb", "bv") + tile("t", OPEN, "valid_row = %c4 valid_col = %c16")
+LOADED += op("tload", "%pa", "%t")
+
+# ---------------------------------------------------------------- products
+
+LEFT, RIGHT, OUT = (16, 32), (32, 16), (16, 16)
+
+
+def product(
+    left: tuple[int, int] = LEFT,
+    right: tuple[int, int] = RIGHT,
+    name: str = "tmatmul",
+    ins: str = "%l, %r",
+    before: str = "",
+) -> str:
+    """A product of two parts of %a, stored to %b."""
+    body = part("pl", "av", *left) + part("pr", "av", *right) + part("po", "bv", *OUT)
+    body += tile("ml", kind("mat", *left)) + tile("mr", kind("mat", *right)) + tile("l", kind("left", *left))
+    body += tile("r", kind("right", *right)) + tile("o", kind("acc", *OUT))
+    for source, mat, dest in (("%pl", "%ml", "%l"), ("%pr", "%mr", "%r")):
+        body += op("tload", source, mat) + op("tmov", mat, dest)
+    return body + before + op(name, ins, "%o") + op("tstore", "%o", "%po")
+
+
+def bias(cols: int) -> str:
+    made = tile("bm", kind("mat", 1, cols)) + tile("bi", kind("bias", 1, cols)) + part("pi", "av", 1, cols)
+    return made + op("tload", "%pi", "%bm") + op("tmov", "%bm", "%bi")
+
+
+def added(valid: str = "") -> str:
+    return tile("q", kind("acc", 16, 16, valid)) + op("tmatmul", "%l, %r", "%q")
+
+
+ADDS = {"name": "tmatmul.acc", "ins": "%q, %l, %r"}
+WITH_BIAS = {"name": "tmatmul.bias", "ins": "%l, %r, %bi"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (product(), Status.PROVED),
+        (product(right=(16, 16)), Status.UNKNOWN),  # rows of the right for 16 of 32 columns of the left
+        (product(left=(16, 16)), Status.UNKNOWN),
+        (product(left=(8, 32)), Status.UNKNOWN),  # 8 rows for 16 of the result
+        (product(**ADDS, before=added()), Status.PROVED),
+        (product(**ADDS, before=added("v_row=8, v_col=16")), Status.UNKNOWN),  # onto rows that nobody made
+        (product(**ADDS, before=tile("q", kind("acc", 16, 16))), Status.UNKNOWN),
+        (product(**WITH_BIAS, before=bias(16)), Status.PROVED),
+        (product(**WITH_BIAS, before=bias(8)), Status.UNKNOWN),
+        (product(ins="%l, %l"), Status.UNKNOWN),
+        (product(ins="%l, %r, %r"), Status.UNKNOWN),
+        (moved() + tile("u") + op("tmatmul", "%t, %t", "%u") + op("tstore", "%u", "%pb"), Status.UNKNOWN),
+    ],
+)
+def test_a_product_takes_one_left_and_one_right_of_one_inner_length(body: str, status: Status) -> None:
+    assert check(body).status is status, check(body)
+
+
+def test_too_few_valid_rows_are_open_whether_they_are_a_number_or_not() -> None:
+    few = tile("u", kind("vec", 8, 16, "v_row=?, v_col=16"), "valid_row = %n")
+    few += op("tmov", "%t", "%u") + op("tadd", "%t, %u", "%t") + STORED
+    assert check(moved() + few, "// dmaverify: assume %n in 8..8\n").status is Status.PROVED
+    verdict = check(moved() + few, "// dmaverify: assume %n in 1..8\n")
+    assert verdict.status is Status.UNKNOWN
+    assert "not shown for all values: pto.tadd: `%u` has %n valid rows" in [f.message for f in verdict.findings]
+
+
+FOUR = tile("u", kind("vec", 8, 16, "v_row=4, v_col=16")) + op("tmov", "%t", "%u")
+
+
+@pytest.mark.parametrize(
+    ("work", "status"),
+    [
+        (FOUR + op("tpartadd", "%t, %u", "%t"), Status.PROVED),
+        (FOUR + op("tpartadd", "%t, %u", "%u"), Status.UNKNOWN),  # an operand is larger than the result
+        (tile("u") + op("trem", "%t, %t, %u", "%t"), Status.PROVED),
+        (tile("u") + op("trem", "%t, %t, %u", "%u"), Status.UNKNOWN),  # its scratch is its result
+    ],
+)
+def test_what_an_operation_leaves_where_its_tiles_do_not_fit_each_other_is_open(work: str, status: Status) -> None:
+    assert check(moved() + work + STORED).status is status
+
+
+# ---------------------------------------------------------------- memories, bytes
+
+SQUARE = part("pm", "av", 16, 16) + part("pq", "bv", 16, 16) + tile("m", kind("mat", 16, 16))
+IN_MAT = SQUARE + op("tload", "%pm", "%m")
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (IN_MAT, Status.PROVED),
+        (IN_MAT + tile("l", kind("left", 16, 16)) + op("tmov", "%m", "%l"), Status.PROVED),
+        (IN_MAT + op("tadd", "%m, %m", "%m"), Status.UNKNOWN),
+        (SQUARE + tile("l", kind("left", 16, 16)) + op("tload", "%pm", "%l"), Status.UNKNOWN),
+        (IN_MAT + op("tstore", "%m", "%pq"), Status.UNKNOWN),
+        (moved() + tile("l", kind("left", 8, 16)) + op("tmov", "%t", "%l"), Status.UNKNOWN),
+        (moved() + tile("m", kind("mat", 8, 16)) + op("tinsert", "%t, %c0, %c0", "%m"), Status.PROVED),
+    ],
+)
+def test_an_operation_works_between_the_memories_that_the_data_names(body: str, status: Status) -> None:
+    assert check(body).status is status
+
+
+def test_a_tile_in_boxes_is_loaded_from_a_part_of_its_shape() -> None:
+    flat = part("pm", "av", 4, 64) + tile("m", kind("mat", 16, 16)) + op("tload", "%pm", "%m")
+    assert check(flat).status is Status.UNKNOWN
+    assert check(flat.replace("%c4, %c64]", "%c16, %c16]")).status is Status.PROVED
+
+
+def test_an_insert_from_ub_into_l1_is_work_of_mte3() -> None:
+    flags = (
+        '  pto.set_flag["PIPE_{0}", "PIPE_{1}", "EVENT_ID0"]\n  pto.wait_flag["PIPE_{0}", "PIPE_{1}", "EVENT_ID0"]\n'
+    )
+    body = part("pa", "av") + tile("t") + tile("m", kind("mat", 8, 16)) + op("tload", "%pa", "%t")
+    work = op("tinsert", "%t, %c0, %c0", "%m")
+    assert check(body + flags.format("MTE2", "MTE3") + work).status is Status.PROVED
+    assert errors(check(body + flags.format("MTE2", "V") + work)) == ["core/hazard-raw"]
+
+
+@pytest.mark.parametrize(("dtype", "status"), [("i8", Status.PROVED), ("i4", Status.UNKNOWN)])
+def test_where_elements_of_half_a_byte_lie_is_open(dtype: str, status: Status) -> None:
+    """Taken for a byte each, those of one tile would write the next one, too."""
+    filled = tile("h", kind("vec", 16, 64, dtype=dtype)) + op("texpands", "%c0", "%h")
+    assert check(moved() + STORED + filled).status is status
+    view = f"  %p = pto.castptr %a : !pto.ptr<f32> -> !pto.ptr<{dtype}>\n  %pv = pto.make_tensor_view %p, "
+    view += f"shape = [%c64, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?x{dtype}>\n"
+    load = part("ph", "pv", 16, 64, dtype=dtype) + tile("u", kind("vec", 16, 64, dtype="i8")) + op("tload", "%ph", "%u")
+    assert check(view + load).status is status
+
+
+@pytest.mark.parametrize(("rows", "found"), [(512, []), (513, ["core/well-formed"])])
+def test_a_tile_without_an_address_fits_into_ub(rows: int, found: list[str]) -> None:
+    body = moved() + STORED + tile("big", kind("vec", rows, 128))
+    assert errors(check(body)) == found
+
+
+@pytest.mark.parametrize(
+    ("valid", "pad", "status"),
+    [
+        ("", "", Status.PROVED),  # there is no padding
+        ("v_row=4, v_col=16", ", pad=1", Status.PROVED),
+        ("v_row=4, v_col=16", ", pad=null", Status.UNKNOWN),
+        ("v_row=4, v_col=16", ", pad=0", Status.UNKNOWN),
+        ("v_row=4, v_col=16", "", Status.UNKNOWN),
+    ],
+)
+def test_padding_is_filled_where_the_type_says_with_what(valid: str, pad: str, status: Status) -> None:
+    rows = 4 if valid else 8
+    body = part("pa", "av", rows) + part("pb", "bv") + tile("s", kind("vec", 8, 16, valid)) + op("tload", "%pa", "%s")
+    body += tile("t", kind("vec", 8, 16, more=pad)) + op("tfillpad", "%s", "%t") + STORED
+    assert check(body).status is status
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [("", Status.PROVED), (", compact=0", Status.PROVED), (", compact=2", Status.UNKNOWN), (", new=1", Status.UNKNOWN)],
+)
+def test_a_tile_has_the_bytes_that_every_word_of_its_type_gives_it(more: str, status: Status) -> None:
+    """Rows that are one block longer reach over the next tile."""
+    body = part("pa", "av") + part("pb", "bv") + tile("t", kind("vec", 8, 16, more=more)) + op("tload", "%pa", "%t")
+    assert check(body + STORED).status is status
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [("muli %n, %c32", []), ("muli %n, %c16", ["core/in-bounds"]), ("addi %n, %c0", ["core/in-bounds"])],
+)
+def test_a_tile_begins_on_a_block_whatever_its_address_is_computed_from(address: str, found: list[str]) -> None:
+    at = f"  %w = arith.{address} : index\n  %x = arith.index_cast %w : index to i64\n"
+    body = at + moved("addr = %x") + STORED
+    assert errors(check(body, "// dmaverify: assume %n in 0..64\n")) == found
+    assert ("form" in run(body, n=1)) == bool(found)
+
+
+def test_operands_outside_of_both_groups_are_not_passed_over() -> None:
+    load = op("tload", "%pa", "%t")
+    assert check(moved() + STORED).status is Status.PROVED
+    shifted = load.rstrip() + " left_padding_num = %c4 : index\n"
+    verdict = check(moved().replace(load, shifted) + STORED)
+    assert verdict.status is Status.UNKNOWN
+    assert "pto.tload: what it does with `%c4`" in verdict.findings[0].message
+
+
+def test_types_may_stand_behind_each_operand() -> None:
+    body = moved() + tile("u") + f"  pto.tadd ins(%t : {VEC}, %{{0}} : {VEC}) outs(%u : {VEC})\n"
+    assert check(body.format("t")).status is Status.PROVED
+    assert check(body.format("u")).status is Status.UNKNOWN
+
+
+FLAGS = (
+    '  pto.set_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]\n  pto.wait_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]\n'
+)
+ADDED = STORED.rstrip() + " {atomicType = #pto<atomic_type atomic_add>}\n"
+LATER = part("pl", "bv", row=4) + ADDED.replace("%pb", "%pl")
+
+
+@pytest.mark.parametrize(
+    ("stores", "found"),
+    [
+        (STORED, []),
+        (STORED + STORED, ["core/hazard-waw"]),
+        (ADDED + ADDED, []),
+        (ADDED + LATER, []),
+        (ADDED + STORED, ["core/hazard-waw"]),
+        (STORED + ADDED, ["core/hazard-waw"]),
+    ],
+)
+def test_stores_that_add_need_no_order_among_themselves(stores: str, found: list[str]) -> None:
+    body = moved() + FLAGS + stores
+    assert errors(check(body)) == found
+    assert run(body) == {one.removeprefix("core/hazard-") for one in found}
+
+
+@pytest.mark.parametrize(("store", "said"), [(STORED, True), (ADDED, False)])
+def test_cores_that_add_to_one_part_are_no_condition(store: str, said: bool) -> None:
+    cores = "  %id = pto.get_block_idx\n  %row = arith.index_cast %id : i64 to index\n"
+    body = cores + moved().replace("%av, offsets = [%c0", "%av, offsets = [%row") + store
+    verdict = check(body, "// dmaverify: assume %id in 0..7\n")
+    assert verdict.status is Status.PROVED
+    assert any("no two cores of a launch" in one for one in verdict.conditions) is said
+
+
+# ---------------------------------------------------------------- valid regions at run time
+
+SOME = kind("vec", 8, 16, "v_row=?, v_col=16")
+PARTLY = part("pn", "av").replace("sizes = [%c8", "sizes = [%n") + tile("t", SOME, "valid_row = %n")
+PARTLY += op("tload", "%pn", "%t")
+
+
+@pytest.mark.parametrize(
+    ("rows", "most", "status"),
+    [
+        (8, 8, Status.PROVED),
+        (32, 8, Status.PROVED),
+        (32, 9, Status.REFUTED),  # more than the tile has
+        (4, 4, Status.PROVED),
+        (4, 5, Status.UNKNOWN),  # more than the part has, as of numbers
+    ],
+)
+def test_a_store_writes_the_valid_region_of_a_larger_part(rows: int, most: int, status: Status) -> None:
+    body = PARTLY + part("pb", "bv", rows) + STORED
+    assert check(body, f"// dmaverify: assume %n in 1..{most}\n").status is status
+
+
+def test_rows_of_a_part_beyond_the_valid_region_are_not_written() -> None:
+    """Of two stores one begins in the part of the other, behind its valid rows."""
+    twice = part("pb", "bv") + STORED + part("pc", "bv", row=4) + STORED.replace("%pb", "%pc")
+    said = "// dmaverify: assume %n in 1..{0}\n"
+    assert errors(check(PARTLY + FLAGS + twice, said.format(4))) == []
+    assert errors(check(PARTLY + FLAGS + twice, said.format(5))) == ["core/hazard-waw"]
+
+
+def test_a_part_of_one_dimension_is_as_long_as_the_row() -> None:
+    line = "  %lv = pto.make_tensor_view %b, shape = [%c64], strides = [%c1] : !pto.tensor_view<?xf32>\n"
+    line += "  %pb = pto.partition_view %lv, offsets = [%c0], sizes = [%c16] : "
+    line += "!pto.tensor_view<?xf32> -> !pto.partition_tensor_view<?xf32>\n"
+    body = part("pa", "av", 1) + line + tile("t", kind("vec", 1, 16)) + op("tload", "%pa", "%t") + STORED
+    assert check(body).status is Status.PROVED
+    assert check(body.replace("sizes = [%c16]", "sizes = [%c32]")).status is Status.UNKNOWN
+
+
+# ---------------------------------------------------------------- the same bytes as another tile
+
+
+def reshaped(to: str, name: str = "u", source: str = "t") -> str:
+    return f"  %{name} = pto.treshape %{source} : {VEC} -> {to}\n"
+
+
+TALL = kind("vec", 16, 8)
+TALL_PART = part("pt", "bv", 16, 8)
+
+
+@pytest.mark.parametrize("at", ["", "addr = %a1024"])
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        (reshaped(TALL) + TALL_PART + op("tstore", "%u", "%pt"), []),
+        (reshaped(TALL) + op("texpands", "%c0", "%u") + STORED, []),
+        (reshaped(kind("vec", 16, 16, dtype="f16")) + op("tabs", "%u", "%u") + STORED, []),
+        (tile("w", TALL) + reshaped(VEC, "u", "w") + op("tstore", "%u", "%pb"), ["core/definite"]),
+    ],
+)
+def test_a_reshaped_tile_is_the_same_bytes(at: str, body: str, found: list[str]) -> None:
+    assert errors(check(moved(at) + body)) == found
+    assert run(moved(at) + body) == {one.removeprefix("core/") for one in found}
+
+
+@pytest.mark.parametrize("to", [kind("vec", 8, 8), kind("mat", 8, 16), kind("vec", 8, 16, "v_row=?, v_col=16")])
+def test_a_tile_is_reshaped_to_as_many_bytes_of_its_memory(to: str) -> None:
+    assert check(moved() + reshaped(to) + op("tstore", "%u", "%pb")).status is Status.UNKNOWN
+
+
+def test_a_reshaped_tile_has_a_valid_region_of_its_own() -> None:
+    grown = f"  pto.set_validshape %t, %c8, %c16 : {VEC}\n"
+    small = LOADED + reshaped(kind("vec", 8, 16, "v_row=4, v_col=16"))
+    assert errors(check(small + grown + op("tstore", "%u", "%pb"))) == []
+    assert errors(check(small + grown + STORED)) == ["core/definite"]
+
+
+# ---------------------------------------------------------------- one tile, several names and rounds
+
+GROWS = f"func.func @g(%x: {OPEN}) {{\n  %e = arith.constant 8 : index\n  %s = arith.constant 16 : index\n"
+GROWS += f"  pto.set_validshape %x, %e, %s : {OPEN}\n  return\n}}\n"
+CALLED = f"  func.call @g(%t) : ({OPEN}) -> ()\n"
+CHOSEN = f"  %u = scf.if %on -> ({OPEN}) {{\n    scf.yield %t : {OPEN}\n  }} else {{\n    scf.yield %t : {OPEN}\n  }}\n"
+CHOSEN += f"  pto.set_validshape %u, %c8, %c16 : {OPEN}\n"
+
+
+@pytest.mark.parametrize(("grown", "found"), [("", []), (CALLED, ["core/definite"]), (CHOSEN, ["core/definite"])])
+def test_a_valid_region_is_that_of_the_tile_under_each_of_its_names(grown: str, found: list[str]) -> None:
+    body = LOADED + grown + STORED
+    assert errors(check(body, behind=GROWS)) == found
+    assert run(body, GROWS) == {one.removeprefix("core/") for one in found}
+
+
+SHAPES = "  pto.set_validshape %t, {0}, %c16 : " + OPEN + "\n"
+BOTH = "  scf.if %on {{\n  {0}  }} else {{\n  {1}  }}\n"
+
+
+@pytest.mark.parametrize(
+    ("shaped", "status"),
+    [
+        (BOTH.format(SHAPES.format("%c2"), ""), Status.PROVED),
+        (BOTH.format(SHAPES.format("%c2"), SHAPES.format("%c1")), Status.PROVED),
+        (BOTH.format(SHAPES.format("%c8"), SHAPES.format("%c4")), Status.REFUTED),  # four rows were loaded
+        (BOTH.format("", SHAPES.format("%c8")), Status.REFUTED),
+        (BOTH.format(SHAPES.format("%c8"), "") + SHAPES.format("%c4"), Status.PROVED),
+        (BOTH.format(SHAPES.format("%c16"), ""), Status.REFUTED),  # the tile has eight
+        (
+            BOTH.format(SHAPES.format("%c8"), "").replace("  } else", STORED.replace("%t", "%w") + "  } else"),
+            Status.REFUTED,
+        ),
+    ],
+)
+def test_a_valid_region_that_a_branch_sets_is_that_of_its_path(shaped: str, status: Status) -> None:
+    body = LOADED + tile("w") + op("texpands", "%c0", "%w") + shaped + STORED
+    assert check(body).status is status, check(body)
+    ran = run(body, on=0) | run(body, on=1)
+    assert bool(ran) == (status is Status.REFUTED)
+
+
+def test_a_valid_region_that_a_loop_sets_is_not_followed() -> None:
+    loop = "  scf.for %i = %c0 to %n step %c1 {\n" + SHAPES.format("%c2") + "  }\n"
+    assert check(LOADED + loop + STORED).status is Status.UNKNOWN
+
+
+OTHER = kind("vec", 16, 16, dtype="f16")
+OTHERS = "  %h = pto.castptr %a : !pto.ptr<f32> -> !pto.ptr<f16>\n"
+OTHERS += "  %hv = pto.make_tensor_view %h, shape = [%c64, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?xf16>\n"
+OTHERS += part("ph", "hv", 16, 16, dtype="f16") + tile("u", OTHER, "addr = %a1024") + op("tload", "%ph", "%u")
+ROUND = "  scf.for %i = %c0 to {high} step %c1 {{\n    %j = arith.index_cast %i : index to i64\n"
+ROUND += "    %at = arith.muli %j, %a1024 : i64\n{body}  }}\n"
+ONCE = "    %is = arith.cmpi eq, %i, %c0 : index\n    scf.if %is {\n" + op("tload", "%pa", "%t") + "    }\n"
+
+
+@pytest.mark.parametrize(
+    ("load", "status"), [(op("tload", "%pa", "%t"), Status.PROVED), (ONCE, Status.UNKNOWN)], ids=["each", "once"]
+)
+def test_a_tile_at_another_address_in_each_round_holds_nothing_of_the_last(load: str, status: Status) -> None:
+    """In round 1 it lies on the bytes of a tile of another type."""
+    start = part("pa", "av") + part("pb", "bv") + OTHERS
+    body = start + ROUND.format(high="%n", body=tile("t", VEC, "addr = %at") + load + STORED)
+    assert check(body, "// dmaverify: assume %n in 0..2\n").status is status
+    assert ("definite" in run(body, n=2)) == (status is Status.UNKNOWN)
+
+
+# ---------------------------------------------------------------- the other core
+
+PUSHED = f"  pto.tpush_to_aic(%u : {VEC}) {{split = 0}}\n"
+
+
+@pytest.mark.parametrize(("made", "found"), [(op("tabs", "%t", "%u"), []), ("", ["core/definite"])])
+def test_a_tile_given_to_the_other_core_was_written(made: str, found: list[str]) -> None:
+    body = moved() + STORED + tile("u") + made + PUSHED
+    assert errors(check(body)) == found
+    assert run(body) == {one.removeprefix("core/") for one in found}
+
+
+def test_a_tile_that_is_given_to_the_other_core_is_known() -> None:
+    assert check(moved() + STORED + PUSHED.replace("%u", "%nobody")).status is Status.UNKNOWN
+
+
+POP = f"  %x{{0}} = pto.tpop_from_aic {{{{split = 0}}}} -> {VEC}\n"
+FREE = "  pto.tfree_from_aic {split = 0}\n"
+ENDS = part("pb", "bv")
+
+
+def store(name: str) -> str:
+    return op("tstore", f"%{name}", "%pb")
+
+
+@pytest.mark.parametrize(
+    ("body", "free"),
+    [
+        (POP.format(0) + store("x0") + FREE, True),
+        (POP.format(0) + FREE + store("x0"), False),
+        (POP.format(0) + POP.format(1) + FREE + store("x1") + FREE, True),  # the first slot is given back first
+        (POP.format(0) + POP.format(1) + FREE + store("x0") + FREE, False),
+        (POP.format(0) + "  pto.tfree_from_aiv {split = 0}\n" + store("x0"), True),
+        ("  scf.for %i = %c0 to %n step %c1 {\n" + POP.format(0) + store("x0") + FREE + "  }\n", True),
+        ("  scf.for %i = %c0 to %n step %c1 {\n" + POP.format(0) + FREE + store("x0") + "  }\n", False),
+        (POP.format(0) + "  scf.if %on {\n" + FREE + "  }\n" + store("x0"), False),
+    ],
+)
+def test_of_a_slot_that_is_given_back_nothing_is_known(body: str, free: bool) -> None:
+    assert (check(ENDS + body).status is Status.PROVED) == free
+    assert ("definite" in run(ENDS + body, n=2, on=1)) == (not free)
+
+
+KEPT = '  %kept = pto.reserve_buffer {name = "x", size = 512, location = #pto.address_space<vec>, base = 512} -> i32\n'
+
+
+@pytest.mark.parametrize(
+    ("at", "status"), [("%a0", Status.PROVED), ("%a512", Status.UNKNOWN), ("%a1024", Status.PROVED)]
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_tile_lies_outside_of_what_is_reserved_for_the_other_core(at: str, status: Status, first: bool) -> None:
+    made = moved(f"addr = {at}")
+    assert check((KEPT + made if first else made + KEPT) + STORED).status is status
+
+
+def test_where_it_is_not_followed_which_slot_is_given_back_nothing_is_refuted() -> None:
+    """A tile of the loop is given back behind it, not the last one."""
+    often = "  scf.for %i = %c0 to %c2 step %c1 {\n" + POP.format(0) + "  }\n"
+    body = ENDS + often + POP.format(1) + FREE + store("x1")
+    assert check(body).status is Status.UNKNOWN
+    assert run(body) == set()
+
+
+# ---------------------------------------------------------------- both sides in one text
+
+SIDES = part("pl", "av", *LEFT) + part("pr", "av", *RIGHT) + part("po", "bv", 16, 16) + part("pd", "bv", 16, 16, 32)
+CUBE = product()
+for outside in (part("pl", "av", *LEFT), part("pr", "av", *RIGHT), part("po", "bv", *OUT)):
+    CUBE = CUBE.replace(outside, "")
+CUBE = f"  pto.section.cube {{\n{CUBE}  }}\n"
+WIDE = kind("vec", 16, 16)
+
+
+def vector(source: str, dest: str, before: str = "") -> str:
+    inside = before + tile("w", WIDE) + op("tload", source, "%w") + op("tstore", "%w", dest)
+    return f"  pto.section.vector {{\n{inside}  }}\n"
+
+
+BARRIER = "  pto.barrier #pto.pipe<PIPE_ALL>\n"
+ELSEWHERE = "  %cv = pto.make_tensor_view %c, shape = [%c64, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?xf32>\n"
+
+
+def both(body: str) -> Verdict:
+    made = text(ELSEWHERE + part("pc", "cv", 16, 16) + SIDES + body).text
+    made = made.replace("%b: !pto.ptr<f32>,", "%b: !pto.ptr<f32>, %c: !pto.ptr<f32>,")
+    (verdict,) = check_text(Source("k.pto", f"// dmaverify: gm %c = 64x64xf32\n{made}"))
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (CUBE, Status.PROVED),
+        (CUBE + vector("%pc", "%pc"), Status.PROVED),  # tensors of their own
+        (CUBE + vector("%po", "%pc"), Status.UNKNOWN),  # what the other core may not have stored yet
+        (vector("%pc", "%pd") + CUBE, Status.UNKNOWN),
+        (CUBE + vector("%po", "%pc", BARRIER), Status.UNKNOWN),  # a barrier is of one core
+        (CUBE + vector("%pc", "%pc", BARRIER), Status.UNKNOWN),
+    ],
+)
+def test_sections_of_two_cores_are_judged_together_only_where_they_share_nothing(body: str, status: Status) -> None:
+    assert both(body).status is status, both(body)
+
+
+def test_flags_of_a_section_with_tiles_are_those_of_its_core() -> None:
+    done = "  pto.sync.set #pto.pipe<PIPE_FIX>, 3\n"
+    waits = "  pto.sync.wait #pto.pipe<PIPE_MTE2>, {0}\n"
+    cube = CUBE.removesuffix("  }\n") + done + "  }\n"
+    assert both(cube + vector("%pc", "%pc", waits.format(3))).status is Status.PROVED
+    assert "core/flags" in errors(both(cube + vector("%pc", "%pc", waits.format(2))))
+
+
+def called(body: str, name: str, attributes: str = "") -> str:
+    return HEAD.replace("@k", f"@{name}").replace(" {\n", f" {attributes}{{\n", 1) + body + "  return\n}\n"
+
+
+CALL = "  func.call @{0}(%a, %b, %n, %on) : (!pto.ptr<f32>, !pto.ptr<f32>, index, i1) -> ()\n"
+MULTIPLIES = called(product(), "m", "attributes {pto.kernel_kind = #pto.kernel_kind<cube>} ")
+MOVES = called(part("po", "bv", 16, 16) + part("pd", "bv", 16, 16, 32) + vector("%po", "%pd"), "v")
+
+
+@pytest.mark.parametrize(
+    ("calls", "status"), [(("m",), Status.PROVED), (("v",), Status.PROVED), (("m", "v"), Status.UNKNOWN)]
+)
+def test_a_function_of_the_cube_core_that_is_called_runs_beside_the_rest(
+    calls: tuple[str, ...], status: Status
+) -> None:
+    body = "".join(map(CALL.format, calls))
+    assert check(body, behind=MULTIPLIES + MOVES).status is status
+
+
+# ---------------------------------------------------------------- elements
+
+
+def element(tile_name: str, at: str) -> str:
+    return f"  %v = pto.tgetval ins(%{tile_name}, {at} : {VEC}, index) outs : f32\n"
+
+
+@pytest.mark.parametrize("at", ["", "addr = %a1024"])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [("%c0", Status.PROVED), ("%n", Status.PROVED), ("%c64", Status.PROVED), ("%c256", Status.REFUTED)],
+)
+def test_an_element_by_its_number_is_one_of_its_tile(at: str, number: str, status: Status) -> None:
+    notes = "// dmaverify: assume %n in 0..127\n"
+    read = moved(at) + element("t", number) + STORED
+    assert check(read, notes).status is status
+    assert check(read.replace(element("t", number), set_to("t", number)), notes).status is status
+    assert ("bounds" in run(read)) == (status is Status.REFUTED)
+    assert check(read, notes.replace("127", "128")).status is (Status.REFUTED if number == "%n" else status)
+
+
+def set_to(tile_name: str, at: str) -> str:
+    return f"  pto.tsetval ins({at}, %c0 : index, index) outs(%{tile_name} : {VEC})\n"
+
+
+@pytest.mark.parametrize(("made", "status"), [("", Status.UNKNOWN), (set_to("u", "%c4"), Status.PROVED)])
+def test_an_element_that_is_read_was_written(made: str, status: Status) -> None:
+    body = moved() + STORED + tile("u") + made + element("u", "%c4")
+    assert check(body).status is status
+    assert ("computed" in run(body)) == (status is Status.UNKNOWN)
+
+
+@pytest.mark.parametrize("at", ["", "addr = %a1024"])
+def test_the_scalar_unit_waits_for_the_load_of_a_tile(at: str) -> None:
+    waits = FLAGS.replace("MTE3", "S").replace("ID0", "ID1")
+    body = moved(at) + FLAGS + "{0}" + element("t", "%c4") + STORED
+    assert check(body.format(waits)).status is Status.PROVED
+    assert errors(check(body.format(""))) == ["core/hazard-raw"]
+
+
+def test_the_claim_of_a_kernel_on_tiles_names_its_moves() -> None:
+    assert check(moved() + FLAGS + STORED).claim == "every element of 2 tile moves, for all values and iterations"
