@@ -39,7 +39,7 @@ class Source:
         return (self.text[start:] if end < 0 else self.text[start:end]).rstrip("\r")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Span:
     """Characters `start` to `end` (exclusive) of `source`."""
 

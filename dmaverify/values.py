@@ -18,7 +18,21 @@ __all__ = ["asdict", "dataclass", "field", "fields", "is_dataclass", "replace"]
 if TYPE_CHECKING:
     from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 else:
-    from dataclasses import asdict, field, fields, is_dataclass, replace
+    from dataclasses import asdict, field, fields, is_dataclass
+
+    def replace(value, /, **changes):
+        """As the standard library's; which fields a class takes is looked up once."""
+        cls = value.__class__
+        names = _taken.get(cls)
+        if names is None:
+            fields = getattr(cls, "__dataclass_fields__", {}).values()
+            if not fields or any(one._field_type is not dataclasses._FIELD or not one.init for one in fields):
+                return dataclasses.replace(value, **changes)
+            names = _taken[cls] = tuple(one.name for one in fields)
+        for name in names:
+            if name not in changes:
+                changes[name] = getattr(value, name)
+        return cls(**changes)
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, eq=True, kw_only=False):
         """The decorator, with the options that are used."""
@@ -27,6 +41,10 @@ else:
             return _made(cls, frozen, slots, eq, kw_only)
 
         return decorated if cls is None else decorated(cls)
+
+
+_taken: dict[type, tuple[str, ...]] = {}
+"""Per class, the fields that make a value of it, where these are all that it has."""
 
 
 def _made(cls: type, frozen: bool, slots: bool, eq: bool, kw_only: bool) -> type:

@@ -33,7 +33,7 @@ class Lin:
         merged = dict(self.terms)
         for name, factor in other.terms:
             merged[name] = merged.get(name, 0) + factor
-        return Lin(self.const + other.const, tuple(sorted((n, f) for n, f in merged.items() if not same(f, 0))))
+        return Lin(self.const + other.const, tuple(sorted([(n, f) for n, f in merged.items() if not same(f, 0)])))
 
     def __neg__(self) -> Lin:
         return self * -1
@@ -46,7 +46,7 @@ class Lin:
             return self
         if same(factor, 0):
             return ZERO
-        return Lin(self.const * factor, tuple((n, f * factor) for n, f in self.terms))
+        return Lin(self.const * factor, tuple([(n, f * factor) for n, f in self.terms]))
 
     def shown(self) -> str:
         """As people write it."""

@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from typing import NamedTuple
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.values import dataclass
 
 MAX_NUMBER = 10**18
 MAX_TEXT = 100_000
@@ -65,8 +65,7 @@ _MISTAKES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """Characters `start` to `end` of a text. `why` and `hint` explain a token of kind "bad".
 
     Kinds: name (uppercase first), word (lowercase first), number, sign, bad, end.

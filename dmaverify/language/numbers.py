@@ -24,7 +24,7 @@ class Poly:
     __slots__ = ("_hash", "terms")
 
     def __init__(self, terms: Mapping[Mono, int]) -> None:
-        self.terms = {m: c for m, c in terms.items() if c}
+        self.terms = dict(terms) if all(terms.values()) else {m: c for m, c in terms.items() if c}
         self._hash: int | None = None
 
     @staticmethod
@@ -115,6 +115,9 @@ def without(mono: Mono, part: Mono) -> Mono | None:
     return tuple(rest)
 
 
+_MOST_STEPS = 64
+
+
 def divided(p: Poly, by: Poly) -> tuple[Poly, Poly]:
     """(quotient, rest) with p = quotient * by + rest; the rest has no multiple of the leading term of `by`.
 
@@ -124,9 +127,12 @@ def divided(p: Poly, by: Poly) -> tuple[Poly, Poly]:
         raise ZeroDivisionError
     lead = max(by.terms, key=lambda m: (len(m), m))
     scale = by.terms[lead]
+    if not lead and len(p.terms) <= _MOST_STEPS:  # by a number: every coefficient by itself
+        parts = sorted(p.terms.items(), key=lambda item: (-len(item[0]), item[0]))
+        return Poly({m: c // scale for m, c in parts}), Poly({m: c % scale for m, c in p.terms.items()})
     quotient: dict[Mono, int] = {}
     rest = p
-    for _ in range(64):
+    for _ in range(_MOST_STEPS):
         found = next(
             ((m, c // scale, inside) for m, c in sorted(rest.terms.items(), key=lambda i: (-len(i[0]), i[0]))
              if (inside := without(m, lead)) is not None and c // scale),

@@ -21,6 +21,7 @@ from dmaverify.program.command import Engine
 from dmaverify.program.move import EngineStream, Stream
 
 if TYPE_CHECKING:
+    from dmaverify.language.expr import Expr
     from dmaverify.plan import schema
 
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:\.\.\s*([0-9]{1,6})\s*)?")
@@ -34,18 +35,30 @@ def engine_streams(
     for index, case in enumerate(cases):
         place = (*path, index)
         engines = _engines(doc, (*place, "when"), case.when)
-        found += [EngineStream(engine, _stream(doc, texts, place, case, engine), index) for engine in engines]
+        read: dict[object, Expr] = {}
+        found += [EngineStream(engine, _stream(doc, texts, place, case, engine, read), index) for engine in engines]
         if len(found) > MOST_ENGINES:
             raise InputError(f"more than {MOST_ENGINES} commands", doc.span(place), "name fewer engines")
     return tuple(sorted(found, key=lambda one: (one.engine.chip, one.engine.cluster, one.engine.dmn, one.case)))
 
 
-def _stream(doc: Document, texts: Texts, path: Path, case: schema.CaseTable, engine: Engine) -> Stream:
+def _stream(
+    doc: Document, texts: Texts, path: Path, case: schema.CaseTable, engine: Engine, read: dict[object, Expr]
+) -> Stream:
+    """The stream of one engine; `read` keeps what texts say to engines between which they do not tell."""
     params = {"i": engine.chip, "j": engine.cluster, "k": engine.dmn}
+
+    def mapping(name: str) -> Expr:
+        text: str = getattr(case, name)
+        key = (name, *(value for letter, value in params.items() if letter in text))
+        if key not in read:
+            read[key] = texts.mapping((*path, name), text, params)
+        return read[key]
+
     names = ("time", "packet", "chip", "cluster", "slice")
     if case.packet is None:
         raise InputError("the stream of a case has no packet", doc.span(path), 'write `packet = "..."`')
-    parts = {name: texts.mapping((*path, name), getattr(case, name), params) for name in names}
+    parts = {name: mapping(name) for name in names}
     for name in names[2:]:
         if parts[name].size != 1:
             raise InputError(

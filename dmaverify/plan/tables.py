@@ -79,7 +79,8 @@ class TableReader:
             raise InputError("the target is missing", self.doc.span(()), hint)
         if name in self.known:
             return self.known[name]
-        own_folder = self.override is None and name not in available_targets()
+        ships = name in available_targets()
+        own_folder = self.override is None and not ships
         if own_folder and not is_inside(self.folder / name, self.folder):
             raise InputError(f"the target {name!r} lies outside of the project", self.doc.span(place), OUTSIDE)
         try:
@@ -88,7 +89,7 @@ class TableReader:
             if error.span is not None or self.override is not None:
                 raise
             raise InputError(error.message, self.doc.span(place), error.hint) from None
-        key = name if name in available_targets() else str(target.folder)
+        key = name if ships else str(target.folder)
         self.known[name] = key, target
         return key, target
 

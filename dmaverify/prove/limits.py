@@ -125,9 +125,20 @@ _state = _LimitState()
 
 def used_bytes() -> int:
     """Bytes of memory that this process holds now; 0 where that is not known."""
-    with suppress(OSError, ValueError, IndexError), open("/proc/self/statm", "rb") as file:
-        return int(file.read().split()[1]) * _PAGE
+    with suppress(OSError, ValueError, IndexError):
+        return _pages(1) * _PAGE
     return 0
+
+
+def _pages(column: int) -> int:
+    """A number of this process's memory as the kernel tells it, without the buffers of `open`: asked at each question.
+    Raises OSError, ValueError, IndexError where it does not.
+    """
+    file = os.open("/proc/self/statm", os.O_RDONLY)
+    try:
+        return int(os.read(file, 256).split()[column])
+    finally:
+        os.close(file)
 
 
 @contextmanager
@@ -237,8 +248,7 @@ def _hard_limit(memory: int | None) -> tuple[int, int] | None:
     try:
         import resource
 
-        with open("/proc/self/statm", "rb") as file:
-            held = int(file.read().split()[5]) * _PAGE
+        held = _pages(5) * _PAGE
         before = resource.getrlimit(resource.RLIMIT_DATA)
         wanted = held + memory
         if before[0] != resource.RLIM_INFINITY and before[0] <= wanted:

@@ -131,7 +131,7 @@ class Rule:
 
     def missing(self, values: Mapping[str, int]) -> tuple[str, ...]:
         """Ports without a value: a rule with any cannot be judged, and the caller must say so."""
-        return tuple(port for port in self.ports if port not in values)
+        return tuple([port for port in self.ports if port not in values])
 
     def applies(
         self, engine: str = "", source_tier: str = "", dest_tier: str = "", side: str = "", tier: str = ""
@@ -161,10 +161,15 @@ class Rule:
         reading = self.reading_under(readings)
         return {} if reading is None else reading.limits
 
+    def values_under(self, values: Mapping[str, int], readings: Readings) -> Mapping[str, int]:
+        """`values` with the limits that the chosen reading replaces."""
+        replaced = self.limits_under(readings)
+        return {**values, **replaced} if replaced else values
+
     def broken(self, values: Mapping[str, int], readings: Readings) -> Severity | None:
         """How severely `values` break the rule under the chosen readings; None where it holds or is silent."""
         severity = self.severity_under(readings)
-        if severity is None or self.holds({**values, **self.limits_under(readings)}):
+        if severity is None or self.holds(self.values_under(values, readings)):
             return None
         return severity
 

@@ -9,6 +9,7 @@ that ships.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext, suppress
 from functools import cache, cached_property, lru_cache
@@ -160,7 +161,8 @@ def _roots() -> tuple[Path, ...]:
 
 def available_targets() -> tuple[str, ...]:
     """Names of the machines that ship, sorted."""
-    return tuple(sorted({file.parent.name for root in _roots() for file in root.glob("*/target.toml")}))
+    folders = [folder for root in _roots() if os.path.isdir(root) for folder in os.scandir(root)]
+    return tuple(sorted({one.name for one in folders if os.path.exists(os.path.join(one.path, "target.toml"))}))
 
 
 def _find(name_or_path: str, relative_to: Path | None) -> Path:

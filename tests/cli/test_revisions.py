@@ -28,18 +28,26 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True)
 
 
-@pytest.fixture
-def repository(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def two_revisions(tmp_path_factory):
     """Two revisions of a kernel: `first`, and `second`, where `other` drops half of its rows."""
-    monkeypatch.chdir(tmp_path)
-    git(tmp_path, "init", "-q")
+    folder = tmp_path_factory.mktemp("revisions")
+    git(folder, "init", "-q", "--template=")
     head, _, tail = KERNEL.partition("fn other")
     second = f"{head}// a comment\nfn other{tail.replace('m![B]> = x', 'm![B = 32]> = x')}"
     for tag, text in (("first", KERNEL), ("second", second)):
-        Path("k.rs").write_text(text, encoding="utf-8")
-        git(tmp_path, "add", "-A")
-        git(tmp_path, "commit", "-q", "-m", tag)
-        git(tmp_path, "tag", tag)
+        (folder / "k.rs").write_text(text, encoding="utf-8")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", tag)
+        git(folder, "tag", tag)
+    return folder
+
+
+@pytest.fixture
+def repository(two_revisions, tmp_path, monkeypatch):
+    """A copy of the two revisions that is the working directory."""
+    shutil.copytree(two_revisions, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
@@ -95,7 +103,7 @@ def test_check_since_judges_what_changed_alone(repository, capsys):
 )
 def test_a_plan_in_a_loop_is_compared_in_all_that_it_says(tmp_path, monkeypatch, capsys, old, new, said):
     monkeypatch.chdir(tmp_path)
-    git(tmp_path, "init", "-q")
+    git(tmp_path, "init", "-q", "--template=")
     view = 'element = "N, C", view = { tile = "N", length = 1, start = "t" } }'
     plan = (
         'schema = 1\ntarget = "rngd"\naxes = { N = 8, C = 64 }\n[transfer.a]\ndtype = "i8"\nloop = { t = 3 }\n'
@@ -141,7 +149,7 @@ def test_what_has_no_mapping_is_compared_by_its_text(tmp_path, monkeypatch, caps
         return (code, out.partition(";")[0].strip()) == (0, "no transfer changed")
 
     monkeypatch.chdir(tmp_path)
-    git(tmp_path, "init", "-q")
+    git(tmp_path, "init", "-q", "--template=")
     Path(name).write_text(old, encoding="utf-8")
     git(tmp_path, "add", "-A")
     git(tmp_path, "commit", "-q", "-m", "first")
@@ -154,7 +162,7 @@ def test_what_has_no_mapping_is_compared_by_its_text(tmp_path, monkeypatch, caps
 
 def test_a_machine_named_by_its_path_is_found_in_a_revision_too(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    git(tmp_path, "init", "-q")
+    git(tmp_path, "init", "-q", "--template=")
     root = Path(__file__).parents[2]
     shutil.copytree(root / "encodings" / "toy", "machines/toy")
     Path("plans").mkdir()
@@ -167,7 +175,7 @@ def test_a_machine_named_by_its_path_is_found_in_a_revision_too(tmp_path, monkey
 
 def test_drivers_of_a_folder_are_compared_on_an_engine(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    git(tmp_path, "init", "-q")
+    git(tmp_path, "init", "-q", "--template=")
     driver = "# define N 64\nvoid f(void) { snrt_dma_start_1d((void *)0x1000, (void *)0x20000, N); }\n"
     Path("d").mkdir()
     Path("d/a.c").write_text(driver, encoding="utf-8")
@@ -216,7 +224,7 @@ def test_a_change_in_another_package_of_the_workspace_counts_where_it_is_named(
 ):
     """A package that is asked for other features than its own is not read: its names stay unresolved."""
     monkeypatch.chdir(tmp_path)
-    git(tmp_path, "init", "-q")
+    git(tmp_path, "init", "-q", "--template=")
     vendor = 'furiosa-opt-std = { path = "../furiosa-opt-std" }'  # its types are known without it
     kernel = KERNEL.replace("axes![A = 256, B = 64];", "use shapes::*;").partition("fn other")[0]
     kernel = kernel.replace("x.to_dm", "x.view().tile::<m![B], 32, m![A, B = 32 # 64]>(START).to_dm")
@@ -244,7 +252,7 @@ def test_a_change_in_another_package_of_the_workspace_counts_where_it_is_named(
 
 def test_what_a_plan_no_longer_expects_or_excuses_is_a_change(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    git(tmp_path, "init", "-q")
+    git(tmp_path, "init", "-q", "--template=")
     plan = PLAN.replace("B=4:256", "B=4:248")
     said = {"expect": plan + 'expect = ["core/same-element"]\n'}
     said["allow"] = plan.replace("[transfer", "# dmaverify: allow(core/same-element) known\n[transfer")
@@ -264,7 +272,7 @@ def test_what_a_plan_no_longer_expects_or_excuses_is_a_change(tmp_path, monkeypa
 
 def test_files_that_an_archive_leaves_out_and_engines_in_json_are_of_the_revision(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    git(tmp_path, "init", "-q")
+    git(tmp_path, "init", "-q", "--template=")
     Path("plans").mkdir()
     Path(".gitattributes").write_text("plans export-ignore\n", encoding="utf-8")
     engine = {"mine": {"jobs": {}, "proc_id": "rw_axi", "params": {"AddrWidth": 40, "DataWidth": 64}}}
@@ -334,7 +342,7 @@ PLACES = {
 def workspace(tmp_path, monkeypatch):
     """Commits a workspace with these files; None takes one away."""
     monkeypatch.chdir(tmp_path)
-    git(tmp_path, "init", "-q")
+    git(tmp_path, "init", "-q", "--template=")
     package = '[package]\nname = "k"\nversion = "0.1.0"\n'
     base = {"Cargo.toml": '[workspace]\nmembers = ["k"]\n', "k/Cargo.toml": package}
 
@@ -436,7 +444,7 @@ def test_a_folder_that_is_empty_in_a_revision_hides_no_other(workspace, capsys):
 
 def test_a_plan_that_became_too_large_to_be_read_is_an_error_of_its_revision(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    git(tmp_path, "init", "-q")
+    git(tmp_path, "init", "-q", "--template=")
     for more in ("", f"# {'x' * 10_000_000}\n"):
         Path("a.toml").write_text(PLAN + more, encoding="utf-8")
         git(tmp_path, "add", "-A")

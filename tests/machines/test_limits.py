@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,7 @@ from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.plan.read import read_plan_text
 from dmaverify.prove.flow.listed import ListedItem, judge_listed
 from dmaverify.prove.options import Options
+from dmaverify.targets import table
 from dmaverify.targets import target as targets
 from dmaverify.targets.target import load_target
 from dmaverify.verdict import Status
@@ -41,12 +43,19 @@ def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Changed
     shutil.copytree(ROOT / "encodings", tmp_path / "encodings")
     shutil.copytree(SHIM, tmp_path / "encodings" / "shim")
     monkeypatch.setattr(targets, "_roots", lambda: (tmp_path / "encodings",))
+    said: dict[str, dict[str, Any]] = {}  # what a text says, where it is known without reading all of it again
+    parsed = table.shipped_toml
+    monkeypatch.setattr(table, "shipped_toml", lambda file, text: said[text] if text in said else parsed(file, text))
 
     def change(machine: str, limit: str, value: int) -> None:
         file = tmp_path / "encodings" / machine / "target.toml"
-        text, count = re.subn(rf"(\[limit\.{limit}\]\nvalue = )[\d_]+", rf"\g<1>{value}", file.read_text())
+        before = file.read_text()
+        text, count = re.subn(rf"(\[limit\.{limit}\]\nvalue = )[\d_]+", rf"\g<1>{value}", before)
         assert count == 1, limit
         file.write_text(text)
+        data = table.shipped_toml(file, before)
+        one = {**data["limit"][limit], "value": value}
+        said.setdefault(text, {**data, "limit": {**data["limit"], limit: one}})
         forget()
 
     forget()

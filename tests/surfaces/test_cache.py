@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -361,6 +362,7 @@ def test_every_file_that_is_opened_while_a_job_is_judged_is_among_its_questions(
     plan = (ROOT / "examples/pto/example-1.toml").read_text(encoding="utf-8").replace("example-1.mlir", "k.mlir")
     jobs = [kernel("mod shp;"), kernel("mod shp;"), (str(shell.write(plan, "pto.toml")), None, None, {})]
     jobs += [(str(shell.write(good.replace('"toy"', '"./mine"'), "own.toml")), None, None, {})] * 2
+    watch_what_is_opened()
     for job in jobs:
         opened.clear()
         opened.append("")
@@ -385,7 +387,10 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
         opened.append(os.fsdecode(arguments[0]))
 
 
-sys.addaudithook(_hook)
+@functools.cache
+def watch_what_is_opened() -> None:
+    """Never undone, and asked at every `id` of the process from then on: not for tests that do not need it."""
+    sys.addaudithook(_hook)
 
 
 # ---------------------------------------------------------------- questions and answers

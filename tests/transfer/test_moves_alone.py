@@ -51,13 +51,12 @@ def test_a_move_alone_is_proved_exactly_where_a_stream_is(source: str, tiers: tu
     for dest, terms in DESTS.items():
         plan = PLAN.format(tiers=tiers, source=source, dest=dest)
         alone = status(plan)
-        streams = []
+        streams = [(", ".join(terms), "1")]
         for order in permutations(terms):
-            for inner in range(len(order)):
-                time, packet = ", ".join(order[:inner]) or "1", ", ".join(order[inner:])
-                streams.append(status(plan + f'stream = {{ time = "{time}", packet = "{packet}" }}\n'))
-        streams.append(status(plan + f'stream = {{ time = "{", ".join(terms)}", packet = "1" }}\n'))
-        assert (alone == "proved") is ("proved" in streams), (dest, alone, streams)
+            streams += [(", ".join(order[:inner]) or "1", ", ".join(order[inner:])) for inner in range(len(order))]
+        lines = (f'stream = {{ time = "{time}", packet = "{packet}" }}\n' for time, packet in reversed(streams))
+        carried = any(status(plan + line) == "proved" for line in lines)
+        assert (alone == "proved") is carried, (dest, alone)
         told.add(alone)
     assert "proved" in told
 
@@ -80,7 +79,7 @@ def test_a_digit_stands_under_steps_that_never_add_up_to_one_of_its_own(dest: st
     assert told == {"proved" if proved else "refuted"}
 
 
-@pytest.mark.parametrize("count", counted(40, 3000))
+@pytest.mark.parametrize("count", counted(16, 3000))
 def test_no_drawn_move_is_refuted_that_some_stream_carries_out(count: int) -> None:
     found: Counter[tuple[str, bool]] = Counter()
     for seed in range(count):

@@ -117,9 +117,15 @@ def smallest_period(items: Sequence[object]) -> int:
     )
 
 
-@lru_cache(maxsize=1024)
 def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> tuple[BurstRun, ...]:
-    """`total` bytes moved by coupled AXI in 1D transfers of `size` bytes and a shorter last one."""
+    """`total` bytes moved by coupled AXI in 1D transfers of `size` bytes and a shorter last one: the same bursts
+    whatever is in flight and buffered meanwhile.
+    """
+    return _fragments(replace(backend, ax_in_flight=1, buffer_depth=1, system_depth=1), src, dst, total, size)
+
+
+@lru_cache(maxsize=1024)
+def _fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> tuple[BurstRun, ...]:
     page, meter = 1 << backend.page_bits, Meter(backend)
 
     def bursts(at: int, count: int) -> tuple[Beats, ...]:

@@ -384,7 +384,7 @@ def _renamed(op: Op, suffix: str) -> Op:
     """The operation with a suffix on every value, for one call."""
 
     def token(one: Token) -> Token:
-        return replace(one, text=one.text + suffix) if one.kind == "value" else one
+        return one._replace(text=one.text + suffix) if one.kind == "value" else one
 
     return replace(
         op,

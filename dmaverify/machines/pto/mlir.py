@@ -106,17 +106,17 @@ def read_mlir(source: Source) -> MlirFile:
 
 def _tokens(source: Source) -> tuple[list[Token], tuple[tuple[int, str], ...]]:
     text, at, out, comments = source.text, 0, [], []
-    match = _TOKEN.match
-    while at < len(text):
-        found = match(text, at)
-        if found is None:
-            raise InputError(f"`{text[at]}` begins nothing in MLIR text", Span(source, at, at + 1))
-        kind = found.lastgroup or ""
+    for found in _TOKEN.finditer(text):
+        kind, (start, end) = found.lastgroup or "", found.span()
+        if start != at:
+            break
         if kind != "skip":
-            out.append(Token(kind, found.group(), at, found.end()))
+            out.append(Token(kind, found.group(), at, end))
         elif text.startswith("//", at):
             comments.append((at, found.group()[2:].strip()))
-        at = found.end()
+        at = end
+    if at < len(text):
+        raise InputError(f"`{text[at]}` begins nothing in MLIR text", Span(source, at, at + 1))
     return out, tuple(comments)
 
 

@@ -76,19 +76,21 @@ class Ruling:
 
     def judge(self, instances: Sequence[Instance], only: Collection[str] | None = None) -> RuleReport:
         """All rules of the target, or those named in `only`, on every instance that they bind."""
+        known: dict[int, Mapping[str, int]] = {}
         for rule in self.target.rules.values():
             if only is not None and rule.id not in only:
                 continue
-            for instance in instances:
+            for number, instance in enumerate(instances):
                 if rule.scope == instance.scope and rule.applies(
                     self.engine, self.source_tier, self.dest_tier, instance.side, instance.tier
                 ):
-                    self._evaluate(rule, instance)
+                    if number not in known:
+                        known[number] = {**self.limits, **instance.values}
+                    self._evaluate(rule, instance, known[number])
         differs = tuple(dict.fromkeys(self.differs))
         return RuleReport(tuple(self.findings), len(self.evaluated), differs, tuple(self.held))
 
-    def _evaluate(self, rule: Rule, instance: Instance) -> None:
-        values = {**self.limits, **instance.values}
+    def _evaluate(self, rule: Rule, instance: Instance, values: Mapping[str, int]) -> None:
         missing = rule.missing(values)
         if missing:
             self.findings.append(
@@ -111,7 +113,7 @@ class Ruling:
                 self.differs.append(rule.id)
         if severity is None:
             if rule.severity_under(self.readings) is not None:
-                ports = {**values, **rule.limits_under(self.readings)}
+                ports = rule.values_under(values, self.readings)
                 self.held.append((rule, tuple(ports[port] for port in rule.ports), instance.place))
             return
         key = (rule.id, instance.scope, instance.side)

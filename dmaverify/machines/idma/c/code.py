@@ -47,7 +47,7 @@ def _root(text: Code) -> Node:
     return parser_of("c", "'dmaverify[c]'").parse(text.data).root_node
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Part:
     """A node with the text that it is part of."""
 
