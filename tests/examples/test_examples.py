@@ -103,7 +103,13 @@ PROGRAMS = {
     ],
     "programs/routes": ["hop", "direct-route", "used-twice", "needed-hop"],
 }
-TUTORIALS = ["first", "broken", "toy", *(f"dma-engine/{name}" for name in ("statements", "limits", "slow", "left-out"))]
+TUTORIALS = [
+    "first",
+    "broken",
+    "toy",
+    "equal",
+    *(f"dma-engine/{name}" for name in ("statements", "limits", "slow", "left-out")),
+]
 # Printed, refuted, and right as soon as it is split or given its bases: their twins have names of their own.
 OTHER_TWINS = {"basic-pseudocode": "basic-corrected", "packet-4099-whole": "packet-4099-split"}
 

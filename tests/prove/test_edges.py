@@ -95,7 +95,7 @@ def test_the_second_solver_is_not_told_the_first_answer() -> None:
 @pytest.mark.parametrize(
     ("enough", "possible", "reply", "findings", "worse"),
     [
-        (True, "refuted", True, 0, ["unknown"]),
+        (True, "refuted", True, 1, ["unknown"]),
         (True, "proved", True, 1, []),
         (False, "refuted", True, 1, []),
         (False, "refuted", None, 0, []),

@@ -198,7 +198,7 @@ def test_assert_equivalent_takes_texts_and_trees() -> None:
 
 
 def test_assert_same_takes_names_and_texts_and_fails_with_the_first_place() -> None:
-    file = "examples/programs/equal.toml"
+    file = "examples/equal.toml"
     assert assert_same(f"{file}::whole", f"{file}::by-rows", tiers=["hbm"]).status == "proved"
     assert assert_same(f"{file}::in", f"{file}::in").kind == "plans"
     with pytest.raises(PlanFailed, match="at hbm, byte 1048832 the first leaves what lay at hbm, byte 2048"):
