@@ -55,7 +55,7 @@ def both_said(seed: str, kind: str) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=500, help="plans of each kind")
+    parser.add_argument("--count", type=int, default=200, help="plans of each kind")
     parser.add_argument("--start", type=int, default=1_000, help="first seed")
     options = parser.parse_args()
     told, wrong = Counter[str](), 0
