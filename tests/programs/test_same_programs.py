@@ -226,6 +226,15 @@ def test_what_is_computed_of_other_data_is_left_open() -> None:
     assert "what an access made" in answer.why
 
 
+@pytest.mark.parametrize("by_steps", [True, False])
+def test_accesses_of_another_type_make_something_else(by_steps: bool) -> None:
+    step = 'step = [{ access = ["use", "make"] }]\n'
+    texts = [USE.replace("BASE", "0").replace('"i8"', f'"{kind}"') for kind in ("i8", "f8e4m3")]
+    plans = [load(f"{HEAD.format('rngd')}{text}[program.p]\n{step}", "p") for text in texts]
+    for other, status in ((plans[0], "proved"), (plans[1], "unknown")):
+        assert jobs.same_programs(plans[0], other, rlimit=2_000_000, by_steps=by_steps).status == status
+
+
 def test_what_a_context_was_given_before_decides_what_it_makes() -> None:
     one = computing("0")
     first = USE.replace("access.use", "access.look").split("[access.make]")[0].replace("BASE", "131072")

@@ -274,7 +274,8 @@ class _Run:
         touches, move = self.side.works[step].touches, self.side.program.steps[step].indirect
         lane = self.side.works[step].lanes[0]
         counters = counters_at([one.count for one in touches[0].turns], turn) if touches else ()
-        told: list[object] = [self.given.get(lane, 0), lane] if move is None else [_function(move)]
+        kinds = tuple((one.engine, one.dtype) for one in self.side.program.steps[step].accesses)
+        told: list[object] = [self.given.get(lane, 0), lane, kinds] if move is None else [_function(move)]
         for touch in touches:
             at = _walked(touch, self.world, counters)
             if touch.writes:
