@@ -7,12 +7,14 @@ Law: complete and exact, or `Beyond`: accesses, padded streams and rows that no 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dmaverify.execute.elements import NONE
 from dmaverify.execute.moves import TransferRun
+from dmaverify.execute.order import bits
 from dmaverify.execute.outcome import Beyond
 from dmaverify.execute.outputs import LanePiece
 from dmaverify.execute.programs import ProgramRun
@@ -43,8 +45,11 @@ class _Copies(NamedTuple):
     width: int  # of a unit, in bits
 
 
-def left_behind(program: RunProgram, machine: RunMachine, unit_bits: int) -> dict[Place, Origin]:
+def left_behind(
+    program: RunProgram, machine: RunMachine, unit_bits: int, pick: Callable[[Sequence[int]], int] = min
+) -> dict[Place, Origin]:
     """By memory and unit of so many bits, where what each unit that is written holds in the end lay at the beginning.
+    `pick` says which of the pieces of work is done next, of those that nothing holds back.
 
     Raises Beyond.
     """
@@ -56,10 +61,9 @@ def left_behind(program: RunProgram, machine: RunMachine, unit_bits: int) -> dic
     before = run.order()
     if before is None:
         raise Beyond("in which order engines take work is not known")
-    ends: dict[int, int] = {number: waits.bit_count() for number, waits in enumerate(before)}
-    at = {id(piece): number for number, piece in enumerate(run.pieces)}
+    rank = {id(run.pieces[number]): place for place, number in enumerate(_picked(before, pick))}
     held: dict[Place, Origin] = {}
-    for one in sorted(run.made, key=lambda made: (ends[at[id(made.piece)]], at[id(made.piece)])):
+    for one in sorted(run.made, key=lambda made: rank[id(made.piece)]):
         write = _fine(one.write, one.width, unit_bits).tolist()
         if isinstance(one.read, str):
             held.update({(one.dest, unit): one.read for unit in write})
@@ -70,6 +74,24 @@ def left_behind(program: RunProgram, machine: RunMachine, unit_bits: int) -> dic
             raise Beyond("a piece of work reads what it writes")
         held.update(zip(((one.dest, unit) for unit in write), given, strict=True))
     return held
+
+
+def _picked(before: Sequence[int], pick: Callable[[Sequence[int]], int]) -> list[int]:
+    """The pieces in an order in which each comes behind those that end before it begins."""
+    behind: list[list[int]] = [[] for _ in before]
+    waits = [mask.bit_count() for mask in before]
+    for piece, mask in enumerate(before):
+        for one in bits(mask):
+            behind[one].append(piece)
+    ready = [piece for piece, count in enumerate(waits) if not count]
+    order: list[int] = []
+    while ready:
+        ready.remove(piece := pick(ready))
+        order.append(piece)
+        for follower in behind[piece]:
+            waits[follower] -= 1
+            ready += [] if waits[follower] else [follower]
+    return order
 
 
 def _fine(at: Numbers, width: int, unit_bits: int) -> Numbers:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from fuzz.contents import both_said
+from fuzz.contents import both_said, orders_said
 
 from dmaverify.cli.app import invoke
 from dmaverify.errors import Disagreement, InputError
@@ -367,6 +367,13 @@ def test_a_run_that_leaves_something_else_is_a_disagreement(monkeypatch: pytest.
 def test_drawn_plans_leave_what_their_run_leaves(kind: str) -> None:
     for number in range(2):
         both_said(f"{kind}-{number}", kind)
+
+
+@pytest.mark.parametrize("kind", ["stores", "tiles", "pipeline", "engines", "partly"])
+def test_drawn_programs_without_hazards_leave_the_same_in_every_order(kind: str) -> None:
+    said = {orders_said(f"{kind}-{number}", kind) for number in range(16)}
+    assert "no hazard, the same in other orders" in said
+    assert kind != "engines" or "a hazard, something else in other orders" in said
 
 
 # ---------------------------------------------------------------- the command line

@@ -86,7 +86,7 @@ def equivalent_programs(
     _known(one, other, tiers)
     conditions: list[str] = []
     for word, side in zip(WORDS, (one, other), strict=True):
-        open_ = _order_matters(side, rlimit, conditions)
+        open_ = order_matters(side, rlimit, conditions)
         if open_:
             return _answer("unknown", f"what the {word} leaves is not known: {open_}")
     made = [
@@ -116,7 +116,7 @@ def _answer(status: str, why: str, conditions: Sequence[str] = ()) -> Equivalenc
     return Equivalence(status, why, None, "", "programs", conditions=tuple(dict.fromkeys(conditions)))
 
 
-def _order_matters(side: TakenApart, rlimit: int, conditions: list[str]) -> str:
+def order_matters(side: TakenApart, rlimit: int, conditions: list[str]) -> str:
     """Why another order of a program, which it allows, may leave something else; empty where none does."""
     program, target = side.program, side.target
     found = hazards(program, side.works, side.order, rlimit, launched=target.engines.launched)
