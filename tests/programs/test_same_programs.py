@@ -263,7 +263,8 @@ def gathered(numbers: str) -> tuple[str, str]:
 
 def test_rows_that_the_plan_states_are_followed() -> None:
     direct = move("direct", hbm(0, "K, C"), hbm(OUT, "K, C")), 'step = [{ transfer = "direct" }]\n'
-    assert same(gathered("values = [0, 1, 2, 3]"), direct, ["hbm"]).status == "proved"
+    found = same(gathered("values = [0, 1, 2, 3]"), direct, ["hbm"])
+    assert (found.status, found.notes) == ("proved", ("the index of `rows` holds what the plan states",))
     answer = same(gathered("values = [0, 1, 3, 2]"), direct, ["hbm"])
     assert (answer.status, "what lay at hbm, byte 192 (by `put`)" in answer.why) == ("refuted", True)
 
@@ -374,6 +375,46 @@ def test_drawn_programs_without_hazards_leave_the_same_in_every_order(kind: str)
     said = {orders_said(f"{kind}-{number}", kind) for number in range(16)}
     assert "no hazard, the same in other orders" in said
     assert kind != "engines" or "a hazard, something else in other orders" in said
+
+
+ROWS_BY_STREAM = "".join(
+    move(*one, 'stream = { time = "A = 1, B", packet = "C" }', start="t")
+    for one in (("load", hbm(0), dm(0, "A = 1, B, C")), ("store", dm(0, "A = 1, B, C"), hbm(OUT)))
+)
+
+
+@pytest.mark.parametrize(("start", "status"), [("t", "proved"), ("t / 2 * 2", "refuted"), ("t / 4 * 4", "refuted")])
+def test_a_difference_that_is_too_large_to_run_is_traced_back_by_division(
+    start: str, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "MOST_RUN", 0)
+    rows = ROWS_BY_STREAM.replace('"t"', f'"{start}"', 1)
+    answer = same((LOAD + STORE, BACK), (rows, BACK), ["hbm"])
+    assert (answer.status, "traced back through both" in answer.by) == (status, status == "refuted")
+    monkeypatch.setattr(same_program, "traced", lambda *_: (("hbm", 0, 0), 1))  # contents are wrong, or this is
+    assert same((LOAD + STORE, BACK), (rows, BACK), ["hbm"]).status == ("proved" if start == "t" else "unknown")
+
+
+def test_a_difference_that_nothing_confirms_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    turned = move("whole", hbm(0), hbm(OUT, "B, A, C")), 'step = [{ transfer = "whole" }]\n'
+    assert same(turned, (LOAD + STORE, BACK), ["hbm"]).status == "refuted"
+    monkeypatch.setattr(jobs, "MOST_RUN", 0)
+    answer = same(turned, (LOAD + STORE, BACK), ["hbm"])
+    assert (answer.status, answer.why.endswith("no run and no trace confirms it")) == ("unknown", True)
+
+
+def test_parts_of_a_move_that_meet_have_no_order() -> None:
+    padded = hbm(OUT, "A #{0} 10, B, C")  # its zeros lie where the source does
+    over = move("x", hbm(OUT + 8 * 256), padded), 'step = [{ transfer = "x" }]\n'
+    answer = same(over, over)
+    assert (answer.status, "reads what another one writes" in answer.why) == ("unknown", True)
+
+
+def test_addresses_wider_than_numbers_are_open() -> None:
+    far = (1 << 64) - 65536
+    wide = move("x", f'{{ tier = "mem", base = {far}, element = "A, C" }}', '{ tier = "mem", element = "A, C" }')
+    steps = 'step = [{ transfer = "x" }]\n'
+    assert "wider than 62 bits" in same((wide, steps), (wide, steps), target="idma").why
 
 
 # ---------------------------------------------------------------- the command line

@@ -24,7 +24,7 @@ from dmaverify.machines.pto.stated import Setting
 from dmaverify.machines.pto.tile_events import TileMeaning
 from dmaverify.machines.pto.values import Lanes
 from dmaverify.program.instructions import CopyTouch, Event, Fence, Place, StoredSource, Use
-from dmaverify.prove.flow.scope_order import without_barriers
+from dmaverify.prove.flow.scope_order import LOADS_WAIT, without_barriers
 from dmaverify.values import dataclass, replace
 
 
@@ -56,7 +56,7 @@ class Accesses(TileMeaning):
     # ------------------------------------------------------------ scopes
 
     def _memorybarrier(self, stmt: MemoryBarrier) -> Fence | None:
-        return Fence(stmt.kind, stmt.span) if self.scopes else None
+        return Fence(LOADS_WAIT, stmt.span) if self.scopes and stmt.kind in self.unit.load_barriers else None
 
     def whole_scope(self, events: list[Event]) -> list[Event]:
         """The events of a scope that ends, without its barriers, which are kept beside."""

@@ -41,6 +41,7 @@ class VectorUnit:
     first: Mapping[str, int]
     share: Mapping[str, int]
     lanes: Mapping[str, str]
+    load_barriers: frozenset[str]
 
     def distribution(self, way: str, name: str) -> Distribution | None:
         return (self.loads if way == "r" else self.stores).get(name)
@@ -61,6 +62,7 @@ def vector_unit() -> VectorUnit:
         dict(pattern["first"]),
         dict(pattern["share"]),
         {op: kind for kind in kinds for op in data["lanes"][kind]},
+        frozenset(data["barrier"]["loads"]),
     )
 
 

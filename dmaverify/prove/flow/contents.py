@@ -36,6 +36,8 @@ MOST_PIECES = 1 << 23
 """Pieces that all iterations move together."""
 MOST_TURNS = 1 << 14
 """Iterations of bodies with several steps, each step counted."""
+WIDE, MOST_CHIPS = 1 << 62, 32
+"""Addresses, with chips in them, are numbers of 64 bits."""
 ZERO, ANYTHING, MADE = -1, -2, -3
 """What a piece holds that comes from no memory; from `MADE` down, the number of what made it."""
 
@@ -58,6 +60,10 @@ class TakenApart:
 
 def with_copies(side: TakenApart, unit_bits: int) -> TakenApart:
     """The side with what each step copies, for units of so many bits. Raises NoCopies."""
+    for touch in (one for work in side.works for one in work.touches):
+        walk = touch.walk.scaled(touch.unit_bits // unit_bits)
+        if walk.low < 0 or walk.high >= WIDE or touch.memory[1] >= MOST_CHIPS:
+            raise NoCopies("addresses below 0, or wider than 62 bits, are not followed")
     found = [
         None if step.transfer is None or _unknown(step) else copies_of(step, work, side.target, unit_bits)
         for step, work in zip(side.program.steps, side.works, strict=True)

@@ -5,12 +5,14 @@ Does not know: how plans are written, how one program's pieces are followed (`co
 Law: `proved` is said of two programs whose own steps nothing lets meet, where every piece that either writes holds the
 same in the end, whatever lay in memory at the beginning; or whose steps do the same one by one. `refuted` needs a place
 that holds two pieces of the beginning, or one and zero. What may be anything, and what accesses made of other data, is
-no difference and no sameness.
+no difference and no sameness; neither is a difference that no run of both texts showed, and that cannot be traced back
+unit by unit (`traced`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
@@ -33,6 +35,7 @@ from dmaverify.prove.flow.hazards_told import order_rests_on
 from dmaverify.prove.flow.index_lists import shared_lists
 from dmaverify.prove.flow.step_events import blocks_in_order
 from dmaverify.prove.flow.touches import Memory, place_in, work_of
+from dmaverify.prove.flow.traced import traced
 from dmaverify.prove.move.equal_plans import equivalent_plans
 from dmaverify.prove.move.equiv import WORDS, Equivalence
 from dmaverify.prove.move.preconditions import require
@@ -100,9 +103,17 @@ def equivalent_programs(
     if same:
         return replace(_answer("proved", same, conditions), by="each step against its own, in one order")
     try:
-        return _by_contents(one, other, tiers, conditions, confirm)
+        answer = _by_contents(one, other, tiers, conditions, confirm)
+        return replace(answer, notes=(*answer.notes, *_stated(one, other)))
     except NoCopies as why:
         return _answer("unknown", str(why))
+
+
+def _stated(one: TakenApart, other: TakenApart) -> list[str]:
+    """What the plans state of lists, which the answer rests on."""
+    moves = [step.indirect for side in (one, other) for step in side.program.steps]
+    names = dict.fromkeys(m.name for m in moves if m is not None and m.index.known)
+    return [f"the index of `{name}` holds what the plan states" for name in names]
 
 
 def _known(one: TakenApart, other: TakenApart, tiers: Sequence[str]) -> None:
@@ -198,8 +209,15 @@ def _by_contents(
     every = {memory: np.unique(np.concatenate(found)) for memory, found in places.items()}
     held = [left_behind(side, world, every) for side in sides]
     ran = [confirm(number, world, found) for number, found in enumerate(held)] if confirm is not None else [False]
-    answer = _Compared(sides, world, held, tiers).answer(conditions)
-    return replace(answer, by=f"{answer.by}, and a run of both texts") if all(ran) and answer.by else answer
+    compared = _Compared(sides, world, held, tiers)
+    answer = compared.answer(conditions)
+    if all(ran) and answer.by:
+        return replace(answer, by=f"{answer.by}, and a run of both texts")
+    if answer.status != "refuted":
+        return answer
+    if not compared.confirmed():
+        return replace(answer, status="unknown", why=f"{answer.why}; no run and no trace confirms it", by="")
+    return replace(answer, by=f"{answer.by}; that one traced back through both")
 
 
 class _Compared:
@@ -215,6 +233,7 @@ class _Compared:
         self.sides, self.world, self.held = sides, world, held
         named = {one.target.memory_of(tier) for one in sides for tier in tiers if tier in one.target.tiers}
         self.memories = [m for m in sorted(held[0]) if not tiers or m[0] in named]
+        self.first: tuple[Memory, int] | None = None
 
     def answer(self, conditions: Sequence[str]) -> Equivalence:
         import numpy as np
@@ -236,6 +255,7 @@ class _Compared:
         by = f"comparison of all {count:,} pieces of {size // 8 if size % 8 == 0 else size / 8:,} B that either writes"
         alike = sorted({memory[0] for memory in self.memories} - differ)
         if first is not None:
+            self.first = first
             told, witness = self._told(*first)
             notes = (f"what is left in {' and '.join(alike)} is the same (`--tier {alike[0]}`)",) if alike else ()
             return Equivalence("refuted", told, witness, by, "programs", notes)
@@ -246,6 +266,27 @@ class _Compared:
         why = f"both leave the same in {', '.join(alike) or 'memory'} ({bytes_:,} bytes that either writes)"
         rests = [*conditions, *([NOTHING_OF_PADDING] if self.world.padding_read else [])]
         return replace(_answer("proved", why, rests), by=by)
+
+    def confirmed(self) -> bool:
+        """Whether the first difference, traced back through the commands of both, is what was found."""
+        assert self.first is not None
+        memory, index = self.first
+        for side, held in zip(self.sides, (one[memory] for one in self.held), strict=True):
+            place, origin, at = (
+                int(column[index]) * self.world.piece for column in (held.places, held.origin, held.at)
+            )
+            blocks = blocks_in_order(side.order)
+            if origin < 0 or blocks is None:
+                return False
+            touched = [[t.memory for t in work.touches if t.writes] for work in side.works]
+            turns = [prod(count for _, count in step.loops) for step in side.program.steps]
+            try:
+                found = traced(side.copies, touched, turns, blocks, side.target, (memory, place))
+            except NoCopies:
+                return False
+            if found != (self.world.name(int(held.origin[index])), at):
+                return False
+        return True
 
     def _told(self, memory: Memory, index: int) -> tuple[str, dict[str, Any]]:
         where = self._place(memory, int(self.held[0][memory].places[index]))

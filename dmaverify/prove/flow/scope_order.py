@@ -21,8 +21,8 @@ from dmaverify.prove.flow.step_events import hand
 from dmaverify.values import dataclass, replace
 
 LOADS, STORES = "vector loads", "vector stores"
-ORDERS = frozenset({"VST_VLD", "VV_ALL"})
-"""Barriers of memory that put loads behind the stores before them."""
+LOADS_WAIT = "loads behind stores"
+"""What a barrier of memory is a fence of that puts loads behind the stores before them."""
 
 
 def unbarred(scopes: Sequence[Sequence[Event]], asker: Asker) -> list[tuple[int, int]] | None:
@@ -51,7 +51,7 @@ def without_barriers(events: Sequence[Event]) -> list[Event]:
         elif isinstance(event, Branch):
             arms = [tuple(without_barriers(arm)) for arm in (event.then, event.other)]
             out.append(replace(event, then=arms[0], other=arms[1]))
-        elif not (isinstance(event, Fence) and "_" in event.pipe):
+        elif not (isinstance(event, Fence) and event.pipe == LOADS_WAIT):
             out.append(event)
     return out
 
@@ -64,7 +64,7 @@ def _piped(events: Sequence[Event], numbers: Iterator[int]) -> Iterator[Event]:
             case Branch():
                 arms = [tuple(_piped(arm, numbers)) for arm in (event.then, event.other)]
                 yield replace(event, then=arms[0], other=arms[1])
-            case Fence() if event.pipe in ORDERS:
+            case Fence() if event.pipe == LOADS_WAIT:
                 yield from hand(STORES, LOADS)
             case Use():
                 for pipe, writes in ((LOADS, False), (STORES, True)):

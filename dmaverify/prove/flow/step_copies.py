@@ -112,11 +112,11 @@ def pieces_of(copies: StepCopies, piece: int, target: Target) -> list[Pieces]:
     if copies.alone is None:
         return out
     run = copies.alone.run * copies.scale // piece
-    for source, dest, at, fill in cells_of(copies.alone, target):
+    for number, (source, dest, at, fill) in enumerate(cells_of(copies.alone, target)):
         read = None if source is None else _spread(source[1] * copies.scale // piece, run)
-        out.append(
-            Pieces("", source[0] if source else dest, dest, read, _spread(at * copies.scale // piece, run), fill)
-        )
+        lane = f"part {number}"  # nothing says in which order parts are moved
+        write = _spread(at * copies.scale // piece, run)
+        out.append(Pieces(lane, source[0] if source else dest, dest, read, write, fill))
     return out
 
 

@@ -65,7 +65,8 @@ class Equivalence:
         """A verdict for people; `first` and `second` are the texts that were compared."""
         verb = "mean the same" if self.kind == "mappings" else "do the same"
         says = {"proved": verb, "refuted": f"do not {verb}", "unknown": f"{verb}? no answer"}[self.status]
-        lines = [f"{self.status.upper():<9}`{first}` and `{second}` {says}{f': {self.why}' if self.why else ''}"]
+        word = "PROVED if all below holds:" if self.conditions else self.status.upper()
+        lines = [f"{word:<8} `{first}` and `{second}` {says}{f': {self.why}' if self.why else ''}"]
         lines += [f"  {word:<10}{text}" for word, text in self._rows(first, second)]
         lines += [f"  only if   {condition}" for condition in self.conditions]
         lines += [f"  note      {note}" for note in self.notes]
