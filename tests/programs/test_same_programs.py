@@ -14,6 +14,7 @@ from dmaverify.errors import Disagreement, InputError
 from dmaverify.jobs import same_programs as jobs
 from dmaverify.jobs.load import load
 from dmaverify.prove.flow import contents, same_program
+from dmaverify.prove.flow.hazards import Hazards
 from dmaverify.prove.move.equiv import Equivalence
 from dmaverify.testing.written import KINDS
 
@@ -415,6 +416,136 @@ def test_addresses_wider_than_numbers_are_open() -> None:
     wide = move("x", f'{{ tier = "mem", base = {far}, element = "A, C" }}', '{ tier = "mem", element = "A, C" }')
     steps = 'step = [{ transfer = "x" }]\n'
     assert "wider than 62 bits" in same((wide, steps), (wide, steps), target="idma").why
+
+
+# ---------------------------------------------------------------- what is not followed
+
+
+def by_contents(one: tuple[str, str], other: tuple[str, str], target: str = "rngd") -> Equivalence:
+    plans = [load(f"{HEAD.format(target)}{text}[program.p]\n{steps}", "p") for text, steps in (one, other)]
+    return jobs.same_programs(plans[0], plans[1], rlimit=2_000_000, by_steps=False)
+
+
+def lone(*given: str, start: str = "") -> tuple[str, str]:
+    return move("x", *given, start=start), 'step = [{ transfer = "x" }]\n'
+
+
+TWO_COMMANDS = """\
+[transfer.x]
+dtype = "i8"
+source = { tier = "TIER", element = "C" }
+dest = { tier = "TIER", base = 8192, element = "C" }
+[[transfer.x.command]]
+read = "[C=64:1]:64 @0"
+write = "[C=64:1]:64 @4096"
+[[transfer.x.command]]
+read = "[C=64:1]:64 @4096"
+write = "[C=64:1]:64 @8192"
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "target", "said"),
+    [
+        (lone(hbm(0), hbm(256), STREAM), "rngd", "`x` reads what it writes"),
+        (
+            (TWO_COMMANDS.replace("TIER", "mem"), 'step = [{ transfer = "x" }]\n'),
+            "idma",
+            "reads what another one writes",
+        ),
+        (lone(hbm(0), hbm(OUT, "A, B, C"), start="t - 1"), "rngd", "addresses below 0"),
+        (lone(hbm(0, "A / 2, A, B, C"), hbm(OUT)), "rngd", "an element lies at two places"),
+        (lone(hbm(0, "A = 4, B, C"), hbm(OUT)), "rngd", "the source lacks elements"),
+        (lone(hbm(0)[:-2] + ', view = { tile = "A", length = 4, start = 0 } }', hbm(OUT)), "rngd", "the source lacks"),
+    ],
+)
+def test_what_has_no_contents_is_open_even_against_itself(program: tuple[str, str], target: str, said: str) -> None:
+    answer = by_contents(program, program, target)
+    assert (answer.status, said in answer.why) == ("unknown", True), answer.why
+
+
+def test_an_iteration_reads_what_the_one_before_has_written() -> None:
+    rolled = move("x", hbm(0), hbm(256), 'stream = { time = "A = 1, B", packet = "C" }', start="t")
+    rolled = rolled.replace("t = 8", "t = 7")
+    answer = by_contents((rolled, 'step = [{ transfer = "x" }]\n'), (rolled, 'step = [{ transfer = "x" }]\n'))
+    assert (answer.status, answer.by.endswith("a run of both texts")) == ("proved", True)
+
+
+def test_padding_inside_of_rows_is_no_part_of_a_run() -> None:
+    padded = lone(hbm(0, "A, B, C # 80"), hbm(OUT, "A, B, C # 80"))
+    answer = by_contents(padded, padded)
+    assert (answer.status, answer.by.endswith("a run of both texts")) == ("proved", True)
+
+
+SCATTER = """\
+[scatter.rows]
+dtype = "i8"
+source = { tier = "dm", slice = "1 # 64", element = "K, C" }
+dest = { tier = "hbm", base = 1048576, element = "R, C" }
+index = { tier = "hbm", base = 65536, element = "K", dtype = "i32", scaled = false, rows = [0, 15] }
+axis = "R"
+key = "K"
+stream = { time = "K", packet = "C" }
+"""
+
+
+def test_rows_that_no_unknown_number_names_keep_what_they_held() -> None:
+    steps = 'step = [{ transfer = "fill" }, { scatter = "rows", after = ["fill"] }]\n'
+    one, other = (move("fill", hbm(at, "R, C"), hbm(OUT, "R, C")) + SCATTER for at in (0, 16384))
+    assert by_contents((one, steps), (one, steps)).status == "proved"
+    assert by_contents((one, steps), (other, steps)).status == "unknown"
+
+
+def test_rows_picked_from_what_may_be_anything_are_never_the_same() -> None:
+    fill = move("fill", hbm(1 << 24, "A, C"), hbm(0, "A # 16, C"))
+    program = (
+        fill + gathered("rows = [0, 15]")[0],
+        PICKED.replace('[{ gather = "rows"', '[{ transfer = "fill" }, { gather = "rows", after = ["fill"]'),
+    )
+    assert by_contents(program, program).status == "unknown"
+
+
+def test_steps_that_only_may_meet_are_not_compared() -> None:
+    text = move("one", dm(0), hbm(OUT, "A # 10, B, C")) + move("two", dm(65536, "B, C"), hbm(OUT + 2048, "B, C"))
+    program = text, 'step = [{ transfer = "one", context = "x" }, { transfer = "two", context = "y" }]\n'
+    answer = by_contents(program, program)
+    assert (answer.status, "could not be decided" in answer.why) == ("unknown", True)
+
+
+def test_lists_that_contradict_each_other_are_not_followed() -> None:
+    second = GATHER.replace("gather.rows", "gather.more").replace("LIST", "values = [3, 2, 1, 0]")
+    text = gathered("values = [0, 1, 2, 3]")[0] + second
+    program = text, 'step = [{ gather = "rows" }, { gather = "more", after = ["rows"] }]\n'
+    answer = by_contents(program, program)
+    assert (answer.status, "no list is both" in answer.why) == ("unknown", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "lie", "said"),
+    [
+        ("hazards", lambda *_, **__: Hazards(why="too long to follow"), "too long to follow"),
+        ("kept_memory", lambda *_: [("a-rule", "hbm", 0, 64)], "descriptors that are marked in memory"),
+        ("what_decides", lambda _, transfer, __: {"name": transfer.name}, "what decides the bytes"),
+    ],
+)
+def test_what_the_parts_leave_open_stays_open(
+    name: str, lie: object, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(same_program, name, lie)
+    answer = by_contents((LOAD + STORE, BACK), (LOAD + STORE, BACK))
+    assert (answer.status, said in answer.why) == ("unknown", True)
+
+
+def test_accesses_of_another_context_are_other_accesses() -> None:
+    step = 'step = [{ access = ["use", "make"] }]\n'
+    text = USE.replace("BASE", "0").replace("C / 32", "C / 8").replace("C % 32", "C % 8")
+    other = text.replace('dtype = "i8"', 'dtype = "i8"\ncontext = "sub"')
+    answer = same((text, step), (other, step))
+    assert answer.status == "unknown"
+    both = text + other.replace("access.use", "access.use2").replace("access.make", "access.make2").replace(
+        "base = 0", "base = 131072").replace("base = 65536", "base = 196608")  # fmt: skip
+    steps = 'step = [{ access = ["use", "make"] }, { access = ["use2", "make2"] }]\n'
+    assert same_program.APART in same((both, steps), (both, steps)).conditions
 
 
 # ---------------------------------------------------------------- the command line

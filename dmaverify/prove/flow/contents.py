@@ -221,8 +221,6 @@ class _Run:
         if copies is None or len(own) != 1 or own[0].read is None or own[0].source == own[0].dest:
             return False
         shifts = [_every_shift(copies.turns, s.steps, copies.scale, self.world.piece) for s in copies.shifts]
-        if _twice(own[0].write):
-            return False
         read, write = ((s[:, None] + at).ravel() for s, at in zip(shifts, (own[0].read, own[0].write), strict=True))
         last = _last(write)
         origin, at = self._lies(own[0].source, read[last])
@@ -273,7 +271,8 @@ class _Run:
 
     def _makes(self, step: int, turn: int) -> None:
         """All reads, then all writes of what was made of what they read: by accesses, of all that their context was
-        given; by rows of unknown numbers, also of what may be left where they are put.
+        given; by rows of unknown numbers, also of what may be left where they are put: in a table, all that no list
+        names (what is `sure` there, some list does).
         """
         import numpy as np
 
@@ -286,7 +285,7 @@ class _Run:
             at = _walked(touch, self.world, counters)
             if touch.writes:
                 told.append(len(at))
-            if not touch.writes or (move is not None and not touch.sure):
+            if not touch.writes or (move is not None and (move.scatter or not touch.sure)):
                 told += self._told(touch.memory, at, padding=move is None)
         number = self.world.made.setdefault(tuple(told), len(self.world.made) + 1)
         if move is None:
