@@ -44,7 +44,7 @@ def run(path: str, limit: int, values: tuple[str, ...], as_json: bool) -> None:
 @click.argument("b")
 @click.option("--axes", default="", metavar="A=8,B=3", help="Axis sizes, when A and B are mappings.")
 @click.option("--rlimit", type=click.IntRange(1), default=20_000_000, help="Solver resource units a question.")
-@click.option("--tier", "tiers", multiple=True, help="Of programs: compare what is left in this tier alone.")
+@click.option("--tier", "tiers", multiple=True, help="Of programs, kernels: compare what is left in this tier alone.")
 @click.option("--json", "as_json", is_flag=True)
 def equiv(a: str, b: str, axes: str, rlimit: int, tiers: tuple[str, ...], as_json: bool) -> None:
     """Whether two mappings mean the same everywhere, or two transfers, programs or kernels (PATH::NAME) do the same."""
@@ -53,7 +53,7 @@ def equiv(a: str, b: str, axes: str, rlimit: int, tiers: tuple[str, ...], as_jso
 
         if axes:
             raise InputError("--axes is for two mappings, not for kernels", None, "leave it out")
-        said, code = compared(a, b, as_json=as_json)
+        said, code = compared(a, b, tiers, as_json=as_json)
         say(said)
         raise Stop(code)
     from dmaverify.cli.equiv import compared_texts

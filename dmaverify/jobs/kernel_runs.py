@@ -92,7 +92,7 @@ def _ran(named: NamedFunction, given: Mapping[str, int]) -> RanKernel:
         raise InputError(f"{named.name} has no argument `{unknown[0]}`", named.function.span, f"it has {known}")
     values = _values(named, numbers, given)
     sizes = {
-        name: _size(notes.extents.get(name), values) or kind.bytes for name, kind in args if kind.kind == "pointer"
+        name: size_at(notes.extents.get(name), values) or kind.bytes for name, kind in args if kind.kind == "pointer"
     }
     drawn = [name for name in numbers if name not in given]
     drawn += ["extents"] if not all(sizes.values()) else []
@@ -115,7 +115,7 @@ def _values(named: NamedFunction, numbers: Sequence[str], given: Mapping[str, in
         ranges = {name: notes.ranges.get(name, (1, SPREAD)) for name in numbers}
         values = {n: given.get(n, rng.randint(low, min(high, low + SPREAD))) for n, (low, high) in ranges.items()}
         if all(low <= values[n] <= high for n, (low, high) in notes.ranges.items() if n in values) and all(
-            _holds(fact, values) for fact, _ in notes.relations
+            holds(fact, values) for fact, _ in notes.relations
         ):
             return values
     raise InputError(
@@ -124,8 +124,8 @@ def _values(named: NamedFunction, numbers: Sequence[str], given: Mapping[str, in
     )  # fmt: skip
 
 
-def _holds(fact: Any, values: Mapping[str, int]) -> bool:
-    at = _size(fact.poly, values)
+def holds(fact: Any, values: Mapping[str, int]) -> bool:
+    at = size_at(fact.poly, values)
     if at is None:
         return True
     if fact.by is not None:
@@ -133,7 +133,7 @@ def _holds(fact: Any, values: Mapping[str, int]) -> bool:
     return {"ge": at >= 0, "le": at <= 0, "eq": at == 0, "ne": at != 0, "lt": at < 0, "gt": at > 0}[fact.op]
 
 
-def _size(said: int | Poly | None, values: Mapping[str, int]) -> int | None:
+def size_at(said: int | Poly | None, values: Mapping[str, int]) -> int | None:
     """A stated sum of products at values; None where nothing is stated, or of a name that is no argument."""
     if said is None or isinstance(said, int):
         return said

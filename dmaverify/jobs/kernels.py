@@ -9,7 +9,7 @@ every copy, flag, barrier and vector access of both.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dmaverify.errors import InputError, Span
@@ -107,18 +107,26 @@ def _end(place: Mapping[str, Any]) -> str:
 # ------------------------------------------------------------------------------------------ equal
 
 
-def same_kernels(a: str, b: str) -> tuple[Sameness, str]:
-    """Whether kernels do the same, or a kernel and the words in a JSON file; with the answer in words."""
+def same_kernels(a: str, b: str, tiers: Sequence[str] = ()) -> tuple[Sameness, str]:
+    """Whether kernels do the same, or a kernel and the words in a JSON file; with the answer in words. With `tiers`,
+    whether they leave the same there (in `gm`).
+    """
+    from dmaverify.jobs.kernels_left import only_gm, same_left, told_left
+
+    only_gm(tiers)
     if b.endswith(".json"):
+        if tiers:
+            raise InputError("words leave nothing in a memory", None, "leave --tier out, or name two kernels")
         return _same_words(a, b)
     answers = []
     for one, other in _pairs(a, b):
-        found = same_functions(one, other)
+        found = same_left(one, other) if tiers else same_functions(one, other)
         names = {f"arg{i}": name for i, (name, _, _) in enumerate(one.function.args)}
         found = replace(found, values=tuple((names.get(n, n), v) for n, v in found.values))
         copies = f"{found.copies} cop{'y' if found.copies == 1 else 'ies'}"
         if found.status == "same":
             what = f"{copies}, every byte, same order and synchronisation{_ranges(one, other)}"
+            what = told_left(found) if tiers else what
             said = f"EQUAL   {a} and {b}: {what}{_supposed(found)}"
         else:
             word = "DIFFERENT" if found.status == "different" else "UNKNOWN"
@@ -259,9 +267,9 @@ def _idle(wanted: Mapping[str, int], found: Mapping[str, int]) -> set[str]:
     return {s for count, pair in strides.items() if wanted.get(count) == found.get(count) == 1 for s in pair}
 
 
-def compared(a: str, b: str, *, as_json: bool) -> tuple[str, int]:
+def compared(a: str, b: str, tiers: Sequence[str] = (), *, as_json: bool) -> tuple[str, int]:
     """What `equiv` says of two kernels, and its exit code."""
-    same, said = same_kernels(a, b)
+    same, said = same_kernels(a, b, tiers)
     text = json.dumps(same_json(same), indent=2) if as_json else said
     return text, {"same": 0, "different": 1, "unknown": 3}[same.status]
 

@@ -36,12 +36,14 @@ def run_kernel(
     does behind the sets and before the waits of its flags; with `one_tile` tiles of as many elements at one address
     are one. Raises Beyond.
     """
-    machine = _Machine(function, gm, arguments or {}, readings or {}, seed, others)
+    machine = KernelMachine(function, gm, arguments or {}, readings or {}, seed, others)
     machine.one_tile = one_tile
     return machine.go()
 
 
-class _Machine(RunCopies):
+class KernelMachine(RunCopies):
+    """One execution, statement by statement."""
+
     def go(self) -> KernelRun:
         self._number(self.function.body)
         try:

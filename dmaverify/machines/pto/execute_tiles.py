@@ -10,7 +10,7 @@ Source: PTO IR manual (tile buffers, views, destination-passing style); encoding
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -260,18 +260,7 @@ class TileRun(RunOrder):
         if view.item != item and tile.kind.loc != "acc":
             self._finds("form")
             return
-        at = view.addresses()
-        alike = at.size == tile.rows * tile.cols and (tile.kind.boxed or at.shape[-1] == tile.cols)
-        if not alike:
-            shape = (1, 1, *at.shape)
-            at = at.reshape(prod(shape[:-2]), *shape[-2:])
-            room = (tile.kind.rows, tile.kind.cols) if loads else at.shape[1:]
-            fits = at.shape[0] == 1 and all(
-                n >= v and n <= r for n, v, r in zip(at.shape[1:], (tile.rows, tile.cols), room, strict=True)
-            )
-            if not fits:
-                raise Beyond("a part and a tile of different shapes")
-            at = at[0, : tile.rows, : tile.cols]
+        at = self._matched(view, tile, loads=loads)
         there = (at.ravel()[:, None] + np.arange(view.item)).ravel()
         self._bounds(view.place, there, 0)
         cells = self._cells(tile, 0, 0, tile.rows, tile.cols)
@@ -287,24 +276,35 @@ class TileRun(RunOrder):
         atomic = ("add", tile.kind.dtype, view.item) if adds else ("", "", 0)
         self._happened(RunEvent(pipe, {tile.place: distinct(cells)}, {view.place: distinct(there)}, atomic))
 
+    def _matched(self, view: ElementView, tile: CellTile, *, loads: bool) -> np.ndarray:
+        """The address of the element of each valid cell, in their order."""
+        at = view.addresses()
+        alike = at.size == tile.rows * tile.cols and (tile.kind.boxed or at.shape[-1] == tile.cols)
+        if not alike:
+            shape = (1, 1, *at.shape)
+            at = at.reshape(prod(shape[:-2]), *shape[-2:])
+            room = (tile.kind.rows, tile.kind.cols) if loads else at.shape[1:]
+            fits = at.shape[0] == 1 and all(
+                n >= v and n <= r for n, v, r in zip(at.shape[1:], (tile.rows, tile.cols), room, strict=True)
+            )
+            if not fits:
+                raise Beyond("a part and a tile of different shapes")
+            at = at[0, : tile.rows, : tile.cols]
+        return at
+
     def _computed(self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
         """Cells that it reads, whether each was written, and cells that it writes."""
         told(stmt.name, work, tiles, out)
-        windows = "window" in (*work.reads, work.writes)
-        named = [self._int(o) for o in stmt.ins if windows and o.name in stmt.scalars]
-        if windows and len(named) != 2:
-            raise Beyond(f"{stmt.name} names no row and column")
+        named = self._window(stmt, work)
         reads: dict[str, list[np.ndarray]] = {}
         writes: dict[str, list[np.ndarray]] = {}
         clean = True
-        for index, tile in enumerate(tiles):
-            word = work.reads[min(index, len(work.reads) - 1)] if work.reads and index != work.scratch else "scratch"
-            if word == "scratch":
-                cells = self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols)
-                self._write(tile, cells, False)
-                writes.setdefault(tile.place, []).append(cells.ravel())
+        for tile, cells in self._inputs(work, tiles, out, named):
+            if cells is None:
+                room = self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols)
+                self._write(tile, room, False)
+                writes.setdefault(tile.place, []).append(room.ravel())
                 continue
-            cells = self._read(word, tile, out, named)
             clean = clean and bool(self._clean(tile, cells).all())
             reads.setdefault(tile.place, []).append(cells.ravel())
         if not clean:
@@ -317,6 +317,22 @@ class TileRun(RunOrder):
         pipe = "M" if stmt.name.startswith(PRODUCTS) else {"acc": "FIX", "mat": "MTE1"}.get(loc, into)
         both = [{place: distinct(np.concatenate(at)) for place, at in side.items()} for side in (reads, writes)]
         self._happened(RunEvent(pipe, both[0], both[1]))
+
+    def _window(self, stmt: TileOp, work: TileWork) -> list[int]:
+        """The row and column from which a window begins, where the operation has one."""
+        windows = "window" in (*work.reads, work.writes)
+        named = [self._int(o) for o in stmt.ins if windows and o.name in stmt.scalars]
+        if windows and len(named) != 2:
+            raise Beyond(f"{stmt.name} names no row and column")
+        return named
+
+    def _inputs(
+        self, work: TileWork, tiles: Sequence[CellTile], out: CellTile, named: Sequence[int]
+    ) -> Iterator[tuple[CellTile, np.ndarray | None]]:
+        """Each tile with the cells that are read of it; None for scratch."""
+        for index, tile in enumerate(tiles):
+            word = work.reads[min(index, len(work.reads) - 1)] if work.reads and index != work.scratch else "scratch"
+            yield tile, None if word == "scratch" else self._read(word, tile, out, named)
 
     def _read(self, word: str, tile: CellTile, out: CellTile, named: Sequence[int]) -> np.ndarray:
         match word:

@@ -23,7 +23,7 @@ from dmaverify.machines.pto.limits import register_bytes
 from dmaverify.values import dataclass, field
 
 CLEAN, DOUBT, GARBAGE = 0, 1, 2  # of a byte of a register: what may be garbage is a doubt
-_LANEWISE = re.compile(
+LANEWISE = re.compile(
     r"v(abs|neg|exp|ln|r?sqrt|rec|l?relu|not|add|sub|mul|div|max|min|and|or|xor|shl|shr|prelu|expdiff?|absdif|(add|sub)relu)s?"
 )
 _KEEPING = ("vmula", "vaxpy", "vsel", "vmov")  # of which lanes that the mask leaves out are those of an operand
@@ -109,7 +109,7 @@ class RegisterBytes:
         width = max(stmt.lane_bytes, default=0)
         alike = len(stmt.results) == 1 and len(set(stmt.lane_bytes) - {0}) == 1  # of what a loop carries it is not told
         held: dict[int, np.ndarray] = {}
-        if _LANEWISE.fullmatch(name) and alike:
+        if LANEWISE.fullmatch(name) and alike:
             made = np.where(on, _lanes(foul, width), CLEAN)
             held = self._at_place(stmt.args, on)
         elif name in _KEEPING and alike:

@@ -221,9 +221,8 @@ class AccessOp(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Mask(Stmt):
-    """A mask of lanes: by a `pattern`, the first `count` lanes (`rest` is what is left over), or from other masks.
-
-    `lane_bits` is 8, 16 or 32 (0: not told); `op` is pset, pge, plt, pand or the name of what makes it.
+    """A mask of lanes: by a `pattern`, the first `count` lanes (`rest` is what is left over), or from other masks;
+    `lane_bits` is 8, 16 or 32 (0: not told); `op` is pset, pge, plt, pand or what makes it.
     """
 
     result: str = ""
@@ -387,6 +386,7 @@ class KernelFunction:
     whole: Span | None = field(default=None, compare=False, repr=False)
     passed: tuple[tuple[str, int], ...] = ()  # operations that do not concern DMA, with how many there are
     called: bool = False  # by another function of the file, in which it is judged
+    texts: Mapping[int, tuple[Stmt, tuple[str, ...]]] = field(default_factory=dict, compare=False)  # by id, as written
 
 
 PARTS = ("before", "body", "then", "other")

@@ -28,14 +28,16 @@ from dmaverify.machines.pto.ops import (
     Const,
     CrossCore,
     KernelFunction,
+    Mask,
     Operand,
     Stmt,
     UnreadOp,
     ValueType,
+    VectorOp,
     deep,
 )
 from dmaverify.machines.pto.roles import COPY_ROLES, INLINE_ROLES
-from dmaverify.machines.pto.tiles import QUIET, TileReader, is_tile_op
+from dmaverify.machines.pto.tiles import QUIET, TileOp, TileReader, is_tile_op
 from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, float_bits, integer_of
 from dmaverify.machines.pto.vector import VectorReader
 from dmaverify.targets.table import suggestion
@@ -58,6 +60,7 @@ _ORDERS = re.compile(r"pto\.\w*(event|barrier|fence|sync|semaphore|signal|notify
 _BY_FLAGS = "use pto.set_flag, pto.wait_flag and pto.barrier"
 _NO_NUMBERS = ("dense", "dense_resource", "sparse", "array", "unit", "opaque")  # attributes of other constants
 _TILE = re.compile(r"pto\.t(load|store|prefetch)\w*")
+_WORK = (AccessOp, Mask, VectorOp, TileOp)  # of which a run that follows contents reads the text
 _CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
 
 
@@ -89,7 +92,7 @@ def read_kernels(source: Source) -> tuple[MlirFile, tuple[KernelFunction, ...]]:
         span = loose[0].span.to(loose[-1].span)
         reader.roles_in(loose)
         body = reader.whole(reader.block(tuple(loose)))
-        functions.append(KernelFunction("", (), body, loose[0].name_span, span, reader.counted()))
+        functions.append(KernelFunction("", (), body, loose[0].name_span, span, reader.counted(), texts=reader.texts))
     return text, tuple(functions)
 
 
@@ -139,6 +142,7 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
     def __init__(self, text: MlirFile, functions: Mapping[str, Op]) -> None:
         super().__init__(text)
         self.functions = dict(functions)
+        self.texts: dict[int, tuple[Stmt, tuple[str, ...]]] = {}
 
     def counted(self) -> tuple[tuple[str, int], ...]:
         return tuple(sorted(self.passed.items()))
@@ -155,7 +159,7 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
         self.own = _symbol(op)
         body = tuple(self.on_cube(ops)) if cube and not _in_tiles(ops) else self.whole(self.block(ops))
         given = tuple((name, kind, places.get(name, op.name_span)) for name, kind in args)
-        return KernelFunction(_symbol(op), given, body, op.name_span, op.span, self.counted())
+        return KernelFunction(_symbol(op), given, body, op.name_span, op.span, self.counted(), texts=self.texts)
 
     def whole(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """The statements of a function, with what was left out on the cube side said in front."""
@@ -184,10 +188,12 @@ class _FunctionReader(VectorReader, CubeReader, TileReader):
                 self._unknown(op)
             if found is None:
                 self.passed[op.name] += 1
-            elif isinstance(found, list):
-                out += found
-            else:
-                out.append(found)
+                continue
+            made = found if isinstance(found, list) else [found]
+            out += made
+            if any(isinstance(stmt, _WORK) for stmt in made):
+                said = (op.name, *(token.text for token in op.tokens))
+                self.texts |= {id(stmt): (stmt, said) for stmt in made if isinstance(stmt, _WORK)}
         return tuple(out)
 
     def _unknown(self, op: Op) -> None:

@@ -157,6 +157,11 @@ class TileWork:
     between: frozenset[tuple[str, str]]
     scratch: int | None = None  # which of the tiles that it names first is no input
 
+    @property
+    def by_element(self) -> bool:
+        """Whether each element of the result is made of the elements at its place alone."""
+        return set(self.reads) == {"each"} == {self.writes} and self.scratch is None
+
 
 @lru_cache(maxsize=1)
 def tile_work() -> Mapping[str, TileWork]:

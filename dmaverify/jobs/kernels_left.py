@@ -1,0 +1,223 @@
+"""Whether two PTO kernels leave the same in global memory, whatever they do on the way there.
+
+Knows: which arguments of two functions are one, the values that both texts allow, runs that follow contents.
+Does not know: how a kernel is judged, what a run does.
+Law: `same` is said of kernels that are both proved, so that no order decides what stays, and of every value of their
+arguments; with values that nobody states, or too many, nothing is said but a difference. A byte that one of them
+computes and the other has from elsewhere is no difference: it is open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from dmaverify.errors import InputError
+from dmaverify.execute.outcome import Beyond
+from dmaverify.jobs.kernel_runs import holds, size_at
+from dmaverify.machines.pto.check import check_function
+from dmaverify.machines.pto.execute_contents import ContentRun, Terms, origin_of, tensor_bytes
+from dmaverify.machines.pto.named import NamedFunction
+from dmaverify.machines.pto.ops import OpaqueOp, deep
+from dmaverify.machines.pto.replay import MOST_BYTES, UNSTATED
+from dmaverify.prove.flow.same_kernel import Sameness
+from dmaverify.prove.options import Options
+from dmaverify.targets.target import load_target
+from dmaverify.values import dataclass
+from dmaverify.verdict import Status, Verdict
+
+MOST_RUNS = 64
+FEW_RUNS = 6  # where these values are not all
+MOST_TOLD = 4096  # bytes that may differ, of which it is asked whether they surely do
+MOST_FOLLOWED = 1 << 16  # accesses of all runs
+"""Values of arguments with which two kernels are run."""
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number that both kernels are given: its names in each, the values it has (`high` None: nobody says)."""
+
+    names: tuple[tuple[str, ...], tuple[str, ...]]
+    low: int
+    high: int | None
+
+    @property
+    def name(self) -> str:
+        return (self.names[0] or self.names[1])[0]
+
+    def some(self, count: int) -> Sequence[int]:
+        """The first `count` of its values, the last one again where it has fewer."""
+        return [self.low + k if self.high is None else min(self.low + k, self.high) for k in range(count)]
+
+
+def same_left(one: NamedFunction, other: NamedFunction) -> Sameness:
+    """Compares what both leave in the tensors behind their arguments, which are matched by their order."""
+    sides = (one, other)
+    kinds = [[kind.kind for _, kind, _ in side.function.args] for side in sides]
+    if kinds[0] != kinds[1]:
+        return Sameness("unknown", 0, "their arguments differ")
+    if any(kind.space == "ub" for side in sides for _, kind, _ in side.function.args):
+        return Sameness("unknown", 0, "one works on a buffer that it is given")
+    verdicts = [check_function(s.function, s.name, s.notes, load_target("pto"), Options()) for s in sides]
+    for side, verdict in zip(sides, verdicts, strict=True):
+        if why := _open(side, verdict):
+            return Sameness("unknown", 0, why, (side.function.span,))
+    numbers = list(_numbers(sides))
+    whole = prod(n.high - n.low + 1 if n.high is not None else MOST_RUNS + 1 for n in numbers) <= MOST_RUNS
+    terms, ran, count, open_ = Terms(), 0, 0, ""
+    every = product(*(range(n.low, (n.high or 0) + 1) for n in numbers)) if whole else None
+    for chosen in _values(sides, numbers, every or zip(*(n.some(FEW_RUNS) for n in numbers), strict=True)):
+        found = _at(sides, chosen, terms)
+        if found.status == "different":
+            shown = tuple((n.name, v) for n, v in zip(numbers, chosen[2], strict=True))
+            return Sameness("different", 0, found.why, values=shown)
+        open_ = open_ or (found.why if found.status == "unknown" else "")
+        if open_:
+            break
+        ran, count = ran + 1, max(count, found.copies)
+        if terms.followed > MOST_FOLLOWED:
+            open_ = f"{terms.followed:,} accesses of {ran} runs are more than are followed: state smaller ranges"
+            break
+    if open_ or not whole or not ran:
+        said = "values of " + ", ".join(n.name for n in numbers if n.high is None or n.high - n.low >= MOST_RUNS)
+        told = f"{said} are too many to be run, or nobody states them; with {ran} of them both leave the same"
+        return Sameness("unknown", 0, open_ or (told if ran else "no values meet what both state"))
+    conditions = tuple(dict.fromkeys(c for v in verdicts if v is not None for c in v.conditions))
+    return Sameness("same", count, f"{ran:,}" if numbers else "", conditions=conditions)
+
+
+def told_left(found: Sameness) -> str:
+    """What is said of two kernels that leave the same."""
+    runs = f", with each of {found.why} values of their arguments" if found.why else ""
+    return f"both leave the same in gm ({found.copies:,} bytes that either changes{runs})"
+
+
+def _open(side: NamedFunction, verdict: Verdict | None) -> str:
+    """Why what a kernel leaves is not known."""
+    if verdict is None:
+        return f"{side.name} moves nothing"
+    if verdict.status is not Status.PROVED or verdict.scope or side.notes.allow:
+        return f"{side.name} is not proved (`check` says why), so that its order may decide what it leaves"
+    return f"{side.name} works with another core" if side.notes.core else ""
+
+
+def _numbers(sides: Sequence[NamedFunction]) -> Iterator[_Number]:
+    """The numbers that both are given: arguments by their order, what the machine tells by its name."""
+    for at, (_, kind, _) in enumerate(sides[0].function.args):
+        names = tuple((side.function.args[at][0].lstrip("%"),) for side in sides)
+        if kind.kind != "int" or not any(_used(side, own[0]) for side, own in zip(sides, names, strict=True)):
+            continue
+        yield _number(sides, names, (0, 1) if kind.bits == 1 else None)
+    told: dict[str, tuple[list[str], list[str]]] = {}
+    least: dict[str, int] = {}
+    for index, side in enumerate(sides):
+        for stmt in deep(side.function.body):
+            if isinstance(stmt, OpaqueOp) and stmt.least is not None:
+                told.setdefault(stmt.what, ([], []))[index].append(stmt.results[0].lstrip("%"))
+                least[stmt.what] = stmt.least
+    for what, (first, second) in told.items():
+        yield _number(sides, (tuple(first), tuple(second)), None, least[what])
+
+
+def _number(
+    sides: Sequence[NamedFunction], names: Sequence[tuple[str, ...]], known: tuple[int, int] | None, low: int = 0
+) -> _Number:
+    stated = [known] if known else []
+    for side, own in zip(sides, names, strict=True):
+        stated += [side.notes.ranges[name] for name in own if name in side.notes.ranges]
+    lows, highs = [low if not stated else -(1 << 63), *(a for a, _ in stated)], [b for _, b in stated]
+    return _Number((names[0], names[1]), max(lows), min(highs, default=None))
+
+
+def _used(side: NamedFunction, name: str) -> bool:
+    span = side.function.whole or side.function.span
+    text = side.source.text[span.start : span.end]
+    return len(re.findall(rf"%{re.escape(name)}(?![\w$.\-])", text)) > 1
+
+
+def _values(
+    sides: Sequence[NamedFunction], numbers: Sequence[_Number], every: Iterable[tuple[int, ...]]
+) -> Iterator[tuple[dict[str, int], dict[str, int], tuple[int, ...]]]:
+    """Values of the arguments of both kernels that meet what both state, and the numbers they are."""
+    for chosen in every:
+        given: tuple[dict[str, int], dict[str, int]] = {}, {}
+        for number, value in zip(numbers, chosen, strict=True):
+            for names, own in zip(number.names, given, strict=True):
+                own.update(dict.fromkeys(names, value))
+        if all(holds(fact, own) for side, own in zip(sides, given, strict=True) for fact, _ in side.notes.relations):
+            yield *given, chosen
+
+
+def _at(
+    sides: Sequence[NamedFunction], chosen: tuple[Mapping[str, int], Mapping[str, int], tuple[int, ...]], terms: Terms
+) -> Sameness:
+    """What both leave with one value of each argument."""
+    tensors = [[n.lstrip("%") for n, kind, _ in s.function.args if kind.kind == "pointer"] for s in sides]
+    sizes = [max(_size(side, own[at], chosen[i]) for i, (side, own) in enumerate(zip(sides, tensors, strict=True)))
+             for at in range(len(tensors[0]))]  # fmt: skip
+    if sum(sizes) > MOST_BYTES:
+        return Sameness("unknown", 0, f"their tensors hold {sum(sizes):,} bytes: no run is made of so many")
+    left = []
+    for side, own, given in zip(sides, tensors, chosen, strict=False):
+        try:
+            run = ContentRun(side.function, dict(zip(own, sizes, strict=True)), given, {}, 0, ())  # type: ignore[arg-type]
+            done, held = run.follow(terms, own)
+        except Beyond as error:
+            lost = f"nothing in a run gives `{error}` a value" if str(error)[:1] == "%" else f"{error} is not followed"
+            return Sameness("unknown", 0, f"{side.name}: {lost}")
+        if done.found:
+            return Sameness("unknown", 0, f"{side.name}: a run finds {', '.join(sorted(done.found))}")
+        left.append([held[name] for name in own])
+    return _compared(left, tensors[0], terms)
+
+
+def _size(side: NamedFunction, name: str, values: object) -> int:
+    assert isinstance(values, Mapping)
+    kind = next(kind for given, kind, _ in side.function.args if given.lstrip("%") == name)
+    return size_at(side.notes.extents.get(name), values) or kind.bytes or UNSTATED
+
+
+def _compared(left: Sequence[Sequence[np.ndarray]], names: Sequence[str], terms: Terms) -> Sameness:
+    """Byte by byte: the first that surely differs, else the first that may."""
+    changed, open_ = 0, ""
+    for at, (name, *both) in enumerate(zip(names, *left, strict=True)):
+        before = tensor_bytes(at, len(both[0]))
+        changed += int(((both[0] != before) | (both[1] != before)).sum())
+        for byte in np.flatnonzero(both[0] != both[1])[:MOST_TOLD].tolist():
+            ends = [int(side[byte]) for side in both]
+            told = [_told(end, names) for end in ends]
+            said = f"at %{name}, byte {byte:,} the first leaves {told[0]}, the second {told[1]}"
+            if _apart(ends[0], ends[1], terms):
+                return Sameness("different", 0, said)
+            open_ = open_ or f"{said}, which may be the same"
+    return Sameness("unknown" if open_ else "same", changed, open_)
+
+
+def _apart(one: int, other: int, terms: Terms) -> bool:
+    """Whether two bytes differ with some contents of the tensors: both are told, or one lay where the other is not made
+    of.
+    """
+    if origin_of(one) is not None and origin_of(other) is not None:
+        return True
+    for byte, made in ((one, other), (other, one)):
+        if isinstance(origin_of(byte), tuple) and (of := terms.made_of(made)) is not None and byte not in of:
+            return True
+    return False
+
+
+def _told(number: int, names: Sequence[str]) -> str:
+    origin = origin_of(number)
+    if origin is None:
+        return "what it computes"
+    return f"0x{origin:02x}" if isinstance(origin, int) else f"what lay at %{names[origin[0]]}, byte {origin[1]:,}"
+
+
+def only_gm(tiers: Sequence[str]) -> None:
+    """Raises InputError for a memory that no kernel leaves anything in."""
+    for tier in tiers:
+        if tier != "gm":
+            raise InputError(f"a kernel leaves nothing in `{tier}`", None, "--tier gm: global memory")

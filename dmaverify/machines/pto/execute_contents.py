@@ -1,0 +1,364 @@
+"""What the bytes of a kernel's memories hold in one run: where each came from, and what was computed of what.
+
+Knows: terms, each an operation with all that it was given; copies and whole registers move them; operations of which
+the text says that they work lane by lane, or element by element, make one of each.
+Does not know: what an operation computes, order, proofs.
+Law: equal numbers are equal bytes, whatever lay in global memory before; bytes with other numbers may still be equal.
+What adds to memory is the collection of what was added, whose order no machine promises. What is not followed (values
+that memory gives, masks from memory, the other core, operations that are passed over) ends the run.
+
+Source: as `execute_vector` and `execute_tiles`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dmaverify.execute.outcome import Beyond
+from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.execute import KernelMachine
+from dmaverify.machines.pto.execute_cells import CellTile, ElementView
+from dmaverify.machines.pto.execute_vector import LANEWISE, RegisterBytes
+from dmaverify.machines.pto.limits import register_bytes
+from dmaverify.machines.pto.running import KernelRun, RunCopy
+from dmaverify.machines.pto.tiles import AllocTile, HandedTile, TileElement, TileOp, TileWork
+from dmaverify.values import dataclass, field
+
+_TENSOR, _CONSTANT, _PART = 1 << 40, 1 << 60, 1 << 12
+_PURE = re.compile(r"(arith|index|math|scf|affine|memref|builtin|cf)\..*|(func\.)?(return|func)|module|pto\.get_\w+")
+"""Operations beside accesses and registers of which a run may pass: they give values and do nothing else."""
+
+
+@dataclass
+class Terms:
+    """Numbers of terms, the same in every run that shares this."""
+
+    known: dict[Any, int] = field(default_factory=dict)
+    given: dict[int, Sequence[np.ndarray]] = field(default_factory=dict)
+    """Of a term the bytes that it is made of."""
+    made: dict[Any, np.ndarray] = field(default_factory=dict)
+    unknown: set[int] = field(default_factory=set)
+    followed: int = 0  # accesses of all runs
+    sums: dict[int, tuple[Any, tuple[int, ...], tuple[tuple[int, ...], ...]]] = field(default_factory=dict)
+
+    def term(self, key: Any, given: Sequence[np.ndarray] = ()) -> int:
+        """What an operation makes, `key`, of what it is `given`."""
+        whole = (key, *(one.tobytes() for one in given))
+        found = self.known.get(whole)
+        if found is None:
+            found = self.known[whole] = len(self.known) + 1
+            self.given[found] = given
+        return found
+
+    def parts(self, term: int, count: int) -> np.ndarray:
+        """The bytes that a term makes, `count` of them."""
+        return np.asarray(-(term * _PART + np.arange(count, dtype=np.int64)))
+
+    def each(self, key: Any, rows: np.ndarray, count: int) -> np.ndarray:
+        """Of each row of bytes the `count` bytes that an operation makes of it."""
+        whole = (key, rows.tobytes(), rows.shape, count)
+        made = self.made.get(whole)
+        if made is None:
+            terms = np.asarray([self.term(key, (row,)) for row in rows], np.int64).reshape(-1, 1)
+            made = self.made[whole] = -(terms * _PART + np.arange(count))
+        return made
+
+    def fresh(self) -> int:
+        """A byte of which nothing is known: equal to no other."""
+        term = self.term(("unknown", len(self.known)))
+        self.unknown.add(term)
+        return int(self.parts(term, 1)[0])
+
+    def added(self, kind: Any, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+        """An element behind one that is added to it."""
+        base, adds = tuple(old.tolist()), [tuple(new.tolist())]
+        held = self.sums.get(-int(old[0]) // _PART)
+        if held is not None and held[0] == kind and (self.parts(-int(old[0]) // _PART, len(old)) == old).all():
+            base, adds = held[1], [*held[2], *adds]
+        key = (kind, base, tuple(sorted(adds)))
+        term = self.term(key[:1], [np.asarray([base, *key[2]], np.int64)])
+        self.sums[term] = key
+        return self.parts(term, len(old))
+
+    def made_of(self, number: int) -> frozenset[int] | None:
+        """The bytes of tensors that a byte is made of, and what is made on the way; None where that is not known."""
+        seen, left = {number}, [number]
+        while left:
+            term = -left.pop() // _PART
+            if term in self.unknown:
+                return None
+            for array in self.given.get(term, ()):
+                new = {int(one) for one in np.unique(array)} - seen
+                seen |= new
+                left += [one for one in new if one < 0]
+        return frozenset(seen)
+
+
+def tensor_bytes(position: int, size: int) -> np.ndarray:
+    """What lay in the tensor of an argument before, byte by byte."""
+    return np.asarray((position + 1) * _TENSOR + np.arange(size, dtype=np.int64))
+
+
+def origin_of(number: int) -> tuple[int, int] | int | None:
+    """The tensor (by the position of its argument) and byte that a number stands for, or a value; None if computed."""
+    if number >= _CONSTANT:
+        return number - _CONSTANT
+    return (number // _TENSOR - 1, number % _TENSOR) if number >= _TENSOR else None
+
+
+@dataclass
+class _HeldRegisters(RegisterBytes):
+    """`holds`: of registers the number of every byte; of masks, one number."""
+
+    holds: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        super().rename(names)
+        moved = {new: self.holds.get(old) for new, old in names.items()}
+        for new, held in moved.items():
+            self.holds.pop(new, None)
+            if held is not None:
+                self.holds[new] = held
+
+
+class ContentRun(KernelMachine):
+    """A run that follows contents; `terms` are shared with the runs that it is held against."""
+
+    def follow(self, terms: Terms, tensors: Sequence[str]) -> tuple[KernelRun, dict[str, np.ndarray]]:
+        """Runs; what the tensors hold then, in the order in which they are named. Raises Beyond."""
+        self.terms = terms
+        self.registers_of = held = _HeldRegisters()
+        self.holds = held.holds
+        self.ids = {name: tensor_bytes(i, len(self.run.memory[name].state)) for i, name in enumerate(tensors)}
+        texts = self.function.texts
+        known = {said[0] for _, said in texts.values()}
+        for name, _ in self.function.passed:
+            if not _PURE.fullmatch(name) and name not in known:
+                raise Beyond(f"what {name} does")
+        self.texts = {number: said for number, (_, said) in texts.items()}
+        run = self.go()
+        terms.followed += len(self.events)
+        return run, {name: self.ids[name] for name in tensors}
+
+    def _memory(self, place: str) -> np.ndarray:
+        size = len(self.run.memory[place].state)
+        if len(self.ids.get(place, ())) != size:
+            self.ids[place] = np.full(size, self.terms.fresh())
+        return self.ids[place]
+
+    # ------------------------------------------------------------ statements
+
+    def _statement(self, stmt: ops.Stmt) -> None:
+        if isinstance(stmt, (ops.CrossCore, HandedTile, TileElement)) or (isinstance(stmt, AllocTile) and stmt.given):
+            raise Beyond("what the other core or the scalar unit does with memory")
+        pad = stmt.pad.value if isinstance(stmt, ops.CopyOp) and stmt.pad else None
+        pad = stmt.value if isinstance(stmt, ops.SetPad) else pad
+        if pad is not None and pad.name and not isinstance(self._scalar(pad.name), int):
+            raise Beyond("a value to pad with that nobody states")
+        super()._statement(stmt)
+        match stmt:
+            case ops.VectorOp():
+                self._made(stmt)
+            case ops.Mask():
+                lanes = self.registers_of.masks.get(stmt.result)
+                said, given = self._said(stmt) if lanes is None else (("lanes", lanes.tobytes()), [])
+                if stmt.op == "plds":
+                    raise Beyond("a mask that memory gives")
+                self.holds[stmt.result] = self.terms.parts(self.terms.term(said, given), 1)
+            case ops.AccessOp():
+                self._accessed(stmt)
+
+    def _said(self, stmt: ops.Stmt, without: Sequence[str] = ()) -> tuple[tuple[Any, ...], list[np.ndarray]]:
+        """An operation as it is written, numbers in it by their values, and what its registers hold; values that it is
+        said `without` say nothing.
+        """
+        out: list[Any] = []
+        given: list[np.ndarray] = []
+        for text in self.texts[id(stmt)]:
+            if not text.startswith("%"):
+                out.append(text)
+            elif text in self.holds:
+                out.append("%")
+                given.append(self.holds[text])
+            elif text not in without:
+                out.append(self._scalar(text))
+        return tuple(out), given
+
+    def _scalar(self, name: str) -> Any:
+        """A number, by its value; an argument that is none by its position."""
+        for at, (given, kind, _) in enumerate(self.function.args):
+            if given == name and kind.kind == "float":
+                return "argument", at
+        value = self.values.get(name)
+        if not isinstance(value, int):
+            raise Beyond(name)
+        return value
+
+    # ------------------------------------------------------------ registers
+
+    def _made(self, stmt: ops.VectorOp) -> None:
+        if not stmt.results:
+            if "!pto.mask" not in self.texts[id(stmt)]:  # it gives a mask, or is not known
+                raise Beyond(f"what {stmt.name} does")
+            return
+        width = max(stmt.lane_bytes, default=0)
+        lanes = self.registers_of.on(stmt.mask)
+        alike = len(stmt.results) == 1 and len(set(stmt.lane_bytes) - {0}) == 1
+        if LANEWISE.fullmatch(stmt.name) and alike and not stmt.part and self.registers_of.known(stmt.masks):
+            sides = [self._register(o) for o in stmt.args]
+            names = [o.name for o in (*stmt.args, *stmt.masks)]
+            said = tuple(text for text in self.texts[id(stmt)] if text not in names)
+            key = tuple(self._scalar(text) if text.startswith("%") else text for text in said)
+            order = tuple(i for i, text in enumerate(self.texts[id(stmt)]) if text in names[: len(stmt.args)])
+            rows = np.stack([*(side.reshape(-1, width) for side in sides), lanes.reshape(-1, width)], axis=1)
+            made = self.terms.each((key, order), rows.reshape(len(rows), -1), width)
+            self.holds[stmt.results[0]] = made.ravel()
+            return
+        said, given = self._said(stmt)
+        for index, result in enumerate(stmt.results):
+            self.holds[result] = self.terms.parts(self.terms.term((said, index), given), register_bytes())
+
+    def _register(self, operand: ops.Operand) -> np.ndarray:
+        held = self.holds.get(operand.name)
+        if held is None or len(held) != register_bytes():
+            raise Beyond(operand.name)
+        return held
+
+    def _accessed(self, stmt: ops.AccessOp) -> None:
+        event = self.events[-1]
+        if stmt.form in ("open", "predicate") or stmt.way == "rw" or (stmt.form == "whole" and not stmt.results):
+            raise Beyond(f"what {stmt.what} moves")
+        places = [stmt.pointer.name, *(o.name for o, _ in stmt.offsets)]
+        places += [] if stmt.stride is None else [stmt.stride.name]
+        if stmt.way == "w":
+            self._stored(stmt, places, event.writes)
+            return
+        if stmt.form == "scalar":
+            for result in stmt.results:  # no number is known of it
+                self.values.pop(result, None)
+            return
+        said, given = self._said(stmt, places)
+        for index, (result, load) in enumerate(
+            zip(stmt.results, self.registers_of.loads[-len(stmt.results) :], strict=True)
+        ):
+            memory = self._memory(load.place)
+            inside = load.source[(load.source >= 0) & (load.source < len(memory))]
+            if inside.size != load.source.size:
+                raise Beyond(f"what {stmt.what} loads from outside of its memory")
+            plain = stmt.form == "vector" and stmt.dist.split("_")[0] in ("", "NORM") and not stmt.masks
+            if plain:
+                width = load.source.shape[1]
+                at = load.source.reshape(-1, width, width)[:, 0, :].ravel()
+                self.holds[result] = memory[at]
+                continue
+            term = self.terms.term((said, index, load.source.shape), [*given, memory[load.source]])
+            self.holds[result] = self.terms.parts(term, register_bytes())
+
+    def _stored(self, stmt: ops.AccessOp, places: Sequence[str], writes: Mapping[str, np.ndarray]) -> None:
+        ((place, at),) = writes.items()
+        memory, kind = self._memory(place), stmt.dist.split("_")[0]
+        known = len(stmt.values) == 1 and self.registers_of.known(stmt.masks)
+        if stmt.form == "vector" and known and kind in ("", "NORM"):
+            made = self._register(stmt.values[0])[np.flatnonzero(self.registers_of.on(stmt.mask))]
+        elif stmt.form == "vector" and known and kind in ("1PT", "ONEPT"):
+            made = self._register(stmt.values[0])[: len(at)]
+        else:
+            said, given = self._said(stmt, places)
+            made = self.terms.parts(self.terms.term((said, len(at)), given), len(at))
+        if len(made) != len(at):
+            raise Beyond(f"what {stmt.what} stores outside of its memory")
+        memory[at] = made
+
+    # ------------------------------------------------------------ copies
+
+    def _move(self, stmt: ops.CopyOp, copy: RunCopy, first: np.ndarray, pad: Any, item: int) -> None:
+        (source, _), (dest, _) = copy.ends
+        into, out_of = self.run.memory[dest], self.run.memory[source]
+        ok = out_of.has(copy.reads) & into.has(copy.data)
+        moved = self._memory(source)[copy.reads[ok]]
+        super()._move(stmt, copy, first, pad, item)
+        memory, event = self._memory(dest), self.events[-1]
+        if stmt.kind == ops.STORE and self.atomic[0]:
+            if not event.atomic[0]:
+                raise Beyond("a copy that adds in parts of elements")
+            self._adds(event.atomic, memory, copy.data[ok], moved, item)
+            return
+        around = event.writes[dest]
+        around = np.setdiff1d(around[into.has(around)], copy.data)
+        memory[around] = self.terms.fresh() if pad is None else _CONSTANT + into.bytes_[around].astype(np.int64)
+        memory[copy.data[ok]] = moved
+
+    def _adds(self, kind: Any, memory: np.ndarray, at: np.ndarray, moved: np.ndarray, item: int) -> None:
+        for where, new in zip(at.reshape(-1, item), moved.reshape(-1, item), strict=True):
+            memory[where] = self.terms.added(kind, memory[where], new)
+
+    # ------------------------------------------------------------ tiles
+
+    def _operate(self, stmt: TileOp, work: TileWork) -> None:
+        said = self.texts[id(stmt)]
+        names = [o.name for o in (*stmt.ins, *stmt.outs)]
+        if any(text.startswith("%") and text not in names for text in said):
+            raise Beyond(f"an operand of {stmt.name}")
+        self.said = tuple(text for text in said if not text.startswith("%"))
+        self.attributes = tuple(_attributes(said))
+        scalars = tuple(self._scalar(n) if n in stmt.scalars else "tile" for n in names)
+        self.operation = (stmt.name, self.attributes, scalars)
+        super()._operate(stmt, work)
+
+    def _moved(self, source: Any, dest: Any, *, adds: bool) -> None:
+        super()._moved(source, dest, adds=adds)
+        loads = isinstance(source, ElementView)
+        view, tile = (source, dest) if loads else (dest, source)
+        at = self._matched(view, tile, loads=loads)
+        there = at.ravel()[:, None] + np.arange(view.item)
+        cells = self._cells(tile, 0, 0, tile.rows, tile.cols).reshape(len(there), -1)
+        ends = [(self._memory(view.place), there), (self._memory(tile.place), cells)]
+        (out_of, given), (into, taken) = ends if loads else ends[::-1]
+        made = out_of[given]
+        if given.shape != taken.shape or (self.attributes and not adds):
+            made = self.terms.each((self.operation, tile.kind.dtype, view.item), made, taken.shape[1])
+        if adds:
+            self._adds((self.attributes, *self.events[-1].atomic), into, taken.ravel(), made.ravel(), view.item)
+        else:
+            into[taken] = made
+
+    def _computed(self, stmt: TileOp, work: TileWork, tiles: Sequence[CellTile], out: CellTile) -> None:
+        named = self._window(stmt, work)
+        inputs = list(self._inputs(work, tiles, out, named))
+        given = [self._memory(tile.place)[cells] for tile, cells in inputs if cells is not None]
+        super()._computed(stmt, work, tiles, out)
+        kinds = tuple(tile.kind.dtype for tile in (*tiles, out))
+        memory = self._memory(out.place)
+        into, _ = self._written(stmt.name, work.writes, tiles, out, named)
+        key: Any = (self.operation, kinds)
+        if work.by_element:
+            rows = np.concatenate(given, axis=2).reshape(out.rows * out.cols, -1)
+            plain = stmt.name == "pto.tmov" and len(set(kinds)) == 1 and not self.attributes
+            made = rows if plain else self.terms.each(key, rows, into.shape[2])
+        else:
+            shapes = tuple((tile.rows, tile.cols) for tile in (*tiles, out))
+            term = self.terms.term((key, self.said, shapes), given)
+            whole = np.full(into.shape[0] * into.shape[1], -term * _PART)
+            made = self.terms.each("element", np.stack([whole, np.arange(len(whole))], axis=1), into.shape[2])
+        memory[into] = made.reshape(into.shape)
+        for tile, cells in inputs:
+            if cells is None:  # scratch
+                self._memory(tile.place)[self._cells(tile, 0, 0, tile.kind.rows, tile.kind.cols)] = self.terms.fresh()
+
+
+def _attributes(said: Sequence[str]) -> Iterator[str]:
+    """What an operation says beside its operands and their types."""
+    operands = deep = 0
+    for text in said[1:]:
+        if not deep and text in ("(", ")"):
+            operands += 1 if text == "(" else -1
+        elif not operands:
+            if not deep and text in (":", "->"):
+                return
+            deep += (text in ("{", "<", "[", "(")) - (text in ("}", ">", "]", ")"))
+            if text not in ("ins", "outs"):
+                yield text

@@ -1,0 +1,454 @@
+"""Two kernels that leave the same in global memory, however they get there; and those that do not."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lab.kernels import kernel_of, mutant_of
+
+from dmaverify.cli.app import invoke
+from dmaverify.errors import Source
+from dmaverify.execute.outcome import Beyond
+from dmaverify.jobs import kernels_left
+from dmaverify.jobs.kernels_left import same_left
+from dmaverify.machines.pto.execute_contents import ContentRun, Terms
+from dmaverify.machines.pto.named import NamedFunction, named_in
+from dmaverify.prove.flow.same_kernel import Sameness
+
+F32, MASK, SELF = "!pto.vreg<64xf32>", "!pto.mask<b32>", "!pto.ptr<f32, ub>"
+NUMBERS = "".join(f"  %c{n} = arith.constant {n} : index\n" for n in (0, 1, 2, 3, 4, 16, 48, 64, 128, 256))
+NUMBERS += "".join(f"  %l{n} = arith.constant {n} : i64\n" for n in (0, 1, 2, 64, 128, 256, 512, 1024, 2048, 4096))
+NUMBERS += "  %half = arith.constant 0.5 : f32\n  %third = arith.constant 0.25 : f32\n"
+ALL = f'%all = pto.pset_b32 "PAT_ALL" : {MASK}'
+BAR = "pto.barrier #pto.pipe<PIPE_ALL>"
+ARGS = "%a: !pto.ptr<f32, gm>, %b: !pto.ptr<f32, gm>, %o: !pto.ptr<f32, gm>, %n: index, %f: f32"
+NOTES = "// dmaverify: gm %a = 4096 bytes\n// dmaverify: gm %b = 4096 bytes\n// dmaverify: gm %o = 4096 bytes\n"
+
+
+def kernel(*body: str, notes: str = "// dmaverify: assume %n in 1..3\n", args: str = ARGS) -> NamedFunction:
+    lines = "".join(f"  {line}\n" for line in (ALL, *body))
+    (one,) = named_in(Source("k.mlir", f"{NOTES}{notes}func.func @k({args}) {{\n{NUMBERS}{lines}  return\n}}\n"))
+    return one
+
+
+def ub(name: str, at: int) -> str:
+    return f"%{name}_at = arith.constant {at} : i64\n  %{name} = pto.castptr %{name}_at : i64 -> {SELF}"
+
+
+def load(source: str, dest: str, length: str = "%l1024") -> str:
+    kinds = f"!pto.ptr<f32, gm>, {SELF}, i64, i64, i64, i64, i64"
+    return f"pto.mte_gm_ub {source}, {dest}, %l0, {length} nburst(%l1, {length}, {length}) : {kinds}"
+
+
+def store(source: str, dest: str, length: str = "%l1024") -> str:
+    kinds = f"{SELF}, !pto.ptr<f32, gm>, i64, i64, i64, i64"
+    return f"pto.mte_ub_gm {source}, {dest}, {length} nburst(%l1, {length}, {length}) : {kinds}"
+
+
+def on(name: str, base: str, elements: str, space: str = "gm") -> str:
+    return f"%{name} = pto.addptr {base}, {elements} : !pto.ptr<f32, {space}> -> !pto.ptr<f32, {space}>"
+
+
+def rows(count: int, *inside: str, first: int = 0) -> tuple[str, ...]:
+    """A loop over registers of 64 elements."""
+    head = f"%rows{count} = arith.constant {64 * count} : index\n  %from{count} = arith.constant {64 * first} : index"
+    loop = f"scf.for %j = %from{count} to %rows{count} step %c64 {{"
+    return (head, "pto.vecscope {", loop, *inside, "}", "}")
+
+
+def take(name: str, buffer: str, at: str = "%j", dist: str = "") -> str:
+    return f"%{name} = pto.vlds %{buffer}[{at}]{dist} : {SELF} -> {F32}"
+
+
+def two(op: str, result: str, one: str, other: str, mask: str = "%all") -> str:
+    return f"%{result} = pto.{op} %{one}, %{other}, {mask} : {F32}, {F32}, {MASK} -> {F32}"
+
+
+def give(name: str, buffer: str, at: str = "%j", mask: str = "%all") -> str:
+    return f"pto.vsts %{name}, %{buffer}[{at}], {mask} : {F32}, {SELF}, {MASK}"
+
+
+def found(one: NamedFunction, other: NamedFunction) -> Sameness:
+    back, there = same_left(other, one), same_left(one, other)
+    assert back.status == there.status, "the order of two kernels decides nothing"
+    return there
+
+
+COPIED = (ub("u", 0), load("%a", "%u"), BAR, store("%u", "%o"))
+IN_HALVES = (
+    ub("u", 0), ub("w", 4096), on("a2", "%a", "%c128"), on("o2", "%o", "%c128"),
+    load("%a2", "%w", "%l512"), BAR, store("%w", "%o2", "%l512"),
+    load("%a", "%u", "%l512"), BAR, store("%u", "%o", "%l512"),
+)  # fmt: skip
+BY_SCOPE = (
+    ub("u", 0),
+    ub("w", 4096),
+    load("%a", "%u"),
+    BAR,
+    *rows(4, take("v", "u"), give("v", "w")),
+    BAR,
+    store("%w", "%o"),
+)
+
+
+def computed(*inside: str, count: int = 4, before: Sequence[str] = ()) -> NamedFunction:
+    """Both inputs, something made of each register of them, the output."""
+    moves = (ub("x", 0), ub("y", 2048), ub("z", 4096), load("%a", "%x"), load("%b", "%y"), BAR)
+    return kernel(*moves, *before, *rows(count, *inside), BAR, store("%z", "%o", f"%l{256 * count}"))
+
+
+SUM = (take("v", "x"), take("w", "y"), two("vadd", "s", "v", "w"), give("s", "z"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param(kernel(*COPIED), kernel(*COPIED), id="the same text"),
+        pytest.param(kernel(*COPIED), kernel(*IN_HALVES), id="halves in another order, through other buffers"),
+        pytest.param(kernel(*COPIED), kernel(*BY_SCOPE), id="registers that are moved as they are"),
+        pytest.param(
+            kernel(*COPIED), kernel(ub("u", 0), load("%b", "%u"), BAR, store("%u", "%o"), BAR, *COPIED[1:]),
+            id="what is written over was no difference",
+        ),
+        pytest.param(
+            computed(*SUM), computed(take("q", "y"), take("p", "x"), two("vadd", "r", "p", "q"), give("r", "z")),
+            id="other names, loads in another order",
+        ),
+        pytest.param(
+            computed(*SUM),
+            computed(
+                "%t = arith.addi %j, %c16 : index\n  %plt = arith.constant 48 : i32",
+                f"%few, %rest = pto.plt_b32 %plt : i32 -> {MASK}, i32",
+                f'%first = pto.pset_b32 "PAT_VL16" : {MASK}',
+                take("v", "x", "%t"), take("w", "y", "%t"), two("vadd", "s", "v", "w", "%few"),
+                give("s", "z", "%t", "%few"), take("v2", "x"), take("w2", "y"),
+                two("vadd", "s2", "v2", "w2", "%first"), give("s2", "z", "%j", "%first"),
+            ),
+            id="the same lanes, cut into registers elsewhere",
+        ),
+    ],
+)  # fmt: skip
+def test_kernels_that_leave_the_same_by_other_ways_are_equal(one: NamedFunction, other: NamedFunction) -> None:
+    same = found(one, other)
+    assert (same.status, same.copies) == ("same", 1024)
+    assert same.why == "", "no number of their arguments is used"
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (
+            (ub("u", 0), load("%b", "%u"), BAR, store("%u", "%o")),
+            "at %o, byte 0 the first leaves what lay at %a, byte 0, the second what lay at %b, byte 0",
+        ),
+        (
+            (ub("u", 0), on("p", "%a", "%c1"), load("%p", "%u"), BAR, store("%u", "%o")),
+            "at %o, byte 0 the first leaves what lay at %a, byte 0, the second what lay at %a, byte 4",
+        ),
+        (
+            (ub("u", 0), load("%a", "%u"), BAR, store("%u", "%o", "%l512")),
+            "at %o, byte 512 the first leaves what lay at %a, byte 512, the second what lay at %o, byte 512",
+        ),
+        (
+            (*COPIED, BAR, store("%u", "%b", "%l64")),
+            "at %b, byte 0 the first leaves what lay at %b, byte 0, the second what lay at %a, byte 0",
+        ),
+    ],
+)
+def test_a_byte_from_elsewhere_is_a_difference_with_both_its_origins(other: Sequence[str], said: str) -> None:
+    different = found(kernel(*COPIED), kernel(*other))
+    assert different.status == "different"
+    assert same_left(kernel(*COPIED), kernel(*other)).why == said
+
+
+def test_a_difference_at_one_value_is_found_there() -> None:
+    base = (ub("u", 0), load("%a", "%u"), BAR)
+    odd = "%is = arith.cmpi eq, %n, %c3 : index\n  %off = arith.select %is, %c64, %c0 : index"
+    parted = found(kernel(*base, store("%u", "%o")), kernel(*base, odd, on("p", "%o", "%off"), store("%u", "%p")))
+    assert (parted.status, parted.values) == ("different", (("n", 3),))
+
+
+def test_what_is_computed_is_no_byte_that_it_is_not_made_of() -> None:
+    apart = found(computed(*SUM), kernel(ub("u", 0), load("%o", "%u"), BAR, store("%u", "%o")))
+    assert apart.status == "different"
+    assert found(computed(*SUM), kernel(*COPIED)).status == "unknown", "a sum with zero is what it was made of"
+
+
+def test_what_is_computed_of_a_byte_by_several_steps_may_be_that_byte() -> None:
+    twice = (take("v", "x"), take("w", "y"), two("vadd", "r", "v", "w"), two("vsub", "s", "r", "w"), give("s", "z"))
+    assert found(computed(*twice), kernel(*COPIED)).status == "unknown", "a + b - b"
+    other = kernel(ub("u", 0), load("%o", "%u"), BAR, store("%u", "%o"))
+    assert found(computed(*twice), other).status == "different"
+
+
+SCALED = f"%s = pto.vmuls %v, {{}}, %all : {F32}, f32, {MASK} -> {F32}"
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        (take("v", "x"), take("w", "y"), two("vsub", "s", "v", "w"), give("s", "z")),
+        (take("v", "x"), take("w", "y"), two("vadd", "s", "w", "v"), give("s", "z")),
+        (take("v", "x"), take("w", "y"), two("vadd", "s", "v", "v"), give("s", "z")),
+        (take("v", "x"), SCALED.format("%half"), give("s", "z")),
+        (take("v", "x"), SCALED.format("%f"), give("s", "z")),
+        (f'%few = pto.pset_b32 "PAT_VL16" : {MASK}', take("v", "x"), take("w", "y"),
+         two("vadd", "s", "v", "w", "%few"), give("s", "z")),
+    ],
+)  # fmt: skip
+def test_other_work_is_open_and_no_difference(inside: Sequence[str]) -> None:
+    assert found(computed(*SUM), computed(*inside)).status == "unknown"
+    assert found(computed(*inside), computed(*inside)).status == "same"
+
+
+def test_numbers_and_attributes_of_an_operation_count() -> None:
+    by = [computed(take("v", "x"), SCALED.format(n), give("s", "z")) for n in ("%half", "%third", "%f")]
+    for one in by:
+        assert [found(one, other).status for other in by].count("same") == 1
+    text = f'%s = pto.vcvt %v, %all {{part = "PART"}} : {F32}, {MASK} -> {F32}'
+    parts = [computed(take("v", "x"), text.replace("PART", part), give("s", "z")) for part in ("EVEN", "ODD")]
+    assert found(parts[0], parts[1]).status == "unknown"
+    assert found(parts[0], parts[0]).status == "same"
+
+
+def test_registers_keep_what_they_hold_through_loops_and_other_names() -> None:
+    """Two registers that change their names each round: after three rounds the second is stored."""
+    swap = (
+        "%v0 = pto.vlds %x[%c0] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>",
+        "%w0 = pto.vlds %y[%c0] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>",
+        f"%r:2 = scf.for %i = %c0 to TIMES step %c1 iter_args(%p = %v0, %q = %w0) -> ({F32}, {F32}) {{",
+        f"scf.yield %q, %p : {F32}, {F32}",
+        "}",
+        give("r#0", "z"),
+    )
+    times = [computed(*(line.replace("TIMES", n) for line in swap), count=1) for n in ("%c1", "%c2", "%c3")]
+    assert found(times[0], times[2]).status == "same"
+    assert same_left(times[0], times[1]).why.startswith("at %o, byte 0 the first leaves what lay at %b, byte 0")
+
+
+ADDED = ("pto.set_atomic_add", "pto.set_atomic_f32")
+
+
+def adding(*stores: str) -> NamedFunction:
+    loads = (ub("x", 0), ub("y", 2048), load("%a", "%x"), load("%b", "%y"), BAR)
+    return kernel(*loads, *ADDED, *stores, "pto.set_atomic_none")
+
+
+def test_what_is_added_is_a_collection_whose_order_counts_not() -> None:
+    one, other = store("%x", "%o"), store("%y", "%o")
+    assert found(adding(one, other), adding(other, one)).status == "same"
+    assert found(adding(one, other), adding(one)).status == "unknown"
+    assert found(adding(one, one), adding(one)).status == "unknown"
+    assert found(adding(one, one), adding(one, other)).status == "unknown"
+
+
+PADDED = (
+    "pto.mte_gm_ub %a, %u, %l0, %l1024 nburst(%l1, %l1024, %l1024) pad({}, %l0, %l16) : "
+    f"!pto.ptr<f32, gm>, {SELF}, i64, i64, i64, i64, i64, pad f32, i64, i64"
+)
+
+
+def padded(value: str) -> NamedFunction:
+    wide = "%l16 = arith.constant 16 : i64\n  %l1088 = arith.constant 1088 : i64"
+    return kernel(ub("u", 0), wide, PADDED.format(value), BAR, store("%u", "%o", "%l1088"))
+
+
+def test_padding_is_told_by_its_value() -> None:
+    half, third = padded("%half"), padded("%third")
+    assert found(half, padded("%half")).copies == 1088
+    assert same_left(half, third).why == "at %o, byte 1,026 the first leaves 0x00, the second 0x80"
+    assert found(half, padded("%f")).status == "unknown", "any value"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ((ub("u", 0), load("%a", "%u"), store("%u", "%o")), "k is not proved"),
+        ((ub("u", 0), load("%a", "%u", "%l512"), BAR, store("%u", "%o")), "k is not proved"),
+        ((*COPIED, "pto.print_state"), "k: what pto.print_state does is not followed"),
+        (
+            (*COPIED[:2], BAR, f"%k = pto.load_scalar %u[%c0] : {SELF} -> i64", store("%u", "%o", "%k")),
+            "k is not proved",
+        ),
+    ],
+)
+def test_what_is_not_proved_or_not_followed_is_open(body: Sequence[str], said: str) -> None:
+    open_ = found(kernel(*body), kernel(*body))
+    assert open_.status == "unknown"
+    assert open_.why.startswith(said), open_.why
+
+
+def test_values_that_nobody_states_or_too_many_are_open_unless_they_part() -> None:
+    used = (*COPIED[:3], "%w = arith.minui %n, %c64 : index", on("p", "%o", "%w"), store("%u", "%p"))
+    for notes in ("", "// dmaverify: assume %n in 0..100\n"):
+        open_ = found(kernel(*used, notes=notes), kernel(*used, notes=notes))
+        assert open_.status == "unknown"
+        assert "values of n are too many to be run, or nobody states them" in open_.why
+        assert found(kernel(*used, notes=notes), kernel(*COPIED, notes=notes)).status == "different"
+    few = "// dmaverify: assume %n in 0..9\n"
+    assert found(kernel(*used, notes=few), kernel(*used, notes=few)).status == "same"
+    other = "// dmaverify: assume %n in 6..90\n"
+    assert same_left(kernel(*used, notes=few), kernel(*used, notes=other)).why == "4", "what both allow"
+    never = "// dmaverify: assume %n in 70..90\n"
+    assert "no values meet" in found(kernel(*used, notes=few), kernel(*used, notes=never)).why
+
+
+def test_what_the_machine_tells_is_one_number_in_both() -> None:
+    args = ARGS.replace(", %n: index", "")
+    texts = []
+    for name, step in (("me", "%c64"), ("core", "%c64"), ("core", "%c48")):
+        lines = (
+            f"%{name} = pto.get_block_idx : index", f"%off = arith.muli %{name}, {step} : index", *COPIED[:1],
+            on("p", "%a", "%off"), on("q", "%o", "%off"), load("%p", "%u", "%l128"), BAR, store("%u", "%q", "%l128"),
+        )  # fmt: skip
+        texts.append(kernel(*lines, args=args, notes=f"// dmaverify: assume %{name} in 0..3\n"))
+    same = found(texts[0], texts[1])
+    assert (same.status, same.why) == ("same", "4")
+    assert found(texts[0], texts[2]).values == (("me", 1),)
+
+
+def test_runs_that_take_too_long_end_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels_left, "MOST_FOLLOWED", 3)
+    assert "state smaller ranges" in found(kernel(*COPIED), kernel(*IN_HALVES)).why
+
+
+def test_other_arguments_are_other_kernels() -> None:
+    fewer = ARGS.replace(", %f: f32", "")
+    assert found(kernel(*COPIED), kernel(*COPIED, args=fewer)).why == "their arguments differ"
+
+
+# ------------------------------------------------------------------------------------------ tiles
+
+VIEW = "!pto.tensor_view<?x?xf32>"
+
+
+def tiled(*body: str) -> NamedFunction:
+    views = (
+        f"%{name}v = pto.make_tensor_view %{name}, shape = [%c16, %c64], strides = [%c64, %c1] : {VIEW}"
+        for name in "abo"
+    )
+    return kernel(*views, *body)
+
+
+def of_tiles(rows: int, at: int, *work: str, kind: str = "", suffix: str = "") -> tuple[str, ...]:
+    """Rows of both inputs as tiles %x and %y, work that makes %z of them, the rows stored."""
+    cut = f"!pto.partition_tensor_view<{rows}x64xf32>"
+    tile = f"!pto.tile_buf<vec, {rows}x64xf32{kind}>"
+    out = [f"%r{suffix} = arith.constant {at} : index", f"%h{suffix} = arith.constant {rows} : index"]
+    for name in "abo":
+        where = f"offsets = [%r{suffix}, %c0], sizes = [%h{suffix}, %c64]"
+        out.append(f"%{name}p{suffix} = pto.partition_view %{name}v, {where} : {VIEW} -> {cut}")
+    out += [f"%{name}{suffix} = pto.alloc_tile : {tile}" for name in ("x", "y", "z", "s")]
+    out += [f"pto.tload ins(%{p}p{suffix} : {cut}) outs(%{t}{suffix} : {tile})" for p, t in (("a", "x"), ("b", "y"))]
+    out += [re.sub(r"(%[xyzs])\b", rf"\g<1>{suffix}", line).replace("TILE", tile) for line in work]
+    return (*out, f"pto.tstore ins(%z{suffix} : {tile}) outs(%op{suffix} : {cut})")
+
+
+def work(op: str, one: str = "%x", other: str = "%y") -> str:
+    return f"pto.{op} ins({one}, {other} : TILE, TILE) outs(%z : TILE)"
+
+
+def test_tiles_cut_otherwise_make_the_same_element_by_element() -> None:
+    whole = tiled(*of_tiles(16, 0, work("tadd")))
+    halves = tiled(*of_tiles(8, 8, work("tadd"), suffix="1"), *of_tiles(8, 0, work("tadd"), suffix="2"))
+    assert (found(whole, halves).status, found(whole, halves).copies) == ("same", 4096)
+    for other in (work("tsub"), work("tadd", "%y", "%x"), work("tadd", "%x", "%x")):
+        assert found(whole, tiled(*of_tiles(16, 0, other))).status == "unknown"
+    moved = tiled(*of_tiles(8, 8, work("tadd"), suffix="1"))
+    assert found(whole, moved).status == "different", "rows 0 to 7 stay as they were"
+
+
+def test_operations_on_whole_tiles_are_the_same_of_the_same_tiles_alone() -> None:
+    sums = "pto.trowsum ins(%x, %s : TILE, TILE) outs(%y : TILE)", "pto.trowexpand ins(%y : TILE) outs(%z : TILE)"
+    whole = tiled(*of_tiles(16, 0, *sums))
+    assert found(whole, tiled(*of_tiles(16, 0, *sums))).status == "same"
+    most = tuple(line.replace("trowsum", "trowmax") for line in sums)
+    assert found(whole, tiled(*of_tiles(16, 0, *most))).status == "unknown"
+    halves = tiled(*of_tiles(8, 8, *sums, suffix="1"), *of_tiles(8, 0, *sums, suffix="2"))
+    assert found(whole, halves).status == "unknown", "what an operation makes of part of its tile is not told"
+
+
+def test_a_tile_that_is_moved_is_what_it_was() -> None:
+    move = "pto.tmov ins(%x : TILE) outs(%z : TILE)"
+    copy = kernel(ub("u", 0), load("%a", "%u", "%l4096"), BAR, store("%u", "%o", "%l4096"))
+    assert found(tiled(*of_tiles(16, 0, move)), copy).status == "same"
+    scaled = "pto.tmuls ins(%x, {} : TILE, f32) outs(%z : TILE)"
+    kernels = [tiled(*of_tiles(16, 0, scaled.format(n))) for n in ("%half", "%third", "%f")]
+    assert [found(kernels[0], other).status for other in kernels] == ["same", "unknown", "unknown"]
+
+
+def test_attributes_of_an_operation_on_tiles_count() -> None:
+    turned = "pto.tcvt ins(%x : TILE) outs(%z : TILE) {{rmode = #pto<round_mode {}>}}"
+    kernels = [tiled(*of_tiles(16, 0, turned.format(mode))) for mode in ("RINT", "FLOOR")]
+    assert [found(kernels[0], other).status for other in kernels] == ["same", "unknown"]
+
+
+# ------------------------------------------------------------------------------------------ drawn
+
+
+def _left(
+    named: NamedFunction, terms: Terms, size: int = 1 << 16
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]] | None:
+    tensors = [n.lstrip("%") for n, kind, _ in named.function.args if kind.kind == "pointer"]
+    values = {name: low for name, (low, _) in named.notes.ranges.items()}
+    try:
+        machine = ContentRun(named.function, dict.fromkeys(tensors, size), values, {}, 0, ())
+        run, held = machine.follow(terms, tensors)
+    except Beyond:
+        return None
+    return ({n: run.memory[n].bytes_ for n in tensors}, held) if not run.found else None
+
+
+def test_drawn_kernels_hold_the_same_bytes_exactly_where_their_origins_are_the_same() -> None:
+    """The bytes of a run are drawn: where one number stands at two places, the bytes there are one."""
+    equal = parted = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        one = kernel_of(rng)
+        terms, sides = Terms(), []
+        for drawn in (one, mutant_of(rng, one)):
+            sides += [_left(named, terms) for named in named_in(Source("k.mlir", drawn.text()))[:1]]
+        if None in sides or len(sides) < 2:
+            continue
+        (bytes_, ids), (others, theirs) = (side for side in sides if side is not None)
+        for name in bytes_:
+            same = ids[name] == theirs[name]
+            assert (bytes_[name][same] == others[name][same]).all(), f"seed {seed}"
+            told = (ids[name] > 0) & (theirs[name] > 0) & ~same
+            parted += int((bytes_[name][told] != others[name][told]).sum())
+            equal += int(same.sum())
+            assert (bytes_[name][told] != others[name][told]).sum() >= told.sum() // 2, f"seed {seed}"
+    assert equal > 10_000
+    assert parted > 500
+
+
+def test_elements_of_one_result_are_not_one() -> None:
+    sums = "pto.trowsum ins(%x, %s : TILE, TILE) outs(%y : TILE)", "pto.trowexpand ins(%y : TILE) outs(%z : TILE)"
+    left = _left(tiled(*of_tiles(16, 0, *sums)), Terms())
+    assert left is not None
+    assert len(np.unique(left[1]["o"][:4096])) == 4096
+
+
+# ------------------------------------------------------------------------------------------ the command
+
+
+def test_the_command_compares_what_is_left_where_a_memory_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = []
+    for name, one in (("one", kernel(*COPIED)), ("two", kernel(*IN_HALVES))):
+        (tmp_path / f"{name}.mlir").write_text(one.source.text)
+        paths.append(str(tmp_path / f"{name}.mlir"))
+    assert invoke(["equiv", *paths, "--tier", "gm"]) == 0
+    assert "both leave the same in gm (1,024 bytes that either changes)" in capsys.readouterr().out
+    assert invoke(["equiv", *paths, "--tier", "gm", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["status"] == "same"
+    for wrong, said in (("ub", "a kernel leaves nothing in `ub`"), ("hbm", "a kernel leaves nothing in `hbm`")):
+        assert invoke(["equiv", *paths, "--tier", wrong]) == 2
+        assert said in capsys.readouterr().err
