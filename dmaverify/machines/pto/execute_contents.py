@@ -24,7 +24,7 @@ from dmaverify.machines.pto.execute import KernelMachine
 from dmaverify.machines.pto.execute_cells import CellTile, ElementView
 from dmaverify.machines.pto.execute_vector import LANEWISE, RegisterBytes
 from dmaverify.machines.pto.limits import register_bytes
-from dmaverify.machines.pto.running import KernelRun, RunCopy
+from dmaverify.machines.pto.running import KernelRun, Over, RunCopy
 from dmaverify.machines.pto.tiles import AllocTile, HandedTile, TileElement, TileOp, TileWork
 from dmaverify.values import dataclass, field
 
@@ -160,6 +160,7 @@ class ContentRun(KernelMachine):
         if pad is not None and pad.name and not isinstance(self._scalar(pad.name), int):
             raise Beyond("a value to pad with that nobody states")
         super()._statement(stmt)
+        self._goes_on()
         match stmt:
             case ops.VectorOp():
                 self._made(stmt)
@@ -171,6 +172,11 @@ class ContentRun(KernelMachine):
                 self.holds[stmt.result] = self.terms.parts(self.terms.term(said, given), 1)
             case ops.AccessOp():
                 self._accessed(stmt)
+
+    def _goes_on(self) -> None:
+        """Ends the run at the first trouble: behind it nothing has contents."""
+        if self.run.wrong:
+            raise Over
 
     def _said(self, stmt: ops.Stmt, without: Sequence[str] = ()) -> tuple[tuple[Any, ...], list[np.ndarray]]:
         """An operation as it is written, numbers in it by their values, and what its registers hold; values that it is
@@ -281,6 +287,7 @@ class ContentRun(KernelMachine):
         ok = out_of.has(copy.reads) & into.has(copy.data)
         moved = self._memory(source)[copy.reads[ok]]
         super()._move(stmt, copy, first, pad, item)
+        self._goes_on()
         memory, event = self._memory(dest), self.events[-1]
         if stmt.kind == ops.STORE and self.atomic[0]:
             if not event.atomic[0]:
@@ -311,10 +318,13 @@ class ContentRun(KernelMachine):
 
     def _moved(self, source: Any, dest: Any, *, adds: bool) -> None:
         super()._moved(source, dest, adds=adds)
+        self._goes_on()
         loads = isinstance(source, ElementView)
         view, tile = (source, dest) if loads else (dest, source)
         at = self._matched(view, tile, loads=loads)
         there = at.ravel()[:, None] + np.arange(view.item)
+        if not at.size:
+            return
         cells = self._cells(tile, 0, 0, tile.rows, tile.cols).reshape(len(there), -1)
         ends = [(self._memory(view.place), there), (self._memory(tile.place), cells)]
         (out_of, given), (into, taken) = ends if loads else ends[::-1]
@@ -331,15 +341,17 @@ class ContentRun(KernelMachine):
         inputs = list(self._inputs(work, tiles, out, named))
         given = [self._memory(tile.place)[cells] for tile, cells in inputs if cells is not None]
         super()._computed(stmt, work, tiles, out)
-        kinds = tuple(tile.kind.dtype for tile in (*tiles, out))
+        self._goes_on()
+        kinds = tuple((tile.kind.dtype, tile.kind.bits) for tile in (*tiles, out))
         memory = self._memory(out.place)
         into, _ = self._written(stmt.name, work.writes, tiles, out, named)
         key: Any = (self.operation, kinds)
-        if work.by_element:
+        made = into
+        if into.size and work.by_element:
             rows = np.concatenate(given, axis=2).reshape(out.rows * out.cols, -1)
-            plain = stmt.name == "pto.tmov" and len(set(kinds)) == 1 and not self.attributes
+            plain = stmt.name == "pto.tmov" and len(given) == len(set(kinds)) == 1 and not self.attributes
             made = rows if plain else self.terms.each(key, rows, into.shape[2])
-        else:
+        elif into.size:
             shapes = tuple((tile.rows, tile.cols) for tile in (*tiles, out))
             term = self.terms.term((key, self.said, shapes), given)
             whole = np.full(into.shape[0] * into.shape[1], -term * _PART)
