@@ -74,6 +74,8 @@ class TransferRun:
         self.width = self.dest.width
         self.shared = self.source.named  # an axis that the source does not name is a broadcast
         self.promise: Promise  # of the iteration that is run
+        self.values: Mapping[str, int] = {}
+        self.beyond = False  # whether a tile shows what is no element, in this iteration
         self.written: dict[str, dict[int, int]] = {}  # by claim, where what iterations wrote came from, by address
 
     def at(self, values: Mapping[str, int]) -> Iterator[tuple[str, Copies | None, Outcome]]:
@@ -82,6 +84,7 @@ class TransferRun:
             seen(self.source, self.move.source, values), seen(self.dest, self.move.dest, values),
         )  # fmt: skip
         start = Outcome()
+        self.values, self.beyond = values, any(view.outside or view.ragged for view in views)
         for side, view in zip(("source", "dest"), views, strict=True):
             if view.outside:
                 start.break_("core/in-bounds", f"the {side}'s tile: {view.outside}")

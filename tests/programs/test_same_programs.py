@@ -160,6 +160,41 @@ def test_what_is_brought_from_padding_is_never_the_same() -> None:
     assert (answer.status, "leaves anything (by `out`" in answer.why) == ("unknown", True)
 
 
+@pytest.mark.parametrize(
+    ("dest", "tiles", "whole"),
+    [
+        ("A, B, C # 80", "A", "proved"),  # the tiles together have all padding within rows
+        ("B # 6, A, C", "A", "proved"),  # and around them
+        ("A #{0} 10, B, C", "A", "refuted"),  # padding of the digit itself is in no tile
+        ("A # 10, B, C", "A # 10", "unknown"),
+    ],
+)
+def test_padding_that_tiles_do_not_show_is_not_touched(dest: str, tiles: str, whole: str) -> None:
+    def part(name: str, start: int, length: int) -> str:
+        views = [f', view = {{ tile = "{tile}", length = {length}, start = {start} }} }}' for tile in ("A", tiles)]
+        return move(name, hbm(0)[:-2] + views[0], hbm(OUT, dest)[:-2] + views[1])
+
+    parts = part("one", 0, 3) + part("two", 3, 5), 'step = [{ transfer = "one" }, { transfer = "two" }]\n'
+    shown = hbm(OUT, dest)[:-2] + ROW.replace("START", "t").replace('"A"', f'"{tiles}"') + " }"
+    rows = lone(hbm(0)[:-2] + ROW.replace("START", "t") + " }", shown, "loop = { t = 8 }")
+    answer = same(parts, rows)
+    assert (answer.status, answer.by.endswith("a run of both texts")) == ("proved", True), answer.why
+    assert same(parts, lone(hbm(0), hbm(OUT, dest))).status == whole
+
+
+@pytest.mark.parametrize(("tile", "start"), [("A", "t + 1"), ("A", "t * 2"), ("A # 10", "t + 1")])
+def test_a_tile_that_reaches_beyond_its_elements_moves_nothing_by_itself(tile: str, start: str) -> None:
+    dest = hbm(OUT, "A # 10, B, C")[:-2] + ROW.replace("START", start).replace('"A"', f'"{tile}"') + " }"
+    rows = lone(hbm(0)[:-2] + ROW.replace("START", "t") + " }", dest, "loop = { t = 8 }")
+    answer = by_contents(rows, rows)
+    assert (answer.status, "reaches beyond its elements" in answer.why) == ("unknown", True), answer.why
+
+
+def test_a_digit_that_padding_fills_up_names_no_element_twice() -> None:
+    program = lone(hbm(0, "A, C / 32, C % 32 # 40, B"), hbm(OUT))
+    assert same(program, program).status == "proved"
+
+
 def test_an_element_at_two_places_is_taken_from_neither() -> None:
     twice = move("whole", hbm(0, "2, A, B, C"), hbm(OUT)), 'step = [{ transfer = "whole" }]\n'
     assert "an element lies at two places of the source" in same(twice, twice).why
@@ -482,7 +517,7 @@ SCATTER = """\
 dtype = "i8"
 source = { tier = "dm", slice = "1 # 64", element = "K, C" }
 dest = { tier = "hbm", base = 1048576, element = "R, C" }
-index = { tier = "hbm", base = 65536, element = "K", dtype = "i32", scaled = false, rows = [0, 15] }
+index = { tier = "hbm", base = 65536, element = "K", dtype = "i32", scaled = false, rows = [0, 15]LIST }
 axis = "R"
 key = "K"
 stream = { time = "K", packet = "C" }
@@ -491,9 +526,26 @@ stream = { time = "K", packet = "C" }
 
 def test_rows_that_no_unknown_number_names_keep_what_they_held() -> None:
     steps = 'step = [{ transfer = "fill" }, { scatter = "rows", after = ["fill"] }]\n'
-    one, other = (move("fill", hbm(at, "R, C"), hbm(OUT, "R, C")) + SCATTER for at in (0, 16384))
+    rows = SCATTER.replace("LIST", ", distinct = true")
+    one, other = (move("fill", hbm(at, "R, C"), hbm(OUT, "R, C")) + rows for at in (0, 16384))
     assert by_contents((one, steps), (one, steps)).status == "proved"
     assert by_contents((one, steps), (other, steps)).status == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "status"),
+    [
+        (", distinct = true", "proved"),
+        ("", "unknown"),  # a row may be named twice
+        (", values = [0, 1, 2, 3]", "proved"),
+        (", values = [0, 1, 1, 3]", "unknown"),
+    ],
+)
+def test_rows_that_are_put_at_one_place_have_no_order(numbers: str, status: str) -> None:
+    rows = SCATTER.replace("rows = [0, 15]LIST", numbers[2:] if "values" in numbers else f"rows = [0, 15]{numbers}")
+    program = rows, 'step = [{ scatter = "rows" }]\n'
+    answer = by_contents(program, program)
+    assert (answer.status, "no source defines which" in answer.why) == (status, status == "unknown")
 
 
 def test_rows_picked_from_what_may_be_anything_are_never_the_same() -> None:

@@ -141,6 +141,8 @@ def order_matters(side: TakenApart, rlimit: int, conditions: list[str]) -> str:
     for step in program.steps:
         if step.transfer is not None and kept_memory(target, step.transfer):
             return f"`{step.name}` is told by descriptors that are marked in memory when it is done"
+        if step.indirect is not None and step.indirect.scatter and step.indirect.index.may_repeat:
+            return f"`{step.name}` may put two rows at one place, and no source defines which of them stays"
     conditions += order_rests_on(program, side.works, found, rlimit, target)
     for told in shared_lists(program.steps, side.works, side.order, target):
         if not isinstance(told, str):
