@@ -627,6 +627,18 @@ def test_the_command_answers_with_words_data_and_an_exit_code(
     assert "write PATH::NAME with one of a-load, a-store, b-load, b-store, a, b" in capsys.readouterr().err
 
 
+def test_a_memory_that_one_of_two_machines_has_is_told() -> None:
+    step = 'step = [{ access = "make" }]\n'
+    commit = load(f"{HEAD.format('rngd')}{USE.replace('BASE', '0').split('[access.make]')[1]}".replace(
+        "K = 4\n", "K = 4\n[access.make]") + f"[program.p]\n{step}", "p")  # fmt: skip
+    far = '{{ tier = "mem", base = {}, element = "C" }}'
+    text, steps = lone(far.format(0), far.format(4096))
+    other = load(f"{HEAD.format('idma')}{text}[program.p]\n{steps}", "p")
+    for plans in ((commit, other), (other, commit)):
+        answer = jobs.same_programs(*plans, rlimit=2_000_000)
+        assert (answer.status, "at mem, byte 4096 " in answer.why) == ("unknown", True)
+
+
 # ---------------------------------------------------------------- what is no program
 
 

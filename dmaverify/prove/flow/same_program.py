@@ -298,7 +298,8 @@ class _Compared:
         return f"at {where} the first leaves {held[0]}, the second {held[1]}", witness
 
     def _place(self, memory: Memory, piece: int) -> str:
-        return place_in(memory, piece * self.world.piece, self.world.unit_bits, self.sides[0].target)
+        machine = next(side.target for side in self.sides if memory[0] in side.target.tiers)  # perhaps of one alone
+        return place_in(memory, piece * self.world.piece, self.world.unit_bits, machine)
 
     def _held(self, number: int, held: Filled, index: int) -> str:
         origin, at, by = (int(column[index]) for column in (held.origin, held.at, held.by))
