@@ -19,6 +19,7 @@ def compared_texts(a: str, b: str, axes: str, rlimit: int, tiers: Sequence[str] 
     """
     from dmaverify import api
     from dmaverify.jobs.same_programs import same_entries
+    from dmaverify.jobs.same_sizes import same_at_all_sizes
     from dmaverify.prove.move.equiv import equivalent_mappings
 
     if axes.strip():
@@ -26,4 +27,6 @@ def compared_texts(a: str, b: str, axes: str, rlimit: int, tiers: Sequence[str] 
 
         sizes = parse_axes(axes)
         return equivalent_mappings(api.mapping(a, sizes), api.mapping(b, sizes), rlimit=rlimit)
-    return same_entries((a, api.load(a)), (b, api.load(b)), rlimit=rlimit, tiers=tiers)
+    sides = [(text, api.load(text, symbols=True)) for text in (a, b)]
+    compare = same_at_all_sizes if any(plan.templates for _, plan in sides) else same_entries
+    return compare(sides[0], sides[1], rlimit=rlimit, tiers=tiers)
