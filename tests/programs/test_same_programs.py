@@ -627,6 +627,28 @@ def test_the_command_answers_with_words_data_and_an_exit_code(
     assert "write PATH::NAME with one of a-load, a-store, b-load, b-store, a, b" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("target", "tier", "engines", "status"),
+    [
+        ("rngd", "hbm", (0, 0), "proved"),  # one after the other
+        ("rngd", "hbm", (0, 1), "unknown"),
+        ("idma", "mem", (), "unknown"),  # an engine reads before what it wrote has landed
+    ],
+)
+def test_commands_that_meet_are_the_same_run_only_of_one_engine_in_order(
+    target: str, tier: str, engines: tuple[int, ...], status: str
+) -> None:
+    text = TWO_COMMANDS.replace("TIER", tier)
+    for engine in engines:
+        text = text.replace(
+            "[[transfer.x.command]]\nread", f"[[transfer.x.command]]\nengine = {{ dmn = {engine} }}\nread", 1
+        )
+    program = text, 'step = [{ transfer = "x" }]\n'
+    assert same(program, program, target=target).status == status
+    plans = [load(f"{HEAD.format(target)}{text}", "x") for _ in range(2)]
+    assert jobs.same_transfers(*plans, rlimit=2_000_000).status == status
+
+
 def test_a_memory_that_one_of_two_machines_has_is_told() -> None:
     step = 'step = [{ access = "make" }]\n'
     commit = load(f"{HEAD.format('rngd')}{USE.replace('BASE', '0').split('[access.make]')[1]}".replace(
