@@ -271,6 +271,35 @@ def test_accesses_of_another_type_make_something_else(by_steps: bool) -> None:
         assert jobs.same_programs(plans[0], other, rlimit=2_000_000, by_steps=by_steps).status == status
 
 
+@pytest.mark.parametrize("by_steps", [True, False])
+@pytest.mark.parametrize(
+    ("slices", "element", "time", "packet", "status"),
+    [
+        ("R", "A, C", "A", "C", "proved"),
+        ("R, A", "C", "1", "C", "unknown"),  # each slice computes with one row of two
+        ("R", "A, C", "A, C / 8", "C % 8", "unknown"),  # of smaller packets
+    ],
+)
+def test_accesses_in_other_slices_or_packets_make_something_else(
+    slices: str, element: str, time: str, packet: str, status: str, by_steps: bool
+) -> None:
+    def program(slices: str, element: str, time: str, packet: str) -> tuple[str, str]:
+        def held(base: int) -> str:
+            return f'{{ tier = "dm", base = {base}, slice = "{slices}", element = "{element}" }}'
+
+        text = move("load", hbm(0, "R, A, C"), held(0), 'stream = { time = "R, A", packet = "C" }')
+        text += move("store", held(65536), hbm(OUT, "R, A, C"), 'stream = { time = "R, A", packet = "C" }')
+        for name, engine, base in (("use", "fetch", 0), ("make", "commit", 65536)):
+            text += f'[access.{name}]\nengine = "{engine}"\ndtype = "i8"\nmemory = {held(base)}\n'
+            text += f'stream = {{ time = "{time}", packet = "{packet}" }}\n'
+        return text, COMPUTED
+
+    one, other = program("R", "A, C", "A", "C"), program(slices, element, time, packet)
+    plans = [load(f"{HEAD.format('rngd')}{text}[program.p]\n{steps}", "p") for text, steps in (one, other)]
+    answer = jobs.same_programs(plans[0], plans[1], rlimit=2_000_000, tiers=["hbm"], by_steps=by_steps)
+    assert answer.status == status, answer.why
+
+
 def test_what_a_context_was_given_before_decides_what_it_makes() -> None:
     one = computing("0")
     first = USE.replace("access.use", "access.look").split("[access.make]")[0].replace("BASE", "131072")

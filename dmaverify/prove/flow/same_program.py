@@ -26,6 +26,7 @@ from dmaverify.prove.flow.contents import (
     Numbering,
     TakenApart,
     common_piece,
+    kinds_of,
     left_behind,
     with_copies,
     written,
@@ -173,8 +174,7 @@ def _alike(first: tuple[TakenApart, int], second: tuple[TakenApart, int], rlimit
     if a.accesses:
         touched = [[(t.writes, t.memory, t.walk, t.unit_bits, len(t.turns)) for t in side.works[n].touches]
                    for side, n in (first, second)]  # fmt: skip
-        kinds = [[(access.engine, access.dtype) for access in step.accesses] for step in (a, b)]
-        return touched[0] == touched[1] and kinds[0] == kinds[1] and one.works[i].lanes == other.works[j].lanes
+        return touched[0] == touched[1] and kinds_of(a) == kinds_of(b) and one.works[i].lanes == other.works[j].lanes
     if a.transfer is None or b.transfer is None or a.indirect is not None or b.indirect is not None:
         return False
     if one.works[i].whole or other.works[j].whole:
