@@ -468,6 +468,19 @@ def test_a_difference_that_nothing_confirms_is_open(monkeypatch: pytest.MonkeyPa
     assert (answer.status, answer.why.endswith("no run and no trace confirms it")) == ("unknown", True)
 
 
+def test_a_difference_is_confirmed_by_a_run_of_one_and_a_trace_of_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    turned = move("whole", hbm(0), hbm(OUT, "B, A, C")), 'step = [{ transfer = "whole" }]\n'
+    run = jobs.left_behind_run
+    monkeypatch.setattr(
+        jobs, "left_behind_run", lambda plan, bits: None if "loop" in plan.source.text else run(plan, bits)
+    )
+    for sides in (((ROWS_BY_STREAM, BACK), turned), (turned, (ROWS_BY_STREAM, BACK))):
+        answer = same(*sides, ["hbm"])
+        assert (answer.status, "traced back through one, and a run" in answer.by) == ("refuted", True), answer.why
+    monkeypatch.setattr(same_program, "traced", lambda *_: (("hbm", 0, 0), 1))
+    assert same(turned, (ROWS_BY_STREAM, BACK), ["hbm"]).status == "unknown"
+
+
 def test_parts_of_a_move_that_meet_have_no_order() -> None:
     padded = hbm(OUT, "A #{0} 10, B, C")  # its zeros lie where the source does
     over = move("x", hbm(OUT + 8 * 256), padded), 'step = [{ transfer = "x" }]\n'

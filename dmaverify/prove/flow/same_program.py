@@ -210,16 +210,23 @@ def _by_contents(
             places.setdefault(memory, []).extend(found)
     every = {memory: np.unique(np.concatenate(found)) for memory, found in places.items()}
     held = [left_behind(side, world, every) for side in sides]
-    ran = [confirm(number, world, found) for number, found in enumerate(held)] if confirm is not None else [False]
+    ran = (
+        [confirm(number, world, found) for number, found in enumerate(held)] if confirm is not None else [False, False]
+    )
     compared = _Compared(sides, world, held, tiers)
     answer = compared.answer(conditions)
     if all(ran) and answer.by:
         return replace(answer, by=f"{answer.by}, and a run of both texts")
     if answer.status != "refuted":
         return answer
-    if not compared.confirmed():
+    if not compared.confirmed(ran):
         return replace(answer, status="unknown", why=f"{answer.why}; no run and no trace confirms it", by="")
-    return replace(answer, by=f"{answer.by}; that one traced back through both")
+    how = (
+        "that one traced back through both"
+        if not any(ran)
+        else "that one traced back through one, and a run of the other"
+    )
+    return replace(answer, by=f"{answer.by}; {how}")
 
 
 class _Compared:
@@ -269,11 +276,13 @@ class _Compared:
         rests = [*conditions, *([NOTHING_OF_PADDING] if self.world.padding_read else [])]
         return replace(_answer("proved", why, rests), by=by)
 
-    def confirmed(self) -> bool:
-        """Whether the first difference, traced back through the commands of both, is what was found."""
+    def confirmed(self, ran: Sequence[bool]) -> bool:
+        """Whether the first difference, traced back through the commands of each that no run showed, is what was
+        found.
+        """
         assert self.first is not None
         memory, index = self.first
-        for side, held in zip(self.sides, (one[memory] for one in self.held), strict=True):
+        for side, held in ((self.sides[n], self.held[n][memory]) for n, done in enumerate(ran) if not done):
             place, origin, at = (
                 int(column[index]) * self.world.piece for column in (held.places, held.origin, held.at)
             )
