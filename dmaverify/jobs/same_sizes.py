@@ -15,7 +15,7 @@ from itertools import islice, product
 from typing import Any
 
 from dmaverify.errors import InputError, NoValue
-from dmaverify.jobs.same_programs import same_plans
+from dmaverify.jobs.same_programs import same_entries, same_plans
 from dmaverify.plan.plan import Plan, PlanTransfer, has_numbers
 from dmaverify.prove.move.equiv import WORDS, Equivalence
 from dmaverify.prove.options import Options
@@ -31,6 +31,14 @@ TRIED = 4
 """Sizes of others at which a difference is sought."""
 
 Side = tuple[str, Plan]  # with the text that names it
+
+
+def same_texts(one: Side, other: Side, *, rlimit: int, tiers: Sequence[str] = ()) -> Equivalence:
+    """Whether two plans, each with the text that names its one entry, do the same, at all sizes where they have
+    symbols; of programs, in `tiers`. Raises InputError, Disagreement.
+    """
+    compare = same_at_all_sizes if one[1].templates or other[1].templates else same_entries
+    return compare(one, other, rlimit=rlimit, tiers=tiers)
 
 
 def same_at_all_sizes(one: Side, other: Side, *, rlimit: int, tiers: Sequence[str] = ()) -> Equivalence:

@@ -12,6 +12,7 @@ from dmaverify.errors import InputError
 from dmaverify.jobs import same_sizes
 from dmaverify.jobs.load import load
 from dmaverify.prove.move.equiv import Equivalence
+from dmaverify.testing.plugin import PlanFailed, assert_same
 
 HEAD = """schema = 1
 target = "rngd"
@@ -126,3 +127,9 @@ def test_plans_that_admit_other_sizes_are_an_error(tmp_path: Path, capsys: pytes
     assert "the two admit other sizes" in capsys.readouterr().err
     assert invoke(["equiv", f"{tmp_path / 'fixed.toml'}::x", one]) == 2
     assert "has no symbols, and the other has" in capsys.readouterr().err
+
+
+def test_an_assertion_in_python_speaks_of_all_sizes() -> None:
+    assert assert_same(HEAD + BY_ROWS, HEAD + transfer(stream("B, A"))).why.startswith("for all A in 1..512")
+    with pytest.raises(PlanFailed, match="at A = 2, B = 6, C = 40"):
+        assert_same(HEAD + BY_ROWS, HEAD + transfer(commands("[A=A:C, B=B:A*(C + C // 9), C=C:1]")))
