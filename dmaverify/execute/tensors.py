@@ -140,8 +140,10 @@ def seen(cells: Cells, held: HeldTensor, values: Mapping[str, int]) -> SeenTenso
     return SeenTensor(cells, shown, coords, shift, outside, not outside)
 
 
-def in_tiles(held: HeldTensor, values: Mapping[str, int]) -> Mask:
-    """Which positions the tiles show, elements or not: by the digit of each position, whatever its cell."""
+def in_tiles(held: HeldTensor, values: Mapping[str, int], *, around: bool = False) -> Mask:
+    """Which positions the tiles show, elements or not: by the digit of each position, whatever its cell; with what
+    stands `around` a digit that is padded further, too.
+    """
     sizes = [expr.size for _, expr in held.fields]
     at = np.arange(int(np.prod(sizes, dtype=np.int64)))
     shown = np.ones(len(at), np.bool_)
@@ -157,9 +159,15 @@ def in_tiles(held: HeldTensor, values: Mapping[str, int]) -> Mask:
         if len(found) != 1:
             raise Beyond(f"`{tile.digit}` is a part of a term, and there is padding")
         ((inner, size),) = found
-        digit = at // inner % size - start_at(tile.start, values)
-        shown &= (digit >= 0) & (digit < tile.length)
+        digit, start = at // inner % size, start_at(tile.start, values)
+        shown &= ((digit >= start) & (digit < start + tile.length)) | (around & (digit >= tile.digit.size))
     return shown
+
+
+def zeros_in(cells: Cells, held: HeldTensor, values: Mapping[str, int]) -> Mask:
+    """Which positions are zero padding that the tiles leave in the view."""
+    zero: Mask = cells.kind == ZERO
+    return zero & in_tiles(held, values, around=True) if held.tiles and zero.any() else zero
 
 
 def _padded(term: Expr) -> list[Expr]:
@@ -227,4 +235,4 @@ def kinds_at(cells: Cells, code: int) -> Numbers:
 
 
 __all__ = ["BOTTOM", "ZERO", "Cells", "SeenTensor", "Streamed", "in_tiles", "kinds_at", "laid_out", "seen",
-           "streamed", "units"]  # fmt: skip
+           "streamed", "units", "zeros_in"]  # fmt: skip

@@ -700,7 +700,7 @@ def test_a_memory_that_one_of_two_machines_has_is_told() -> None:
     other = load(f"{HEAD.format('idma')}{text}[program.p]\n{steps}", "p")
     for plans in ((commit, other), (other, commit)):
         answer = jobs.same_programs(*plans, rlimit=2_000_000)
-        assert (answer.status, "at mem, byte 4096 " in answer.why) == ("unknown", True)
+        assert (answer.status, "at mem, byte 4096 " in answer.why) == ("refuted", True)
 
 
 # ---------------------------------------------------------------- what is no program
