@@ -1,7 +1,7 @@
 """Two texts of the command line that are to mean the same: mappings with their axes, transfers or programs of plans.
 
 Knows: how each is named on the command line. Does not know: how sameness is proved, how it is shown.
-Law: none of its own; what names no single entry is refused by `same_entries`.
+Law: none of its own; what names no single entry is refused by `same_texts`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def compared_texts(a: str, b: str, axes: str, rlimit: int, tiers: Sequence[str] 
     Raises InputError.
     """
     from dmaverify import api
-    from dmaverify.jobs.same_programs import same_entries
+    from dmaverify.jobs.same_sizes import same_texts
     from dmaverify.prove.move.equiv import equivalent_mappings
 
     if axes.strip():
@@ -26,4 +26,5 @@ def compared_texts(a: str, b: str, axes: str, rlimit: int, tiers: Sequence[str] 
 
         sizes = parse_axes(axes)
         return equivalent_mappings(api.mapping(a, sizes), api.mapping(b, sizes), rlimit=rlimit)
-    return same_entries((a, api.load(a)), (b, api.load(b)), rlimit=rlimit, tiers=tiers)
+    sides = [(text, api.load(text, symbols=True)) for text in (a, b)]
+    return same_texts(sides[0], sides[1], rlimit=rlimit, tiers=tiers)

@@ -21,7 +21,7 @@ import numpy as np
 from dmaverify.execute.elements import NONE, ElementNames, ElementPlaces, find, sizes_of
 from dmaverify.execute.moves import walked
 from dmaverify.execute.outcome import Beyond, Outcome
-from dmaverify.execute.tensors import BOTTOM, ZERO, SeenTensor, kinds_at, laid_out, seen, streamed, units
+from dmaverify.execute.tensors import BOTTOM, SeenTensor, kinds_at, laid_out, seen, streamed, units, zeros_in
 from dmaverify.execute.work import HeldTensor, Reach, RunMachine, iterations
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
@@ -89,7 +89,7 @@ class Fetching:
                 outcome.break_("core/in-bounds", f"the tile: {one.outside}")
             elif one.ragged:
                 outcome.leave("core/in-bounds", "the tile reaches into padding, or beyond its digit")
-        stream = self._stream(view, outcome)
+        stream = self._stream(view, values, outcome)
         at, live = stream
         if self.reach.config is not None:
             self._printed(view, stream, outcome)
@@ -99,7 +99,7 @@ class Fetching:
         starts, width = self.accesses(at)
         return Done(at, live[live != NONE], slices, starts, width), outcome
 
-    def _stream(self, view: SeenTensor, outcome: Outcome) -> tuple[Numbers, Numbers]:
+    def _stream(self, view: SeenTensor, values: Mapping[str, int], outcome: Outcome) -> tuple[Numbers, Numbers]:
         """Unit addresses of all positions (padding follows its neighbours, or nowhere), and those of elements."""
         cells, flow = self.cells, self.flow
         places = ElementPlaces(view, self.names, cells.named)
@@ -118,12 +118,12 @@ class Fetching:
                 outcome.break_("core/writes-once", f"{int(once[count > 1][0]):#x} is written {int(count.max())} times")
             if len(once) < len(places.address):
                 outcome.break_("core/covers", "a cell of the memory is never written")
-            zeros = kinds_at(cells, ZERO)
-            if flow.padded and (len(zeros) or len(kinds_at(cells, BOTTOM))):
+            zeros = bool(zeros_in(cells, self.inside, values).any())
+            if flow.padded and (zeros or len(kinds_at(cells, BOTTOM))):
                 outcome.leave("core/padding", "whether a stream's padding is written is nobody's word")
-            elif len(zeros) and self.reach.config is None:
+            elif zeros and self.reach.config is None:
                 outcome.break_("core/padding", "zero padding of the memory is never written")
-            elif len(zeros):
+            elif zeros:
                 outcome.leave("core/padding", "what a configuration writes over zero padding is not followed")
         whole = np.full(flow.positions, NONE, np.int64)
         whole[flow.at] = address

@@ -20,7 +20,7 @@ from dmaverify.execute.outputs import LanePiece
 from dmaverify.execute.programs import ProgramRun
 from dmaverify.execute.requests import Copies
 from dmaverify.execute.rows import Moved
-from dmaverify.execute.tensors import ZERO, kinds_at, units
+from dmaverify.execute.tensors import ZERO, in_tiles, kinds_at, units
 from dmaverify.execute.work import Reach, RunMachine, RunMove, RunProgram, RunRows
 from dmaverify.language.meaning import TOP
 from dmaverify.program.space import unit_bits_of
@@ -134,7 +134,9 @@ class _CopiesRun(ProgramRun):
 
     def promised(self, piece: LanePiece, run: TransferRun) -> None:
         """The elements that the destination asks for, from the one place where the source has each."""
-        tags, width = run.promise, unit_bits_of(run.move.bits)
+        tags, width, dest = run.promise, unit_bits_of(run.move.bits), run.move.dest
+        if run.beyond:
+            raise Beyond("a tile reaches beyond its elements")
         have, want = tags.source >= 0, tags.dest >= 0
         own, asked = tags.source[have], tags.dest[want]
         order = np.argsort(own, kind="stable")
@@ -147,6 +149,8 @@ class _CopiesRun(ProgramRun):
         self._note_copies(piece, run.move, read, write)
         for code, word in ((TOP, ANYTHING), (ZERO, FROM_ZERO)):
             at = kinds_at(run.dest, code)
+            if len(at) and dest.tiles:
+                at = units(run.dest.address[(run.dest.kind == code) & in_tiles(dest, run.values)], run.width)
             if len(at):
-                tier = run.move.dest.tier
+                tier = dest.tier
                 self.made.append(_Copies(piece, tier, tier, word, at, width))

@@ -35,7 +35,7 @@ from dmaverify.execute.promise import (
     with_units,
 )
 from dmaverify.execute.requests import Copies, requests_of, words_of
-from dmaverify.execute.tensors import SeenTensor, laid_out, seen, streamed, units
+from dmaverify.execute.tensors import ZERO, SeenTensor, laid_out, seen, streamed, units, zeros_in
 from dmaverify.execute.work import RunMachine, RunMove, RunNest, RunWalk, iterations
 from dmaverify.language.distinct import distinct
 from dmaverify.language.expr import Expr
@@ -74,6 +74,8 @@ class TransferRun:
         self.width = self.dest.width
         self.shared = self.source.named  # an axis that the source does not name is a broadcast
         self.promise: Promise  # of the iteration that is run
+        self.values: Mapping[str, int] = {}
+        self.beyond = False  # whether a tile shows what is no element, in this iteration
         self.written: dict[str, dict[int, int]] = {}  # by claim, where what iterations wrote came from, by address
 
     def at(self, values: Mapping[str, int]) -> Iterator[tuple[str, Copies | None, Outcome]]:
@@ -82,6 +84,7 @@ class TransferRun:
             seen(self.source, self.move.source, values), seen(self.dest, self.move.dest, values),
         )  # fmt: skip
         start = Outcome()
+        self.values, self.beyond = values, any(view.outside or view.ragged for view in views)
         for side, view in zip(("source", "dest"), views, strict=True):
             if view.outside:
                 start.break_("core/in-bounds", f"the {side}'s tile: {view.outside}")
@@ -116,6 +119,8 @@ class TransferRun:
             outcome.leave("core/same-element", "read as a broadcast")
             numbers[1] = np.where(np.isin(numbers[1], numbers[0]), numbers[1], TOP)
         dest = tags_of(views[1], numbers[1], DEST_TAGS, WRITE_BOTTOM)
+        beside = (self.dest.kind == ZERO) & ~zeros_in(self.dest, self.move.dest, self.values)
+        dest[np.repeat(beside, self.width)] = WRITE_BOTTOM
         return Promise(source, dest, self.width, int(np.count_nonzero(dest >= 0)))
 
     # ------------------------------------------------------------ what is done
@@ -129,11 +134,9 @@ class TransferRun:
         for flow in self.move.flows:
             stream = streamed(flow, self.machine)
             padded = padded or stream.padded
-            if stream.padded and len(self.move.flows) > 1:
+            if stream.padded and any(stream.positions != room for room in self._rooms()):
                 for word in ("core/in-bounds", "core/reads-live", "core/writes-once"):
-                    outcome.leave(word, "what the padding of one of several streams touches is not followed")
-            elif stream.padded and stream.positions > min(len(view.cells.address) for view in views):
-                outcome.leave("core/in-bounds", "a padded stream has more positions than a side")
+                    outcome.leave(word, "what the padding of a stream touches that walks a part is not followed")
             count = len(stream.at)
             places = ElementPlaces(views[0], self.names, self.source.named)
             read = places.of(self.names.of(stream.coords, count, self.source.named))
@@ -150,6 +153,12 @@ class TransferRun:
         offsets = offsets * width + np.tile(np.arange(width), len(offsets) // max(1, width))
         return Copies(reads, writes, engines, offsets, engines, not padded, flows=True,
                       open_packets=any(flow.open_packet for flow in self.move.flows)), outcome  # fmt: skip
+
+    def _rooms(self) -> Iterator[int]:
+        """The positions that each side has in the places where it holds elements."""
+        for held, cells in ((self.move.source, self.source), (self.move.dest, self.dest)):
+            element = next((expr.size for place, expr in held.fields if place == "element"), 1)
+            yield len(np.unique(np.flatnonzero(cells.live) // element)) * element
 
     def _spread(self, view: SeenTensor, element: Numbers, done: dict[int, int]) -> Numbers:
         """Destinations of elements: the n-th time that an element comes, the n-th of its places, round and round."""

@@ -158,7 +158,7 @@ class ProgramRun:
         copies = claims[-1][1]
         unit = unit_bits_of(move.bits)
         if copies is None:
-            lane = next((lane for _, lane in self._lane_of_all(step, move)), step.context or "tdma")
+            lane = next((lane for _, lane in self._lane_of_all(step, move)), move.engine or step.context or "tdma")
             self.promised(self._piece(i, lane, turn), run)
             return
         dest = units(run.dest.address[run.dest.live], run.width)

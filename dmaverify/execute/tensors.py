@@ -20,7 +20,7 @@ import numpy as np
 from dmaverify.execute.address import DeclaredRegion, must_fit, overlapping
 from dmaverify.execute.outcome import Beyond
 from dmaverify.execute.work import Flow, HeldTensor, RunMachine, RunTile, start_at
-from dmaverify.language.expr import Expr, Kind, axes_of, pair
+from dmaverify.language.expr import Expr, Kind, Padding, axes_of, pair, terms_of
 from dmaverify.language.meaning import BOTTOM, INDEX, ZERO, cells_array, finalize_array
 from dmaverify.program.space import unit_bits_of
 from dmaverify.values import dataclass
@@ -140,6 +140,44 @@ def seen(cells: Cells, held: HeldTensor, values: Mapping[str, int]) -> SeenTenso
     return SeenTensor(cells, shown, coords, shift, outside, not outside)
 
 
+def in_tiles(held: HeldTensor, values: Mapping[str, int], *, around: bool = False) -> Mask:
+    """Which positions the tiles show, elements or not: by the digit of each position, whatever its cell; with what
+    stands `around` a digit that is padded further, too.
+    """
+    sizes = [expr.size for _, expr in held.fields]
+    at = np.arange(int(np.prod(sizes, dtype=np.int64)))
+    shown = np.ones(len(at), np.bool_)
+    for tile in held.tiles:
+        if sum(other.digit == tile.digit for other in held.tiles) > 1:
+            raise Beyond("a tile of a tile, and padding")
+        inner, found = 1, []
+        for place, expr in reversed(held.fields):
+            for term in reversed(terms_of(expr)):
+                if place == tile.place and tile.digit in _padded(term):
+                    found.append((inner, term.size))
+                inner *= term.size
+        if len(found) != 1:
+            raise Beyond(f"`{tile.digit}` is a part of a term, and there is padding")
+        ((inner, size),) = found
+        digit, start = at // inner % size, start_at(tile.start, values)
+        shown &= ((digit >= start) & (digit < start + tile.length)) | (around & (digit >= tile.digit.size))
+    return shown
+
+
+def zeros_in(cells: Cells, held: HeldTensor, values: Mapping[str, int]) -> Mask:
+    """Which positions are zero padding that the tiles leave in the view."""
+    zero: Mask = cells.kind == ZERO
+    return zero & in_tiles(held, values, around=True) if held.tiles and zero.any() else zero
+
+
+def _padded(term: Expr) -> list[Expr]:
+    """A term, and what its paddings are around."""
+    out = [term]
+    while isinstance(out[-1], Padding):
+        out.append(out[-1].inner)
+    return out
+
+
 def _within(tile: RunTile, found: Mapping[str, Numbers], coords: Mapping[str, Numbers]) -> Mask:
     """Which coordinates have the digit below the tile's length."""
     moving = [axis for axis, column in found.items() if column.any()]
@@ -196,5 +234,5 @@ def kinds_at(cells: Cells, code: int) -> Numbers:
     return units(cells.address[cells.kind == code], cells.width)
 
 
-__all__ = ["BOTTOM", "ZERO", "Cells", "SeenTensor", "Streamed", "kinds_at", "laid_out", "seen",
-           "streamed", "units"]  # fmt: skip
+__all__ = ["BOTTOM", "ZERO", "Cells", "SeenTensor", "Streamed", "in_tiles", "kinds_at", "laid_out", "seen",
+           "streamed", "units", "zeros_in"]  # fmt: skip

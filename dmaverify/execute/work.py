@@ -135,6 +135,7 @@ class RunMove:
     missing_is_broadcast: bool = False
     word: int = 0  # bytes of the words in which it is streamed, on a machine without requests
     windows: tuple[int, ...] | None = ()  # bytes, where both sides are cut together; None: unknown
+    engine: str = ""  # of a move that nothing says how to do
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,19 +34,25 @@ def same_entries(
     """Whether two plans, each with the text that names its one entry, do the same; of programs, in `tiers`. Raises
     InputError, Disagreement.
     """
-    programs = [_is_program(text, plan) for text, plan in (one, other)]
-    told = all(t.transfer.carried_out or t.transfer.form for plan in (one[1], other[1]) for t in plan.transfers)
-    if any(programs) or not told:
-        return same_programs(one[1], other[1], rlimit=rlimit, tiers=tiers)
+    for text, plan in (one, other):
+        _has_one(text, plan)
+    return same_plans(one[1], other[1], rlimit=rlimit, tiers=tiers)
+
+
+def same_plans(one: Plan, other: Plan, *, rlimit: int, tiers: Sequence[str] = ()) -> Equivalence:
+    """As `same_entries`, of plans that have one entry with numbers. Raises InputError, Disagreement."""
+    told = all(t.transfer.carried_out or t.transfer.form for plan in (one, other) for t in plan.transfers)
+    if one.programs or other.programs or not told:
+        return same_programs(one, other, rlimit=rlimit, tiers=tiers)
     if tiers:
         raise InputError("tiers are for two programs", None, "leave them out: both sides of transfers are compared")
-    return same_transfers(one[1], other[1], rlimit=rlimit)
+    return same_transfers(one, other, rlimit=rlimit)
 
 
-def _is_program(text: str, plan: Plan) -> bool:
-    """Whether a plan is one program, or one transfer. Raises InputError for anything else."""
+def _has_one(text: str, plan: Plan) -> None:
+    """Raises InputError for what is not one program or one transfer."""
     if len(plan.names) == 1 and len(plan.programs) + len(plan.transfers) == 1:
-        return bool(plan.programs)
+        return
     named = (
         ", ".join([*(t.name for t in plan.transfers), *(p.name for p in plan.programs)]) or "its transfers and programs"
     )
@@ -99,7 +105,7 @@ def program_of_plan(plan: Plan) -> Program:
 
 def _confirmed(plans: tuple[Plan, Plan], number: int, world: Numbering, held: Mapping[Memory, Filled]) -> bool:
     plan = plans[number]
-    few = sum(len(one.places) for one in held.values()) * world.piece <= MOST_RUN
+    few = not plan.templates and sum(len(one.places) for one in held.values()) * world.piece <= MOST_RUN
     ran = left_behind_run(plan, world.unit_bits) if few else None
     if ran is None:
         return False

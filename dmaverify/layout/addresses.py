@@ -80,10 +80,10 @@ class Layout:
 
     @property
     def repeats_an_axis(self) -> bool:
-        """Whether two cells may hold one index because an axis is named twice (`A / 2, A`)."""
+        """Whether two cells may hold one index because an axis is named twice (`A / 2, A`); padding holds none."""
         for axis in {d.axis for d in self.digits if d.axis is not None}:
-            held = sorted((d.weight, d.slots) for d in self.digits if d.axis == axis)
-            if any(low * slots > high for (low, slots), (high, _) in pairwise(held)):
+            held = sorted((d.weight, d.live) for d in self.digits if d.axis == axis)
+            if any(low * live > high for (low, live), (high, _) in pairwise(held)):
                 return True
         return False
 

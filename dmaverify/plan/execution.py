@@ -178,7 +178,8 @@ class PlanExecution:
         missing = self.readings.get(MISSING) == "broadcast-missing"
         word, windows = word_of(target, table.options), windows_of(target, table.options)
         nests = nests if formed else tuple(replace(one, windows=windows) for one in nests)
-        return RunMove(name, bits, source, dest, flows, nests, loops_of(table.loop), missing, word, windows), machine
+        loops, engine = loops_of(table.loop), "" if table.engine is None else _engine(table.engine)
+        return RunMove(name, bits, source, dest, flows, nests, loops, missing, word, windows, engine), machine
 
     def bits(self, target: Target, dtype: str) -> int:
         if dtype not in target.dtypes or (target.dtypes[dtype] % 8 and target.dtypes[dtype] != 4):

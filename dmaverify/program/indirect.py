@@ -58,6 +58,13 @@ class IndexList:
         return self.values is not None
 
     @property
+    def may_repeat(self) -> bool:
+        """Whether a number may stand at two keys."""
+        if self.values is not None:
+            return len(set(self.values)) < len(self.values)
+        return self.repeats is not False if self.told else not self.distinct and self.entries != 1
+
+    @property
     def numbers(self) -> tuple[int, ...]:
         """What is known of the numbers themselves."""
         return self.told if self.values is None else self.values

@@ -91,14 +91,14 @@ def assert_same(
     """
     __tracebackhide__ = True
     from dmaverify.errors import InputError
-    from dmaverify.jobs.same_programs import same_entries
+    from dmaverify.jobs.same_sizes import same_texts
     from dmaverify.language.files import is_text
     from dmaverify.prove.smt import RLIMIT
     from dmaverify.report.text import render_error
 
     sides = [("<plan>" if is_text(str(text)) else str(text), _read(text, None, target)) for text in (first, second)]
     try:
-        answer = same_entries(sides[0], sides[1], rlimit=RLIMIT, tiers=tiers)
+        answer = same_texts(sides[0], sides[1], rlimit=RLIMIT, tiers=tiers)
     except InputError as error:
         raise PlanFailed(render_error(error)) from None
     if answer.status != "proved":

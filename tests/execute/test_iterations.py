@@ -51,3 +51,42 @@ def test_an_iteration_that_reads_what_one_before_it_wrote_is_refuted_and_the_run
         else:
             assert found.status is not Status.ERROR, found.findings
             assert not any("overlap" in f.rule for f in found.errors)
+
+
+TILED = """schema = 1
+target = "rngd"
+axes = {{ A = 3, C = 64 }}
+[transfer.t]
+dtype = "i8"
+loop = {{ t = 3 }}
+source = {{ tier = "hbm", element = "A, C", view = {{ tile = "A", length = 1, start = "t" }} }}
+dest = {{ tier = "hbm", base = 65536, element = "A #{{0}} 4, C", view = {view} }}
+stream = {{ time = "A = 1", packet = "C" }}
+[access.c]
+engine = "commit"
+dtype = "i8"
+loop = {{ t = 3 }}
+memory = {{ tier = "dm", slice = "1 # 64", element = "A #{{0}} 4, C", view = {view} }}
+stream = {{ time = "C / 32", packet = "C % 32" }}
+"""
+
+
+@pytest.mark.parametrize(("tile", "status"), [("A #{0} 4", Status.PROVED), ("A", Status.REFUTED)])
+def test_zero_padding_is_asked_of_a_tile_only_where_it_is_in_the_view(tile: str, status: Status) -> None:
+    options = Options(cross_check=1 << 16, repair=True)
+    found = api.check(TILED.format(view=f'{{ tile = "{tile}", length = 1, start = "t" }}'), options=options)
+    assert [one.status for one in found] == [status, status]
+    assert {f.rule for one in found for f in one.errors} == (set() if status is Status.PROVED else {"core/padding"})
+
+
+@pytest.mark.parametrize("rows", ["A, C", "A @ 1 = 1, C"])
+def test_a_padded_stream_that_reads_behind_its_source_contradicts_no_run(rows: str) -> None:
+    first = rows.split(",")[0]
+    text = (
+        'schema = 1\ntarget = "rngd"\naxes = { A = 2, C = 16 }\n[transfer.t]\ndtype = "i8"\n'
+        'source = { tier = "dm", slice = "1 # 64", element = "A, C" }\n'
+        f'dest = {{ tier = "hbm", base = 65536, element = "{rows} # 24" }}\n'
+        f'stream = {{ time = "{first}", packet = "C # 24" }}\n'
+    )
+    (found,) = api.check(text, options=Options(cross_check=1 << 16, repair=True))
+    assert (found.status, {f.rule for f in found.errors}) == (Status.REFUTED, {"core/in-bounds"}), found.findings

@@ -90,3 +90,17 @@ def test_what_the_plan_orders_rests_on_no_engine(name: str) -> None:
     found = judged(ORDERED[name])
     assert found.status is Status.PROVED
     assert ONE_ENGINE not in found.conditions
+
+
+@pytest.mark.parametrize(("engines", "status"), [((0, 2), Status.REFUTED), ((2, 2), Status.PROVED)])
+def test_a_move_that_nothing_says_how_to_do_is_done_by_the_engine_that_it_names(
+    engines: tuple[int, int], status: Status
+) -> None:
+    text = REGIONS.replace('stream = { time = "A", packet = "B" }\n', "engine = { dmn = % }\n").replace(
+        "base = 32, ", "base = 0, "
+    )
+    first, second = (f"engine = {{ dmn = {engine} }}" for engine in engines)
+    text = text.replace("engine = { dmn = % }", first, 1).replace("engine = { dmn = % }", second)
+    verdict = judged(text.replace("regions", "#") + 'step = [{ transfer = "a" }, { transfer = "b" }]')
+    assert verdict.status is status, verdict
+    assert not [one for one in verdict.conditions if ONE_ENGINE in one]

@@ -160,6 +160,41 @@ def test_what_is_brought_from_padding_is_never_the_same() -> None:
     assert (answer.status, "leaves anything (by `out`" in answer.why) == ("unknown", True)
 
 
+@pytest.mark.parametrize(
+    ("dest", "tiles", "whole"),
+    [
+        ("A, B, C # 80", "A", "proved"),  # the tiles together have all padding within rows
+        ("B # 6, A, C", "A", "proved"),  # and around them
+        ("A #{0} 10, B, C", "A", "refuted"),  # padding of the digit itself is in no tile
+        ("A # 10, B, C", "A # 10", "unknown"),
+    ],
+)
+def test_padding_that_tiles_do_not_show_is_not_touched(dest: str, tiles: str, whole: str) -> None:
+    def part(name: str, start: int, length: int) -> str:
+        views = [f', view = {{ tile = "{tile}", length = {length}, start = {start} }} }}' for tile in ("A", tiles)]
+        return move(name, hbm(0)[:-2] + views[0], hbm(OUT, dest)[:-2] + views[1])
+
+    parts = part("one", 0, 3) + part("two", 3, 5), 'step = [{ transfer = "one" }, { transfer = "two" }]\n'
+    shown = hbm(OUT, dest)[:-2] + ROW.replace("START", "t").replace('"A"', f'"{tiles}"') + " }"
+    rows = lone(hbm(0)[:-2] + ROW.replace("START", "t") + " }", shown, "loop = { t = 8 }")
+    answer = same(parts, rows)
+    assert (answer.status, answer.by.endswith("a run of both texts")) == ("proved", True), answer.why
+    assert same(parts, lone(hbm(0), hbm(OUT, dest))).status == whole
+
+
+@pytest.mark.parametrize(("tile", "start"), [("A", "t + 1"), ("A", "t * 2"), ("A # 10", "t + 1")])
+def test_a_tile_that_reaches_beyond_its_elements_moves_nothing_by_itself(tile: str, start: str) -> None:
+    dest = hbm(OUT, "A # 10, B, C")[:-2] + ROW.replace("START", start).replace('"A"', f'"{tile}"') + " }"
+    rows = lone(hbm(0)[:-2] + ROW.replace("START", "t") + " }", dest, "loop = { t = 8 }")
+    answer = by_contents(rows, rows)
+    assert (answer.status, "reaches beyond its elements" in answer.why) == ("unknown", True), answer.why
+
+
+def test_a_digit_that_padding_fills_up_names_no_element_twice() -> None:
+    program = lone(hbm(0, "A, C / 32, C % 32 # 40, B"), hbm(OUT))
+    assert same(program, program).status == "proved"
+
+
 def test_an_element_at_two_places_is_taken_from_neither() -> None:
     twice = move("whole", hbm(0, "2, A, B, C"), hbm(OUT)), 'step = [{ transfer = "whole" }]\n'
     assert "an element lies at two places of the source" in same(twice, twice).why
@@ -234,6 +269,35 @@ def test_accesses_of_another_type_make_something_else(by_steps: bool) -> None:
     plans = [load(f"{HEAD.format('rngd')}{text}[program.p]\n{step}", "p") for text in texts]
     for other, status in ((plans[0], "proved"), (plans[1], "unknown")):
         assert jobs.same_programs(plans[0], other, rlimit=2_000_000, by_steps=by_steps).status == status
+
+
+@pytest.mark.parametrize("by_steps", [True, False])
+@pytest.mark.parametrize(
+    ("slices", "element", "time", "packet", "status"),
+    [
+        ("R", "A, C", "A", "C", "proved"),
+        ("R, A", "C", "1", "C", "unknown"),  # each slice computes with one row of two
+        ("R", "A, C", "A, C / 8", "C % 8", "unknown"),  # of smaller packets
+    ],
+)
+def test_accesses_in_other_slices_or_packets_make_something_else(
+    slices: str, element: str, time: str, packet: str, status: str, by_steps: bool
+) -> None:
+    def program(slices: str, element: str, time: str, packet: str) -> tuple[str, str]:
+        def held(base: int) -> str:
+            return f'{{ tier = "dm", base = {base}, slice = "{slices}", element = "{element}" }}'
+
+        text = move("load", hbm(0, "R, A, C"), held(0), 'stream = { time = "R, A", packet = "C" }')
+        text += move("store", held(65536), hbm(OUT, "R, A, C"), 'stream = { time = "R, A", packet = "C" }')
+        for name, engine, base in (("use", "fetch", 0), ("make", "commit", 65536)):
+            text += f'[access.{name}]\nengine = "{engine}"\ndtype = "i8"\nmemory = {held(base)}\n'
+            text += f'stream = {{ time = "{time}", packet = "{packet}" }}\n'
+        return text, COMPUTED
+
+    one, other = program("R", "A, C", "A", "C"), program(slices, element, time, packet)
+    plans = [load(f"{HEAD.format('rngd')}{text}[program.p]\n{steps}", "p") for text, steps in (one, other)]
+    answer = jobs.same_programs(plans[0], plans[1], rlimit=2_000_000, tiers=["hbm"], by_steps=by_steps)
+    assert answer.status == status, answer.why
 
 
 def test_what_a_context_was_given_before_decides_what_it_makes() -> None:
@@ -404,6 +468,19 @@ def test_a_difference_that_nothing_confirms_is_open(monkeypatch: pytest.MonkeyPa
     assert (answer.status, answer.why.endswith("no run and no trace confirms it")) == ("unknown", True)
 
 
+def test_a_difference_is_confirmed_by_a_run_of_one_and_a_trace_of_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    turned = move("whole", hbm(0), hbm(OUT, "B, A, C")), 'step = [{ transfer = "whole" }]\n'
+    run = jobs.left_behind_run
+    monkeypatch.setattr(
+        jobs, "left_behind_run", lambda plan, bits: None if "loop" in plan.source.text else run(plan, bits)
+    )
+    for sides in (((ROWS_BY_STREAM, BACK), turned), (turned, (ROWS_BY_STREAM, BACK))):
+        answer = same(*sides, ["hbm"])
+        assert (answer.status, "traced back through one, and a run" in answer.by) == ("refuted", True), answer.why
+    monkeypatch.setattr(same_program, "traced", lambda *_: (("hbm", 0, 0), 1))
+    assert same(turned, (ROWS_BY_STREAM, BACK), ["hbm"]).status == "unknown"
+
+
 def test_parts_of_a_move_that_meet_have_no_order() -> None:
     padded = hbm(OUT, "A #{0} 10, B, C")  # its zeros lie where the source does
     over = move("x", hbm(OUT + 8 * 256), padded), 'step = [{ transfer = "x" }]\n'
@@ -482,7 +559,7 @@ SCATTER = """\
 dtype = "i8"
 source = { tier = "dm", slice = "1 # 64", element = "K, C" }
 dest = { tier = "hbm", base = 1048576, element = "R, C" }
-index = { tier = "hbm", base = 65536, element = "K", dtype = "i32", scaled = false, rows = [0, 15] }
+index = { tier = "hbm", base = 65536, element = "K", dtype = "i32", scaled = false, rows = [0, 15]LIST }
 axis = "R"
 key = "K"
 stream = { time = "K", packet = "C" }
@@ -491,9 +568,26 @@ stream = { time = "K", packet = "C" }
 
 def test_rows_that_no_unknown_number_names_keep_what_they_held() -> None:
     steps = 'step = [{ transfer = "fill" }, { scatter = "rows", after = ["fill"] }]\n'
-    one, other = (move("fill", hbm(at, "R, C"), hbm(OUT, "R, C")) + SCATTER for at in (0, 16384))
+    rows = SCATTER.replace("LIST", ", distinct = true")
+    one, other = (move("fill", hbm(at, "R, C"), hbm(OUT, "R, C")) + rows for at in (0, 16384))
     assert by_contents((one, steps), (one, steps)).status == "proved"
     assert by_contents((one, steps), (other, steps)).status == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "status"),
+    [
+        (", distinct = true", "proved"),
+        ("", "unknown"),  # a row may be named twice
+        (", values = [0, 1, 2, 3]", "proved"),
+        (", values = [0, 1, 1, 3]", "unknown"),
+    ],
+)
+def test_rows_that_are_put_at_one_place_have_no_order(numbers: str, status: str) -> None:
+    rows = SCATTER.replace("rows = [0, 15]LIST", numbers[2:] if "values" in numbers else f"rows = [0, 15]{numbers}")
+    program = rows, 'step = [{ scatter = "rows" }]\n'
+    answer = by_contents(program, program)
+    assert (answer.status, "no source defines which" in answer.why) == (status, status == "unknown")
 
 
 def test_rows_picked_from_what_may_be_anything_are_never_the_same() -> None:
@@ -573,6 +667,40 @@ def test_the_command_answers_with_words_data_and_an_exit_code(
     assert "tiers are for two programs" in capsys.readouterr().err
     assert invoke(["equiv", str(file), one]) == 2
     assert "write PATH::NAME with one of a-load, a-store, b-load, b-store, a, b" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("target", "tier", "engines", "status"),
+    [
+        ("rngd", "hbm", (0, 0), "proved"),  # one after the other
+        ("rngd", "hbm", (0, 1), "unknown"),
+        ("idma", "mem", (), "unknown"),  # an engine reads before what it wrote has landed
+    ],
+)
+def test_commands_that_meet_are_the_same_run_only_of_one_engine_in_order(
+    target: str, tier: str, engines: tuple[int, ...], status: str
+) -> None:
+    text = TWO_COMMANDS.replace("TIER", tier)
+    for engine in engines:
+        text = text.replace(
+            "[[transfer.x.command]]\nread", f"[[transfer.x.command]]\nengine = {{ dmn = {engine} }}\nread", 1
+        )
+    program = text, 'step = [{ transfer = "x" }]\n'
+    assert same(program, program, target=target).status == status
+    plans = [load(f"{HEAD.format(target)}{text}", "x") for _ in range(2)]
+    assert jobs.same_transfers(*plans, rlimit=2_000_000).status == status
+
+
+def test_a_memory_that_one_of_two_machines_has_is_told() -> None:
+    step = 'step = [{ access = "make" }]\n'
+    commit = load(f"{HEAD.format('rngd')}{USE.replace('BASE', '0').split('[access.make]')[1]}".replace(
+        "K = 4\n", "K = 4\n[access.make]") + f"[program.p]\n{step}", "p")  # fmt: skip
+    far = '{{ tier = "mem", base = {}, element = "C" }}'
+    text, steps = lone(far.format(0), far.format(4096))
+    other = load(f"{HEAD.format('idma')}{text}[program.p]\n{steps}", "p")
+    for plans in ((commit, other), (other, commit)):
+        answer = jobs.same_programs(*plans, rlimit=2_000_000)
+        assert (answer.status, "at mem, byte 4096 " in answer.why) == ("refuted", True)
 
 
 # ---------------------------------------------------------------- what is no program

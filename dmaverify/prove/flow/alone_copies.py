@@ -2,7 +2,9 @@
 
 Knows: the digits of both sides, which padding must end as zero, which may hold anything.
 Does not know: steps, order, loops around a move.
-Law: exact, or `NoCopies`: where an element lies at two places of the source, nobody says which of them is taken.
+Law: exact, or `NoCopies`: where an element lies at two places of the source, nobody says which of them is taken. What a
+view does not show is not touched, its padding neither; a tile that reaches into padding, or beyond its digit, shows
+nothing that could be moved.
 
 Source: the plan file format, What is judged; docs/machines/rngd.md 1.2.
 """
@@ -19,7 +21,9 @@ from dmaverify.layout.addresses import Layout, cut_digit
 from dmaverify.layout.digits import Digit, Guard
 from dmaverify.lower.programs import space_of
 from dmaverify.program.move import Transfer
-from dmaverify.program.space import LOCAL_LIMIT, Space, has_ports, layout_of, port_at
+from dmaverify.program.space import LOCAL_LIMIT, Space, has_ports, layout_of, port_at, unit_bits_of
+from dmaverify.program.tensor import PLACES
+from dmaverify.program.views import Views
 from dmaverify.prove.flow.touches import Memory, memory_at
 from dmaverify.targets.target import Target
 from dmaverify.values import dataclass
@@ -48,6 +52,7 @@ class Alone:
     dest: Layout
     spaces: tuple[Space, Space]
     run: int
+    bits: int  # of an element
 
     @property
     def common(self) -> int:
@@ -63,6 +68,10 @@ class Alone:
 def alone(transfer: Transfer, target: Target) -> Alone:
     """A move without stream and commands, ready to be listed. Raises NoCopies."""
     bits = target.dtypes[transfer.dtype]
+    views = transfer.views or Views()
+    for window in (one for view in (views.source, views.dest) if view is not None for one in view.steps):
+        if window.start.least(views.turns) < 0 or window.start.most(views.turns) + window.length > window.live:
+            raise NoCopies(f"a tile of `{window.label}` reaches beyond its elements, and no stream says what is moved")
     sides = (transfer.source, transfer.dest)
     spaces = (space_of(target, sides[0].tier), space_of(target, sides[1].tier))
     (source, opaque), (dest, other) = (layout_of(t, space, bits) for t, space in zip(sides, spaces, strict=True))
@@ -73,7 +82,7 @@ def alone(transfer: Transfer, target: Target) -> Alone:
     dest, run = _in_a_row(source, dest)
     if dest.size > MOST_RUNS * run:
         raise NoCopies(f"more than {MOST_RUNS:,} runs of cells, and no stream")
-    return Alone(transfer, source, dest, spaces, run)
+    return Alone(transfer, source, dest, spaces, run, bits)
 
 
 def _in_a_row(source: Layout, dest: Layout) -> tuple[Layout, int]:
@@ -130,9 +139,10 @@ def cells_of(move: Alone, target: Target) -> Iterator[tuple[tuple[Memory, Number
     values = dict(zip(outer, np.indices(counts, np.int64).reshape(len(outer), size), strict=True))
     kind = _kinds(dest.guards, values, size)
     written = dest.origin + _sum({i: dest.digits[i].step for i in outer}, values, size)
+    seen = _seen(move, written)
     for name, fill in ((Kind.ZERO, "zero"), (Kind.TOP, "anything")):
         for memory, chosen in _memories(move, 1, written, target):
-            at = chosen & (kind == list(_KINDS).index(name))
+            at = chosen & seen & (kind == list(_KINDS).index(name))
             if at.any():
                 yield None, memory, written[at] % _limit(move.spaces[1]), fill
     live = kind == _LIVE
@@ -144,6 +154,23 @@ def cells_of(move: Alone, target: Target) -> Iterator[tuple[tuple[Memory, Number
             if at.any():
                 ends = [ends[at] % _limit(space) for ends, space in zip((read, written), move.spaces, strict=True)]
                 yield (source, ends[0]), memory, ends[1], ""
+
+
+def _seen(move: Alone, written: Numbers) -> NDArray[np.bool_]:
+    """Which runs that are written lie where the view of the destination shows something; without one, all."""
+    import numpy as np
+
+    transfer, space = move.transfer, move.spaces[1]
+    view = None if transfer.views is None else transfer.views.dest
+    if view is None:
+        return np.ones(len(written), np.bool_)
+    at, width = np.array([move.dest.origin], np.int64), move.bits // unit_bits_of(move.bits)
+    for place in PLACES:
+        if place in space.places or place == "element":
+            step = width if place == "element" else space.stride(place, unit_bits_of(move.bits))
+            for count, stride in view.visible(place):
+                at = (at[:, None] + np.arange(count, dtype=np.int64) * (stride * step)).ravel()
+    return np.isin(written, at)
 
 
 _LIVE = -1

@@ -279,7 +279,7 @@ class _Run:
         touches, move = self.side.works[step].touches, self.side.program.steps[step].indirect
         lane = self.side.works[step].lanes[0]
         counters = counters_at([one.count for one in touches[0].turns], turn) if touches else ()
-        kinds = tuple((one.engine, one.dtype) for one in self.side.program.steps[step].accesses)
+        kinds = kinds_of(self.side.program.steps[step])
         told: list[object] = [self.given.get(lane, 0), lane, kinds] if move is None else [_function(move)]
         for touch in touches:
             at = _walked(touch, self.world, counters)
@@ -334,6 +334,11 @@ class _Run:
 
     def _name(self, step: int) -> str:
         return self.side.program.steps[step].name
+
+
+def kinds_of(step: Step) -> object:
+    """What its accesses are besides what they touch: how many packets of which size each slice is given, too."""
+    return tuple((a.engine, a.dtype, a.stream.time.size, a.stream.packet.size) for a in step.accesses)
 
 
 def _function(move: Indirect) -> object:

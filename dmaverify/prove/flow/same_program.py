@@ -26,6 +26,7 @@ from dmaverify.prove.flow.contents import (
     Numbering,
     TakenApart,
     common_piece,
+    kinds_of,
     left_behind,
     with_copies,
     written,
@@ -141,6 +142,8 @@ def order_matters(side: TakenApart, rlimit: int, conditions: list[str]) -> str:
     for step in program.steps:
         if step.transfer is not None and kept_memory(target, step.transfer):
             return f"`{step.name}` is told by descriptors that are marked in memory when it is done"
+        if step.indirect is not None and step.indirect.scatter and step.indirect.index.may_repeat:
+            return f"`{step.name}` may put two rows at one place, and no source defines which of them stays"
     conditions += order_rests_on(program, side.works, found, rlimit, target)
     for told in shared_lists(program.steps, side.works, side.order, target):
         if not isinstance(told, str):
@@ -171,8 +174,7 @@ def _alike(first: tuple[TakenApart, int], second: tuple[TakenApart, int], rlimit
     if a.accesses:
         touched = [[(t.writes, t.memory, t.walk, t.unit_bits, len(t.turns)) for t in side.works[n].touches]
                    for side, n in (first, second)]  # fmt: skip
-        kinds = [[(access.engine, access.dtype) for access in step.accesses] for step in (a, b)]
-        return touched[0] == touched[1] and kinds[0] == kinds[1] and one.works[i].lanes == other.works[j].lanes
+        return touched[0] == touched[1] and kinds_of(a) == kinds_of(b) and one.works[i].lanes == other.works[j].lanes
     if a.transfer is None or b.transfer is None or a.indirect is not None or b.indirect is not None:
         return False
     if one.works[i].whole or other.works[j].whole:
@@ -208,16 +210,23 @@ def _by_contents(
             places.setdefault(memory, []).extend(found)
     every = {memory: np.unique(np.concatenate(found)) for memory, found in places.items()}
     held = [left_behind(side, world, every) for side in sides]
-    ran = [confirm(number, world, found) for number, found in enumerate(held)] if confirm is not None else [False]
+    ran = (
+        [confirm(number, world, found) for number, found in enumerate(held)] if confirm is not None else [False, False]
+    )
     compared = _Compared(sides, world, held, tiers)
     answer = compared.answer(conditions)
     if all(ran) and answer.by:
         return replace(answer, by=f"{answer.by}, and a run of both texts")
     if answer.status != "refuted":
         return answer
-    if not compared.confirmed():
+    if not compared.confirmed(ran):
         return replace(answer, status="unknown", why=f"{answer.why}; no run and no trace confirms it", by="")
-    return replace(answer, by=f"{answer.by}; that one traced back through both")
+    how = (
+        "that one traced back through both"
+        if not any(ran)
+        else "that one traced back through one, and a run of the other"
+    )
+    return replace(answer, by=f"{answer.by}; {how}")
 
 
 class _Compared:
@@ -267,11 +276,13 @@ class _Compared:
         rests = [*conditions, *([NOTHING_OF_PADDING] if self.world.padding_read else [])]
         return replace(_answer("proved", why, rests), by=by)
 
-    def confirmed(self) -> bool:
-        """Whether the first difference, traced back through the commands of both, is what was found."""
+    def confirmed(self, ran: Sequence[bool]) -> bool:
+        """Whether the first difference, traced back through the commands of each that no run showed, is what was
+        found.
+        """
         assert self.first is not None
         memory, index = self.first
-        for side, held in zip(self.sides, (one[memory] for one in self.held), strict=True):
+        for side, held in ((self.sides[n], self.held[n][memory]) for n, done in enumerate(ran) if not done):
             place, origin, at = (
                 int(column[index]) * self.world.piece for column in (held.places, held.origin, held.at)
             )
@@ -296,7 +307,8 @@ class _Compared:
         return f"at {where} the first leaves {held[0]}, the second {held[1]}", witness
 
     def _place(self, memory: Memory, piece: int) -> str:
-        return place_in(memory, piece * self.world.piece, self.world.unit_bits, self.sides[0].target)
+        machine = next(side.target for side in self.sides if memory[0] in side.target.tiers)  # perhaps of one alone
+        return place_in(memory, piece * self.world.piece, self.world.unit_bits, machine)
 
     def _held(self, number: int, held: Filled, index: int) -> str:
         origin, at, by = (int(column[index]) for column in (held.origin, held.at, held.by))

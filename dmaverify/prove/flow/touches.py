@@ -140,8 +140,11 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
         said = "nothing orders the iterations of this step: an arbiter, or several back-ends, carry them out"
         return StepWork(("",), (), troubles=(Trouble(said, step.span, "write it without the loop, with `after`"),))
     base = unnamed_lane(index, step, transfer, target)
+    own = target.routes.get((transfer.source.tier, transfer.dest.tier))
+    fixed = own is not None and bool(own.queue)  # where the machine says it, no plan names another one
+    fixed = fixed or (step.context is not None and target.engines.context_is_engine)
     if found is None:
-        lane = base
+        lane = base if fixed or queue is None or transfer.engine is None else engine_lane(transfer.engine)
         touches = [
             *_region(index, lane, transfer.source, bits, target, False, read_whole(transfer, step.indirect, target),
                      view=_view(transfer, "source")),
@@ -155,9 +158,6 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
         return StepWork((lane,), tuple(replace(t, port=port) for t in touches), whole=True)
     if isinstance(found, list):
         return StepWork((base,), (), troubles=tuple(found))
-    own = target.routes.get((transfer.source.tier, transfer.dest.tier))
-    fixed = own is not None and bool(own.queue)  # where the machine says it, no plan names another one
-    fixed = fixed or (step.context is not None and target.engines.context_is_engine)
     lanes = [base if fixed or command.engine is None else lane_of(command) for command in found]
     touches = [
         touch

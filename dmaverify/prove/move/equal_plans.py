@@ -93,7 +93,11 @@ def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equi
 
 
 def _is_one_run(first: Plan, second: Plan) -> bool:
-    """Whether both are the same requests in the same order of the same engines, however their loops are written."""
+    """Whether both are the same requests in the same order of one engine, however their loops are written, which does
+    them one after the other.
+    """
+    if first[2].engines.launched or len({command.engine for command in first[1]}) > 1:
+        return False
     runs = [
         (transfer.options, transfer.form.each if transfer.form is not None else (), machine.name,
          tuple(command.normal for command in commands))

@@ -1,0 +1,135 @@
+"""Two plans with symbols do the same where they do at every size that they admit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from dmaverify.cli.app import invoke
+from dmaverify.errors import InputError
+from dmaverify.jobs import same_sizes
+from dmaverify.jobs.load import load
+from dmaverify.prove.move.equiv import Equivalence
+from dmaverify.testing.plugin import PlanFailed, assert_same
+
+HEAD = """schema = 1
+target = "rngd"
+[axes]
+A = { min = 1, max = 512 }
+B = { min = 2, max = 64, multiple_of = 2 }
+C = { min = 8, max = 512, multiple_of = 8 }
+"""
+FEW = HEAD.replace("512", "9").replace("64", "4").replace("max = 9, multiple", "max = 16, multiple")
+OUT = 1 << 30
+
+
+def transfer(*how: str, source: str = "A, B, C", dest: str = "B, A, C", more: str = "") -> str:
+    """A transfer between two HBM tensors."""
+    sides = [f'source = {{ tier = "hbm", element = "{source}" }}',
+             f'dest = {{ tier = "hbm", base = {OUT}, element = "{dest}"{more} }}']  # fmt: skip
+    return "\n".join(['[transfer.x]\ndtype = "i8"', *sides, *how, ""])
+
+
+def stream(time: str, packet: str = "C") -> str:
+    return f'stream = {{ time = "{time}", packet = "{packet}" }}'
+
+
+def commands(write: str = "[A=A:C, B=B:A*C, C=C:1]", packet: str = "8") -> str:
+    return f'read = "[A=A:B*C, B=B:C, C=C:1]:{packet} HBM/D@0"\nwrite = "{write}:{packet} HBM/D@{OUT}"'
+
+
+def same(one: str, other: str, head: str = HEAD, tiers: Sequence[str] = ()) -> Equivalence:
+    name = "p" if "program.p" in one else "x"
+    sides = [("plan", load(head + text, name, symbols=True)) for text in (one, other)]
+    return same_sizes.same_at_all_sizes(sides[0], sides[1], rlimit=2_000_000, tiers=tiers)
+
+
+BY_ROWS = transfer(stream("A, B"))
+
+
+@pytest.mark.parametrize("other", [stream("B, A"), commands(), stream("A, B / 2, B % 2"), ""])
+def test_two_ways_of_one_move_are_the_same_for_all_sizes(other: str) -> None:
+    answer = same(BY_ROWS, transfer(other))
+    assert answer.status == "proved", answer.why
+    assert answer.why == "for all A in 1..512, B in 2..64 in steps of 2, C in 8..512 in steps of 8"
+    assert answer.by == "both proved for all sizes to be one move, of elements that lie at one place each"
+
+
+def test_a_difference_is_told_at_the_sizes_at_which_it_is_seen() -> None:
+    answer = same(BY_ROWS, transfer(commands("[A=A:C, B=B:A*(C + C // 9), C=C:1]")))
+    assert (answer.status, answer.why.startswith("at A = 2, B = 6, C = 40 ")) == ("refuted", True), answer.why
+    assert answer.witness is not None
+    assert answer.witness["sizes"] == {"A": 2, "B": 6, "C": 40}
+
+
+PADDED = "B, A, C # (C + 8)"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        (transfer(stream("A, B"), source="A, B, C # 512"), transfer(stream("B, A"), source="A, B, C # 512"), ""),
+        (transfer(stream("A, B"), source="A, B / 2, B % 2, C"), transfer(stream("B, A"), source="A,B/2,B%2,C"), ""),
+        (transfer(stream("A, B"), dest=PADDED), transfer(stream("B, A"), dest=PADDED), ""),
+        (transfer(commands("[A=A:(C+8), B=B:A*(C+8), C=C:1]"), dest=PADDED), transfer(stream("B, A"), dest=PADDED),
+         "nothing is written but elements"),
+        (transfer(stream("A, B"), source="A, 2, B, C"), transfer(stream("B, A"), source="A, 2, B, C"),
+         "each element lies at one place"),
+        (transfer(stream("A, B")), transfer(stream("A, B"), dest="(B, A), C"), "`dest` of the two differs"),
+    ],
+)  # fmt: skip
+def test_what_proofs_of_one_move_leave_open_is_open(one: str, other: str, said: str) -> None:
+    answer = same(one, other)
+    assert (answer.status, said in answer.why) == ("unknown" if said else "proved", True), answer.why
+
+
+def test_a_move_that_is_not_proved_for_all_sizes_is_open() -> None:
+    wide = HEAD.replace("max = 512, multiple_of = 8", "max = 8192, multiple_of = 8")
+    answer = same(BY_ROWS, transfer(stream("B, A")), wide)
+    assert (answer.status, "the first is not proved for all of them" in answer.why) == ("unknown", True), answer.why
+
+
+def test_few_sizes_are_compared_one_by_one() -> None:
+    answer = same(BY_ROWS, transfer(commands()), FEW)
+    assert (answer.status, answer.by) == ("proved", "comparison at each of 36 sizes")
+    answer = same(BY_ROWS, transfer(commands("[A=A:C, B=B:(A - A // 9 * 8)*C, C=C:1]")), FEW)
+    assert (answer.status, answer.why.startswith("at A = 9, B = 2, C = 8 ")) == ("refuted", True), answer.why
+
+
+PROGRAM = (
+    transfer(stream("A, B")) + transfer(stream("B, A"), source="B, A, C", dest="A, B, C").replace("x]", "y]").replace(
+        "base = ", "base = 1").replace('"hbm", element', f'"hbm", base = {OUT}, element')
+    + '[program.p]\nstep = [{ transfer = "x" }, { transfer = "y", after = ["x"] }]\n'
+)  # fmt: skip
+
+
+def test_programs_are_compared_at_single_sizes() -> None:
+    other = PROGRAM.replace(stream("A, B"), stream("B, A"))
+    assert same(PROGRAM, other, FEW, ["hbm"]).status == "proved"
+    answer = same(PROGRAM, other)
+    assert (answer.status, "programs are compared at single sizes" in answer.why) == ("unknown", True)
+    wrong = PROGRAM.replace('"A, B, C" }\nstream', '"A, B, C # 16" }\nstream')
+    assert same(PROGRAM, wrong).status == "refuted"
+
+
+def test_plans_that_admit_other_sizes_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, match="tiers are for two programs"):
+        same(BY_ROWS, BY_ROWS, tiers=["hbm"])
+    texts = {"one": HEAD + BY_ROWS, "other": HEAD + transfer(stream("B, A")), "wider": HEAD.replace("512 }", "513 }")
+             + BY_ROWS, "fixed": HEAD.split("A =")[0] + "A = 4\nB = 4\nC = 8\n" + BY_ROWS}  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / f"{name}.toml").write_text(text)
+    one = f"{tmp_path / 'one.toml'}::x"
+    assert invoke(["equiv", one, f"{tmp_path / 'other.toml'}::x"]) == 0
+    assert invoke(["equiv", one, f"{tmp_path / 'wider.toml'}::x"]) == 2
+    assert "the two admit other sizes" in capsys.readouterr().err
+    assert invoke(["equiv", f"{tmp_path / 'fixed.toml'}::x", one]) == 2
+    assert "has no symbols, and the other has" in capsys.readouterr().err
+
+
+def test_an_assertion_in_python_speaks_of_all_sizes() -> None:
+    assert assert_same(HEAD + BY_ROWS, HEAD + transfer(stream("B, A"))).why.startswith("for all A in 1..512")
+    with pytest.raises(PlanFailed, match="at A = 2, B = 6, C = 40"):
+        assert_same(HEAD + BY_ROWS, HEAD + transfer(commands("[A=A:C, B=B:A*(C + C // 9), C=C:1]")))
