@@ -51,7 +51,8 @@ ORDER = [
     (f"for i in 0..128 {{ let s = if n > 3 {{ i }} else {{ i }}; {wide('64 * s')} }}", "proved"),
 ]  # fmt: skip
 ELEMENTS = [
-    (f"let mut d = {DM.replace('Tensor<', 'Tensor::<').replace('B = 16', 'B')}::new(); let o = [0, 1, 3, 2]; for i in 0..4 {{ {LOADED} {STORED} }}", "unknown"),
+    (f"let mut d = {DM.replace('Tensor<', 'Tensor::<').replace('B = 16', 'B')}::new(); let o = [0, 1, 3, 2]; for i in 0..4 {{ {LOADED} {STORED} }}", "proved"),
+    (f"let mut d = {DM.replace('Tensor<', 'Tensor::<').replace('B = 16', 'B')}::new(); let o = [0, 1, 3, 2]; for i in 0..4 {{ {LOADED} {STORED.replace('o[i] %', 'o[n % 4] %')} }}", "not proved"),
     (f"let o = [48, 0, 16, 32]; for i in 0..4 {{ {tile('o[i]')} }}", "proved"),
     (f"let o = [48, 0, 16, 32]; for i in 0..3 {{ {tile('o[i]')} }}", "refuted"),
     (f"let o = [48, 0, 16, 32]; for i in 0..5 {{ {tile('o[i]')} }}", "given"),

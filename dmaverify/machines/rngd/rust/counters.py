@@ -9,7 +9,7 @@ it, a closure, a macro or a pattern that names it again makes it unknown, as a t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Reversible
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
@@ -106,9 +106,11 @@ class Counters(Choices):
         return found
 
     def changed(self, name: str, text: str, frame: Frame) -> None:
-        """`i += 1`, `i = j`: a number that a loop is read by."""
+        """`i += 1`, `i = j`: a number that a loop is read by; where nothing gets here it stays."""
+        if self.walk.dead or self.dead:
+            return
         turn = next((number for number, kind, _ in reversed(self.walk.scopes) if kind == "turn"), -1)
-        left = any(scope == turn for scope, _ in self.walk.exits) and not self.walk.dead
+        left = any(scope == turn for scope, _ in self.walk.exits)
         value, before = number_of(text, self.types.look(frame)) if not left else None, self.live[name]
         value = typed(value, before.type) if value is not None and before is not None else None
         self.live[name] = value if value is not None and value.single is not None else None
@@ -130,11 +132,12 @@ class Counters(Choices):
         found = self.range(text, frame)
         if found is not None:
             return found
-        if ".." in text and "." not in text.replace("..", ""):
-            self._rest(code, node, frame)
-            return Unknown(f"the range `{' '.join(text.split())[:60]}` is not known before the kernel runs")
         value = self.value(code, node, frame, None)
-        return value if isinstance(value, Sequence) else Unknown("an element of something")
+        if isinstance(value, Sequence) and not (node.type == "range_expression" and isinstance(value.part, Unknown)):
+            return value
+        if node.type == "range_expression":
+            return Unknown(f"the range `{' '.join(text.split())[:60]}` is not known before the kernel runs")
+        return Unknown("an element of something")
 
     def range(self, text: str, frame: Frame) -> Sequence | None:
         """The values of `a..b`, `a..=b`, `(a..b).rev()`, `(a..b).step_by(n)`, or None."""
@@ -143,10 +146,14 @@ class Counters(Choices):
         if parts is None or not parts[3].strip():
             return None
         low, high = number_of(parts[1] or "0", look), number_of(parts[3], look)
-        both = unified(low, high) if low is not None and high is not None else None
-        if low is None or high is None or both is None or low.single is None or high.single is None:
+        return self.between(low, high, closed=bool(parts[2]), steps=steps) if low and high else None
+
+    def between(self, low: Numbers, high: Numbers, *, closed: bool, steps: Reversible[int] = ()) -> Sequence | None:
+        """The numbers from one to another one, by `steps`; None where there are none, or that is not known."""
+        both = unified(low, high)
+        if both is None or low.single is None or high.single is None:
             return None
-        last = high.low - (0 if parts[2] else 1)
+        last = high.low - (0 if closed else 1)
         if last < low.low:
             return None
         first, apart, falling = low.low, 1, False
@@ -172,12 +179,6 @@ class Counters(Choices):
             elif text.startswith("(") and text.endswith(")"):
                 text = text[1:-1].strip()
         return text, steps
-
-    def _range_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        found = self.range(code.text(node), frame)
-        if found is None:
-            self._rest(code, node, frame)
-        return found if found is not None else Sequence(Unknown("a number of a range that is not known"))
 
 
 def below(code: Code, condition: Node) -> tuple[str, str, Node] | None:

@@ -48,9 +48,10 @@ if TYPE_CHECKING:
 MAX_TURNS, MAX_UNROLLED = 64, 1024  # of a loop that is read turn by turn; of all of them in one function
 _TURNED = (
     rb"\b(?:for|while)\b[^{]*\b%(name)s\b|\b%(name)s\b[\s\w+)]*(?:[%%&^]|>>)|\^\s*%(name)s\b"
-    rb"|(?:\[|\.get\()[^\])]*\b%(name)s\b"
+    rb"|(?:\[|\.get\()[^\])]*\b%(name)s\b|(?<![\w.>])(?:[a-z_]\w*|\w+::[a-z_]\w*)\((?:[^()&]|\([^()&]*\))*\b%(name)s\b"
+    rb"|\.(?:min|max|clamp|pow|abs_diff|div_ceil|next_multiple_of|\w+_euclid|(?:wrapping|saturating|checked)_\w+)\("
 )
-"""A bound, a remainder, bits or an index of a loop variable."""
+"""A bound, a remainder, bits, an index or a function of a loop variable."""
 _ASKS = re.compile(rb"\b(?:if|match|continue|break)\b")
 ITEMS = {
     "line_comment", "block_comment", "attribute_item", "inner_attribute_item", "function_item", "struct_item",
@@ -163,7 +164,7 @@ class ControlFlow(Counters):
         truth = truth_of(code.text(given), self.types.look(frame)) if given is not None and flag else None
         value = Numbers.of(int(truth)) if truth is not None and not isinstance(value, Numbers) else value
         value = value if not isinstance(value, Numbers) or settled(value) else Unknown("what may leave its type")
-        chosen = chosen_arm(code, arms, value, self.types.look(frame))
+        chosen = chosen_arm(code, arms, value, self.types.look(frame), frame.scope)
         chosen = None if chosen in unsure else chosen  # another arm takes its number where a build does not have it
         read = []
         for arm in arms:

@@ -157,6 +157,7 @@ class Sites:
     built: Callable[[Code, Node, Frame], list[tuple[Node, str]]]
     inlines: Callable[[Item, Mapping[str, Value], list[Value]], bool]
     judged_alone: Callable[[Item, list[Value]], bool]
+    number_given: Callable[[Item, Mapping[str, Value], Value | None, list[Value], Value], Value | None]
     inlined: Callable[[Item, dict[str, Value], Value | None, list[Value], str], Value]
     transfer_call: Callable[..., Value]
     one_by_one: Callable[..., tuple[Value, ...] | None]
