@@ -14,7 +14,10 @@ def loop(start: str, turns: str = "0..4", before: str = "") -> str:
     return f"{before} for i in {turns} {{ {tile(start)} }}"
 
 
+ALL = loop("16 * i")
 TABLES = [
+    (f"let v = [5u8]; match !v[0] {{ 250 => {{ {ALL} }} _ => {{}} }}", "", "proved"), (f"let v = [5u8]; match !v[0] {{ 5 => {{ {ALL} }} _ => {{}} }}", "", "refuted"),
+    (f"let v = [5i32]; match -v[0] {{ -5 => {{ {ALL} }} _ => {{}} }}", "", "proved"), (f"let v = [5]; match !v[0] {{ 5 => {{ {ALL} }} _ => {{}} }}", "", "not proved"),
     (loop("i * W[1]"), "const W: [usize; 2] = [8, 16];", "proved"), (loop("i * W[0]"), "const W: [usize; 2] = [8, 16];", "refuted"),
     (loop("i * W[1]"), "static W: [usize; 2] = [8, 16];", "proved"), (loop("i * unsafe { W[1] }"), "static mut W: [usize; 2] = [8, 16];", "not proved"),
     (loop("K[i] + K[2]"), K, "proved"), (loop("K[i] + K[1]"), K, "refuted"), (loop("K[P[i]]"), K + "const P: [usize; 4] = [3, 1, 0, 2];", "proved"),

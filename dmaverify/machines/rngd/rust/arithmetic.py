@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.code import child, named
+from dmaverify.machines.rngd.rust.declares import declares_method
 from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.flow import ControlFlow
 from dmaverify.machines.rngd.rust.frames import Frame
-from dmaverify.machines.rngd.rust.integers import INTEGERS, cast, operated
+from dmaverify.machines.rngd.rust.integers import INTEGERS, called, cast, negated, operated, turned
 from dmaverify.machines.rngd.rust.lists import elements, listed, loose
 from dmaverify.machines.rngd.rust.module import Item
-from dmaverify.machines.rngd.rust.numbers import MAX_VALUE, as_named, truth_of
+from dmaverify.machines.rngd.rust.numbers import MAX_VALUE, as_named
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
     Numbers,
@@ -75,17 +76,15 @@ class RustArithmetic(ControlFlow):
 
     def _unary_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """`*x` is what it refers to; `!x` and `-x` are values of their own."""
-        passes = node.children[0].type == "*"
-        made = self.value(code, named(node)[-1], frame, expected if passes else None)
-        if passes:
+        sign, inner = node.children[0].type, named(node)[-1]
+        made = self.value(code, inner, frame, expected if sign == "*" else None)
+        if sign == "*":
             return made
-        return self._turned(code, named(node)[-1], frame) if isinstance(made, Numbers) else Opaque("", sources_of(made))
-
-    def _turned(self, code: Code, inner: Node, frame: Frame) -> Value:
-        """`!x` of what is certainly no integer; of a name nobody knows here whether it is one."""
-        truth = truth_of(code.text(inner), self.types.look(frame)) if "identifier" not in inner.type else None
-        unknown = Unknown(f"what `!` or `-` makes of `{clip(code.text(inner))}`", code.span(inner))
-        return Numbers.of(int(not truth)) if truth is not None else unknown
+        if not isinstance(made, Numbers):
+            return Opaque("", sources_of(made))
+        own = made if inner.type in _LITERALS else as_named(made)
+        unknown = Unknown(f"what `{sign}` makes of `{clip(code.text(inner))}`", code.span(inner))
+        return (negated(own) if sign == "-" else turned(own)) or unknown
 
     # ------------------------------------------------------------ functions
 
@@ -119,6 +118,22 @@ class RustArithmetic(ControlFlow):
             return super()._call_expression(code, node, frame, expected)
         values = [self.known_as(code, one, self.value(code, one, frame, None), frame) for one in arguments]
         return self.closure(code, function, frame, values, expected)
+
+    def _other(
+        self, code: Code, node: Node, name: str, receiver: Value, generics: Node | None, arguments: list[Node],
+        frame: Frame, expected: Value | None,
+    ) -> Value:  # fmt: skip
+        """A method of an integer, of what it is called on and given."""
+        plain = not any(MOVES.search(one.text or b"") for one in arguments) and not name.startswith("checked_")
+        if isinstance(receiver, Numbers) and plain and not declares_method(frame.scope, name, of_integers=True):
+            target = named(node.children[0])[0]
+            own = receiver if target.type in _LITERALS else as_named(receiver)
+            given = [self._operand(code, one, frame) for one in arguments]
+            numbers = [one for one in given if isinstance(one, Numbers)]
+            made = called(name, [own, *numbers]) if len(numbers) == len(given) else None
+            if made is not None and name not in ("into", "clone", "get"):
+                return made
+        return super()._other(code, node, name, receiver, generics, arguments, frame, expected)
 
     # ------------------------------------------------------------ lists and constants
 
@@ -159,8 +174,7 @@ class RustArithmetic(ControlFlow):
     def list_of(self, item: Item | None) -> Value | None:
         """A constant that is a list, a tuple or a struct of numbers, all of them known."""
         given = item.node.child_by_field_name("value") if item is not None else None
-        fixed = item is not None and child(item.node, "mutable_specifier") is None
-        if item is None or item.kind != "const" or not fixed or given is None or given.type not in _TABLES:
+        if item is None or item.kind != "const" or given is None or given.type not in _TABLES:
             return None
         declared = self.types.read(item.code, item.node.child_by_field_name("type"), Frame(item.scope))
         found = self.merged(self.value(item.code, given, Frame(item.scope), declared), declared)
