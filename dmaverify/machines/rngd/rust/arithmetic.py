@@ -43,6 +43,7 @@ _SIGNS = {"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"}
 _TABLES = {"array_expression", "reference_expression", "tuple_expression", "struct_expression"}
 _LITERALS = {"integer_literal", "binary_expression", "unary_expression", "parenthesized_expression"}
 
+_LEAVES, _NO_ELEMENT = "may leave", "has no element"
 _BY_TEXT = re.compile(r"(?<!\.)\b(?:min|max)$|\bsize_of\b|\.checked_\w+\(.*\.unwrap$", re.DOTALL)
 
 
@@ -62,8 +63,11 @@ class RustArithmetic(ControlFlow):
         sides = [self._operand(code, one, frame) for one in (left, right)]
         a, b = sides
         made = operated(code.text(sign), a, b) if isinstance(a, Numbers) and isinstance(b, Numbers) else None
-        known = made is not None and max(abs(made.low), abs(made.high)) <= MAX_VALUE
-        return made if made is not None and known else Opaque("", sources_of(a) | sources_of(b))
+        if made is not None and max(abs(made.low), abs(made.high)) <= MAX_VALUE:
+            return made
+        if isinstance(a, Numbers) and isinstance(b, Numbers) and None not in (a.single, b.single):
+            return Unknown(f"`{clip(code.text(node))}` {_LEAVES} its type", code.span(node))
+        return Opaque("", sources_of(a) | sources_of(b))
 
     def _type_cast_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """`e as u8` of what `e` is."""
@@ -146,6 +150,8 @@ class RustArithmetic(ControlFlow):
             return Unknown("an element of something")
         if isinstance(at, Sequence):
             return self._slice(whole, at)
+        if isinstance(at, Unknown) and (_LEAVES in at.reason or _NO_ELEMENT in at.reason):
+            return at  # it stops there
         return self.one_of(whole, at.single if isinstance(at, Numbers) else None)
 
     def _places(self, code: Code, node: Node, frame: Frame, whole: Value) -> Sequence | None:

@@ -333,6 +333,8 @@ class Bodies(Invocations):
             self._leaves(code, node, found)
             if kind == "reference_expression" and child(node, "mutable_specifier") is not None:
                 self.ledger.lose(found)  # whoever gets it may write it
+                if node.parent is None or node.parent.type != "arguments":
+                    self.ledger.leave([found])  # it stays in what is read here, in a way that is not followed
                 return changing(found, Unknown("a number that somebody else may change", code.span(node)))
             return found
         return self._rest(code, node, frame)

@@ -59,7 +59,11 @@ class Expressions(RustArithmetic):
                 self.bind(code, pattern, deferred, frame)
                 return Opaque("()")
             self.types.left = ""
+            lent = set(self.ledger.escaped), set(self.ledger.unread)
             value = self.value(code, given, frame, open_type) if given is not None else wanted or Unknown("")
+            of = named(given)[-1:] if given is not None and given.type == "reference_expression" else []
+            if of and pattern is not None and of[0].type == pattern.type == "identifier":
+                self.ledger.escaped, self.ledger.unread = lent  # another name for the tensor, which is followed
             if self.types.left and isinstance(value, Opaque):
                 value = Unknown(self.types.left, code.span(node))
             if wanted is None and open_type is not None and is_open(value):
