@@ -159,6 +159,7 @@ def test_a_list_holds_what_was_put_into_it() -> None:
 
 def test_foreign_code_that_may_write_is_a_condition() -> None:
     assert judged("", "foreign::fill(ctx, &mut y); " + put("{ let z = &mut T::new(); z }")) == "given"
+    assert judged("", f"let mut z = T::new(); foreign::fill((&mut *ctx, &x, &mut y)); {put('z')}") == "given"
 
 
 TILE = "x.view().tile::<m![B], 16, m![A, B = 16 # 64]>(i * 16).to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![B], 16, m![A, B = 16 #{!} 64]>(i * 16));"

@@ -16,7 +16,7 @@ from dmaverify.machines.rngd.rust.accesses import Unjudged
 from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
 from dmaverify.machines.rngd.rust.carries import may_hold
 from dmaverify.machines.rngd.rust.cfg import built
-from dmaverify.machines.rngd.rust.code import child, label_of, named
+from dmaverify.machines.rngd.rust.code import child, label_of, named, passes_on
 from dmaverify.machines.rngd.rust.flow import ITEMS, first_of
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import parameters_around
@@ -333,7 +333,7 @@ class Bodies(Invocations):
             self._leaves(code, node, found)
             if kind == "reference_expression" and child(node, "mutable_specifier") is not None:
                 self.ledger.lose(found)  # whoever gets it may write it
-                if node.parent is None or node.parent.type != "arguments":
+                if not passes_on(node):
                     self.ledger.leave([found])  # it stays in what is read here, in a way that is not followed
                 return changing(found, Unknown("a number that somebody else may change", code.span(node)))
             return found
