@@ -125,6 +125,7 @@ def test_a_use_within_a_helper_is_told_whoever_calls_it() -> None:
     f"let (mut a, mut b) = (T::new(), T::new()); {put('a')} (a, b) = (b, a); let y = b;",
     f"let mut z = T::new(); let mut r = &mut y; r = &mut z; {put('r')}",
     f"let mut z = T::new(); std::convert::identity(&mut y); {put('z')}",
+    f"let mut v = [T::new(), T::new()]; {put('v[0]')} v.rotate_left(1); let [y, _] = v;",
     f"let z = (&mut y, 1); {put('z.0')}", f"let mut w = T::new(); for d in [&mut y, &mut w] {{ {put('d')} }}",
     f"let mut w = T::new(); let z = if n > 3 {{ &mut y }} else {{ &mut w }}; {put('z')}",
     f"let z = &mut y; {put('z')} *z = T::new();", f"let z = &mut y; {put('z')} std::mem::take(z);",
