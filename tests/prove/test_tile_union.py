@@ -6,12 +6,17 @@ import random
 from collections import Counter
 from itertools import product
 
-from dmaverify.program.turns import Affine
+from dmaverify.language.expr import Symbol
+from dmaverify.program.tensor import Tensor
+from dmaverify.program.turns import Affine, Turn
 from dmaverify.program.views import TileWindow, visible_positions
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, follow
+from dmaverify.prove.flow.tile_outputs import Output, Tiles
 from dmaverify.prove.flow.tile_union import Boxes, grid, grid_of, within
+from dmaverify.prove.flow.tiles import SharedElement, _twice
 from dmaverify.prove.flow.touches import runs_of
 from dmaverify.prove.meet import Walk
+from dmaverify.prove.smt import Session
 from dmaverify.values import replace
 
 
@@ -171,3 +176,47 @@ def test_the_positions_that_a_view_shows_are_those_of_its_windows() -> None:
     assert shown(16, window(4, 4, 1), window(1, 4, 3)) == {0, 1, 2}
     assert shown(16, window(1, 2, 1, room=4)) == {0, 4, 8, 12}
     assert shown(16, window(1, 1, 1), window(1, 16, 5)) == set(range(5))
+
+
+def test_the_counts_of_the_grid_and_the_question_of_the_solver_find_the_same_tiles_twice() -> None:
+    """Rust kernels count what writes share on the grid, programs ask for two iterations of it: one answer."""
+    draw, found, session = random.Random(17), Counter[tuple[bool, bool]](), Session()
+    for _ in range(150):
+        digits = tuple(
+            [("element", 1, draw.randrange(4, 13)), ("slice", 1, draw.randrange(2, 7))][: draw.choice([1, 2])]
+        )
+        writers = [drawn_tiles(draw, digits, step) for step in range(2)]
+        output = Output(Tensor("hbm", Symbol("A", 1)), 8, tuple(writers), (), digits)
+        counted = grid(digits, [one.boxes for one in writers], times=True)
+        assert counted is not None
+        for i, j in ((0, 0), (1, 1), (0, 1)):
+            times = counted.times[i] > 1 if i == j else (counted.times[i] > 0) & (counted.times[j] > 0)
+            asked = _twice(output, writers[i], writers[j], session)
+            assert isinstance(asked, SharedElement) == bool(times.any()), (writers[i], writers[j])
+            found[i == j, bool(times.any())] += 1
+            if isinstance(asked, SharedElement):
+                point = [asked.where[output.label(digit)] for digit in digits]
+                for one, at in ((asked.first, asked.first_at), (asked.second, asked.second_at)):
+                    counters = [at.get(turn.loop, 0) for turn in one.turns]
+                    windows = zip(point, (one.window(digit) for digit in digits), strict=True)
+                    assert all(start.at(counters) <= p < start.at(counters) + length for p, (start, length) in windows)
+    assert min(found.values()) > 20, found
+
+
+def drawn_tiles(draw: random.Random, digits: tuple[tuple[str, int, int], ...], step: int) -> Tiles:
+    """Tiles that stay within their digits, each loop of which moves them."""
+    while True:
+        many = [draw.choice([2, 3, 4]) for _ in range(draw.choice([0, 1, 2]))]
+        turns = tuple(Turn(f"i{at}", 1, count, count) for at, count in enumerate(many))
+        windows = {}
+        for digit in digits:
+            steps = tuple(draw.choice([0, 1, 2, 3, -1]) for _ in turns)
+            windows[digit] = (Affine(draw.randrange(digit[2]), steps), draw.randrange(1, 4))
+        moving = tuple(i for i in range(len(turns)) if any(start.steps[i] for start, _ in windows.values()))
+        ends = [
+            (start.at(at), start.at(at) + length, digit[2])
+            for at in product(*(range(turn.count) for turn in turns))
+            for digit, (start, length) in windows.items()
+        ]
+        if len(moving) == len(turns) and all(low >= 0 and high <= size for low, high, size in ends):
+            return Tiles(step, windows, {digit: digit[0] for digit in digits}, turns, moving, False, None)

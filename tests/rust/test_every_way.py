@@ -215,9 +215,8 @@ UNKNOWN += [  # which tensor is meant is open, and nothing but this text writes 
     (f"let mut t = vec![{HBM.replace('HbmTensor<', 'HbmTensor::<')}::new(); 2]; {ALL.replace('y.view', 't[0].view')} let y = t.pop().unwrap();", "", ""),
     (f"{Z} let mut t = [y, z]; {ALL.replace('y.view', 't[n].view')} let [a, b] = t; let y = a;", "n: usize", ""),
 ]  # fmt: skip
-GIVEN = [
-    (f"{Z} let w = if c {{ &mut z }} else {{ &mut y }}; {ALL.replace('y.view', 'w.view')}", "c: bool", ""), ("fill(x, &mut y); " + NEW + LOAD, "", ""),
-]  # fmt: skip
+GIVEN = [("fill(x, &mut y); " + NEW + LOAD, "", "")]
+UNKNOWN += [(f"{Z} let w = if c {{ &mut z }} else {{ &mut y }}; {ALL.replace('y.view', 'w.view')}", "c: bool", "")]
 MADE = "let {} = (0..4).map(|i| {{ {E} {} }}).{};".replace("{E}", EACH.replace("{", "{{").replace("}", "}}"))
 PROVED += [
     (MADE.format(*one), "", "")

@@ -125,9 +125,26 @@ def test_a_use_within_a_helper_is_told_whoever_calls_it() -> None:
     f"let (mut a, mut b) = (T::new(), T::new()); {put('a')} (a, b) = (b, a); let y = b;",
     f"let mut z = T::new(); let mut r = &mut y; r = &mut z; {put('r')}",
     f"let mut z = T::new(); std::convert::identity(&mut y); {put('z')}",
+    f"let mut v = [T::new(), T::new()]; {put('v[0]')} v.rotate_left(1); let [y, _] = v;",
+    f"let z = (&mut y, 1); {put('z.0')}", f"let mut w = T::new(); for d in [&mut y, &mut w] {{ {put('d')} }}",
+    f"let mut w = T::new(); let z = if n > 3 {{ &mut y }} else {{ &mut w }}; {put('z')}",
+    f"let z = &mut y; {put('z')} *z = T::new();", f"let z = &mut y; {put('z')} std::mem::take(z);",
+    f"let mut w = T::new(); let z = &mut y; {put('z')} std::mem::swap(z, &mut w);",
 ])  # fmt: skip
 def test_code_that_cannot_write_is_no_condition(lines: str) -> None:
     assert judged("", lines) in ("unknown", "refuted")
+
+
+def test_another_name_for_a_tensor_is_that_tensor() -> None:
+    part = "x.view().tile::<m![B], 16, m![A, B = 16 # 64]>(0).to_hbm_view(&mut ctx.tdma, {}.view_mut().tile::<m![B], 16, m![A, B = 16 #{{!}} 64]>(0));"
+    assert judged("", f"let z = &mut y; {put('z')}") == "proved"
+    assert judged("", f"let z = &mut y; let w = z; {put('w')}") == "proved"
+    assert judged("", f"let z = &mut y; {part.format('z')}") == "refuted"
+    assert judged("", "let z = &mut y;") == "refuted"
+    fill = "fn fill(ctx: &mut Context, x: &T, o: &mut T) {{ {} }}"
+    assert judged(fill.format(put("o")), "let z = &mut y; fill(ctx, x, z);") == "proved"
+    assert judged(fill.format(part.format("o")), "let z = &mut y; fill(ctx, x, z);") == "refuted"
+    assert judged(fill.format(put("o") + " *o = T::new();"), "let z = &mut y; fill(ctx, x, z);") == "unknown"
 
 
 def test_a_list_holds_what_was_put_into_it() -> None:
@@ -143,6 +160,7 @@ def test_a_list_holds_what_was_put_into_it() -> None:
 
 def test_foreign_code_that_may_write_is_a_condition() -> None:
     assert judged("", "foreign::fill(ctx, &mut y); " + put("{ let z = &mut T::new(); z }")) == "given"
+    assert judged("", f"let mut z = T::new(); foreign::fill((&mut *ctx, &x, &mut y)); {put('z')}") == "given"
 
 
 TILE = "x.view().tile::<m![B], 16, m![A, B = 16 # 64]>(i * 16).to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![B], 16, m![A, B = 16 #{!} 64]>(i * 16));"

@@ -51,7 +51,8 @@ ORDER = [
     (f"for i in 0..128 {{ let s = if n > 3 {{ i }} else {{ i }}; {wide('64 * s')} }}", "proved"),
 ]  # fmt: skip
 ELEMENTS = [
-    (f"let mut d = {DM.replace('Tensor<', 'Tensor::<').replace('B = 16', 'B')}::new(); let o = [0, 1, 3, 2]; for i in 0..4 {{ {LOADED} {STORED} }}", "unknown"),
+    (f"let mut d = {DM.replace('Tensor<', 'Tensor::<').replace('B = 16', 'B')}::new(); let o = [0, 1, 3, 2]; for i in 0..4 {{ {LOADED} {STORED} }}", "proved"),
+    (f"let mut d = {DM.replace('Tensor<', 'Tensor::<').replace('B = 16', 'B')}::new(); let o = [0, 1, 3, 2]; for i in 0..4 {{ {LOADED} {STORED.replace('o[i] %', 'o[n % 4] %')} }}", "not proved"),
     (f"let o = [48, 0, 16, 32]; for i in 0..4 {{ {tile('o[i]')} }}", "proved"),
     (f"let o = [48, 0, 16, 32]; for i in 0..3 {{ {tile('o[i]')} }}", "refuted"),
     (f"let o = [48, 0, 16, 32]; for i in 0..5 {{ {tile('o[i]')} }}", "given"),
@@ -113,9 +114,14 @@ def test_a_list_with_numbers_far_apart_is_read_as_quickly_as_another() -> None:
 
 SET = f"macro_rules! put {{ ($e:expr) => {{ let i = 0; {tile('16 * $e')} }} }}"
 EACH = f"macro_rules! put {{ ($e:expr) => {{ for i in 0..4 {{ {tile('16 * $e')} }} }} }}"
+NOT = f"macro_rules! not {{ ($e:expr) => {{ if !$e {{ {tile('0')} }} }} }}"
+PLAIN = f"macro_rules! put {{ ($($e:tt)*) => {{ {tile('$($e)*')} }} }}"
 MACROS = [
     (f"{SET} for i in 0..4 {{ put!(i); }}", "proved"), (f"{EACH} let i = 2; put!(i);", "refuted"),
     (f"{SET} for j in 0..4 {{ put!(j); }}", "proved"), (f"{SET} for j in 0..2 {{ put!(j + j); put!(1 + 2 * j); }}", "proved"),
+    (f"{SET} put!(0); put!(1); put!(1 << 1); put!(3);", "proved"), (f"{SET} let k = 1; put!(k + 1); put!(k); put!(0); put!(3 << k);", "refuted"),
+    (f"{SET} put!(1); put!(2); put!(0); put!(3 3);", "refuted"), (f"{NOT} not!(1 == 2); {tile('16')} {tile('32')} {tile('48')}", "proved"),
+    (f"{NOT} not!(1 < 2); {tile('16')} {tile('32')} {tile('48')}", "refuted"), (f"{PLAIN} for j in 0..4 {{ put!(j << 4); }}", "proved"), (f"{PLAIN} for j in 0..4 {{ put!(j << 3); }}", "refuted"),
     (f"{SET} for j in 0..2 {{ put!(j + 1); }} put!(0); put!(3);", "proved"), (f"{SET} for j in 0..4 {{ put!(j - j); }}", "refuted"),
 ]  # fmt: skip
 

@@ -16,10 +16,11 @@ from dmaverify.machines.rngd.rust.accesses import Unjudged
 from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
 from dmaverify.machines.rngd.rust.carries import may_hold
 from dmaverify.machines.rngd.rust.cfg import built
-from dmaverify.machines.rngd.rust.code import child, label_of, named
+from dmaverify.machines.rngd.rust.code import child, label_of, named, passes_on
 from dmaverify.machines.rngd.rust.flow import ITEMS, first_of
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import parameters_around
+from dmaverify.machines.rngd.rust.integers import INTEGERS
 from dmaverify.machines.rngd.rust.invocations import Invocations, items_made
 from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.module import Item, NameScope, fill
@@ -33,11 +34,14 @@ from dmaverify.machines.rngd.rust.sites import (
     told_by_calls,
 )
 from dmaverify.machines.rngd.rust.values import (
+    Dtype,
     Numbers,
     Opaque,
     Pending,
     Record,
     RustTensor,
+    Sequence,
+    Tuple,
     Unknown,
     Value,
     changing,
@@ -163,7 +167,7 @@ class Bodies(Invocations):
 
     def inlines(self, item: Item, bound: Mapping[str, Value], passed: list[Value]) -> bool:
         """Whether a call is read with what it passes, which begins with `self` and ends with what it gives: something
-        of that can hold a tensor, every generic argument is known, and it is no recursion.
+        of that can hold a tensor, or it gives numbers, every generic argument is known, and it is no recursion.
         """
         body = item.node.child_by_field_name("body")
         if body is None or body.has_error or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
@@ -174,7 +178,8 @@ class Bodies(Invocations):
             return False
         if item not in self.telling:
             self.telling[item] = speaks_of_tensors(item)
-        if not self.telling[item] and not any(may_hold(self.types, one) for one in passed):
+        plain = isinstance(passed[-1], (Record, Tuple, Sequence)) or _is_number(passed[-1])
+        if not self.telling[item] and not plain and not any(may_hold(self.types, one) for one in passed):
             return False
         self.spent += 1
         return self.spent <= MAX_INLINED
@@ -328,6 +333,8 @@ class Bodies(Invocations):
             self._leaves(code, node, found)
             if kind == "reference_expression" and child(node, "mutable_specifier") is not None:
                 self.ledger.lose(found)  # whoever gets it may write it
+                if not passes_on(node):
+                    self.ledger.leave([found])  # it stays in what is read here, in a way that is not followed
                 return changing(found, Unknown("a number that somebody else may change", code.span(node)))
             return found
         return self._rest(code, node, frame)
@@ -381,6 +388,10 @@ class Bodies(Invocations):
         if any(one.type != "label" for end in ends for one in named(end)):
             return Unknown(f"the value of a block that `break {label}` may leave", code.span(node))
         return found
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, Dtype) and value.name in INTEGERS
 
 
 def _told(numbers: Numbers) -> str:

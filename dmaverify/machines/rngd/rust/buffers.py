@@ -37,7 +37,7 @@ _AFTER_SCATTER = (
     "core/hazard-raw", "scatters into what this reads",
     "read in another kernel: before v0.6.0 the read saw the old contents",
 )  # fmt: skip
-_HERE = "a swap, or code of this crate, that is not followed"
+_HERE = "a swap, a reference, or code of this crate, that is not followed"
 _OTHER = "a reference or code that is not followed"
 _ORDER = "furiosa-opt v0.6.0 and published measurements: the scheduler ignores the order of the source"
 

@@ -358,7 +358,7 @@ class Calls(Assignments):
         """What a closure makes of every element; one by one where the elements are known and differ."""
         plain = name != "map" or MOVES.search(closure.text or b"") is not None
         turns = receiver.items if plain else elements(receiver)
-        turns = self.one_by_one(closure, receiver) if name == "for_each" else turns
+        turns = self.one_by_one(code, closure, receiver, frame) if name == "for_each" else turns
         each = name == "for_each" or (name == "map" and _consumed(code, closure, frame))
         with nullcontext() if receiver.count and each else self.walk.perhaps():
             if turns is not None and len(turns) <= MAX_EACH:

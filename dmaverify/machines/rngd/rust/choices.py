@@ -10,13 +10,13 @@ one that is taken only where its number is known.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.code import arguments_in, named, places
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import INTEGERS
-from dmaverify.machines.rngd.rust.module import Item
+from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.numbers import Look, number_of, split_top, truth_of
 from dmaverify.machines.rngd.rust.patterns import Partition, of_truths, partition, told_pattern
 from dmaverify.machines.rngd.rust.questions import AskedCondition, Conditions
@@ -316,21 +316,39 @@ def _plainly(text: str, total: bool) -> tuple[str, bool]:
     return text, turned
 
 
-def chosen_arm(code: Code, arms: list[Node], value: Value, look: Look) -> int | None:
-    """The arm that a known number takes; None where that cannot be said."""
-    if not isinstance(value, Numbers) or value.single is None:
-        return None
+def chosen_arm(code: Code, arms: list[Node], value: Value, look: Look, scope: NameScope) -> int | None:
+    """The arm that a known number, or a tuple of them, takes; None where that cannot be said."""
     for arm in arms:
         pattern = arm.child_by_field_name("pattern")
-        text = code.text(pattern).strip() if pattern is not None else ""
-        if text == "_" or re.fullmatch(r"[a-z_]\w*", text.replace("true", "1").replace("false", "0")):
-            return arm.id
-        held = [_holds(_CAPTURED.sub("", part.strip()), value.low, look) for part in text.split("|")]
-        if None in held:
+        taken = _takes(code.text(pattern).strip() if pattern is not None else "", value, look, scope)
+        if taken is None:
             return None
-        if True in held:
+        if taken:
             return arm.id
     return None
+
+
+def _takes(text: str, value: Value, look: Look, scope: NameScope) -> bool | None:
+    """Whether a pattern takes a value."""
+    if isinstance(value, Tuple):
+        inner = text[1:-1] if text.startswith("(") and text.endswith(")") else ""
+        parts = [part.strip() for part in split_top(inner, ",") if part.strip()]
+        if text != "_" and (len(parts) != len(value.parts) or ")" in inner or ".." in parts):
+            return None
+        told = [_takes(*pair, look, scope) for pair in zip(parts, value.parts, strict=False)]
+        return False if False in told else None if None in told else True
+    if text == "_" or re.fullmatch(r"[a-z_]\w*", text.replace("true", "1").replace("false", "0")):
+        found = scope.find(text, values=True)
+        if found is None or found.kind != "const":
+            return True if text == "_" or _is_known(value) else None
+    if not _is_known(value):
+        return None
+    held = [_holds(_CAPTURED.sub("", part.strip()), value.low, look) for part in text.split("|")]
+    return None if None in held else True in held
+
+
+def _is_known(value: Value) -> TypeGuard[Numbers]:
+    return isinstance(value, Numbers) and value.single is not None
 
 
 def _holds(pattern: str, value: int, look: Look) -> bool | None:

@@ -155,3 +155,11 @@ def asked_type(method: Node) -> Node | None:
     if place is not None and place.type == "block" and named(place)[-1] == made and place.parent is not None:
         return place.parent.child_by_field_name("return_type") if place.parent.type == "function_item" else None
     return None
+
+
+def passes_on(node: Node) -> bool:
+    """Whether an expression is an argument of a call, or a part of a tuple or a list that is one."""
+    outer = node.parent
+    while outer is not None and outer.type in ("tuple_expression", "array_expression", "parenthesized_expression"):
+        outer = outer.parent
+    return outer is not None and outer.type == "arguments"

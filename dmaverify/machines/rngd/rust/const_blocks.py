@@ -120,7 +120,7 @@ class _ConstBlock:
             value = self.asked(node)
         else:
             value = number_of(self.code.text(node), self.look)
-        if value is None or value.single is None:
+        if value is None:
             raise _NotKnown
         return value
 
@@ -132,7 +132,7 @@ class _ConstBlock:
         value = number_of(f"{found[1]} {found[2]} ({found[3]})" if found[2] else found[3], self.look)
         before = self.known[found[1]]
         value = typed(value, before.type) if value is not None and isinstance(before, Numbers) else None
-        if value is None or value.single is None:
+        if value is None:
             raise _NotKnown
         self.known[found[1]] = value
 

@@ -9,16 +9,18 @@ it, a closure, a macro or a pattern that names it again makes it unknown, as a t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Reversible
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code, walk
+from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.choices import RANGE, Choices
-from dmaverify.machines.rngd.rust.code import above, child, named
+from dmaverify.machines.rngd.rust.code import above, child, named, parts_of
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import like, operated, settled, typed, unified
-from dmaverify.machines.rngd.rust.lists import range_of
+from dmaverify.machines.rngd.rust.lists import elements, range_of
 from dmaverify.machines.rngd.rust.numbers import number_of
+from dmaverify.machines.rngd.rust.sites import is_host, takes_numbers
 from dmaverify.machines.rngd.rust.values import Numbers, Sequence, Unknown, Value
 from dmaverify.values import dataclass
 
@@ -30,6 +32,16 @@ _CHANGES = ("assignment_expression", "compound_assignment_expr")
 _AROUND = {"for_expression", "while_expression", "loop_expression", "closure_expression", "async_block"}
 _READS = {"min", "max", "pow", "div_ceil", "next_multiple_of", "abs_diff", "saturating_sub", "clone", "into", "get"}
 _TOLD = {"m", "vec", "matches", "format", "print", "println", "eprint", "eprintln", "panic", "todo", "unreachable"}
+
+
+MAX_TURNS, MAX_UNROLLED = 64, 1024  # of a loop that is read turn by turn; of all of them in one function
+_TURNED = (
+    rb"\b(?:for|while)\b[^{]*\b%(name)s\b|\b%(name)s\b[\s\w+)]*(?:[%%&^]|>>)|\^\s*%(name)s\b"
+    rb"|(?:\[|\.get\()[^\])]*\b%(name)s\b|(?<![\w.>])(?:[a-z_]\w*|\w+::[a-z_]\w*)\((?:[^()&]|\([^()&]*\))*\b%(name)s\b"
+    rb"|\.(?:min|max|clamp|pow|abs_diff|div_ceil|next_multiple_of|\w+_euclid|(?:wrapping|saturating|checked)_\w+)\("
+)
+"""A bound, a remainder, bits, an index or a function of a loop variable."""
+_ASKS = re.compile(rb"\b(?:if|match|continue|break)\b")
 
 
 @dataclass(frozen=True)
@@ -106,13 +118,49 @@ class Counters(Choices):
         return found
 
     def changed(self, name: str, text: str, frame: Frame) -> None:
-        """`i += 1`, `i = j`: a number that a loop is read by."""
+        """`i += 1`, `i = j`: a number that a loop is read by; where nothing gets here it stays."""
+        if self.walk.dead or self.dead:
+            return
         turn = next((number for number, kind, _ in reversed(self.walk.scopes) if kind == "turn"), -1)
-        left = any(scope == turn for scope, _ in self.walk.exits) and not self.walk.dead
+        left = any(scope == turn for scope, _ in self.walk.exits)
         value, before = number_of(text, self.types.look(frame)) if not left else None, self.live[name]
         value = typed(value, before.type) if value is not None and before is not None else None
         self.live[name] = value if value is not None and value.single is not None else None
         frame.locals[name] = self.live[name] or Unknown("a variable that changes")
+
+    # ------------------------------------------------------------ turns
+
+    def few(self, each: Value) -> tuple[Value, ...] | None:
+        """The values of a loop that may be read turn by turn."""
+        found = elements(each) if isinstance(each, Sequence) else None
+        short = found is not None and len(found) <= MAX_TURNS and self.unrolled + len(found) <= MAX_UNROLLED
+        return found if short else None
+
+    def one_by_one(
+        self, code: Code, body: Node, each: Value, frame: Frame, pattern: str = ""
+    ) -> tuple[Value, ...] | None:
+        """The values of a loop that is read once for each of them: those that no progression holds, and those that
+        its body, or a function that it calls with numbers, asks about.
+        """
+        found = self.few(each)
+        if not isinstance(each, Sequence) or found is None:
+            return None
+        text = body.text or b""
+        if not MOVES.search(text):
+            return None
+        plain = isinstance(each.part, Numbers) and each.part.exact and len(set(found)) == len(found)
+        name = re.escape(pattern.encode())
+        inner = re.search(_TURNED % {b"name": name}, text) if name else None
+        asks = _ASKS.search(text) is not None or inner is not None or self._calls_ask(code, body, frame)
+        return found if not plain or (asks and not any(map(is_host, self.stack))) else None
+
+    def _calls_ask(self, code: Code, body: Node, frame: Frame) -> bool:
+        """Whether a function of the crate that a body calls with numbers has a condition."""
+        called = (one.child_by_field_name("function") for one in walk(body) if one.type == "call_expression")
+        paths = {code.text(one) for one in called if one is not None and one.type.endswith("identifier")}
+        items = [frame.scope.path(parts_of(path), values=True) for path in paths if path not in frame.locals]
+        told = [one for one in items if one is not None and one.kind == "fn" and takes_numbers(one)]
+        return any(_ASKS.search(one.node.text or b"") is not None for one in told)
 
     # ------------------------------------------------------------ ranges
 
@@ -130,11 +178,12 @@ class Counters(Choices):
         found = self.range(text, frame)
         if found is not None:
             return found
-        if ".." in text and "." not in text.replace("..", ""):
-            self._rest(code, node, frame)
-            return Unknown(f"the range `{' '.join(text.split())[:60]}` is not known before the kernel runs")
         value = self.value(code, node, frame, None)
-        return value if isinstance(value, Sequence) else Unknown("an element of something")
+        if isinstance(value, Sequence) and not (node.type == "range_expression" and isinstance(value.part, Unknown)):
+            return value
+        if node.type == "range_expression":
+            return Unknown(f"the range `{' '.join(text.split())[:60]}` is not known before the kernel runs")
+        return Unknown("an element of something")
 
     def range(self, text: str, frame: Frame) -> Sequence | None:
         """The values of `a..b`, `a..=b`, `(a..b).rev()`, `(a..b).step_by(n)`, or None."""
@@ -143,10 +192,14 @@ class Counters(Choices):
         if parts is None or not parts[3].strip():
             return None
         low, high = number_of(parts[1] or "0", look), number_of(parts[3], look)
-        both = unified(low, high) if low is not None and high is not None else None
-        if low is None or high is None or both is None or low.single is None or high.single is None:
+        return self.between(low, high, closed=bool(parts[2]), steps=steps) if low and high else None
+
+    def between(self, low: Numbers, high: Numbers, *, closed: bool, steps: Reversible[int] = ()) -> Sequence | None:
+        """The numbers from one to another one, by `steps`; None where there are none, or that is not known."""
+        both = unified(low, high)
+        if both is None or low.single is None or high.single is None:
             return None
-        last = high.low - (0 if parts[2] else 1)
+        last = high.low - (0 if closed else 1)
         if last < low.low:
             return None
         first, apart, falling = low.low, 1, False
@@ -172,12 +225,6 @@ class Counters(Choices):
             elif text.startswith("(") and text.endswith(")"):
                 text = text[1:-1].strip()
         return text, steps
-
-    def _range_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        found = self.range(code.text(node), frame)
-        if found is None:
-            self._rest(code, node, frame)
-        return found if found is not None else Sequence(Unknown("a number of a range that is not known"))
 
 
 def below(code: Code, condition: Node) -> tuple[str, str, Node] | None:

@@ -11,16 +11,13 @@ import re
 from typing import TYPE_CHECKING
 
 from dmaverify.language.trees import Code
+from dmaverify.machines.rngd.rust.arithmetic import RustArithmetic
 from dmaverify.machines.rngd.rust.code import child, named, parts_of
 from dmaverify.machines.rngd.rust.counters import CounterStart
-from dmaverify.machines.rngd.rust.escapes import clip
-from dmaverify.machines.rngd.rust.flow import ControlFlow
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.later import is_open
-from dmaverify.machines.rngd.rust.lists import MAX_LISTED, elements, listed, loose
+from dmaverify.machines.rngd.rust.lists import MAX_LISTED, listed
 from dmaverify.machines.rngd.rust.lookups import as_declared
-from dmaverify.machines.rngd.rust.module import Item
-from dmaverify.machines.rngd.rust.numbers import truth_of
 from dmaverify.machines.rngd.rust.sites import GROWN
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -44,7 +41,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-class Expressions(ControlFlow):
+class Expressions(RustArithmetic):
     """The part of reading that knows expressions; `Bodies` adds functions and blocks."""
 
     def _let_declaration(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -62,7 +59,11 @@ class Expressions(ControlFlow):
                 self.bind(code, pattern, deferred, frame)
                 return Opaque("()")
             self.types.left = ""
+            lent = set(self.ledger.escaped), set(self.ledger.unread)
             value = self.value(code, given, frame, open_type) if given is not None else wanted or Unknown("")
+            of = named(given)[-1:] if given is not None and given.type == "reference_expression" else []
+            if of and pattern is not None and of[0].type == pattern.type == "identifier":
+                self.ledger.escaped, self.ledger.unread = lent  # another name for the tensor, which is followed
             if self.types.left and isinstance(value, Opaque):
                 value = Unknown(self.types.left, code.span(node))
             if wanted is None and open_type is not None and is_open(value):
@@ -162,27 +163,6 @@ class Expressions(ControlFlow):
         self.mentioned(code, node, None, frame)
         return self.list_of(frame.scope.path(parts_of(code.text(node)), values=True)) or Opaque("")
 
-    def list_of(self, item: Item | None) -> Value | None:
-        """A constant that is a list of numbers, all of them known."""
-        given = item.node.child_by_field_name("value") if item is not None else None
-        if (
-            item is None
-            or item.node.type != "const_item"
-            or given is None
-            or given.type not in ("array_expression", "reference_expression")
-        ):
-            return None
-        declared = self.types.read(item.code, item.node.child_by_field_name("type"), Frame(item.scope))
-        found = self.merged(self.value(item.code, given, Frame(item.scope), declared), declared)
-        own = elements(found) if isinstance(found, Sequence) else None
-        return found if own is not None and all(isinstance(one, Numbers) for one in own) else None
-
-    def turned(self, code: Code, inner: Node, frame: Frame) -> Value:
-        """`!x` of what is certainly no integer; of a name nobody knows here whether it is one."""
-        truth = truth_of(code.text(inner), self.types.look(frame)) if "identifier" not in inner.type else None
-        unknown = Unknown(f"what `!` or `-` makes of `{clip(code.text(inner))}`", code.span(inner))
-        return Numbers.of(int(not truth)) if truth is not None else unknown
-
     def _struct_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         made = self.types.read(code, name, frame)
@@ -210,33 +190,6 @@ class Expressions(ControlFlow):
             else:
                 self._rest(code, one, frame)
         return replace(made, parts={**based, **parts})
-
-    def _unary_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        """`*x` is what it refers to; `!x` and `-x` are values of their own."""
-        passes = node.children[0].type == "*"
-        made = self.value(code, named(node)[-1], frame, expected if passes else None)
-        if passes:
-            return made
-        return self.turned(code, named(node)[-1], frame) if isinstance(made, Numbers) else Opaque("", sources_of(made))
-
-    def _index_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        inner = named(node)
-        values = [self.value(code, one, frame, None) for one in inner]
-        whole, at = (*values, Unknown(""), Unknown(""))[:2]
-        if not isinstance(whole, Sequence):
-            return Unknown("an element of something")
-        if isinstance(at, Sequence):
-            return self._slice(whole, at)
-        return self.one_of(whole, at.single if isinstance(at, Numbers) else None)
-
-    def _slice(self, value: Sequence, places: Sequence) -> Sequence:
-        """`list[a..b]`."""
-        own, at = elements(value), elements(places)
-        found = [place.low for place in at or () if isinstance(place, Numbers)]
-        if own is None or at is None or max(found, default=0) >= len(own):
-            self.ledger.any_of(value, self.walk.when)
-            return loose(value)
-        return listed([own[place] for place in found])
 
     def _assignment_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")

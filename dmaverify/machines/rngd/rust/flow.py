@@ -19,12 +19,11 @@ from dmaverify.machines.rngd.rust.calls import MOVES
 from dmaverify.machines.rngd.rust.cfg import holds
 from dmaverify.machines.rngd.rust.choices import chosen_arm
 from dmaverify.machines.rngd.rust.code import child, label_of, named, places
-from dmaverify.machines.rngd.rust.counters import Counters, below
+from dmaverify.machines.rngd.rust.counters import MAX_TURNS, MAX_UNROLLED, Counters, below
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.integers import settled
-from dmaverify.machines.rngd.rust.lists import elements, joined, range_of
+from dmaverify.machines.rngd.rust.lists import joined, range_of
 from dmaverify.machines.rngd.rust.numbers import truth_of
-from dmaverify.machines.rngd.rust.sites import is_host
 from dmaverify.machines.rngd.rust.values import (
     Numbers,
     Opaque,
@@ -45,13 +44,6 @@ from dmaverify.values import replace
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MAX_TURNS, MAX_UNROLLED = 64, 1024  # of a loop that is read turn by turn; of all of them in one function
-_TURNED = (
-    rb"\b(?:for|while)\b[^{]*\b%(name)s\b|\b%(name)s\b[\s\w+)]*(?:[%%&^]|>>)|\^\s*%(name)s\b"
-    rb"|(?:\[|\.get\()[^\])]*\b%(name)s\b"
-)
-"""A bound, a remainder, bits or an index of a loop variable."""
-_ASKS = re.compile(rb"\b(?:if|match|continue|break)\b")
 ITEMS = {
     "line_comment", "block_comment", "attribute_item", "inner_attribute_item", "function_item", "struct_item",
     "enum_item", "type_item", "const_item", "static_item", "use_declaration", "impl_item", "trait_item", "mod_item",
@@ -163,7 +155,7 @@ class ControlFlow(Counters):
         truth = truth_of(code.text(given), self.types.look(frame)) if given is not None and flag else None
         value = Numbers.of(int(truth)) if truth is not None and not isinstance(value, Numbers) else value
         value = value if not isinstance(value, Numbers) or settled(value) else Unknown("what may leave its type")
-        chosen = chosen_arm(code, arms, value, self.types.look(frame))
+        chosen = chosen_arm(code, arms, value, self.types.look(frame), frame.scope)
         chosen = None if chosen in unsure else chosen  # another arm takes its number where a build does not have it
         read = []
         for arm in arms:
@@ -210,9 +202,9 @@ class ControlFlow(Counters):
                 self.bind(code, pattern, one, own)
             return own
 
-        few = self._few(each) if MOVES.search(body.text or b"") else None
+        few = self.few(each) if MOVES.search(body.text or b"") else None
         counts = self.counters_of(code, node, body, frame) if few is not None else None
-        turns = few if counts else self.one_by_one(body, each, named_by)
+        turns = few if counts else self.one_by_one(code, body, each, frame, named_by)
         if turns is None:
             part = self.moving(each)
             self._turns(
@@ -231,28 +223,6 @@ class ControlFlow(Counters):
                     self.value(code, body, own, None)
                 self.unrolled += 1
         self.live, self.unrolling = before, self.unrolling - 1
-
-    def _few(self, each: Value) -> tuple[Value, ...] | None:
-        """The values of a loop that may be read turn by turn."""
-        found = elements(each) if isinstance(each, Sequence) else None
-        short = found is not None and len(found) <= MAX_TURNS and self.unrolled + len(found) <= MAX_UNROLLED
-        return found if short else None
-
-    def one_by_one(self, body: Node, each: Value, pattern: str = "") -> tuple[Value, ...] | None:
-        """The values of a loop that is read once for each of them: those that no progression holds, and those that
-        its body asks about.
-        """
-        found = self._few(each)
-        if not isinstance(each, Sequence) or found is None:
-            return None
-        text = body.text or b""
-        if not MOVES.search(text):
-            return None
-        plain = isinstance(each.part, Numbers) and each.part.exact and len(set(found)) == len(found)
-        name = re.escape(pattern.encode())
-        inner = re.search(_TURNED % {b"name": name}, text) if name else None
-        asks = (_ASKS.search(text) is not None or inner is not None) and not any(map(is_host, self.stack))
-        return found if not plain or asks else None
 
     def _turns(
         self, code: Code, body: Node, inside: Frame, around: Frame, label: str, runs: WayChoice | None,

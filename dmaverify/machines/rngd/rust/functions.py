@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from dmaverify.language.trees import Code
 from dmaverify.machines.rngd.rust.buffers import tensors_in
 from dmaverify.machines.rngd.rust.code import child, parts_of
-from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.frames import Frame
 from dmaverify.machines.rngd.rust.impls import is_standard, methods_named, parameters_around
 from dmaverify.machines.rngd.rust.lookups import SCALARS
@@ -24,7 +23,6 @@ from dmaverify.machines.rngd.rust.sites import GROWN, Sites, is_kernel, takes_nu
 from dmaverify.machines.rngd.rust.types import LISTS, TENSORS, WRAPPERS
 from dmaverify.machines.rngd.rust.unify import unify
 from dmaverify.machines.rngd.rust.values import (
-    Dtype,
     Held,
     Map,
     Numbers,
@@ -42,7 +40,7 @@ from dmaverify.machines.rngd.rust.values import (
     may_index,
     sources_of,
 )
-from dmaverify.machines.rngd.rust.views import plain
+from dmaverify.machines.rngd.rust.views import told_value
 from dmaverify.values import replace
 
 if TYPE_CHECKING:
@@ -278,11 +276,14 @@ class Functions(Sites):
             made = self.types.read(item.code, result, Frame(item.scope, {**inside.generics, **bound}, {}, own))
         losses, self.ledger.escaped = self.ledger.escaped, lent
         values, self.ledger.escaped = self.ledger.as_here(values), losses
+        counted = self.number_given(item, every, own, values, made) if len(values) == len(types) else None
+        if counted is not None:
+            return counted
         passed = [own if own is not None else Opaque("()"), *values, made]
         if len(values) == len(types) and self.inlines(item, every, passed):
             self.later.setdefault(item, item)
             self.ledger.escaped = lent  # what the call does is read
-            text = ", ".join(f"{n} = {_text(every[n])}" for n, _ in names if n in every)
+            text = ", ".join(f"{n} = {told_value(every[n])}" for n, _ in names if n in every)
             found = self.inlined(item, every, own, values, text)
             return self._result(made, expected, deps | sources_of(found), found) if result is not None else found
         alone, here = self.judged_alone(item, passed[:-1]), item.node.child_by_field_name("body") is not None
@@ -363,8 +364,8 @@ class Functions(Sites):
         if sum(1 for own, _ in self.asked if own == item) >= MAX_INSTANCES:
             self.crowded.add(item.name)
             return
-        text = ", ".join(f"{n} = {_text(bound[n])}" for n in told_by_calls(item) if n not in lacks)
-        key = (item, repr(sorted((n, _text(v, True)) for n, v in bound.items() if n not in lacks)))
+        text = ", ".join(f"{n} = {told_value(bound[n])}" for n in told_by_calls(item) if n not in lacks)
+        key = (item, repr(sorted((n, told_value(v, True)) for n, v in bound.items() if n not in lacks)))
         if lacks:
             caller = self.item.name if self.item is not None else "somebody"
             why = f"`{caller}` calls `{item.name}` with a `{'`, `'.join(lacks)}` that is not known"
@@ -386,15 +387,3 @@ def _holds_its_argument(scope: NameScope, path: tuple[str, ...], name: str) -> b
         return False
     plain = len(path) == 1 and not any(use.name == path[0] for use in scope.module.uses)
     return plain or is_standard(scope, path)
-
-
-def _text(value: Value, exact: bool = False) -> str:
-    if isinstance(value, Map):
-        return f"m![{value.expr if exact else plain(value.expr)}]"
-    if isinstance(value, Dtype):
-        return value.name
-    if isinstance(value, Numbers):
-        return str(value.low) if value.single is not None else f"{value.low}..={value.high}"
-    if isinstance(value, Record):
-        return value.item.name
-    return clip(str(value))

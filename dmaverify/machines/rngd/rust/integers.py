@@ -8,6 +8,8 @@ Law: an operation whose exact result may leave its type gives None, whatever a b
 
 from __future__ import annotations
 
+from math import isqrt
+
 from dmaverify.machines.rngd.rust.values import Numbers
 from dmaverify.values import replace
 
@@ -204,12 +206,21 @@ def _single(sign: str, a: int, b: int) -> Numbers | None:
 # ---------------------------------------------------------------- methods
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "rem": "%", "shl": "<<", "shr": ">>"}
+_BITS = {  # of the bits of a number and how many its type has
+    "count_ones": lambda x, width: x.bit_count(), "count_zeros": lambda x, width: width - x.bit_count(),
+    "leading_zeros": lambda x, width: width - x.bit_length(), "ilog2": lambda x, width: x.bit_length() - 1,
+    "trailing_zeros": lambda x, width: (x & -x).bit_length() - 1 if x else width,
+}  # fmt: skip
 _NONE = {"saturating_rem", "saturating_shl", "saturating_shr"}  # the standard library has none of these
 
 
 def called(name: str, given: list[Numbers]) -> Numbers | None:
     """What a method of an integer, or a function of the standard library, gives."""
     a = given[0] if given else None
+    if name == "clamp" and len(given) == 3:
+        ends = unified(given[1], given[2])
+        least = called("max", given[:2]) if ends is not None and ends[0].high <= ends[1].low else None
+        return called("min", [least, given[2]]) if least is not None else None
     if a is None or len(given) > 2:
         return None
     if len(given) == 1:
@@ -224,6 +235,9 @@ def called(name: str, given: list[Numbers]) -> Numbers | None:
         made = Numbers.of(a.single**power.single)
         return computed(made, [a]) if name == "pow" else _wrapping(made, a)
     both = unified(a, given[1])
+    if both is not None and name in ("min", "max") and (both[0].high <= both[1].low or both[1].high <= both[0].low):
+        low, high = both if both[0].high <= both[1].low else both[::-1]
+        return like(low if name == "min" else high, list(both))
     if both is None or both[0].single is None or both[1].single is None:
         return None
     x, y = both[0].single, both[1].single
@@ -261,6 +275,11 @@ def _of_one(name: str, a: Numbers) -> Numbers | None:
         return computed(Numbers.of(abs(x)), [a])
     if name == "unsigned_abs" and signed:
         return Numbers(abs(x), abs(x), type=f"u{a.type[1:]}")
+    if name in _BITS and (x > 0 or name != "ilog2"):
+        bits = _BITS[name](x % (1 << width_of(a.type)), width_of(a.type))
+        return Numbers(bits, bits, type="u32")
+    if name == "isqrt" and x >= 0:
+        return computed(Numbers.of(isqrt(x)), [a])
     if name == "next_power_of_two" and not signed:
         return computed(Numbers.of(1 << max(0, (x - 1).bit_length())), [a])
     return _wrapping(Numbers.of(-x), a) if name == "wrapping_neg" else None

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from math import gcd
 
-from dmaverify.machines.rngd.rust.integers import like
+from dmaverify.machines.rngd.rust.integers import called, like, operated
 from dmaverify.machines.rngd.rust.values import Numbers, Record, RustTensor, Sequence, Tuple, Unknown, Value, forgotten
 from dmaverify.values import replace
 
 MAX_LISTED = 4096  # elements of a list that is written out
 MAX_SPREAD = 512  # numbers of a range that are taken one by one
 _NO_ORDER = frozenset((0,))
+_FOLDS = {"sum": "+", "product": "*", "min": "min", "max": "max"}
 
 
 def listed(parts: tuple[Value, ...] | list[Value], wanted: Value | None = None) -> Sequence:
@@ -136,10 +137,14 @@ def mapped(value: Value, loop: int, count: int | None) -> Sequence:
     return Sequence(replace(value, loops=order, turns=0), count, falling=-loop in value.loops)
 
 
-def reshaped_list(name: str, value: Sequence, given: list[Value]) -> Sequence | None:
-    """What an adapter makes of a list; None for one that is not known."""
+def reshaped_list(name: str, value: Sequence, given: list[Value]) -> Value | None:
+    """What an adapter makes of a list, or what it asks of the numbers in it; None for one that is not known."""
     number = given[0].single if given and isinstance(given[0], Numbers) else None
     own = elements(value)
+    if name in ("len", "count") and value.count is not None and isinstance(value.part, Numbers):
+        return replace(Numbers.of(value.count), type="usize")
+    if name in _FOLDS and not given and own:
+        return _folded(name, own)
     if name == "zip":
         other = given[0] if given else None
         return _pairs(value, other) if isinstance(other, Sequence) else None
@@ -160,6 +165,16 @@ def reshaped_list(name: str, value: Sequence, given: list[Value]) -> Sequence | 
             return loose(value)
         return _cut(name, own, number)
     return loose(value) if name in ("filter", "take_while", "skip_while", "drain", "peekable") else None
+
+
+def _folded(name: str, own: tuple[Value, ...]) -> Numbers | None:
+    """The sum, the product, the least or the greatest of numbers."""
+    made, *others = (one if isinstance(one, Numbers) else None for one in own)
+    for other in others:
+        if made is None or other is None:
+            return None
+        made = operated(_FOLDS[name], made, other) if _FOLDS[name] in "+*" else called(_FOLDS[name], [made, other])
+    return made
 
 
 def _pairs(one: Sequence, other: Sequence) -> Sequence:

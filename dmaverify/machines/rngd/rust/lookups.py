@@ -8,7 +8,7 @@ Law: a number that its declared type does not have is not known; a name that is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -188,27 +188,30 @@ class Lookups:
         return value if isinstance(value, Numbers) else None
 
     def _called(self, path: str, given: str, frame: Frame) -> Numbers | None:
-        """The value of a function over numbers: `let` and `if` over one another, and an expression at the end."""
-        parts = parts_of(path)
-        item = frame.scope.path(parts, values=True)
-        body = item.node.child_by_field_name("body") if item is not None and item.kind == "fn" else None
-        if item is None or body is None or item.generics:
+        """The value of a function over numbers that is called by its path."""
+        item = frame.scope.path(parts_of(path), values=True)
+        if item is None or item.kind != "fn" or item.generics:
             return None
+        return self.given_by(item, {}, None, [Numbers.of(int(one)) for one in given.split(",") if one])
+
+    def given_by(
+        self, item: Item, generics: Mapping[str, Value], own: Value | None, values: Sequence[Numbers]
+    ) -> Numbers | None:
+        """What a function gives for these numbers: `let` and `if` over one another, and an expression at the end."""
+        body = item.node.child_by_field_name("body")
         parameters = [one for one in item.parameters if one.type == "parameter"]
-        inside = Frame(item.scope)
-        values = [Numbers.of(int(one)) for one in given.split(",") if one]
-        if len(values) != len(parameters):
+        if body is None or len(values) != len(parameters):
             return None
-        known: dict[str, Value] = {}
+        known: dict[str, Value] = {} if own is None else {"self": own}
+        there = Frame(item.scope, {**parameters_around(item, own), **generics}, known, own)
         for one, value in zip(parameters, values, strict=True):
             pattern = one.child_by_field_name("pattern")
-            number = as_declared(value, self.read(item.code, one.child_by_field_name("type"), inside))
+            number = as_declared(value, self.read(item.code, one.child_by_field_name("type"), there))
             if pattern is None or number is None:
                 return None
             known[item.code.text(pattern)] = number
-        there = Frame(item.scope, {}, known)
         made = const_block(item.code, body, known, self.look(there), partial(self.sized, item.code, frame=there))
-        result = self.read(item.code, item.node.child_by_field_name("return_type"), inside)
+        result = self.read(item.code, item.node.child_by_field_name("return_type"), there)
         return as_declared(made, result) if made is not None else None
 
 

@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 MAX_TEXT = 400_000
 _TOKEN = re.compile(
     r"//[^\n]*|/\*.*?\*/|r#*\"|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])'|'?[A-Za-z_]\w*|\d[\w.]*"
-    r"|::|=>|->|\.\.=?|&&|\|\||[<>=!]=|\S",
+    r"|::|=>|->|\.\.=?|&&|\|\||<<=?|>>=?|[-+*/%&|^<>=!]=|\S",
     re.DOTALL,
 )
 _DECLARED = re.compile(r"\blet\s+([^=;]+)|\bfor\s+([^{};]+?)\s+in\b|\|([^|;{}]*)\||[{,]([^{},;=]+)=>")
 """Patterns that bind names: of `let`, loops, closures and arms."""
 _VARIABLE = re.compile(r"(?<![$\w.:])([a-z_]\w*)\b(?!\s*(?:::|!|\())")
-_OPERATORS = {"+", "-", "*", "/", "%", "&", "|", "^", "as", "&&", "||"}
+_OPERATORS = {
+    "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "as", "&&", "||", "==", "!=", "<", "<=", ">", ">=", "..", "..=",
+}  # fmt: skip
 _OPEN, _CLOSE = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
 _ANGLED = {"ty", "path"}
 
@@ -193,13 +195,16 @@ def _fragment(kind: str, given: list[str], at: int, follow: str | None) -> int:
         if depth < 0:
             break
         if kind in _ANGLED:
-            angled += (token == "<") - (token == ">")
+            angled += token in ("<", "<<") and len(token)
+            angled -= token in (">", ">>") and len(token)
         index += 1
     return index
 
 
 def _operates(tokens: list[str]) -> bool:
     """Whether an expression is an operation, which stays one operand wherever it is put."""
+    if tokens[0] in ("-", "!"):
+        return True
     depth = 0
     for before, token in pairwise(tokens):
         depth += (before in _OPEN) - (before in _CLOSE)

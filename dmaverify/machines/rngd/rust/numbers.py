@@ -66,6 +66,13 @@ def _literal(value: int, kind: str = "") -> Numbers:
     return Numbers(value, value, type=kind, held=None if kind else (value, value))
 
 
+def as_named(value: Numbers) -> Numbers:
+    """What stands somewhere as no literal: of a type that something gave it, whether that is known here or not."""
+    if value.type:
+        return value
+    return replace(value, type=ANY, held=value.held or ((value.low, value.high) if value.seen is None else None))
+
+
 def truth_of(text: str, look: Look) -> bool | None:
     """Whether a condition over constants holds; None where that is not known before the kernel runs."""
     text = text.strip()
@@ -194,8 +201,10 @@ class _NumberReader:
             raise _Stop
         self.at += 3
         given = [value]
-        if self.peek() != ")":
+        while self.peek() != ")":
             given.append(self.sum(0, 1))
+            if self.peek() != ")":
+                self.take(",")
         self.take(")")
         if name == "unwrap" and len(given) == 1 and self.checked:
             return value
@@ -334,11 +343,8 @@ class _NumberReader:
         return self.known(self.look(kind, text.strip()))
 
     def known(self, value: Numbers | None) -> Numbers:
-        """What a name stands for: of a type that something gave it, whether that is known here or not."""
-        value = _small(value)
-        if value.type:
-            return value
-        return replace(value, type=ANY, held=value.held or ((value.low, value.high) if value.seen is None else None))
+        """What a name stands for."""
+        return as_named(_small(value))
 
 
 def _singles(given: list[Numbers]) -> str:

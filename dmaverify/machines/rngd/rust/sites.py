@@ -55,6 +55,13 @@ _TEST = re.compile(r"#\[\s*(?:(?:\w+::)*(?:\w*_|rs)?test(?:_\w+)?\s*[\](]|cfg\b.
 _NUMBERS = {"usize", "u8", "u16", "u32", "u64", "u128", "isize", "i8", "i16", "i32", "i64", "i128", "bool"}
 
 
+_OF_NUMBERS = re.compile(
+    rf"(?:&\s*(?:'\w+\s*)?(?:mut\s)?|[\s\[(])*(?:(?:\w+::)*(?:Vec|Option|Range|RangeInclusive)\s*<\s*)?(?:{'|'.join(_NUMBERS)})"
+    rf"(?:\s*[,;>\])]\s*(?:\d+|{'|'.join(_NUMBERS)})?)*"
+)
+"""A number, or a tuple, a list or a range of numbers."""
+
+
 def is_kernel(item: Item) -> bool:
     """Whether a function is started by the host: `#[device(...)]`."""
     return any(_DEVICE.match(text) for text in item.attributes)
@@ -75,7 +82,7 @@ def open_device(attributes: tuple[str, ...]) -> str:
 def takes_numbers(item: Item) -> bool:
     parameters = item.node.child_by_field_name("parameters")
     types = [one.child_by_field_name("type") for one in parameters.named_children] if parameters is not None else []
-    return any(one is not None and item.code.text(one) in _NUMBERS for one in types)
+    return any(one is not None and _OF_NUMBERS.fullmatch(item.code.text(one)) is not None for one in types)
 
 
 def speaks_of_tensors(item: Item) -> bool:
@@ -157,6 +164,7 @@ class Sites:
     built: Callable[[Code, Node, Frame], list[tuple[Node, str]]]
     inlines: Callable[[Item, Mapping[str, Value], list[Value]], bool]
     judged_alone: Callable[[Item, list[Value]], bool]
+    number_given: Callable[[Item, Mapping[str, Value], Value | None, list[Value], Value], Value | None]
     inlined: Callable[[Item, dict[str, Value], Value | None, list[Value], str], Value]
     transfer_call: Callable[..., Value]
     one_by_one: Callable[..., tuple[Value, ...] | None]

@@ -35,6 +35,7 @@ from dmaverify.language.expr import (
 )
 from dmaverify.language.meaning import Index, cell
 from dmaverify.layout.digits import DigitForm
+from dmaverify.machines.rngd.rust.escapes import clip
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.tile_shapes import (
     bare,
@@ -45,7 +46,17 @@ from dmaverify.machines.rngd.rust.tile_shapes import (
     moves_an_axis,
     shows_padding,
 )
-from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, RustTensor, Unknown, forgotten
+from dmaverify.machines.rngd.rust.values import (
+    PLACES,
+    Dtype,
+    Map,
+    Numbers,
+    Record,
+    RustTensor,
+    Unknown,
+    Value,
+    forgotten,
+)
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.ways import OnWay
 from dmaverify.prove.flow.ways import can_happen
@@ -342,3 +353,16 @@ def _permutes(old: Expr, new: Expr) -> bool | None:
 def plain(expr: Expr) -> str:
     """A mapping as its author wrote the names."""
     return re.sub(r"~\d+", "", str(expr))
+
+
+def told_value(value: Value, exact: bool = False) -> str:
+    """A generic argument in words."""
+    if isinstance(value, Map):
+        return f"m![{value.expr if exact else plain(value.expr)}]"
+    if isinstance(value, Dtype):
+        return value.name
+    if isinstance(value, Numbers):
+        return str(value.low) if value.single is not None else f"{value.low}..={value.high}"
+    if isinstance(value, Record):
+        return value.item.name
+    return clip(str(value))
