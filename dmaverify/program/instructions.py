@@ -309,6 +309,16 @@ class NumberNeed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class OperationFact:
+    """What rules look at of an operation that is no copy: `ports`, and `what` they speak of, in words."""
+
+    ports: Mapping[str, Lin]
+    what: str
+    span: Span
+    when: tuple[Cond, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Remark:
     """Something that reading a kernel found: `kind` is unresolved, state, ill or note."""
 

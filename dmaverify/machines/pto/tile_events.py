@@ -49,6 +49,7 @@ class TileMeaning(TileOperands):
             self.remark("unresolved", f"{stmt.name}: the tile `{lost.name}` is not known{why}", lost.span, hint)
             return None
         out = given[stmt.outs[0].name]
+        self._typed_tiles(stmt, given)
         if work.writes == "move":
             return self._transfer(stmt, work, given)
         tiles = [given[o.name] for o in moved]

@@ -133,7 +133,7 @@ class TileOp(Stmt):
     name: str = ""
     ins: tuple[Operand, ...] = ()
     outs: tuple[Operand, ...] = ()
-    scalars: frozenset[str] = frozenset()  # operands that are no tiles, by their types
+    scalars: Mapping[str, str] = field(default_factory=dict)  # operands that are no tiles, with their types
     shapes: Mapping[str, tuple[tuple[int, ...], int, str]] = field(default_factory=dict)  # of memrefs
     adds: bool = False
     name_span: Span = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
@@ -333,7 +333,7 @@ class TileReader:
         if beside:
             said = f"{op.name}: what it does with `{beside[0].text}`, outside of ins(..) and outs(..), is not known"
             raise InputError(said, op.at(beside[0]))
-        plain = frozenset(name for name, kind in kinds.items() if _is_number(kind))
+        plain = {name: kind for name, kind in kinds.items() if _is_number(kind)}
         shapes = {name: shape for name, kind in (kinds | made).items() if (shape := shaped_memref(kind))}
         adds = any(t.text == "atomic_add" for t in op.tokens)
         return TileOp(op.span, op.name, ins, outs, plain, shapes, adds, op.name_span)

@@ -18,6 +18,7 @@ from dmaverify.program.instructions import (
     Event,
     Fit,
     NumberNeed,
+    OperationFact,
     Shared,
     Signal,
     Use,
@@ -55,6 +56,7 @@ class KernelProgram(Protocol):
     copies: list[Copy]
     fits: list[Fit]
     needs: list[NumberNeed]
+    facts: list[OperationFact]
     kept: Sequence[RegisterEvent]
 
 
@@ -102,11 +104,13 @@ def judge_kernel(
     judge_uses(judge, program.events)
     judge_fits(judge, program.fits)
     judge_needs(judge, program.needs)
+    for fact in program.facts:
+        judge.judge_ports("operation", fact.ports, fact.what, fact.span, fact.when)
     for event in every(program.events):
         if isinstance(event, Signal):
-            judge.judge_number("flag", "event_id", event.event, event.span, event.when)
+            judge.judge_ports("flag", {"event_id": event.event}, "flag", event.span, event.when)
         elif isinstance(event, BufferToken):
-            judge.judge_number("buffer", "buffer_id", event.token, event.span, event.when)
+            judge.judge_ports("buffer", {"buffer_id": event.token}, "buffer", event.span, event.when)
     out = JudgedKernel(list(judge.findings))
     broken = {f.rule for f in out.findings if f.severity.value == "error"}
     for name in sorted(judge.evaluated | judge.used):
