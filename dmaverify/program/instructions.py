@@ -76,6 +76,7 @@ class CopyTouch:
     pattern: bytes | None = None
     open: bool = False
     why: str = field(default="", compare=False)
+    idle: bool = field(default=False, compare=False)  # the text names it, and the machine leaves it alone
 
     @property
     def writes(self) -> bool:
@@ -306,6 +307,18 @@ class NumberNeed:
     says: str
     enough: bool = False
     runs: tuple[Cond, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A buffer that nobody has placed: its name, its bytes in whole blocks, the memory in which it is to lie, how many
+    bytes that has, and how many of them from the first on others have."""
+
+    name: str
+    bytes: int
+    memory: str
+    capacity: int
+    taken: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -199,6 +199,8 @@ _OPERATION = (
     Fact("right_columns", "columns", "columns of the right factor of a product"),
     Fact("result_rows", "rows", "rows of a product"),
     Fact("result_columns", "columns", "columns of a product"),
+    Fact("live_bytes", "bytes", "bytes of buffers that surely hold at one point what is read later"),
+    Fact("room_bytes", "bytes", "bytes of their memory"),
 )
 
 _PRICE = (

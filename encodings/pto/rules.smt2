@@ -90,3 +90,6 @@
 
 (define-fun pto/product-shape ((left_rows Int) (left_columns Int) (right_rows Int) (right_columns Int) (result_rows Int) (result_columns Int)) Bool
   (and (= left_columns right_rows) (= left_rows result_rows) (= right_columns result_columns)))
+
+(define-fun pto/tile-room ((live_bytes Int) (room_bytes Int)) Bool
+  (<= live_bytes room_bytes))

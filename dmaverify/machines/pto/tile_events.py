@@ -92,7 +92,7 @@ class TileMeaning(TileOperands):
                     said = f"{stmt.name}: `{tile.name}` is its scratch and its result: what is left is not documented"
                     self.remark("unresolved", said, stmt.name_span, "give it a scratch tile of its own")
                     return None
-                touches.append(self._cells(tile, self._all(tile), "unknown"))
+                touches.append(self._cells(tile, self._all(tile), "unknown", idle=work.idle))
                 continue
             if way == "window":
                 found = self._window(stmt, tile, out.rows, out.cols)

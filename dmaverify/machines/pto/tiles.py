@@ -156,6 +156,7 @@ class TileWork:
     writes: str
     between: frozenset[tuple[str, str]]
     scratch: int | None = None  # which of the tiles that it names first is no input
+    idle: bool = False  # the machine leaves its scratch alone
 
 
 @lru_cache(maxsize=1)
@@ -164,7 +165,8 @@ def tile_work() -> Mapping[str, TileWork]:
     out = {}
     for entry in load_target("pto").raw["tile"].values():
         ways = frozenset((one, other) for one, other in entry.get("between", [("vec", "vec")]))
-        work = TileWork(tuple(entry["reads"]), entry["writes"], ways, entry.get("scratch"))
+        scratch = (entry.get("scratch"), entry.get("idle", False))
+        work = TileWork(tuple(entry["reads"]), entry["writes"], ways, *scratch)
         out.update(dict.fromkeys((f"pto.{op}" for op in entry["names"]), work))
     return out
 
