@@ -36,7 +36,6 @@ def ub_memory() -> tuple[str, int]:
     return "ub", limits()["ub_bytes_max"]
 
 
-@lru_cache(maxsize=1)
 def rooms() -> Mapping[str, int]:
     """Memory of tiles -> its bytes."""
     named: Mapping[str, str] = load_target("pto").raw["machine"]["rooms"]
