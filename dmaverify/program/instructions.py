@@ -76,7 +76,6 @@ class CopyTouch:
     pattern: bytes | None = None
     open: bool = False
     why: str = field(default="", compare=False)
-    idle: bool = field(default=False, compare=False)  # the text names it, and the machine leaves it alone
 
     @property
     def writes(self) -> bool:

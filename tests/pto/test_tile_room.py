@@ -132,6 +132,32 @@ def test_scratch_that_the_machine_leaves_alone_needs_no_bytes(name: str, status:
     assert check(body).status is status
 
 
+ARRIVED = """  pto.set_flag["PIPE_MTE2", "PIPE_V", "EVENT_ID0"]
+  pto.wait_flag["PIPE_MTE2", "PIPE_V", "EVENT_ID0"]
+"""
+
+
+@pytest.mark.parametrize(("name", "found"), [("trowsum", []), ("tcolsum", ["core/hazard-waw"])])
+def test_scratch_that_the_machine_leaves_alone_is_no_access(name: str, found: list[str]) -> None:
+    """%u is loaded behind the flag, on the bytes of the scratch."""
+    places, part = {"x": 0, "y": 1024, "z": 2048, "u": 1024}, "!pto.partition_tensor_view<4x16xf32>"
+    body = "".join(f"  %at_{n} = arith.constant {at} : i64\n" for n, at in places.items())
+    body += "".join(f"  %{n} = pto.alloc_tile addr = %at_{n} : {SMALL}\n" for n in places)
+    body += f"  pto.tload ins(%pa : {part}) outs(%x : {SMALL})\n{ARRIVED}"
+    body += f"  pto.tload ins(%pa : {part}) outs(%u : {SMALL})\n"
+    body += f"  pto.{name} ins(%x, %y : {SMALL}, {SMALL}) outs(%z : {SMALL})\n"
+    (verdict,) = check_text(Source("k.pto", f"{HEAD}{body}  return\n}}\n"))
+    assert sorted({f.rule for f in verdict.errors}) == found, verdict
+
+
+@pytest.mark.parametrize("name", ["trowsum", "tcolsum"])
+def test_scratch_holds_nothing_that_is_known(name: str) -> None:
+    made = tiles("xyz", 4) + fill("x", "y")
+    work = f"  pto.{name} ins(%x, %y : {of(4)}, {of(4)}) outs(%z : {of(4)})\n"
+    assert check(made + work + add("y", "y", "x")).status is Status.UNKNOWN
+    assert check(made + work + fill("y") + add("y", "y", "x")).status is Status.PROVED
+
+
 LAYOUT = {"right": "row_major, slayout=col_major"}
 
 

@@ -83,6 +83,7 @@ class TileMeaning(TileOperands):
 
     def _work(self, stmt: TileOp, work: TileWork, tiles: Sequence[TileValue], out: TileValue) -> list[Use] | None:
         touches: list[CopyTouch] = []
+        idle: list[CopyTouch] = []
         for index, tile in enumerate(tiles):
             way = work.reads[min(index, len(work.reads) - 1)] if work.reads else "scratch"
             if index == work.scratch:
@@ -92,7 +93,8 @@ class TileMeaning(TileOperands):
                     said = f"{stmt.name}: `{tile.name}` is its scratch and its result: what is left is not documented"
                     self.remark("unresolved", said, stmt.name_span, "give it a scratch tile of its own")
                     return None
-                touches.append(self._cells(tile, self._all(tile), "unknown", idle=work.idle))
+                why = f"{stmt.name} at line {stmt.span.line} has it as scratch"
+                (idle if work.idle else touches).append(self._cells(tile, self._all(tile), "unknown", why))
                 continue
             if way == "window":
                 found = self._window(stmt, tile, out.rows, out.cols)
@@ -112,10 +114,11 @@ class TileMeaning(TileOperands):
             why = f"it packs a bit for each element, the rest of `{out.name}` is not documented; those bits are a tile"
             why = f"{why} of {rows} x {cols} bytes: `!pto.tile_buf<vec, {out.kind.rows}x{out.kind.cols}xui8, "
             why += f"valid={rows}x{cols}>`"
-            touches.append(replace(self._cells(out, written, "maybe"), why=why))
+            touches.append(self._cells(out, written, "maybe", why))
         else:
             touches.append(self._cells(out, written, "data"))
-        return self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt)
+        used = self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt)
+        return [*self._use(stmt.name, "", idle, stmt), *used]
 
     def _read_region(self, way: str, tile: TileValue, out: TileValue) -> TileCells:
         if way == "each":

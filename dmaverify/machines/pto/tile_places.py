@@ -232,14 +232,14 @@ class TilePlaces(Carried):
     def _all(self, tile: TileValue) -> TileCells:
         return TileCells(ZERO, ZERO, Lin(tile.kind.rows), Lin(tile.kind.cols))
 
-    def _cells(self, tile: TileValue, region: TileCells, kind: str, *, idle: bool = False) -> CopyTouch:
+    def _cells(self, tile: TileValue, region: TileCells, kind: str, why: str = "") -> CopyTouch:
         """The bytes of cells; of a tile with an address also, under its name, the cells as a memory of their own: what
         another tile has left at the address is not what this one holds."""
-        made = replace(self._bytes_of(tile, region, kind), idle=idle)
+        made = replace(self._bytes_of(tile, region, kind), why=why)
         self.touches_kept.append(made)
         if tile.addressed:
             apart = replace(tile, place=replace(tile.place, space=APART, address=Lin(self._own_place(tile))))
-            self.own_names[id(made)] = self._bytes_of(apart, region, kind)
+            self.own_names[id(made)] = replace(self._bytes_of(apart, region, kind), why=why)
         if tile.kind.boxed:
             if made.place.space == tile.place.space:
                 if made.writes:

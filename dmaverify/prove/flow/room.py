@@ -95,7 +95,7 @@ def _live(events: Sequence[Event], rooms: Rooms, lives: dict[tuple[str, int], _L
         elif isinstance(event, (Copy, Use)):
             for touch in event.touches if not isinstance(event, Use) or event.pipe else ():
                 key = (touch.place.space, touch.place.address.const)
-                if key in rooms and touch.place.address.is_const and not touch.idle:
+                if key in rooms and touch.place.address.is_const:
                     _join(lives, key, _Lifetime(at, at))
         at += 1
     return at
