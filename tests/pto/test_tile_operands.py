@@ -162,6 +162,9 @@ FOUR = tile("u", kind("vec", 8, 16, "v_row=4, v_col=16")) + op("tmov", "%t", "%u
     [
         (FOUR + op("tpartadd", "%t, %u", "%t"), Status.PROVED),
         (FOUR + op("tpartadd", "%t, %u", "%u"), Status.UNKNOWN),  # an operand is larger than the result
+        (FOUR + tile("w") + op("tpartmax", "%u, %u", "%w") + op("tmov", "%w", "%t"), Status.PROVED),  # else the least
+        (FOUR + tile("w") + op("tpartadd", "%u, %u", "%w") + op("tmov", "%w", "%t"), Status.UNKNOWN),
+        (FOUR + op("tpartmin", "%t, %u", "%u"), Status.UNKNOWN),
         (tile("u") + op("trem", "%t, %t, %u", "%t"), Status.PROVED),
         (tile("u") + op("trem", "%t, %t, %u", "%u"), Status.UNKNOWN),  # its scratch is its result
     ],

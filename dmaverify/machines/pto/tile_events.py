@@ -160,7 +160,7 @@ class TileMeaning(TileOperands):
             return self._all(out)
         if stmt.name.startswith(PRODUCTS) and not self._multiplies(stmt, tiles, out):
             return None
-        if work.writes == "part" and any(self._short(stmt, out, t.rows, t.cols) for t in tiles):
+        if work.writes in ("part", "cover") and any(self._short(stmt, out, t.rows, t.cols) for t in tiles):
             return None
         if work.writes == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):
             said = f"{stmt.name}: no operand has the valid region of the result, so what it writes is not documented"
