@@ -71,6 +71,8 @@ def errors(verdict: Verdict) -> list[str]:
         (op("texpands", "%i", "%t"), "pto/operand-types"),
         (op("tabs", "%t", "%h"), "pto/operand-types"),
         (op("tcvt", "%t", "%h"), ""),  # it is there for that
+        (op("tmov", "%t", "%h"), "pto/operand-types"),
+        (op("tmov", "%t", "%t"), ""),
         (op("trowsum", "%t, %h", "%t"), ""),  # scratch of any type
         (op("trowsum", "%h, %t", "%t"), "pto/operand-types"),
         (op("tfillpad", "%u8", "%e"), ""),  # as many bits
@@ -208,6 +210,12 @@ def product(left: str, right: str, made: str, added: str = "") -> set[str]:
 )
 def test_a_product_has_the_type_of_its_factors(types: tuple[str, ...], found: set[str]) -> None:
     assert product(*types) == found
+
+
+@pytest.mark.parametrize(("memories", "found"), [("left+mat", {2}), ("vec", {2}), ("acc+vec", set())])
+def test_moves_from_the_result_of_a_product_may_convert(memories: str, found: set[int]) -> None:
+    use = TypedUse("pto.tmov", (TypedOperand(TILE, "%a", "f32"),), (TypedOperand(TILE, "%b", "f16"),), memories)
+    assert {seen.ports["types"] for seen in seen_of(use) if "types" in seen.ports} == found
 
 
 def test_every_signature_is_of_an_operation_that_is_known_and_takes_what_it_says_in_one_order() -> None:

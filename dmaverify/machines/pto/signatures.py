@@ -34,7 +34,7 @@ class Signature:
     makes: tuple[str, ...]
     of: Mapping[str, Sequence[str]]
     follows: Mapping[str, Mapping[str, str]]
-    within: str
+    within: Sequence[str]
 
 
 @lru_cache(maxsize=1)
@@ -43,7 +43,7 @@ def signatures() -> Mapping[str, Signature]:
     out: dict[str, Signature] = {}
     for entry in load_target("pto").raw["operands"].values():
         parts = (tuple(entry["takes"]), tuple(entry["makes"]), entry.get("of", {}), entry.get("follows", {}))
-        out |= dict.fromkeys(entry["names"], Signature(*parts, entry.get("within", "")))
+        out |= dict.fromkeys(entry["names"], Signature(*parts, entry.get("within", ())))
     return out
 
 
@@ -51,7 +51,7 @@ def seen_of(use: TypedUse) -> Iterator[Seen]:
     """What rules look at of one operation."""
     name = use.name
     found = signatures().get(name.removeprefix("pto."))
-    if found is None or (found.within and found.within != use.memory):
+    if found is None or (found.within and use.memories not in found.within):
         return
     named: dict[str, dict[str, str]] = {}  # for each letter, its types and an operand of each
     masks: list[TypedOperand] = []

@@ -51,8 +51,8 @@ class TileOperands(TilePlaces):
                 called = tile.kind.dtype if isinstance(tile, TileValue) else stmt.scalars.get(one.name, "")
                 found.append(TypedOperand(TILE if known else SCALAR, one.name, called))
             sides.append(tuple(found))
-        memories = {tile.kind.loc for tile in given.values() if isinstance(tile, TileValue)}
-        self.typed(TypedUse(stmt.name, sides[0], sides[1], memories.pop() if len(memories) == 1 else ""), stmt.span)
+        memories = "+".join(sorted({tile.kind.loc for tile in given.values() if isinstance(tile, TileValue)}))
+        self.typed(TypedUse(stmt.name, sides[0], sides[1], memories), stmt.span)
 
     def _works(self, stmt: TileOp, work: TileWork, sources: Sequence[str], dest: str) -> bool:
         """Whether an operation works from these memories to that one."""

@@ -24,9 +24,9 @@ class TypedOperand:
 
 @dataclass(frozen=True, slots=True)
 class TypedUse:
-    """An operation with all of its operands and results; `memory` where all tiles are in one."""
+    """An operation with all of its operands and results; `memories` of its tiles (`left+mat`)."""
 
     name: str
     ins: tuple[TypedOperand, ...]
     outs: tuple[TypedOperand, ...]
-    memory: str = ""
+    memories: str = ""
