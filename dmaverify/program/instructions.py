@@ -309,7 +309,7 @@ class NumberNeed:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Loose:
     """A buffer that nobody has placed: its name, its bytes in whole blocks, the memory in which it is to lie, how many
     bytes that has, and how many of them from the first on others have."""
 

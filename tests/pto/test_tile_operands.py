@@ -173,6 +173,22 @@ def test_what_an_operation_leaves_where_its_tiles_do_not_fit_each_other_is_open(
     assert check(moved() + work + STORED).status is status
 
 
+@pytest.mark.parametrize(
+    ("layout", "status"),
+    [
+        ("row_major, slayout=none_box", Status.PROVED),
+        ("col_major, slayout=none_box", Status.PROVED),
+        ("col_major, slayout=row_major", Status.PROVED),
+        ("row_major, slayout=col_major", Status.UNKNOWN),
+        ("row_major, slayout=row_major", Status.UNKNOWN),
+    ],
+)
+def test_tiles_of_ub_are_loaded_in_rows_columns_or_the_boxes_that_documents_name(layout: str, status: Status) -> None:
+    of = kind("vec", 16, 16).replace("row_major, slayout=none_box", layout)
+    body = part("pa", "av", 16, 16) + part("pb", "bv", 16, 16) + tile("t", of) + op("tload", "%pa", "%t") + STORED
+    assert check(body).status is status
+
+
 # ---------------------------------------------------------------- memories, bytes
 
 SQUARE = part("pm", "av", 16, 16) + part("pq", "bv", 16, 16) + tile("m", kind("mat", 16, 16))

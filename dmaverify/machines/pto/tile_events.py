@@ -206,6 +206,16 @@ class TileMeaning(TileOperands):
         loads = part is source
         if not self._works(stmt, work, ["gm" if loads else tile.kind.loc], tile.kind.loc if loads else "gm"):
             return None
+        if (
+            tile.kind.loc == "vec"
+            and tile.kind.boxed
+            and (tile.kind.box, tile.kind.column_major) != ("row_major", True)
+        ):
+            said = (
+                f"{stmt.name}: no document moves tiles of UB in boxes but `blayout=col_major, slayout=row_major` (NZ)"
+            )
+            self.remark("unresolved", said, stmt.name_span, "rows (ND), columns (DN) or NZ")
+            return None
         alike = (reduce(self.world.times, outer, ONE), last) == (tile.rows, tile.cols)
         if tile.kind.boxed and sum(n != ONE for n in part.shape) > 2:  # of fractals, whose order follows their layout
             alike = reduce(self.world.times, part.shape, ONE) == self.world.times(tile.rows, tile.cols)

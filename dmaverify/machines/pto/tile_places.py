@@ -26,7 +26,7 @@ from dmaverify.machines.pto.tiles import (
     ValidShape,
 )
 from dmaverify.machines.pto.values import TensorPart, TileValue
-from dmaverify.program.instructions import CopyTouch, Event, NumberNeed, Place, Room, Use
+from dmaverify.program.instructions import CopyTouch, Event, NumberNeed, Place, Loose, Use
 from dmaverify.values import dataclass, replace
 
 APART = "tiles"
@@ -112,7 +112,7 @@ class TilePlaces(Carried):
             self._end_behind(address, kind)
             if not self.dry and not stmt.given and kind.loc in rooms():
                 size = -(-kind.bytes // block_bytes()) * block_bytes()
-                self.kernel.rooms[APART, address] = Room(stmt.result, size, kind.loc, rooms()[kind.loc])
+                self.kernel.rooms[APART, address] = Loose(stmt.result, size, kind.loc, rooms()[kind.loc])
             return Place(APART, "", Lin(address), item, kind.loc)
         base = self.number_of(stmt.address, "the address of the tile")
         if base is None:

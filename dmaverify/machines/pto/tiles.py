@@ -44,6 +44,7 @@ class TileType:
     boxed: bool = False
     pads: bool = False  # its type says what padding holds
     dtype: str = ""
+    box: str = ""  # the order within boxes, as it is written
 
     @property
     def bytes(self) -> int:
@@ -209,7 +210,8 @@ def tile_type(tokens: Sequence[Token]) -> TileType | None:
     column = "col_major" in named.get("blayout", "row_major")
     boxed = named.get("slayout", "none_box") != "none_box" or loc not in ("vec", "bias")
     pads = named.get("pad", "0") not in ("0", "null")
-    return TileType(loc, rows, cols, v_row, v_col, bits, column, boxed, pads, kind)
+    box = named.get("slayout", "")
+    return TileType(loc, rows, cols, v_row, v_col, bits, column, boxed, pads, kind, box)
 
 
 class TileReader:

@@ -13,14 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import Cond, Lin, compare
-from dmaverify.program.instructions import Branch, Copy, Event, KernelLoop, OperationFact, Room, Use
+from dmaverify.program.instructions import Branch, Copy, Event, KernelLoop, OperationFact, Loose, Use
 from dmaverify.program.rewrite import every
 from dmaverify.values import dataclass
 
 RULE = "core/region-capacity"
 MOST_NAMED = 8
 MOST_PATHS = 256
-Rooms = Mapping[tuple[str, int], Room]
+Rooms = Mapping[tuple[str, int], Loose]
 
 
 @dataclass
@@ -43,7 +43,7 @@ class _Step:
 def crowded(events: Sequence[Event], rooms: Rooms) -> Iterator[OperationFact]:
     """For each memory whose buffers do not all fit side by side, the most that surely live at one point."""
     for memory in _too_small(rooms):
-        worst: tuple[int, tuple[Room, ...], Span, tuple[Cond, ...]] | None = None
+        worst: tuple[int, tuple[Loose, ...], Span, tuple[Cond, ...]] | None = None
         for path in _paths(events):
             for size, held, step in _peaks(path, rooms, memory):
                 if worst is None or size > worst[0]:
@@ -106,7 +106,7 @@ def _join(lives: dict[tuple[str, int], _Lifetime], key: tuple[str, int], life: _
     known.first, known.last = min(known.first, life.first), max(known.last, life.last)
 
 
-def _made(events: Sequence[Event], rooms: Rooms) -> Iterator[tuple[tuple[str, int], Room]]:
+def _made(events: Sequence[Event], rooms: Rooms) -> Iterator[tuple[tuple[str, int], Loose]]:
     """Buffers that are made anew there: what they held before is nothing that is known."""
     for event in every(events):
         for touch in event.touches if isinstance(event, Use) and not event.pipe else ():
@@ -115,13 +115,13 @@ def _made(events: Sequence[Event], rooms: Rooms) -> Iterator[tuple[tuple[str, in
                 yield key, rooms[key]
 
 
-def _fits(buffers: Sequence[tuple[Room, _Lifetime]]) -> bool:
+def _fits(buffers: Sequence[tuple[Loose, _Lifetime]]) -> bool:
     """Whether a place is found for each, largest first or first come first, at the lowest byte that is free then."""
     orders = (lambda b: (-b[0].bytes, b[1].first), lambda b: (b[1].first, -b[0].bytes))
     return any(_fit(sorted(buffers, key=order)) for order in orders)
 
 
-def _fit(buffers: Sequence[tuple[Room, _Lifetime]]) -> bool:
+def _fit(buffers: Sequence[tuple[Loose, _Lifetime]]) -> bool:
     taken: list[tuple[int, int, _Lifetime]] = []
     for room, life in buffers:
         busy = sorted((a, b) for a, b, other in taken if other.first <= life.last and life.first <= other.last)
@@ -174,16 +174,16 @@ def _steps(events: Sequence[Event], when: tuple[Cond, ...], loops: tuple[KernelL
             yield _Step(event, when, loops)
 
 
-def _peaks(path: Sequence[_Step], rooms: Rooms, memory: str) -> Iterator[tuple[int, tuple[Room, ...], _Step]]:
+def _peaks(path: Sequence[_Step], rooms: Rooms, memory: str) -> Iterator[tuple[int, tuple[Loose, ...], _Step]]:
     """Behind each step, what surely lives there."""
-    starts: dict[int, list[Room]] = {}
-    ends: dict[int, list[Room]] = {}
+    starts: dict[int, list[Loose]] = {}
+    ends: dict[int, list[Loose]] = {}
     for key, room in rooms.items():
         if room.memory == memory:
             for first, last in _needed(path, key):
                 starts.setdefault(first, []).append(room)
                 ends.setdefault(last, []).append(room)
-    live: list[Room] = []
+    live: list[Loose] = []
     for index, step in enumerate(path):
         for room in ends.get(index, ()):
             live.remove(room)
