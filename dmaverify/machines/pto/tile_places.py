@@ -26,7 +26,7 @@ from dmaverify.machines.pto.tiles import (
     ValidShape,
 )
 from dmaverify.machines.pto.values import TensorPart, TileValue
-from dmaverify.program.instructions import CopyTouch, Event, NumberNeed, Place, Loose, Use
+from dmaverify.program.instructions import CopyTouch, Event, Loose, NumberNeed, Place, Use
 from dmaverify.values import dataclass, replace
 
 APART = "tiles"

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import Cond, Lin, compare
-from dmaverify.program.instructions import Branch, Copy, Event, KernelLoop, OperationFact, Loose, Use
+from dmaverify.program.instructions import Branch, Copy, Event, KernelLoop, Loose, OperationFact, Use
 from dmaverify.program.rewrite import every
 from dmaverify.values import dataclass
 
